@@ -1,0 +1,101 @@
+"""Open the lessons in JupyterLab, as working copies that belong to the learner.
+
+`lessons/` is what a later pull updates; `my/`, which git ignores, is what a learner edits.
+A file that `my/` already has is never written again: delete or rename it to get a fresh copy.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+BESIDE = ("data", "images")  # folders that a lesson links to
+FIRST = "00_*.ipynb"
+
+NO_LESSONS = (
+    "There are no lessons in {folder}: `memlab lab` works in a checkout of memlab, "
+    "so clone the repository and run `make lab` there."
+)
+NO_JUPYTERLAB = (
+    "JupyterLab is not installed for this Python; in the folder {folder} run: "
+    '"{python}" -m pip install -e ".[lab,lessons]" -c constraints.txt'
+)
+OPENED = "The lessons open from {folder}; what you change there is yours, and stays."
+
+
+def lab(arguments: list[str]) -> int:
+    """Copy what is new in `lessons/` to `my/`, start JupyterLab there, return its exit status.
+
+    `arguments` go on to JupyterLab, for example `--no-browser`.
+    """
+    lessons, mine = CHECKOUT / "lessons", CHECKOUT / "my"
+    if not any(lessons.glob("*.ipynb")):
+        return _refuse(NO_LESSONS.format(folder=lessons))
+    if importlib.util.find_spec("jupyterlab") is None:
+        return _refuse(NO_JUPYTERLAB.format(folder=CHECKOUT, python=sys.executable))
+    copy_lessons(lessons, mine)
+    print(OPENED.format(folder=mine), flush=True)
+    return _wait(subprocess.Popen(command(mine, arguments), cwd=mine))
+
+
+def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
+    """Copy each notebook, outputs cleared, and what it links to; return the files that are new."""
+    sources = sorted(lessons.glob("*.ipynb"))
+    for folder in BESIDE:
+        sources += sorted(path for path in (lessons / folder).rglob("*") if path.is_file())
+    new = []
+    for source in sources:
+        target = mine / source.relative_to(lessons)
+        if target.exists():
+            continue
+        content = source.read_bytes()
+        _write(target, cleared(content) if source.suffix == ".ipynb" else content)
+        new.append(target)
+    return new
+
+
+def cleared(notebook: bytes) -> bytes:
+    """Return the notebook without outputs, execution counts and saved widgets."""
+    content = json.loads(notebook)
+    content.get("metadata", {}).pop("widgets", None)
+    for cell in content["cells"]:
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def command(mine: Path, arguments: list[str]) -> list[str]:
+    """Return the line that starts JupyterLab in `mine`, on the first lesson where there is one."""
+    first = [f"--LabApp.default_url=/lab/tree/{path.name}" for path in sorted(mine.glob(FIRST))[:1]]
+    return [sys.executable, "-m", "jupyterlab", *first, *arguments]
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Write the whole file or none of it: a copy that was cut short would never be mended."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _wait(server: subprocess.Popen[bytes]) -> int:
+    """Wait until the server ends; Ctrl-C is the server's to answer."""
+    while True:
+        try:
+            return server.wait()
+        except KeyboardInterrupt:
+            continue
+
+
+def _refuse(sentence: str) -> int:
+    print(sentence, file=sys.stderr)
+    return 1

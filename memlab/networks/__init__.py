@@ -1,0 +1,1 @@
+"""Networks: layers, graphs of them, the zoo, and ways of counting. Shapes only."""

@@ -1,0 +1,51 @@
+"""Pieces that several networks of the zoo share."""
+
+from __future__ import annotations
+
+from memlab.errors import InputError, whole
+from memlab.networks.builder import Handle, network
+
+
+def start(
+    name: str,
+    title: str,
+    image: int,
+    classes: int,
+    channels: int = 3,
+    variant: str = "",
+) -> Handle:
+    """The input of a classifier: a square image of ``channels`` x ``image`` x ``image`` values.
+
+    Raises:
+        InputError: ``image`` or ``classes`` is no whole number of at least 1.
+    """
+    size = size_of("image", image, usual=224)
+    size_of("classes", classes, usual=1000)
+    return network(name, image=(channels, size, size), title=title, variant=variant)
+
+
+def size_of(what: str, given: object, usual: int) -> int:
+    """``given`` as a whole number of at least 1; the error proposes the usual one.
+
+    Raises:
+        InputError: it is anything else.
+    """
+    try:
+        return whole(what, given)
+    except InputError:
+        raise InputError(
+            f"{what} must be a whole number of at least 1, got {given!r}; try {usual}."
+        ) from None
+
+
+def conv_relu(
+    x: Handle, name: str, channels: int, kernel: int, stride: int = 1, pad: int | None = None
+) -> Handle:
+    """A convolution with bias and its ReLU; no ``pad`` means the one that keeps the size."""
+    y = x.conv(channels, kernel, stride, "same" if pad is None else pad, name=name)
+    return y.relu(f"{name}.relu")
+
+
+def linear_relu(x: Handle, name: str, features: int) -> Handle:
+    """A fully connected layer and its ReLU."""
+    return x.linear(features, name=name).relu(f"{name}.relu")

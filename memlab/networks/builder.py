@@ -1,0 +1,261 @@
+"""Write a network in a few lines; every call gives a handle that the next starts from::
+
+    x = memlab.network("tiny", image=(3, 32, 32))
+    x = x.conv(16, 3, pad="same").relu()
+    y = x.conv(16, 3, pad="same").add(x).relu()
+    tiny = y.flatten().linear(10).cross_entropy()
+
+Handles never change, so a notebook cell may run again. Only what leads to the loss is in the
+network.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Literal
+
+from memlab.errors import InputError, whole
+from memlab.networks import layers as L  # noqa: N812 - one letter for the layers' namespace
+from memlab.networks.graph import INPUT, Network, Node
+from memlab.networks.layers import Layer, Shape
+
+_STEMS = {
+    "conv2d": "conv",
+    "max_pool2d": "pool",
+    "avg_pool2d": "pool",
+    "batch_norm": "norm",
+    "local_response_norm": "norm",
+    "linear": "fc",
+}
+_born = count()
+
+
+@dataclass(eq=False)
+class _Start:
+    """What all handles of one network share: its names, and the stage being written."""
+
+    name: str
+    title: str
+    variant: str
+    input_shape: Shape
+    stage: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Handle:
+    """The output of one layer, from which the next is written. ``shape`` is per sample."""
+
+    start: _Start
+    shape: Shape
+    layer: Layer | None = None
+    inputs: tuple[Handle, ...] = ()
+    name: str | None = None
+    in_stage: str = ""
+    born: int = field(default_factory=_born.__next__)
+
+    def then(self, layer: Layer, *others: Handle, name: str | None = None) -> Handle:
+        """This output, and others, through any layer.
+
+        Raises:
+            InputError: too few or too many inputs, from two networks, or of shapes that do not fit.
+        """
+        if any(other.start is not self.start for other in others):
+            raise InputError("both inputs must come from one network(...); start from one.")
+        if layer.arity is None and not others:
+            raise InputError(f"{layer.kind} needs at least two inputs; give it another one.")
+        if layer.arity is not None and others:
+            raise InputError(
+                f"{layer.kind} takes one input, got {1 + len(others)}; try add() first."
+            )
+        inputs = (self, *others)
+        try:
+            shape = layer.output(*(handle.shape for handle in inputs))
+        except InputError as error:
+            raise InputError(f"{name}: {error}" if name else str(error)) from None
+        return Handle(self.start, shape, layer, inputs, name, self.start.stage)
+
+    def conv(
+        self,
+        channels: int,
+        kernel: int,
+        stride: int = 1,
+        pad: int | Literal["same"] = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        bias: bool = True,
+        name: str | None = None,
+    ) -> Handle:
+        """A convolution; ``pad='same'`` keeps height and width at stride 1."""
+        layer = L.Conv2d(channels, kernel, stride, pad, dilation, groups, bias)
+        return self.then(layer, name=name)
+
+    def linear(self, features: int, bias: bool = True, name: str | None = None) -> Handle:
+        """A fully connected layer."""
+        return self.then(L.Linear(features, bias), name=name)
+
+    def max_pool(
+        self,
+        kernel: int | Literal["all"],
+        stride: int | None = None,
+        pad: int = 0,
+        ceil: bool = False,
+        name: str | None = None,
+    ) -> Handle:
+        """The largest value of each window; stride is the kernel if not given."""
+        return self.then(L.MaxPool2d(kernel, stride, pad, ceil), name=name)
+
+    def avg_pool(
+        self,
+        kernel: int | Literal["all"],
+        stride: int | None = None,
+        pad: int = 0,
+        ceil: bool = False,
+        name: str | None = None,
+    ) -> Handle:
+        """The mean of each window; ``'all'`` takes the whole map."""
+        return self.then(L.AvgPool2d(kernel, stride, pad, ceil), name=name)
+
+    def batch_norm(self, name: str | None = None) -> Handle:
+        """Batch normalisation."""
+        return self.then(L.BatchNorm(), name=name)
+
+    def local_response_norm(
+        self,
+        size: int = 5,
+        alpha: float = 1e-4,
+        beta: float = 0.75,
+        k: float = 1.0,
+        name: str | None = None,
+    ) -> Handle:
+        """Local response normalisation across channels."""
+        return self.then(L.LocalResponseNorm(size, alpha, beta, k), name=name)
+
+    def relu(self, name: str | None = None) -> Handle:
+        """``max(x, 0)``."""
+        return self.then(L.ReLU(), name=name)
+
+    def tanh(self, name: str | None = None) -> Handle:
+        """The hyperbolic tangent."""
+        return self.then(L.Tanh(), name=name)
+
+    def dropout(self, p: float = 0.5, name: str | None = None) -> Handle:
+        """Dropout; it draws again in backward and keeps nothing."""
+        return self.then(L.Dropout(p), name=name)
+
+    def add(self, *others: Handle, name: str | None = None) -> Handle:
+        """The sum with other outputs of the same shape."""
+        return self.then(L.Add(), *others, name=name)
+
+    def concat(self, *others: Handle, name: str | None = None) -> Handle:
+        """Side by side with other outputs along the channels."""
+        return self.then(L.Concat(), *others, name=name)
+
+    def flatten(self, name: str | None = None) -> Handle:
+        """The map as a vector."""
+        return self.then(L.Flatten(), name=name)
+
+    def cross_entropy(self, name: str = "loss") -> Network:
+        """Close the network with softmax and cross entropy."""
+        return self.then(L.SoftmaxCrossEntropy(), name=name).close()
+
+    def squared_error(self, name: str = "loss") -> Network:
+        """Close the network with the squared error."""
+        return self.then(L.SquaredError(), name=name).close()
+
+    def close(self) -> Network:
+        """The network that leads to this output.
+
+        Raises:
+            InputError: two layers have one name, or the last is no loss.
+        """
+        handles = _ancestors(self)
+        names = _names(handles, self.start.name)
+        nodes = tuple(_node(handle, names) for handle in handles)
+        start = self.start
+        return Network(start.name, start.title, start.input_shape, nodes, start.variant)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Layers written inside belong to this stage: one row of the network-memory view."""
+        before, self.start.stage = self.start.stage, name
+        try:
+            yield
+        finally:
+            self.start.stage = before
+
+
+def network(
+    name: str,
+    image: Sequence[int] | None = None,
+    features: int | None = None,
+    title: str = "",
+    variant: str = "",
+) -> Handle:
+    """Start a network: the handle of its input, ``image=(C, H, W)`` or ``features=F``.
+
+    Raises:
+        InputError: no input shape, both, or an extent below 1.
+    """
+    if (image is None) == (features is None):
+        raise InputError("give image=(channels, height, width) or features=count, one of the two.")
+    if image is not None and (not isinstance(image, tuple | list) or len(image) != 3):
+        raise InputError(
+            f"image must be (channels, height, width), got {image!r}; try (3, 224, 224)."
+        )
+    shape = image if image is not None else (features,)
+    checked = tuple(whole("input size", extent) for extent in shape)
+    return Handle(_Start(name, title or name, variant, checked), checked)
+
+
+def _ancestors(last: Handle) -> list[Handle]:
+    """Every layer that leads to ``last``, in the order in which they were written."""
+    found = {last} if last.layer is not None else set()
+    waiting = [last]
+    while waiting:
+        for source in waiting.pop().inputs:
+            if source.layer is not None and source not in found:
+                found.add(source)
+                waiting.append(source)
+    return sorted(found, key=lambda handle: handle.born)
+
+
+def _names(handles: list[Handle], network: str) -> dict[Handle, str]:
+    """Names by handle; those without one are numbered by kind: conv1, conv2, relu1."""
+    taken = {INPUT}
+    for handle in handles:
+        if handle.name in taken:
+            raise InputError(
+                f"{handle.name!r} is taken in {network!r}; give each layer its own name."
+            )
+        taken |= {handle.name} if handle.name else set()
+    numbers: Counter[str] = Counter()
+    names = dict[Handle, str]()
+    for handle in handles:
+        name = handle.name
+        while name is None:
+            assert handle.layer is not None
+            stem = _STEMS.get(handle.layer.kind, handle.layer.kind)
+            numbers[stem] += 1
+            free = f"{stem}{numbers[stem]}"
+            name = free if free not in taken else None
+        names[handle] = name
+    return names
+
+
+def _node(handle: Handle, names: dict[Handle, str]) -> Node:
+    layer, shapes = handle.layer, tuple(source.shape for source in handle.inputs)
+    assert layer is not None
+    return Node(
+        names[handle],
+        layer,
+        tuple(names.get(source, INPUT) for source in handle.inputs),
+        shapes,
+        handle.shape,
+        handle.in_stage,
+        layer.parameters(*shapes),
+        layer.buffers(*shapes),
+    )

@@ -1,0 +1,102 @@
+"""A network: layers in order, each with the names of what it reads. Shapes only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from memlab.errors import InputError
+from memlab.networks.layers import Layer, Shape, Weights, text
+
+INPUT = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One layer in its place. Shapes are per sample."""
+
+    name: str
+    layer: Layer
+    inputs: tuple[str, ...]
+    input_shapes: tuple[Shape, ...]
+    shape: Shape
+    stage: str = ""
+    parameters: tuple[Weights, ...] = ()
+    buffers: tuple[Weights, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The kind of its layer."""
+        return self.layer.kind
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers in an order in which they can run; the last one is the loss."""
+
+    name: str
+    title: str
+    input_shape: Shape
+    nodes: tuple[Node, ...]
+    variant: str = ""
+
+    def __post_init__(self) -> None:
+        losses = [node.layer.is_loss for node in self.nodes]
+        if sum(losses) != 1 or not losses[-1]:
+            raise InputError(
+                f"network {self.name!r} needs one loss, at its end; try .cross_entropy()."
+            )
+        read = {name for node in self.nodes for name in node.inputs}
+        idle = [node.name for node in self.nodes[:-1] if node.name not in read]
+        if idle:
+            raise InputError(f"nothing reads {', '.join(idle)}; use it or leave it out.")
+
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        """Its nodes by name."""
+        return {node.name: node for node in self.nodes}
+
+    @property
+    def loss(self) -> Node:
+        """The last node."""
+        return self.nodes[-1]
+
+    @cached_property
+    def parameters(self) -> int:
+        """How many trained values it has (published counts: H)."""
+        return sum(array.count for node in self.nodes for array in node.parameters)
+
+    @cached_property
+    def stages(self) -> tuple[str, ...]:
+        """The names of its stages, in order."""
+        return tuple(dict.fromkeys(node.stage for node in self.nodes if node.stage))
+
+    def table(self) -> str:
+        """The layers as a table: name, layer, settings, output per sample, parameters."""
+        rows = [("layer", "kind", "settings", "output", "parameters")]
+        rows += [(INPUT, "", "", text(self.input_shape), "")]
+        for node in self.nodes:
+            count = sum(array.count for array in node.parameters)
+            settings = node.layer.describe()
+            rows.append((node.name, node.kind, settings, text(node.shape), f"{count:,}"))
+        rows += [("total", "", "", "", f"{self.parameters:,}")]
+        widths = [max(len(row[i]) for row in rows) for i in range(5)]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if i >= 3 else cell.ljust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([self.label, *lines])
+
+    @property
+    def label(self) -> str:
+        """Title with its variant: ``ResNet-50 v1``."""
+        return f"{self.title} {self.variant}".strip()
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.label}: {len(self.nodes)} layers, {self.parameters:,} parameters, "
+            f"input {text(self.input_shape)}>"
+        )

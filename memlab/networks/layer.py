@@ -1,0 +1,83 @@
+"""What every layer answers: the shape it makes of its inputs, the arrays it owns.
+
+A shape is per sample, without the batch: ``(C, H, W)`` for maps, ``(F,)`` for vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from memlab.errors import InputError, whole
+
+Shape = tuple[int, ...]
+Dims = tuple[tuple[str, int], ...]
+"""Named extents, outermost first: ``(("K", 64), ("C", 3), ("k", 7), ("k", 7))``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One array that a layer owns: trained (a parameter) or only kept (a buffer)."""
+
+    name: str
+    dims: Dims
+
+    @property
+    def count(self) -> int:
+        """How many values it holds."""
+        return prod(extent for _, extent in self.dims)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What every layer answers. ``kind`` keys the registries of rules and kernels."""
+
+    kind: ClassVar[str] = ""
+    arity: ClassVar[int | None] = 1
+    """Number of inputs; ``None`` means two or more."""
+    is_loss: ClassVar[bool] = False
+
+    def output(self, *inputs: Shape) -> Shape:
+        """The shape per sample that comes out.
+
+        Raises:
+            InputError: the inputs do not fit this layer.
+        """
+        return inputs[0]
+
+    def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
+        """The arrays that training changes."""
+        return ()
+
+    def buffers(self, *inputs: Shape) -> tuple[Weights, ...]:
+        """The arrays that a step changes without a gradient."""
+        return ()
+
+    def describe(self) -> str:
+        """The settings in a few words, for tables."""
+        return ""
+
+
+def text(shape: Shape) -> str:
+    """A shape as people write it: ``64x112x112``."""
+    return "x".join(str(extent) for extent in shape)
+
+
+def maps(what: str, shape: Shape) -> tuple[int, int, int]:
+    """The shape of a map, or the error that ``what`` needs one."""
+    if len(shape) != 3:
+        raise InputError(
+            f"{what} needs a map (C, H, W), got {text(shape)}; try it before flatten()."
+        )
+    return shape
+
+
+def bias_of(count: int, wanted: bool) -> tuple[Weights, ...]:
+    """The bias of a layer, where it has one."""
+    return (Weights("bias", (("K", count),)),) if wanted else ()
+
+
+def settle(layer: Layer, what: str, name: str, least: int = 1) -> None:
+    """Store a checked size as ``int``: 3.0 and NumPy's integers would reach the byte counts."""
+    object.__setattr__(layer, name, whole(f"{what}: {name}", getattr(layer, name), least))

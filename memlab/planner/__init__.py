@@ -1,0 +1,1 @@
+"""What a step costs, without an array: bytes over time."""

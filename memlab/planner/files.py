@@ -1,0 +1,105 @@
+"""A ledger as a file: JSON to keep and compare, and the trace format that Perfetto opens."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from memlab.errors import InputError
+from memlab.planner.ledger import Entry, Ledger, Row
+from memlab.step.op import Phase
+from memlab.step.storage import DEVICE, Size
+from memlab.step.tensor import Role
+
+SCHEMA = "memlab.ledger/1"
+_META = ("network", "label", "format", "optimizer", "training", "origin")
+
+
+def to_dict(ledger: Ledger) -> dict[str, Any]:
+    """Plain values for JSON; ``from_dict`` gives the same ledger back."""
+    return {
+        "schema": SCHEMA,
+        **{name: getattr(ledger, name) for name in _META},
+        "batches": [ledger.batches.start, ledger.batches.stop] if ledger.batches else None,
+        "operations": [asdict(row) for row in ledger.rows],
+        "blocks": [asdict(entry) for entry in ledger.entries],
+    }
+
+
+def from_dict(data: Any) -> Ledger:
+    """The ledger that ``to_dict`` wrote.
+
+    Raises:
+        InputError: not a ledger, or one of another schema.
+    """
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema != SCHEMA:
+        raise InputError(
+            f"this is no ledger of schema {SCHEMA} (schema: {schema!r}); "
+            "write one with `memlab plan NETWORK --save FILE`."
+        )
+    try:
+        return Ledger(
+            tuple(Row(**{**row, "phase": Phase(row["phase"])}) for row in data["operations"]),
+            tuple(_entry(block) for block in data["blocks"]),
+            **{name: data[name] for name in _META},
+            batches=range(*data["batches"]) if data["batches"] else None,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"this ledger is damaged ({error}); write it again.") from None
+
+
+def save(ledger: Ledger, path: str | Path) -> None:
+    """Write JSON, all of it or nothing."""
+    target = Path(path)
+    part = target.with_name(target.name + ".part")
+    try:
+        part.write_text(json.dumps(to_dict(ledger), indent=1) + "\n", encoding="utf-8")
+        part.replace(target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(f"cannot write {target}: {error.strerror}; try another folder.") from None
+
+
+def load(path: str | Path) -> Ledger:
+    """Read what ``save`` wrote.
+
+    Raises:
+        InputError: the file is not there, or holds no ledger.
+    """
+    try:
+        return from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; check the name.") from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise InputError(
+            f"{path} is not JSON; write a ledger with `memlab plan NETWORK --save FILE`."
+        ) from None
+
+
+def trace(ledger: Ledger, batch: int, memory: str = DEVICE) -> dict[str, Any]:
+    """Operations as slices and bytes by role as counters, for ui.perfetto.dev.
+
+    A plan has no seconds: every operation is drawn one microsecond long, and the trace says so.
+    """
+    events: list[dict[str, Any]] = [
+        {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": ledger.describe()}}
+    ]
+    for index, row in enumerate(ledger.rows):
+        slice_ = {"ph": "X", "pid": 1, "tid": 1, "ts": index, "dur": 1}
+        events.append({**slice_, "name": row.name, "cat": str(row.phase)})
+        roles = {str(role): nbytes for role, nbytes in ledger.roles(batch, index, memory).items()}
+        events.append({"ph": "C", "pid": 1, "ts": index, "name": "bytes by role", "args": roles})
+    note = f"batch {batch}; 1 operation is drawn as 1 microsecond, no time was measured"
+    return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"note": note}}
+
+
+def _entry(block: dict[str, Any]) -> Entry:
+    fields = block | {
+        "role": Role(block["role"]),
+        "size": Size(**block["size"]),
+        "axes": tuple((str(name), int(extent)) for name, extent in block["axes"]),
+    }
+    return Entry(**fields)

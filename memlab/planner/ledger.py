@@ -1,0 +1,266 @@
+"""The ledger: every block of memory of a step from birth to death, and what follows from it.
+
+A ledger needs no step: read back from JSON or recorded from a run, it answers the same questions.
+Operations are numbered from 0 here; texts and pictures number them from 1, as people do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from memlab import formats
+from memlab.errors import InputError, whole
+from memlab.networks.layers import Dims
+from memlab.planner import answers
+from memlab.planner.answers import Fit, Why
+from memlab.step.op import Phase
+from memlab.step.storage import DEVICE, Size
+from memlab.step.tensor import Role, formula
+
+BEFORE = -1
+"""The birth of what is alive before the step."""
+
+Line = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Bytes inside every operation as ``fixed + batch * per_sample``, both of shape (operations,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One operation, as a ledger knows it."""
+
+    name: str
+    kind: str
+    phase: Phase
+    layer: str = ""
+    stage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One block of memory, alive inside the operations ``birth`` to ``death``, both counted.
+
+    ``birth`` is -1 for what was there before the step, ``death`` the number of operations for what
+    stays after it. The name, axes and format are those of the tensor that fills the block.
+    """
+
+    name: str
+    role: Role
+    size: Size
+    birth: int
+    death: int
+    axes: Dims = ()
+    format: str = "uint8"
+    layer: str = ""
+    stage: str = ""
+    memory: str = DEVICE
+
+    def formula(self, batch: int | None = None) -> str:
+        """``'B·C·H·W·4 B'``; at a batch with numbers and the result."""
+        text = formula(self.axes, formats.find(self.format), batch)
+        return text if batch is None else f"{text} = {self.size.at(batch):,} B"
+
+
+class Event(NamedTuple):
+    """What happens to the memory: ``live`` and ``reserved`` are the bytes after it.
+
+    ``reserved`` is the most that was live so far: what an allocator that never gives back holds.
+    """
+
+    op: int
+    action: str
+    entry: Entry
+    nbytes: int
+    live: int
+    reserved: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """Where the most is alive: the number of the operation, its row, the bytes inside it."""
+
+    index: int
+    row: Row
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Blocks and operations of one step, linear in the batch.
+
+    ``origin`` says how the figures came about: planned, measured, recorded or simulated.
+    """
+
+    rows: tuple[Row, ...]
+    entries: tuple[Entry, ...]
+    network: str = ""
+    label: str = ""
+    format: str = "fp32"
+    optimizer: str = ""
+    training: bool = True
+    origin: str = "planned"
+    batches: range | None = field(default=None)
+
+    # -- bytes over time ----------------------------------------------------------------------
+
+    def timeline(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> list[int]:
+        """The most bytes alive inside each operation, one int per operation.
+
+        Raises:
+            InputError: the batch is no whole number of at least 1, or the plan is not valid there.
+        """
+        return _evaluate(self.line(memory, workspace), self._checked(batch))
+
+    def peak(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> int:
+        """The maximum of the timeline, in bytes."""
+        return self.peak_at(batch, memory, workspace).nbytes
+
+    def peak_at(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> Peak:
+        """The first operation in which the peak is reached."""
+        timeline = self.timeline(batch, memory, workspace)
+        nbytes = max(timeline)
+        index = timeline.index(nbytes)
+        return Peak(index, self.rows[index], nbytes)
+
+    def before(self, batch: int, memory: str = DEVICE) -> list[int]:
+        """Bytes alive when each operation begins."""
+        return self._without(batch, memory, [(e.birth, e) for e in self.entries])
+
+    def after(self, batch: int, memory: str = DEVICE) -> list[int]:
+        """Bytes alive when each operation has ended and freed what it may."""
+        return self._without(batch, memory, [(e.death, e) for e in self.entries])
+
+    def _without(self, batch: int, memory: str, passing: list[tuple[int, Entry]]) -> list[int]:
+        """The timeline less what is born in an operation, or less what dies in it."""
+        steps = range(len(self.rows))
+        blocks = [(op, op, e.size) for op, e in passing if op in steps and e.memory == memory]
+        fixed, each = _sum(blocks, len(self.rows))
+        inside = self.line(memory)
+        return _evaluate((inside[0] - fixed, inside[1] - each), self._checked(batch))
+
+    def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
+        """The timeline before a batch is chosen: the floor, and what each sample adds."""
+        roles = [role for role in Role if workspace or role is not Role.WORKSPACE]
+        parts = [
+            self.role_lines[memory, role] for role in roles if (memory, role) in self.role_lines
+        ]
+        empty = np.zeros(len(self.rows), np.int64)
+        return sum((fixed for fixed, _ in parts), empty), sum((each for _, each in parts), empty)
+
+    @cached_property
+    def role_lines(self) -> dict[tuple[str, Role], Line]:
+        """The timeline of every memory and role."""
+        groups: dict[tuple[str, Role], list[tuple[int, int, Size]]] = {}
+        for e in self.entries:
+            groups.setdefault((e.memory, e.role), []).append((e.birth, e.death, e.size))
+        return {key: _sum(blocks, len(self.rows)) for key, blocks in groups.items()}
+
+    def roles(self, batch: int, at: int | None = None, memory: str = DEVICE) -> dict[Role, int]:
+        """Bytes of every role inside operation ``at``, or at the peak."""
+        batch = self._checked(batch)
+        index = self.peak_at(batch, memory).index if at is None else self._operation(at)
+        result = dict.fromkeys(Role, 0)
+        for (where, role), (fixed, each) in self.role_lines.items():
+            if where == memory:
+                result[role] = int(fixed[index]) + batch * int(each[index])
+        return result
+
+    # -- blocks -------------------------------------------------------------------------------
+
+    def alive(self, at: int, memory: str = DEVICE) -> list[Entry]:
+        """The blocks alive inside operation ``at``, in order of birth."""
+        index = self._operation(at)
+        return [e for e in self.entries if e.birth <= index <= e.death and e.memory == memory]
+
+    def made_by(self, entry: Entry) -> str:
+        """The operation that a block was born in, or that it was there before."""
+        return "before the step" if entry.birth == BEFORE else self.rows[entry.birth].name
+
+    def needed_by(self, entry: Entry) -> str:
+        """The last operation that needs a block, or that it stays."""
+        stays = entry.death >= len(self.rows)
+        return "stays after the step" if stays else self.rows[entry.death].name
+
+    def events(self, batch: int, memory: str = DEVICE) -> Iterator[Event]:
+        """Every allocation and every release, in order; what is there before comes first."""
+        batch = self._checked(batch)
+        births: dict[int, list[Entry]] = {}
+        deaths: dict[int, list[Entry]] = {}
+        for entry in self.entries:
+            if entry.memory == memory:
+                births.setdefault(entry.birth, []).append(entry)
+                deaths.setdefault(entry.death, []).append(entry)
+        live = reserved = 0
+        for op in range(BEFORE, len(self.rows)):
+            for action, sign, group in (("allocate", 1, births), ("free", -1, deaths)):
+                for entry in group.get(op, ()):
+                    nbytes = entry.size.at(batch)
+                    live += sign * nbytes
+                    reserved = max(reserved, live)
+                    yield Event(op, action, entry, nbytes, live, reserved)
+
+    def reserved(self, batch: int, memory: str = DEVICE) -> list[int]:
+        """The most that was live up to each operation: what a pool that keeps all holds."""
+        return [int(n) for n in np.maximum.accumulate(self.timeline(batch, memory))]
+
+    def why(self, batch: int, memory: str = DEVICE) -> Why:
+        """What is alive at the peak, who made it, and who is waiting for it."""
+        return answers.why(self, batch, memory)
+
+    def fit(self, nbytes: int, memory: str = DEVICE) -> Fit:
+        """The largest batch whose peak is at most ``nbytes``, exactly, and the block that binds."""
+        return answers.fit(self, nbytes, memory)
+
+    # -- checks -------------------------------------------------------------------------------
+
+    def _checked(self, batch: int) -> int:
+        number = whole("batch", batch)
+        if self.batches is not None and number not in self.batches:
+            raise InputError(
+                f"this plan holds for batch {self.batches.start} to {self.batches.stop - 1}, "
+                f"got {number}; plan again at that batch."
+            )
+        return number
+
+    def _operation(self, at: int) -> int:
+        index = whole("operation", at, least=0)
+        if index >= len(self.rows):
+            raise InputError(f"operation must be below {len(self.rows)}, got {index}.")
+        return index
+
+    def describe(self) -> str:
+        """In a few words: ``'ResNet-50 v1, fp32, momentum, training'``."""
+        mode = "training" if self.training else "inference"
+        return ", ".join(filter(None, (self.label, self.format, self.optimizer, mode)))
+
+    def __repr__(self) -> str:
+        return (
+            f"<ledger: {self.describe()}, {self.origin}: {len(self.rows)} operations, "
+            f"{len(self.entries)} blocks>"
+        )
+
+
+def _sum(blocks: Sequence[tuple[int, int, Size]], operations: int) -> Line:
+    """Add up blocks ``(birth, death, size)`` over the operations that they are alive in."""
+    birth = np.array([max(birth, 0) for birth, _, _ in blocks], np.int64)
+    end = np.array([min(death + 1, operations) for _, death, _ in blocks], np.int64)
+    lines = []
+    for values in ([b[2].fixed for b in blocks], [b[2].per_sample for b in blocks]):
+        change = np.zeros(operations + 1, np.int64)
+        np.add.at(change, birth, values)
+        np.subtract.at(change, end, values)
+        lines.append(np.cumsum(change[:-1]))
+    return lines[0], lines[1]
+
+
+def _evaluate(line: Line, batch: int) -> list[int]:
+    fixed, each = line
+    if int(fixed.max(initial=0)) + batch * int(each.max(initial=0)) < 2**63:
+        result: list[int] = (fixed + batch * each).tolist()
+        return result
+    return [a + batch * b for a, b in zip(fixed.tolist(), each.tolist(), strict=True)]

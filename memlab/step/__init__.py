@@ -1,0 +1,1 @@
+"""A training step: operations on named tensors, built from a network."""

@@ -1,0 +1,126 @@
+"""The backward half of a step: operations in reverse, gradients handed on, added at forks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+
+from memlab.networks.graph import Node
+from memlab.step.build import Build
+from memlab.step.gradients import Gradients
+from memlab.step.op import Phase
+from memlab.step.rules import RULES, dims
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+
+_Slots = dict[str, Tensor]
+
+
+def backward(build: Build, labels: Tensor) -> None:
+    """Append the backward operations of a step whose forward and loss are written."""
+    walk = _Walk(build)
+    if build.network.loss.name in build.learning:
+        walk.differentiate(build.network.loss, {"labels": labels})
+    for node in reversed(build.network.nodes[:-1]):
+        if node.name not in build.learning:
+            continue
+        dy = walk.gradients.take(node.name)
+        if RULES[node.kind].gradient_is_view:
+            walk.hand_on(node, dy)
+        else:
+            walk.differentiate(node, {"dy": dy})
+
+
+class _Walk:
+    def __init__(self, build: Build) -> None:
+        self.build = build
+        self.gradients = Gradients()
+        self.sums: Counter[str] = Counter()
+
+    def differentiate(self, node: Node, reads: _Slots) -> None:
+        """The backward operation of a node, from ``dy`` (or the labels) to what it passes on."""
+        build, rule = self.build, RULES[node.kind]
+        source, parameters = node.inputs[0], build.parameters[node.name]
+        passes_on, flops = source in build.learning, rule.flops(node)
+        kept = {"x": source, "y": node.name}
+        reads = reads | {name: build.maps[kept[name]] for name in rule.keeps}
+        reads |= build.extras.get(node.name, {})
+        if rule.backward_reads_weight and (passes_on or node.kind == "batch_norm"):
+            reads["weight"] = parameters["weight"]
+        writes = {
+            f"d{name}": build.new(f"gradient of {array.name}", array.axes, Role.PARAMETER_GRADIENT)
+            for name, array in parameters.items()
+        }
+        updates: _Slots = {}
+        cost = flops.weights if parameters else Size()
+        if passes_on:
+            cost += flops.input + self.place(source, node, reads, writes, updates)
+        workspace = build.lowered(node, "backward workspace") or build.workspace(
+            node, "backward workspace", rule.backward_workspace(node)
+        )
+        build.emit(
+            node,
+            f"backward of {node.name}",
+            f"{node.kind}.backward",
+            Phase.BACKWARD,
+            reads,
+            writes,
+            updates,
+            workspace,
+            cost,
+            fills=bool(parameters) + passes_on,
+        )
+
+    def place(
+        self, source: str, node: Node, reads: _Slots, writes: _Slots, updates: _Slots
+    ) -> Size:
+        """Choose where the gradient of ``source`` goes; the operations that adding costs.
+
+        At a fork it is added to what is there: in place where nobody else still reads that
+        storage, else into a new one.
+        """
+        there = self.gradients.current.get(source)
+        if there is None:
+            writes["dx"] = self.new_gradient(source, f"gradient of {source}")
+            return Size()
+        if self.gradients.may_add(source, reads.values()):
+            updates["dx"] = there
+        else:
+            self.sums[source] += 1
+            reads["addend"] = there
+            name = f"gradient of {source}, sum {self.sums[source]}"
+            writes["dx"] = self.new_gradient(source, name)
+        return Size(0, prod(extent for _, extent in there.axes[1:]))
+
+    def new_gradient(self, source: str, name: str) -> Tensor:
+        """A gradient map with a storage of its own becomes the gradient of ``source``."""
+        axes = self.build.maps[source].axes
+        return self.gradients.give(source, self.build.new(name, axes, Role.GRADIENT_MAP))
+
+    def hand_on(self, node: Node, dy: Tensor) -> None:
+        """Views of ``dy`` become the gradients of the inputs of an add, a concat, a flatten."""
+        start = 0
+        for source, shape in zip(node.inputs, node.input_shapes, strict=True):
+            name, axes = f"gradient of {source}", dims(shape)
+            if node.kind == "concat":
+                share = dy.slice(name, axes, start)
+                start += share.per_sample
+            else:
+                share = dy.view(name, axes)
+            if source not in self.build.learning:
+                continue
+            if source in self.gradients.current:
+                self.accumulate(source, node, share)
+            else:
+                self.gradients.give(source, share)
+
+    def accumulate(self, source: str, node: Node, share: Tensor) -> None:
+        """An operation of its own for a view that meets a gradient already there."""
+        reads, writes, updates = {"dy": share}, _Slots(), _Slots()
+        self.sums[f"at {source}"] += 1
+        cost = self.place(source, node, reads, writes, updates)
+        name = f"sum {self.sums[f'at {source}']} of the gradients of {source}"
+        owner = self.build.network.by_name[source]
+        self.build.emit(
+            owner, name, "accumulate", Phase.BACKWARD, reads, writes, updates, flops=cost
+        )

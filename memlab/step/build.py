@@ -1,0 +1,255 @@
+"""Network to step: forward and loss here, then ``backward.py`` and ``update.py``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from memlab import formats
+from memlab.errors import InputError, unknown, whole
+from memlab.formats import FORMATS, Format
+from memlab.networks.graph import INPUT, Network, Node
+from memlab.networks.layers import Dims
+from memlab.step import algorithms, tensor
+from memlab.step.op import NONE, Op, Operands, Phase
+from memlab.step.rules import RULES, UPDATES, dims
+from memlab.step.step import Step
+from memlab.step.storage import Size
+from memlab.step.tensor import BATCH, Role, Tensor
+
+STORABLE = ("fp64", "fp32", "bf16", "fp16")
+
+
+def training_step(
+    network: Network,
+    optimizer: str = "momentum",
+    format: str | Format = "fp32",
+    algorithm: str = algorithms.DEFAULT,
+    threads: int = 1,
+) -> Step:
+    """One training step of a network, every array in one format.
+
+    ``algorithm`` is how convolutions are computed; each of ``threads`` holds a workspace.
+
+    Raises:
+        InputError: an unknown optimizer, format or algorithm, or no thread.
+    """
+    from memlab.step.backward import backward
+    from memlab.step.update import update
+
+    if optimizer not in UPDATES:
+        raise unknown("optimizer", optimizer, UPDATES)
+    build = Build(network, _storable(format), algorithm, whole("threads", threads), training=True)
+    build.forward()
+    residents = build.residents()
+    labels, loss = build.loss()
+    backward(build, labels)
+    residents += update(build, optimizer)
+    return build.step([*residents, build.maps[INPUT], labels], [*residents, loss], optimizer)
+
+
+def inference_step(
+    network: Network,
+    format: str | Format = "fp32",
+    algorithm: str = algorithms.DEFAULT,
+    threads: int = 1,
+) -> Step:
+    """Forward alone: nothing is kept, no labels, no gradients; the last output stays.
+
+    Raises:
+        InputError: an unknown format or algorithm, or no thread.
+    """
+    build = Build(network, _storable(format), algorithm, whole("threads", threads), training=False)
+    build.forward()
+    predicted = build.predict()
+    residents = build.residents()
+    return build.step([*residents, build.maps[INPUT]], [*residents, predicted])
+
+
+def _storable(format: str | Format) -> Format:
+    found = formats.find(format)
+    if found.name not in STORABLE:
+        raise InputError(
+            f"a whole step cannot be stored in {found.name}; try one of {', '.join(STORABLE)}."
+        )
+    return found
+
+
+@dataclass
+class Build:
+    """A step under construction."""
+
+    network: Network
+    format: Format
+    algorithm: str
+    threads: int
+    training: bool
+    ops: list[Op] = field(default_factory=list)
+    maps: dict[str, Tensor] = field(default_factory=dict)
+    """The output of every node, and the input."""
+    extras: dict[str, Operands] = field(default_factory=dict)
+    """What forward wrote for backward alone."""
+
+    def __post_init__(self) -> None:
+        self.convolution = algorithms.find(self.algorithm)
+        self.learning = self._learning() if self.training else frozenset()
+        self.maps[INPUT] = self.new(INPUT, dims(self.network.input_shape), Role.INPUT)
+        self.parameters = {
+            node.name: {
+                array.name: self.new(f"{node.name}.{array.name}", array.dims, Role.PARAMETER)
+                for array in node.parameters
+            }
+            for node in self.network.nodes
+        }
+        self.buffers = {
+            node.name: {
+                array.name: self.new(f"{node.name}.{array.name}", array.dims, Role.BUFFER)
+                for array in node.buffers
+            }
+            for node in self.network.nodes
+        }
+
+    def _learning(self) -> frozenset[str]:
+        """The nodes whose output depends on a parameter: only these pass a gradient back."""
+        found: set[str] = set()
+        for node in self.network.nodes:
+            if node.parameters or not found.isdisjoint(node.inputs):
+                found.add(node.name)
+        return frozenset(found)
+
+    def residents(self) -> list[Tensor]:
+        """Parameters and buffers: alive before and after."""
+        groups = (*self.parameters.values(), *self.buffers.values())
+        return [array for arrays in groups for array in arrays.values()]
+
+    def forward(self) -> None:
+        """Every node but the loss."""
+        for node in self.network.nodes[:-1]:
+            self.run(node)
+
+    def run(self, node: Node) -> None:
+        """The forward operation of a node; a view makes none."""
+        rule, inputs = RULES[node.kind], [self.maps[name] for name in node.inputs]
+        if rule.is_view or (rule.identity_in_inference and not self.training):
+            self.maps[node.name] = inputs[0].view(node.name, dims(node.shape))
+            return
+        output = self.new(node.name, dims(node.shape), Role.FEATURE_MAP)
+        self.maps[node.name] = output
+        flops, buffers = rule.flops(node), self.buffers[node.name]
+        reads = _numbered(inputs) | self.parameters[node.name]
+        self.emit(
+            node,
+            node.name,
+            node.kind,
+            Phase.FORWARD,
+            reads if self.training else reads | buffers,
+            {"y": output, **self.write_extras(node)},
+            buffers if self.training else NONE,
+            self.lowered(node, "workspace"),
+            flops.forward if self.training or not flops.inference else flops.inference,
+        )
+
+    def loss(self) -> tuple[Tensor, Tensor]:
+        """The loss of a training step; returns what it is compared with, and itself."""
+        node = self.network.loss
+        if node.kind == "softmax_cross_entropy":
+            labels = self.new("labels", (BATCH,), Role.INPUT, FORMATS["int64"])
+        else:
+            labels = self.new("target", dims(node.shape), Role.INPUT)
+        loss = self.new(node.name, (), Role.FEATURE_MAP)
+        self.emit(
+            node,
+            node.name,
+            node.kind,
+            Phase.LOSS,
+            {"x": self.maps[node.inputs[0]], "labels": labels},
+            {"loss": loss, **self.write_extras(node)},
+            flops=RULES[node.kind].flops(node).forward,
+        )
+        return labels, loss
+
+    def predict(self) -> Tensor:
+        """What the network predicts: the softmax of the scores, or the last output itself."""
+        node = self.network.loss
+        x = self.maps[node.inputs[0]]
+        if node.kind != "softmax_cross_entropy":
+            return x
+        output = self.new("prediction", dims(node.shape), Role.FEATURE_MAP)
+        flops = RULES[node.kind].flops(node).inference or Size()
+        self.emit(
+            node, "prediction", "softmax", Phase.FORWARD, {"x": x}, {"y": output}, flops=flops
+        )
+        return output
+
+    def write_extras(self, node: Node) -> Operands:
+        """What forward writes beside its output, where a backward will read it."""
+        if node.name in self.learning:
+            self.extras[node.name] = {
+                name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
+                for name, (axes, format) in RULES[node.kind].extras(node, self.format).items()
+            }
+        return self.extras.get(node.name, NONE)
+
+    def new(self, name: str, axes: Dims, role: Role, format: Format | None = None) -> Tensor:
+        """A tensor with a storage of its own, in the format of the step unless another is given."""
+        return tensor.new(name, axes, format or self.format, role)
+
+    def workspace(self, node: Node, name: str, axes: Dims) -> Operands:
+        """A buffer with these axes for every thread; none without axes."""
+        if not axes:
+            return NONE
+        axes = axes if self.threads == 1 else (("threads", self.threads), *axes)
+        return {"workspace": self.new(f"{node.name}.{name}", axes, Role.WORKSPACE)}
+
+    def lowered(self, node: Node, name: str) -> Operands:
+        """The workspace of a convolution under the chosen algorithm."""
+        axes = self.convolution.workspace(node) if node.kind == "conv2d" else ()
+        return self.workspace(node, name, axes)
+
+    def emit(
+        self,
+        node: Node,
+        name: str,
+        kind: str,
+        phase: Phase,
+        reads: Operands,
+        writes: Operands = NONE,
+        updates: Operands = NONE,
+        workspace: Operands = NONE,
+        flops: Size = Size(),
+        fills: int = 1,
+    ) -> None:
+        """Append an operation. Its workspace is filled and read ``fills`` times per sample."""
+        fixed = each = 0
+        for operands, times in ((reads, 1), (writes, 1), (updates, 2)):
+            for operand in operands.values():
+                # without a pitch it fills its storage, whose size is at hand
+                size = operand.storage.size if operand.pitch is None else operand.size
+                fixed, each = fixed + times * size.fixed, each + times * size.per_sample
+        for buffer in workspace.values():
+            each += 2 * fills * buffer.size.fixed // self.threads
+        algorithm = self.algorithm if node.kind == "conv2d" else ""
+        moved, attributes = Size(fixed, each), {"layer": node.layer}
+        self.ops.append(
+            Op(name, kind, phase, reads, writes, updates, workspace, attributes, algorithm,
+               flops, moved, node.name, node.stage)
+        )  # fmt: skip
+
+    def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:
+        """The finished step."""
+        return Step(
+            tuple(self.ops),
+            tuple(live_in),
+            tuple(live_out),
+            network=self.network.name,
+            label=self.network.label,
+            format=self.format.name,
+            optimizer=optimizer,
+            training=self.training,
+            threads=self.threads,
+        )
+
+
+def _numbered(inputs: list[Tensor]) -> dict[str, Tensor]:
+    if len(inputs) == 1:
+        return {"x": inputs[0]}
+    return {f"x{i}": x for i, x in enumerate(inputs)}

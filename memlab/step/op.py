@@ -1,0 +1,68 @@
+"""One operation of a step: what it reads, writes and updates, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from memlab.step.storage import Size
+from memlab.step.tensor import Tensor
+
+Operands = Mapping[str, Tensor]
+"""Tensors by the name under which a kernel knows them: ``{"x": ..., "weight": ...}``."""
+
+NONE: Operands = {}
+
+
+class Phase(StrEnum):
+    """The part of a training step that an operation belongs to."""
+
+    FORWARD = "forward"
+    LOSS = "loss"
+    BACKWARD = "backward"
+    UPDATE = "update"
+    COPY = "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """A named operation.
+
+    ``writes`` are born here unless an earlier operation wrote them; ``updates`` are read and
+    changed in place. ``workspace`` is alive inside the operation only. ``flops`` counts an
+    addition, a multiplication, a comparison and a root as one each; ``bytes_moved`` counts what
+    is read and written, workspace included. ``after`` names operations of other streams that
+    must have ended.
+    """
+
+    name: str
+    kind: str
+    phase: Phase
+    reads: Operands = field(default_factory=dict)
+    writes: Operands = field(default_factory=dict)
+    updates: Operands = field(default_factory=dict)
+    workspace: Operands = field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    algorithm: str = ""
+    flops: Size = Size()
+    bytes_moved: Size = Size()
+    layer: str = ""
+    stage: str = ""
+    stream: str = "compute"
+    after: tuple[str, ...] = ()
+
+    @property
+    def pure(self) -> bool:
+        """It may run twice with the same result: nothing is changed in place."""
+        return not self.updates
+
+    def touched(self) -> Iterator[Tensor]:
+        """Every tensor that it reads, writes or updates; not its workspace."""
+        yield from self.reads.values()
+        yield from self.writes.values()
+        yield from self.updates.values()
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,100 @@
+"""A tensor: named axes and a number format over one storage, and the role it plays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby
+from math import prod
+
+from memlab.formats import Format
+from memlab.networks.layers import Dims
+from memlab.step.storage import DEVICE, Size, Storage
+
+BATCH = ("B", 0)
+"""The batch axis. Its extent is not known to a plan, so it stands as 0."""
+
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Role(StrEnum):
+    """What a tensor is for. The accounts of a training step are kept by these eight."""
+
+    INPUT = "input"
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    PARAMETER_GRADIENT = "parameter_gradient"
+    OPTIMIZER_STATE = "optimizer_state"
+    FEATURE_MAP = "feature_map"
+    GRADIENT_MAP = "gradient_map"
+    WORKSPACE = "workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A view of one storage.
+
+    ``offset`` is in bytes from the start of the storage. ``pitch`` is the distance in bytes from
+    one sample to the next where the tensor is a slice of larger samples (a concat's gradient);
+    ``None`` means that its samples lie side by side.
+    """
+
+    name: str
+    storage: Storage
+    axes: Dims
+    format: Format
+    role: Role
+    offset: int = 0
+    pitch: int | None = None
+
+    @property
+    def per_sample(self) -> int:
+        """Bytes of one sample, or of the whole where there is no batch axis."""
+        return self.format.nbytes(prod(extent for name, extent in self.axes if name != "B"))
+
+    @property
+    def size(self) -> Size:
+        """The bytes of its own values; a slice has fewer than its storage."""
+        return _size(self.axes, self.format)
+
+    def shape(self, batch: int) -> tuple[int, ...]:
+        """Its extents at that batch."""
+        return tuple(batch if axis == BATCH else axis[1] for axis in self.axes)
+
+    def formula(self, batch: int | None = None) -> str:
+        """``'B·C·H·W·4 B'``, or with numbers at a batch: ``'32·64·112·112·4 B'``."""
+        return formula(self.axes, self.format, batch)
+
+    def view(self, name: str, axes: Dims | None = None, role: Role | None = None) -> Tensor:
+        """The same bytes under another name, shape or role."""
+        return replace(self, name=name, axes=axes or self.axes, role=role or self.role)
+
+    def slice(self, name: str, axes: Dims, start: int) -> Tensor:
+        """The part of every sample that begins ``start`` bytes into it."""
+        pitch = self.per_sample if self.pitch is None else self.pitch
+        return replace(self, name=name, axes=axes, offset=self.offset + start, pitch=pitch)
+
+
+def new(
+    name: str, axes: Dims, format: Format, role: Role, memory: str = DEVICE, copies: int = 1
+) -> Tensor:
+    """A tensor with a storage of its own, which ``copies`` makes larger (a buffer per thread)."""
+    axes = axes if copies == 1 else (("threads", copies), *axes)
+    return Tensor(name, Storage(name, _size(axes, format), memory), axes, format, role)
+
+
+def formula(axes: Dims, format: Format, batch: int | None = None) -> str:
+    """The product that gives the bytes of these axes, in symbols or, at a batch, in numbers."""
+    factors = []
+    for (name, extent), run in groupby(axes):
+        power = len(list(run))
+        value = name if batch is None else str(batch if (name, extent) == BATCH else extent)
+        factors.append(value + (str(power).translate(_SUPERSCRIPT) if power > 1 else ""))
+    item = f"{format.bits // 8} B" if format.bits % 8 == 0 else f"{format.bits}/8 B"
+    return "·".join([*factors, item])
+
+
+def _size(axes: Dims, format: Format) -> Size:
+    count = prod(extent for name, extent in axes if name != "B")
+    nbytes = format.nbytes(count)
+    return Size(0, nbytes) if BATCH in axes else Size(nbytes, 0)

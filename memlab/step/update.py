@@ -1,0 +1,46 @@
+"""The last part of a step: the optimizer changes the parameters and frees their gradients."""
+
+from __future__ import annotations
+
+from math import prod
+
+from memlab.networks.graph import Node
+from memlab.step.build import Build
+from memlab.step.op import Phase
+from memlab.step.rules import UPDATES
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+
+
+def update(build: Build, optimizer: str) -> list[Tensor]:
+    """Append one update per weighted layer; returns the optimizer's state.
+
+    A batch norm is updated together with the layer that feeds it.
+    """
+    slots, flops = UPDATES[optimizer]
+    state: list[Tensor] = []
+    for leader, nodes in _groups(build).items():
+        reads, updates, count = dict[str, Tensor](), dict[str, Tensor](), 0
+        for parameter in (p for node in nodes for p in build.parameters[node.name].values()):
+            name = f"gradient of {parameter.name}"
+            reads[name] = build.new(name, parameter.axes, Role.PARAMETER_GRADIENT)
+            own = [
+                build.new(f"{parameter.name}.{slot}", parameter.axes, Role.OPTIMIZER_STATE)
+                for slot in slots
+            ]
+            updates |= {array.name: array for array in (parameter, *own)}
+            state += own
+            count += prod(extent for _, extent in parameter.axes)
+        node = build.network.by_name[leader]
+        name = f"update of {leader}"
+        build.emit(node, name, optimizer, Phase.UPDATE, reads, {}, updates, {}, Size(flops * count))
+    return state
+
+
+def _groups(build: Build) -> dict[str, list[Node]]:
+    groups: dict[str, list[Node]] = {}
+    for node in build.network.nodes:
+        if node.parameters:
+            joins = node.kind == "batch_norm" and node.inputs[0] in groups
+            groups.setdefault(node.inputs[0] if joins else node.name, []).append(node)
+    return groups

@@ -1,0 +1,64 @@
+"""Bytes as text and back. MB is 10^6 bytes and MiB is 2^20: different words here.
+
+Everywhere else in memlab bytes are exact ``int``; only this module turns them into text.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from memlab.errors import InputError
+
+DECIMAL = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BINARY = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+UNITS = DECIMAL | BINARY
+_LOWER = {name.lower(): size for name, size in UNITS.items()}
+
+
+def exact(nbytes: int) -> str:
+    """Every digit: ``exact(2935804128)`` is ``'2,935,804,128 B'``."""
+    return f"{nbytes:,} B"
+
+
+def in_unit(nbytes: int, unit: str, digits: int = 2) -> str:
+    """In the unit asked for: ``in_unit(1048576, "MiB")`` is ``'1.00 MiB'``."""
+    return f"{Decimal(nbytes) / UNITS[unit]:,.{digits}f} {unit}"
+
+
+def short(nbytes: int) -> str:
+    """Three digits, four from 1 GB on: ``'602 kB'``, ``'25.7 MB'``, ``'2.936 GB'``.
+
+    From 1 GB on three decimals are kept, so that the parts of a sum still add up on the page.
+    """
+    size = abs(nbytes)
+    for unit, digits in (("TB", 3), ("GB", 3), ("MB", 1), ("kB", 1)):
+        if size >= DECIMAL[unit]:
+            whole = size >= 100 * DECIMAL[unit] and digits == 1
+            return in_unit(nbytes, unit, 0 if whole else digits)
+    return f"{nbytes} B"
+
+
+def both(nbytes: int) -> str:
+    """Decimal and binary side by side: ``'2.936 GB (2.734 GiB)'``."""
+    unit = "GB" if abs(nbytes) >= DECIMAL["GB"] else "MB"
+    binary = "GiB" if unit == "GB" else "MiB"
+    return f"{in_unit(nbytes, unit, 3)} ({in_unit(nbytes, binary, 3)})"
+
+
+def parse(text: str | int) -> int:
+    """Bytes from ``'12GB'``, ``'7.5 GiB'`` or ``'1,024'``.
+
+    Raises:
+        InputError: no number, an unknown unit, a negative size, or a fraction of a byte.
+    """
+    given = str(text).strip()
+    match = re.fullmatch(r"(\d[\d,_]*(?:\.\d+)?)\s*([A-Za-z]*)", given)
+    unit = _LOWER.get(match[2].lower() or "b") if match else None
+    if match is None or unit is None:
+        raise InputError(f"{given!r} is no amount of memory; try 12GB, 512MiB or 1048576.")
+    size = Fraction(re.sub(r"[,_]", "", match[1])) * unit
+    if size.denominator != 1:
+        raise InputError(f"{given!r} is not a whole number of bytes; try {int(size)}.")
+    return int(size)

@@ -1,0 +1,72 @@
+"""Ledgers as files, traces and differences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+import memlab
+from memlab import InputError
+from memlab.networks.graph import Network
+from memlab.planner import files
+from memlab.planner.diff import diff
+from tests.networks_at_random import networks
+
+
+@given(networks())
+@settings(max_examples=30, deadline=None)
+def test_json_gives_the_same_ledger_back(net: Network) -> None:
+    ledger = memlab.plan(memlab.training_step(net))
+    assert files.from_dict(json.loads(json.dumps(files.to_dict(ledger)))) == ledger
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    ledger = memlab.plan(memlab.inference_step(memlab.zoo.alexnet()))
+    files.save(ledger, tmp_path / "a.json")
+    assert files.load(tmp_path / "a.json") == ledger
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot read"),
+        ("{", "is not JSON"),
+        ("[]", "no ledger of schema"),
+        ('{"schema": "memlab.ledger/0"}', "no ledger of schema"),
+        ('{"schema": "memlab.ledger/1", "operations": []}', "damaged"),
+    ],
+)
+def test_bad_files_give_one_sentence(tmp_path: Path, content: str | None, words: str) -> None:
+    path = tmp_path / "bad.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError, match=words):
+        files.load(path)
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
+    with pytest.raises(InputError, match="cannot write"):
+        files.save(ledger, tmp_path / "missing" / "a.json")
+
+
+def test_the_trace_holds_every_operation_and_the_peak() -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.mnist_cnn()))
+    events = files.trace(ledger, 32)["traceEvents"]
+    assert [e["name"] for e in events if e["ph"] == "X"] == [row.name for row in ledger.rows]
+    counters = [sum(e["args"].values()) for e in events if e["ph"] == "C"]
+    assert counters == ledger.timeline(32)
+
+
+def test_diff_accounts_for_every_byte_of_the_change() -> None:
+    vgg = memlab.plan(memlab.training_step(memlab.zoo.vgg16(), "adam"))
+    half = diff(vgg, vgg, 8, 4)
+    assert half.change == vgg.peak(4) - vgg.peak(8) == sum(half.roles.values())
+    assert half.change == sum(half.blocks.values())
+    assert half.peaks[0].index != half.peaks[1].index
+    assert "The peak changes by -" in str(half)
+    assert "Nothing changed" in str(diff(vgg, vgg, 8))

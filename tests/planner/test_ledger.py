@@ -1,0 +1,194 @@
+"""The ledger against brute force, and the questions it answers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import memlab
+from memlab import InputError, Ledger
+from memlab.networks.builder import network
+from memlab.networks.graph import Network
+from memlab.step.step import Step
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+from tests.networks_at_random import networks
+
+BATCHES = st.integers(1, 1000)
+
+
+def bytes_at(tensor: Tensor, batch: int) -> int:
+    """Bytes from the shape at a batch, not from ``Size``."""
+    count = 1
+    for extent in tensor.shape(batch):
+        count *= extent
+    return count * tensor.format.bits // 8
+
+
+def brute_timeline(step: Step, batch: int) -> list[int]:
+    """The plan built anew at that batch: a storage is alive at an operation if it was there or
+    written by then, and is touched then or later, or stays."""
+    first: dict[str, Tensor] = {}
+    touched: dict[str, list[int]] = {}
+    for tensor in step.live_in:
+        first.setdefault(tensor.storage.name, tensor)
+        touched.setdefault(tensor.storage.name, []).append(0)
+    for index, op in enumerate(step.ops):
+        for tensor in op.touched():
+            first.setdefault(tensor.storage.name, tensor)
+            touched.setdefault(tensor.storage.name, []).append(index)
+    for tensor in step.live_out:
+        touched[tensor.storage.name].append(len(step.ops))
+    result = []
+    for index, op in enumerate(step.ops):
+        alive = [n for n, seen in touched.items() if min(seen) <= index <= max(seen)]
+        total = sum(bytes_at(first[name], batch) for name in alive)
+        result.append(total + sum(bytes_at(t, batch) for t in op.workspace.values()))
+    return result
+
+
+@given(networks(), BATCHES, st.sampled_from(["sgd", "momentum", "adam", None]))
+@settings(max_examples=150, deadline=None)
+def test_timeline_equals_brute_force(net: Network, batch: int, optimizer: str | None) -> None:
+    step = memlab.training_step(net, optimizer) if optimizer else memlab.inference_step(net)
+    ledger = memlab.plan(step)
+    brute = brute_timeline(step, batch)
+    assert ledger.timeline(batch) == brute
+    assert ledger.peak(batch) == max(brute)
+    assert brute[ledger.peak_at(batch).index] == max(brute)
+
+
+@pytest.mark.parametrize("name", sorted(memlab.zoo.ZOO))
+@pytest.mark.parametrize("batch", [1, 3, 32])
+def test_timeline_of_every_zoo_network_equals_brute_force(name: str, batch: int) -> None:
+    step = memlab.training_step(memlab.zoo.build(name), "adam")
+    assert memlab.plan(step).timeline(batch) == brute_timeline(step, batch)
+
+
+@given(networks(), BATCHES)
+@settings(max_examples=60, deadline=None)
+def test_events_before_and_after_agree_with_the_timeline(net: Network, batch: int) -> None:
+    ledger = memlab.plan(memlab.training_step(net))
+    inside, start, end = [0] * len(ledger.rows), [], []
+    live = 0
+    for index in range(-1, len(ledger.rows)):
+        events = [event for event in ledger.events(batch) if event.op == index]
+        if index >= 0:
+            start.append(live)
+            inside[index] = max([live, *(event.live for event in events)])
+        live = events[-1].live if events else live
+        if index >= 0:
+            end.append(live)
+    assert inside == ledger.timeline(batch)
+    assert start == ledger.before(batch)
+    assert end == ledger.after(batch)
+    reserved = [event.reserved for event in ledger.events(batch)]
+    assert reserved == sorted(reserved)
+    assert reserved[-1] == ledger.peak(batch) == ledger.reserved(batch)[-1]
+
+
+@given(networks(), BATCHES, st.data())
+@settings(max_examples=60, deadline=None)
+def test_roles_and_blocks_add_up_at_every_operation(
+    net: Network, batch: int, data: st.DataObject
+) -> None:
+    ledger = memlab.plan(memlab.training_step(net))
+    index = data.draw(st.integers(0, len(ledger.rows) - 1))
+    total = ledger.timeline(batch)[index]
+    assert sum(ledger.roles(batch, index).values()) == total
+    assert sum(entry.size.at(batch) for entry in ledger.alive(index)) == total
+
+
+@given(networks(), st.integers(0, 10**6))
+@settings(max_examples=100, deadline=None)
+def test_fit_agrees_with_a_search(net: Network, budget: int) -> None:
+    ledger = memlab.plan(memlab.training_step(net))
+    fit = ledger.fit(budget)
+    batch = 0
+    while ledger.peak(batch + 1) <= budget:
+        batch += 1
+    assert fit.batch == batch
+    assert fit.fits == (batch > 0)
+    if fit.binds is not None and batch:
+        assert fit.peak.nbytes <= budget < fit.peak.nbytes + fit.per_sample
+
+
+@pytest.mark.parametrize("name", ["resnet50", "vgg16", "googlenet_bn", "linear1"])
+def test_fit_is_sharp_for_the_zoo(name: str) -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.build(name), "adam"))
+    for budget in (10**6, 3 * 10**9, 12 * 10**9):
+        batch = ledger.fit(budget).batch
+        assert batch is not None
+        assert batch == 0 or ledger.peak(batch) <= budget
+        assert ledger.peak(batch + 1) > budget
+
+
+def test_workspace_can_be_left_out() -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.vgg16(), "adam"))
+    assert ledger.peak(4, workspace=False) < ledger.peak(4)
+    assert ledger.peak(4, memory="host") == 0
+
+
+def test_huge_batches_do_not_overflow() -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.resnet50()))
+    small, large = ledger.timeline(1), ledger.timeline(10**15)
+    each = [(b - a) % (10**15 - 1) for a, b in zip(small, large, strict=True)]
+    assert each == [0] * len(each)
+    assert max(large) > 2**63
+
+
+def test_why_names_maker_and_waiter() -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.resnet50()))
+    why = ledger.why(32)
+    assert sum(block.nbytes for block in why.blocks) == why.peak.nbytes == ledger.peak(32)
+    first = next(block for block in why.blocks if block.entry.name == "conv1.relu")
+    assert (first.made_by, first.needed_by) == ("conv1.relu", "backward of conv1.relu")
+    assert "32·64·112·112·4 B = 102,760,448 B" in str(why)
+
+
+def test_the_input_dies_at_its_last_reader() -> None:
+    net = network("n", image=(3, 8, 8)).conv(4, 3).relu().flatten().linear(2).cross_entropy()
+    ledger = memlab.plan(memlab.training_step(net))
+    entry = next(e for e in ledger.entries if e.name == "input")
+    assert ledger.needed_by(entry) == "backward of conv1"
+    labels = next(e for e in ledger.entries if e.name == "labels")
+    assert (labels.size, ledger.needed_by(labels)) == (Size(0, 8), "backward of loss")
+
+
+def test_a_limited_plan_refuses_other_batches() -> None:
+    full = memlab.plan(memlab.training_step(memlab.zoo.mnist_cnn()))
+    limited = Ledger(full.rows, full.entries, batches=range(8, 9))
+    assert limited.peak(8) == full.peak(8)
+    with pytest.raises(InputError, match="plan again at that batch"):
+        limited.peak(9)
+
+
+@pytest.mark.parametrize("batch", [0, -3, 1.5, "8", None, True])
+def test_bad_batches_give_one_sentence(batch: object) -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
+    with pytest.raises(InputError, match="batch must be"):
+        ledger.peak(batch)  # type: ignore[arg-type]
+
+
+def test_a_plan_of_a_small_network_by_hand() -> None:
+    """One linear layer, two inputs and one output, SGD: every byte counted on paper."""
+    net = network("hand", features=2).linear(1).squared_error()
+    ledger = memlab.plan(memlab.training_step(net, "sgd"))
+    # weight 8, bias 4; input 8 B, target 4 B; y 4 B; loss 4; dy 4 B; gradients 8 + 4
+    assert [row.name for row in ledger.rows] == [
+        "fc1",
+        "loss",
+        "backward of loss",
+        "backward of fc1",
+        "update of fc1",
+    ]
+    b = 10
+    assert ledger.timeline(b) == [
+        12 + 8 * b + 4 * b + 4 * b,
+        12 + 8 * b + 4 * b + 4 * b + 4,
+        12 + 8 * b + 4 * b + 4 * b + 4 + 4 * b,
+        12 + 8 * b + 4 + 4 * b + 12,
+        12 + 4 + 12,
+    ]
+    assert ledger.roles(b)[Role.GRADIENT_MAP] == 4 * b

@@ -1,0 +1,30 @@
+"""From the ground up to techniques, importing memlab loads nothing but NumPy."""
+
+import subprocess
+import sys
+
+LOADED = """
+import importlib, pkgutil, sys
+import numpy
+before = set(sys.modules)
+import memlab
+low = "errors units formats devices networks step planner techniques".split()
+for module in pkgutil.walk_packages(memlab.__path__, "memlab."):
+    if module.name.split(".")[1] in low:
+        importlib.import_module(module.name)
+roots = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(*sorted(roots - set(sys.stdlib_module_names) - {"memlab", "numpy"}))
+"""
+
+
+def loaded(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_the_lower_layers_load_numpy_only():
+    assert loaded(LOADED) == []
+
+
+def test_this_test_sees_an_import():
+    assert loaded(LOADED.replace("import memlab", "import memlab, tqdm")) == ["tqdm"]

@@ -1,0 +1,122 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from memlab import lab as module
+
+OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["4\n"]}
+
+
+def notebook(source="print(4)"):
+    code = {"cell_type": "code", "source": [source], "outputs": [OUTPUT], "execution_count": 3}
+    prose = {"cell_type": "markdown", "source": ["B·k² bytes"], "metadata": {}}
+    metadata = {"widgets": {"state": {}}, "kernelspec": {"name": "python3"}}
+    cells = [{**code, "metadata": {"tags": ["x"]}}, prose]
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def put(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A checkout with two lessons, a solution, a table and a picture."""
+    for name in ("00_start.ipynb", "02_network.ipynb", "solutions/00_start.ipynb"):
+        put(tmp_path / "lessons" / name, json.dumps(notebook()))
+    put(tmp_path / "lessons/data/gpus/a100.csv", "MB\n")
+    put(tmp_path / "lessons/images/network.png", "picture")
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The servers that were started: none for real."""
+    servers = []
+
+    class Server:
+        def __init__(self, command, cwd):
+            self.command, self.cwd, self.waits = command, cwd, 0
+            servers.append(self)
+
+        def wait(self):
+            self.waits += 1
+            if self.waits == 1:
+                raise KeyboardInterrupt
+            return 7
+
+    monkeypatch.setattr("subprocess.Popen", Server)
+    return servers
+
+
+def test_what_a_lesson_needs_is_copied_and_nothing_else(checkout):
+    mine = checkout / "my"
+    new = module.copy_lessons(checkout / "lessons", mine)
+    expected = {"00_start.ipynb", "02_network.ipynb", "data/gpus/a100.csv", "images/network.png"}
+    assert {path.relative_to(mine).as_posix() for path in new} == expected
+    assert set(new) == {path for path in mine.rglob("*") if path.is_file()}
+
+
+def test_outputs_are_cleared_and_the_rest_is_kept(checkout):
+    module.copy_lessons(checkout / "lessons", checkout / "my")
+    copy = json.loads((checkout / "my/00_start.ipynb").read_text(encoding="utf-8"))
+    expected = notebook()
+    expected["cells"][0] |= {"outputs": [], "execution_count": None}
+    del expected["metadata"]["widgets"]
+    assert copy == expected
+
+
+def test_a_working_copy_is_never_overwritten_and_a_new_lesson_is_added(checkout):
+    lessons, mine = checkout / "lessons", checkout / "my"
+    module.copy_lessons(lessons, mine)
+    put(mine / "00_start.ipynb", "mine")
+    put(mine / "images/network.png", "mine too")
+    put(lessons / "00_start.ipynb", json.dumps(notebook("print(5)")))
+    put(lessons / "03_lowering.ipynb", json.dumps(notebook()))
+    assert module.copy_lessons(lessons, mine) == [mine / "03_lowering.ipynb"]
+    assert (mine / "00_start.ipynb").read_text() == "mine"
+    assert (mine / "images/network.png").read_text() == "mine too"
+
+
+def test_a_copy_that_is_cut_short_leaves_nothing(checkout, monkeypatch):
+    def full(self, target):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="disk full"):
+        module.copy_lessons(checkout / "lessons", checkout / "my")
+    assert list((checkout / "my").iterdir()) == []
+
+
+def test_jupyterlab_starts_in_my_on_lesson_00(checkout, started, capsys):
+    assert module.lab(["--no-browser"]) == 7
+    (server,) = started
+    assert server.cwd == checkout / "my"
+    assert server.command[1:3] == ["-m", "jupyterlab"]
+    assert server.command[3:] == ["--LabApp.default_url=/lab/tree/00_start.ipynb", "--no-browser"]
+    (line,) = capsys.readouterr().out.splitlines()
+    assert str(checkout / "my") in line
+
+
+def test_without_lesson_00_jupyterlab_opens_the_folder(checkout):
+    assert module.command(checkout, ["--no-browser"])[3:] == ["--no-browser"]
+
+
+def test_without_jupyterlab_one_sentence_says_what_to_run(checkout, started, monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert module.lab([]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert 'pip install -e ".[lab,lessons]" -c constraints.txt' in line
+    assert not started
+
+
+def test_without_lessons_one_sentence_says_where_they_are(tmp_path, started, monkeypatch, capsys):
+    monkeypatch.setattr(module, "CHECKOUT", tmp_path)
+    assert module.lab([]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(tmp_path / "lessons") in line
+    assert not started
+    assert not (tmp_path / "my").exists()
