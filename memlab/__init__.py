@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from memlab import claims as claims
+    from memlab import formats as formats
+    from memlab import units as units
     from memlab import views as views
     from memlab.errors import InputError as InputError
     from memlab.networks import counting as counting
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "units": "memlab.units",
+    "formats": "memlab.formats",
+    "claims": "memlab.claims",
     "InputError": "memlab.errors",
     "Ledger": "memlab.planner.ledger",
     "Network": "memlab.networks.graph",

@@ -1,0 +1,156 @@
+"""The published table: every claim that memlab teaches, and what comes out when it is computed.
+
+The rows stand in ``claims.toml``. A row's ``call`` is evaluated as it is printed, so a reader can
+paste it after ``import memlab``; the verdict compares the result with the figure as it was claimed,
+to the digits that were printed. Docstrings and lessons cite the ids.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import memlab
+from memlab import units
+from memlab.errors import InputError
+from memlab.step.tensor import Role
+
+SCALES = {**units.UNITS, "KB": 1000, "M": 10**6, "%": Decimal("0.01"), "": 1}
+"""The units of claimed figures, in units of the computed ones."""
+TWINS = {"kB": "KiB", "KB": "KiB", "MB": "MiB", "GB": "GiB"}
+"""What a text may have meant by a decimal unit."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One figure: who says it, how it is computed, what comes out.
+
+    ``folk`` says where the popular text is wrong, ``sure`` how the row was checked. ``computed``
+    is in ``unit``; ``claimed`` is the printed figure with its own unit.
+    """
+
+    id: str
+    claim: str
+    source: str
+    sure: str
+    call: str
+    unit: str
+    folk: str = ""
+    claimed: str = ""
+    computed: int | float = field(init=False)
+    verdict: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        value = eval(self.call, {"memlab": memlab})
+        object.__setattr__(self, "computed", value)
+        object.__setattr__(self, "verdict", verdict(self.claimed, value))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @property
+    def result(self) -> str:
+        """The computed value with its unit, bytes both ways."""
+        if self.unit == "B":
+            return f"{units.exact(int(self.computed))} = {units.both(int(self.computed))}"
+        if self.unit == "share":
+            return f"{100 * self.computed:.1f} %"
+        number = f"{self.computed:,}" if isinstance(self.computed, int) else f"{self.computed:.4g}"
+        return f"{number} {self.unit}"
+
+
+def table() -> list[Claim]:
+    """All claims, in the order of their ids."""
+    return [_claim(id) for id in _rows()]
+
+
+def find(id: str) -> list[Claim]:
+    """The claims of that id, or of the row that it names: ``'A4'`` gives all of A4.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = [name for name in _rows() if name == id or name.startswith(f"{id}.")]
+    if not found:
+        heads = dict.fromkeys(name.partition(".")[0] for name in _rows())
+        raise InputError(f"no claim {id!r}; the rows are {', '.join(heads)}.")
+    return [_claim(name) for name in found]
+
+
+def verdict(claimed: str, computed: int | float) -> str:
+    """Whether a computed value is what was claimed, to the printed digits.
+
+    >>> verdict("25 MB", 26_561_576)
+    'right if MB means MiB'
+    """
+    relation, number, unit = _parse(claimed)
+    if _holds(relation, number, unit, computed):
+        return "right"
+    twin = TWINS.get(unit, "")
+    if twin and _holds(relation, number, twin, computed):
+        return f"right if {unit} means {twin}"
+    return "differs"
+
+
+def copies(optimizer: str) -> int:
+    """How many arrays as large as the parameters a step holds: they, gradients, state (B1)."""
+    step = memlab.training_step(memlab.zoo.mnist_cnn(), optimizer).keep("gradients")
+    held = sum(t.size.fixed for t in step.live_out if t.role in _OF_PARAMETERS)
+    return held // (4 * memlab.zoo.mnist_cnn().parameters)
+
+
+def gradient_copies(network: str, batch: int) -> int:
+    """How many copies of the parameters their gradients take in a planned step (B5)."""
+    net = memlab.zoo.build(network)
+    ledger = memlab.plan(memlab.training_step(net))
+    sizes = (e.size for e in ledger.entries if e.role is Role.PARAMETER_GRADIENT)
+    return sum(size.at(batch) for size in sizes) // (4 * net.parameters)
+
+
+def maps_over_bound(network: str, batch: int) -> float:
+    """Feature and gradient maps at the planned peak, over the bound 2 A B (B1)."""
+    net = memlab.zoo.build(network)
+    roles = memlab.plan(memlab.training_step(net)).roles(batch)
+    bound = 2 * 4 * batch * memlab.counting.find("everything").values(net)
+    return (roles[Role.FEATURE_MAP] + roles[Role.GRADIENT_MAP]) / bound
+
+
+def share(network: str, batch: int, *parts: str) -> float:
+    """The share of some parts in a network's memory, under the counting of vDNN (C2, C9)."""
+    total = memlab.counting.find("vdnn").total_bytes(memlab.zoo.build(network), batch)
+    return sum(total[part] for part in parts) / sum(total.values())
+
+
+_OF_PARAMETERS = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
+
+
+@cache
+def _rows() -> dict[str, dict[str, str]]:
+    text = files("memlab").joinpath("claims.toml").read_text(encoding="utf-8")
+    return {row["id"]: row for row in tomllib.loads(text)["claim"]}
+
+
+@cache
+def _claim(id: str) -> Claim:
+    return Claim(**_rows()[id])
+
+
+def _parse(claimed: str) -> tuple[str, Decimal, str]:
+    """``'over 2 GB'`` is ``('over', 2, 'GB')``; without a word the figure is meant as it stands."""
+    words = claimed.split()
+    relation = words.pop(0) if words[0] in ("over", "under") else ""
+    return relation, Decimal(words[0]), words[1] if len(words) > 1 else ""
+
+
+def _holds(relation: str, number: Decimal, unit: str, computed: int | float) -> bool:
+    value = Decimal(str(computed)) / SCALES[unit]
+    if relation == "over":
+        return value > number
+    if relation == "under":
+        return value < number
+    return value.quantize(number) == number

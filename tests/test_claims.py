@@ -1,0 +1,119 @@
+"""The published table, against the facts it restates."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import memlab
+from memlab import InputError
+from memlab.claims import Claim, find, table, verdict
+
+DIFFERS = {
+    "A4.resnet50.parameter_bytes",
+    "A4.resnet50.together_exact",
+    "A5.resnet50.batch32_binary",
+    "A12.batch.fp32",
+    "A12.doubling",
+    "B1.adam.copies",
+    "B1.resnet50.maps_bound",
+    "B2.total",
+    "B3.vgg16.values",
+    "B3.vgg16.bytes",
+    "B5.gradient_copies",
+    "C2.alexnet.batch128",
+    "C2.vgg16.batch128",
+    "C2.vgg16.batch256",
+    "C2.alexnet.linear_layers",
+    "C2.vgg16.conv_layers",
+}
+"""What the facts call a slip, or a figure that its counting does not reach."""
+
+
+def only(id: str) -> Claim:
+    (claim,) = find(id)
+    return claim
+
+
+@pytest.mark.parametrize("claim", table(), ids=lambda claim: claim.id)
+def test_every_verdict_is_the_one_of_the_facts(claim: Claim) -> None:
+    expected = "differs" if claim.id in DIFFERS else "right"
+    assert claim.verdict.startswith(expected)
+    assert claim.folk or expected == "right"
+
+
+@pytest.mark.parametrize(
+    ("id", "computed"),
+    [
+        ("A3.mnist_cnn.parameters", 6_640_394),
+        ("A4.resnet50.parameters", 25_557_032),
+        ("A4.resnet50.feature_map_values", 16_106_496),
+        ("A4.resnet50.conv_only", 10_587_136),
+        ("A5.resnet50.batch32", 2_061_631_488),
+        ("B2.exact", 779_021_856),
+        ("B3.vgg16.values", 15_237_608),
+        ("B4.vgg16.parameters", 138_357_544),
+        ("B6.resnet50.values", 27_048_912),
+    ],
+)
+def test_the_figures_of_the_facts_come_out(id: str, computed: int) -> None:
+    assert only(id).computed == computed
+
+
+def test_ids_are_unique_and_sorted_by_row() -> None:
+    ids = [claim.id for claim in table()]
+    assert len(set(ids)) == len(ids)
+    rows = [id.partition(".")[0] for id in ids]
+    assert rows == sorted(rows, key=lambda row: (row[0], int(row[1:] or 0)))
+
+
+def test_every_row_that_should_be_published_is() -> None:
+    rows = {claim.id.partition(".")[0] for claim in table()}
+    assert rows >= {"A2", "A3", "A4", "A5", "A12", "A15", "B1", "B2", "B3", "B4", "B5", "B6"}
+    assert rows >= {"C2", "C9", "H"}
+
+
+def test_the_zoo_is_published_whole() -> None:
+    published = {claim.id.split(".")[1] for claim in find("H")}
+    assert published == set(memlab.zoo.ZOO) - {"linear1"}
+
+
+@pytest.mark.parametrize(
+    ("claimed", "computed", "expected"),
+    [
+        ("25 MB", 26_561_576, "right if MB means MiB"),
+        ("2.062 GB", 2_061_631_488, "right"),
+        ("2.061 GB", 2_061_631_488, "differs"),
+        ("over 2 GiB", 2_061_631_488, "differs"),
+        ("under 1 %", 0.004, "right"),
+        ("74 %", 0.7427, "right"),
+        ("16 M", 16_106_496, "right"),
+        ("3", 4, "differs"),
+    ],
+)
+def test_verdicts_follow_the_printed_digits(claimed: str, computed: float, expected: str) -> None:
+    assert verdict(claimed, computed) == expected
+
+
+def test_an_unknown_claim_names_the_rows() -> None:
+    with pytest.raises(InputError, match=r"no claim 'Z9'; the rows are A2, A3, A4"):
+        find("Z9")
+
+
+def test_calls_run_as_they_are_printed() -> None:
+    for claim in table():
+        assert eval(claim.call, {"memlab": memlab}) == claim.computed
+
+
+def test_ids_in_docstrings_have_the_form_of_a_row() -> None:
+    """A row of the facts: a letter from A to H, or one with its number."""
+    cited = [
+        id
+        for path in Path(memlab.__file__).parent.rglob("*.py")
+        for id in re.findall(r"\(((?:[A-H]\d{1,2}(?:, )?)+)\)", path.read_text(encoding="utf-8"))
+    ]
+    numbers = {"A": 15, "B": 7, "C": 10, "D": 3, "E": 6, "F": 6, "G": 9}
+    for id in (single for each in cited for single in each.split(", ")):
+        assert 1 <= int(id[1:]) <= numbers[id[0]], id

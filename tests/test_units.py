@@ -1,0 +1,54 @@
+"""Bytes as text and back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memlab import InputError, units
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1.0 kB"),
+        (602_112, "602 kB"),
+        (25_690_112, "25.7 MB"),
+        (102_760_448, "103 MB"),
+        (2_935_804_128, "2.936 GB"),
+        (-219_000_000, "-219 MB"),
+        (3 * 10**12, "3.000 TB"),
+    ],
+)
+def test_short(nbytes: int, text: str) -> None:
+    assert units.short(nbytes) == text
+
+
+def test_mb_and_mib_are_different_words() -> None:
+    assert units.in_unit(779_021_856, "MiB") == "742.93 MiB"
+    assert units.in_unit(779_021_856, "MB") == "779.02 MB"
+    assert units.both(2_061_631_488) == "2.062 GB (1.920 GiB)"
+
+
+@pytest.mark.parametrize(
+    ("text", "nbytes"),
+    [("12GB", 12 * 10**9), ("7.5 GiB", 8_053_063_680), ("1,024", 1024), ("512mib", 2**29)],
+)
+def test_parse(text: str, nbytes: int) -> None:
+    assert units.parse(text) == nbytes
+
+
+@given(st.integers(0, 10**15))
+def test_parse_reads_what_exact_writes(nbytes: int) -> None:
+    assert units.parse(units.exact(nbytes)) == nbytes
+
+
+@pytest.mark.parametrize("text", ["", "GB", "12 apples", "-3GB", "1.5 B", "1e3", "0.3 kB ?"])
+def test_no_amount_is_one_sentence(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        units.parse(text)
+    assert "try" in str(caught.value)
+    assert "\n" not in str(caught.value)
