@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from memlab.errors import InputError
 from memlab.planner.ledger import BEFORE, Entry, Ledger, Row
+from memlab.step.collector import paused
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 
 
+@paused()
 def plan(step: Step) -> Ledger:
     """Book every storage of a step: born at its first writer, freed after its last reader.
 

@@ -6,7 +6,7 @@ Operations are numbered from 0 here; texts and pictures number them from 1, as p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -26,7 +26,8 @@ from memlab.step.tensor import Role, formula
 BEFORE = -1
 """The birth of what is alive before the step."""
 
-Line = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Column = npt.NDArray[np.int64]
+Line = tuple[Column, Column]
 """Bytes inside every operation as ``fixed + batch * per_sample``, both of shape (operations,)."""
 
 
@@ -129,19 +130,22 @@ class Ledger:
 
     def before(self, batch: int, memory: str = DEVICE) -> list[int]:
         """Bytes alive when each operation begins."""
-        return self._without(batch, memory, [(e.birth, e) for e in self.entries])
+        return self._without("birth", batch, memory)
 
     def after(self, batch: int, memory: str = DEVICE) -> list[int]:
         """Bytes alive when each operation has ended and freed what it may."""
-        return self._without(batch, memory, [(e.death, e) for e in self.entries])
+        return self._without("death", batch, memory)
 
-    def _without(self, batch: int, memory: str, passing: list[tuple[int, Entry]]) -> list[int]:
+    def _without(self, end: str, batch: int, memory: str) -> list[int]:
         """The timeline less what is born in an operation, or less what dies in it."""
         steps = range(len(self.rows))
-        blocks = [(op, op, e.size) for op, e in passing if op in steps and e.memory == memory]
-        fixed, each = _sum(blocks, len(self.rows))
-        inside = self.line(memory)
-        return _evaluate((inside[0] - fixed, inside[1] - each), self._checked(batch))
+        passing = [
+            number
+            for number, entry in enumerate(self.entries)
+            if getattr(entry, end) in steps and entry.memory == memory
+        ]
+        inside, less = self.line(memory), self._sum(end, end, passing)
+        return _evaluate((inside[0] - less[0], inside[1] - less[1]), self._checked(batch))
 
     def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
         """The timeline before a batch is chosen: the floor, and what each sample adds."""
@@ -155,10 +159,34 @@ class Ledger:
     @cached_property
     def role_lines(self) -> dict[tuple[str, Role], Line]:
         """The timeline of every memory and role."""
-        groups: dict[tuple[str, Role], list[tuple[int, int, Size]]] = {}
-        for e in self.entries:
-            groups.setdefault((e.memory, e.role), []).append((e.birth, e.death, e.size))
-        return {key: _sum(blocks, len(self.rows)) for key, blocks in groups.items()}
+        groups: dict[tuple[str, Role], list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            groups.setdefault((entry.memory, entry.role), []).append(number)
+        return {key: self._sum("birth", "death", chosen) for key, chosen in groups.items()}
+
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        """The blocks as columns, for sums over many of them."""
+        blocks = self.entries
+        return {
+            "birth": np.fromiter((e.birth for e in blocks), np.int64, len(blocks)),
+            "death": np.fromiter((e.death for e in blocks), np.int64, len(blocks)),
+            "fixed": np.fromiter((e.size.fixed for e in blocks), np.int64, len(blocks)),
+            "each": np.fromiter((e.size.per_sample for e in blocks), np.int64, len(blocks)),
+        }
+
+    def _sum(self, birth: str, death: str, chosen: list[int]) -> Line:
+        """Add up the chosen blocks over the operations from one column to another."""
+        columns, operations = self._columns, len(self.rows)
+        first = np.maximum(columns[birth][chosen], 0)
+        end = np.minimum(columns[death][chosen] + 1, operations)
+        lines = []
+        for size in ("fixed", "each"):
+            change = np.zeros(operations + 1, np.int64)
+            np.add.at(change, first, columns[size][chosen])
+            np.subtract.at(change, end, columns[size][chosen])
+            lines.append(np.cumsum(change[:-1]))
+        return lines[0], lines[1]
 
     def roles(self, batch: int, at: int | None = None, memory: str = DEVICE) -> dict[Role, int]:
         """Bytes of every role inside operation ``at``, or at the peak."""
@@ -243,19 +271,6 @@ class Ledger:
             f"<ledger: {self.describe()}, {self.origin}: {len(self.rows)} operations, "
             f"{len(self.entries)} blocks>"
         )
-
-
-def _sum(blocks: Sequence[tuple[int, int, Size]], operations: int) -> Line:
-    """Add up blocks ``(birth, death, size)`` over the operations that they are alive in."""
-    birth = np.array([max(birth, 0) for birth, _, _ in blocks], np.int64)
-    end = np.array([min(death + 1, operations) for _, death, _ in blocks], np.int64)
-    lines = []
-    for values in ([b[2].fixed for b in blocks], [b[2].per_sample for b in blocks]):
-        change = np.zeros(operations + 1, np.int64)
-        np.add.at(change, birth, values)
-        np.subtract.at(change, end, values)
-        lines.append(np.cumsum(change[:-1]))
-    return lines[0], lines[1]
 
 
 def _evaluate(line: Line, batch: int) -> list[int]:

@@ -10,6 +10,7 @@ from memlab.formats import FORMATS, Format
 from memlab.networks.graph import INPUT, Network, Node
 from memlab.networks.layers import Dims
 from memlab.step import algorithms, tensor
+from memlab.step.collector import paused
 from memlab.step.op import NONE, Op, Operands, Phase
 from memlab.step.rules import RULES, UPDATES, dims
 from memlab.step.step import Step
@@ -19,6 +20,7 @@ from memlab.step.tensor import BATCH, Role, Tensor
 STORABLE = ("fp64", "fp32", "bf16", "fp16")
 
 
+@paused()
 def training_step(
     network: Network,
     optimizer: str = "momentum",
@@ -47,6 +49,7 @@ def training_step(
     return build.step([*residents, build.maps[INPUT], labels], [*residents, loss], optimizer)
 
 
+@paused()
 def inference_step(
     network: Network,
     format: str | Format = "fp32",

@@ -95,6 +95,11 @@ def formula(axes: Dims, format: Format, batch: int | None = None) -> str:
 
 
 def _size(axes: Dims, format: Format) -> Size:
-    count = prod(extent for name, extent in axes if name != "B")
+    count, batched = 1, False
+    for axis in axes:
+        if axis == BATCH:
+            batched = True
+        else:
+            count *= axis[1]
     nbytes = format.nbytes(count)
-    return Size(0, nbytes) if BATCH in axes else Size(nbytes, 0)
+    return Size(0, nbytes) if batched else Size(nbytes, 0)
