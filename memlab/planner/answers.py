@@ -1,4 +1,4 @@
-"""Two questions to a ledger: why is the peak so high, and how large a batch fits?"""
+"""Questions to a ledger: why is the peak so high, what does a layer hold, what batch fits?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import InputError
+from memlab.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from memlab.planner.ledger import Entry, Ledger, Peak
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block alive at the peak: its bytes there, the operation it was made in, the last that
-    needs it."""
+    """A block and its bytes at a batch, the operation that made it, the last that needs it."""
 
     entry: Entry
     nbytes: int
@@ -24,34 +23,40 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Why:
-    """What is alive at the peak, largest first."""
+class Blocks:
+    """Some blocks of a ledger at one batch; printed, each with its formula and its lifetime."""
 
-    title: str
-    peak: Peak
-    operations: int
+    heading: str
     batch: int
     blocks: tuple[Block, ...]
 
+    @property
+    def nbytes(self) -> int:
+        """All of them together."""
+        return sum(block.nbytes for block in self.blocks)
+
     def text(self, most: int = 10) -> str:
-        """The ``most`` largest blocks with formula, maker and the one that waits for them."""
-        shown, others = self.blocks[:most], self.blocks[most:]
-        lines = [
-            f"{self.title}, batch {self.batch}: {units.both(self.peak.nbytes)} at operation "
-            f"{self.peak.index + 1} of {self.operations}, {self.peak.row.name}."
-        ]
-        for block in shown:
+        """The first ``most`` of them; the others as a sum."""
+        lines = [self.heading]
+        for block in self.blocks[:most]:
+            entry = block.entry
             lines += [
-                f"  {units.short(block.nbytes):>9}  {block.entry.name}: "
-                f"{block.entry.formula()} = {block.entry.formula(self.batch)}",
-                f"{'':13}made by {block.made_by}; needed until {block.needed_by}",
+                f"{units.short(block.nbytes):>9}  {entry.name}: {entry.formula()}"
+                f" = {entry.formula(self.batch)}",
+                f"{'':11}lives from {block.made_by} to {block.needed_by}",
             ]
-        rest = sum(block.nbytes for block in others)
-        return "\n".join(
-            [*lines, f"  {units.short(rest):>9}  {len(others)} others"] if others else lines
-        )
+        others = self.blocks[most:]
+        rest = units.short(sum(block.nbytes for block in others))
+        return "\n".join(lines + ([f"{rest:>9}  {len(others)} others"] if others else []))
 
     __str__ = __repr__ = text
+
+
+@dataclass(frozen=True, repr=False)
+class Why(Blocks):
+    """What is alive at the peak, largest first."""
+
+    peak: Peak
 
 
 @dataclass(frozen=True)
@@ -102,12 +107,28 @@ class Fit:
 def why(ledger: Ledger, batch: int, memory: str) -> Why:
     """See ``Ledger.why``."""
     peak = ledger.peak_at(batch, memory)
-    blocks = [
+    blocks = _blocks(ledger, ledger.alive(peak.index, memory), batch)
+    heading = (
+        f"{ledger.describe()}, batch {batch}: {units.both(peak.nbytes)} at operation "
+        f"{peak.index + 1} of {len(ledger.rows)}, {peak.row.name}."
+    )
+    return Why(heading, batch, tuple(sorted(blocks, key=lambda block: -block.nbytes)), peak)
+
+
+def of(ledger: Ledger, layer: str, batch: int) -> Blocks:
+    """See ``Ledger.of``."""
+    layers = dict.fromkeys(row.layer for row in ledger.rows)
+    if layer not in layers:
+        raise unknown("layer", layer, layers)
+    blocks = _blocks(ledger, [e for e in ledger.entries if e.layer == layer], batch)
+    return Blocks(f"{layer} in {ledger.describe()}, batch {batch}:", batch, tuple(blocks))
+
+
+def _blocks(ledger: Ledger, entries: list[Entry], batch: int) -> list[Block]:
+    return [
         Block(entry, entry.size.at(batch), ledger.made_by(entry), ledger.needed_by(entry))
-        for entry in ledger.alive(peak.index, memory)
+        for entry in entries
     ]
-    blocks.sort(key=lambda block: -block.nbytes)
-    return Why(ledger.describe(), peak, len(ledger.rows), batch, tuple(blocks))
 
 
 def fit(ledger: Ledger, nbytes: int, memory: str) -> Fit:

@@ -18,7 +18,7 @@ from memlab import formats
 from memlab.errors import InputError, whole
 from memlab.networks.layers import Dims
 from memlab.planner import answers
-from memlab.planner.answers import Fit, Why
+from memlab.planner.answers import Blocks, Fit, Why
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE, Size
 from memlab.step.tensor import Role, formula
@@ -212,7 +212,7 @@ class Ledger:
     def needed_by(self, entry: Entry) -> str:
         """The last operation that needs a block, or that it stays."""
         stays = entry.death >= len(self.rows)
-        return "stays after the step" if stays else self.rows[entry.death].name
+        return "after the step" if stays else self.rows[entry.death].name
 
     def events(self, batch: int, memory: str = DEVICE) -> Iterator[Event]:
         """Every allocation and every release, in order; what is there before comes first."""
@@ -238,7 +238,15 @@ class Ledger:
 
     def why(self, batch: int, memory: str = DEVICE) -> Why:
         """What is alive at the peak, who made it, and who is waiting for it."""
-        return answers.why(self, batch, memory)
+        return answers.why(self, self._checked(batch), memory)
+
+    def of(self, layer: str, batch: int) -> Blocks:
+        """Every block that a layer makes or owns, with formula and lifetime.
+
+        Raises:
+            InputError: no such layer, or a bad batch.
+        """
+        return answers.of(self, layer, self._checked(batch))
 
     def fit(self, nbytes: int, memory: str = DEVICE) -> Fit:
         """The largest batch whose peak is at most ``nbytes``, exactly, and the block that binds."""

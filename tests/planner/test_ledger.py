@@ -141,7 +141,7 @@ def test_huge_batches_do_not_overflow() -> None:
 def test_why_names_maker_and_waiter() -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.resnet50()))
     why = ledger.why(32)
-    assert sum(block.nbytes for block in why.blocks) == why.peak.nbytes == ledger.peak(32)
+    assert why.nbytes == why.peak.nbytes == ledger.peak(32)
     first = next(block for block in why.blocks if block.entry.name == "conv1.relu")
     assert (first.made_by, first.needed_by) == ("conv1.relu", "backward of conv1.relu")
     assert "32·64·112·112·4 B = 102,760,448 B" in str(why)
@@ -192,3 +192,13 @@ def test_a_plan_of_a_small_network_by_hand() -> None:
         12 + 4 + 12,
     ]
     assert ledger.roles(b)[Role.GRADIENT_MAP] == 4 * b
+
+
+def test_a_layer_lists_what_it_makes_and_owns() -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.mnist_cnn()))
+    blocks = {block.entry.name: block for block in ledger.of("conv1", 32).blocks}
+    assert blocks["conv1"].nbytes == 32 * 64 * 28 * 28 * 4
+    assert (blocks["conv1"].made_by, blocks["conv1"].needed_by) == ("conv1", "conv1.relu")
+    assert set(blocks) >= {"conv1.weight", "gradient of conv1.weight", "conv1.weight.momentum"}
+    with pytest.raises(InputError, match="unknown layer 'conv9'"):
+        ledger.of("conv9", 32)
