@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from memlab.errors import InputError
 from memlab.planner.ledger import BEFORE, Entry, Ledger, Row
 from memlab.step.collector import paused
@@ -9,9 +11,57 @@ from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 
 
+@dataclass(slots=True)
+class Life:
+    """The life of one storage: the tensor that fills it, its first and its last operation, and
+    the layer and stage it belongs to. The numbers are those of ``Entry``."""
+
+    tensor: Tensor
+    birth: int
+    death: int
+    layer: str
+    stage: str
+
+    def entry(self) -> Entry:
+        """The same as a row of a ledger."""
+        tensor, storage = self.tensor, self.tensor.storage
+        return Entry(
+            tensor.name,
+            tensor.role,
+            storage.size,
+            self.birth,
+            self.death,
+            tensor.axes,
+            tensor.format.name,
+            self.layer,
+            self.stage,
+            storage.memory,
+        )
+
+
+def lives(step: Step) -> dict[str, Life]:
+    """Every storage by name, workspace left out: born at its first writer or before the step,
+    dead after its last reader or not at all."""
+    found: dict[str, Life] = {}
+    stages = {op.layer: op.stage for op in step.ops}
+    for tensor in step.live_in:
+        place = _place(tensor.name, stages)
+        found.setdefault(tensor.storage.name, Life(tensor, BEFORE, 0, *place))
+    for index, op in enumerate(step.ops):
+        for tensor in op.touched():
+            life = found.get(tensor.storage.name)
+            if life is None:
+                found[tensor.storage.name] = Life(tensor, index, index, op.layer, op.stage)
+            else:
+                life.death = index
+    for tensor in step.live_out:
+        found[tensor.storage.name].death = len(step.ops)
+    return found
+
+
 @paused()
 def plan(step: Step) -> Ledger:
-    """Book every storage of a step: born at its first writer, freed after its last reader.
+    """Book every storage and every workspace of a step.
 
     Raises:
         InputError: the step has no operation.
@@ -20,49 +70,19 @@ def plan(step: Step) -> Ledger:
         raise InputError(
             "this step has no operation; build one with memlab.training_step(network)."
         )
-    first, birth, death = dict[str, Tensor](), dict[str, int](), dict[str, int]()
-    places = dict[str, tuple[str, str]]()
-    owner = {op.layer: op.stage for op in step.ops}
-    for tensor in step.live_in:
-        name = tensor.storage.name
-        first.setdefault(name, tensor)
-        birth[name], death[name] = BEFORE, 0
-        places.setdefault(name, _place(tensor.name, owner))
-    scratch: list[Entry] = []
+    entries = [life.entry() for life in lives(step).values()]
     for index, op in enumerate(step.ops):
-        for tensor in op.touched():
-            name = tensor.storage.name
-            if name not in first:
-                first[name], birth[name], places[name] = tensor, index, (op.layer, op.stage)
-            death[name] = index
-        scratch += [_entry(t, index, index, (op.layer, op.stage)) for t in op.workspace.values()]
-    for tensor in step.live_out:
-        death[tensor.storage.name] = len(step.ops)
-    entries = [_entry(first[n], birth[n], death[n], places[n]) for n in first]
+        for tensor in op.workspace.values():
+            entries.append(Life(tensor, index, index, op.layer, op.stage).entry())
     return Ledger(
         tuple(Row(op.name, op.kind, op.phase, op.layer, op.stage) for op in step.ops),
-        tuple(sorted(entries + scratch, key=lambda entry: entry.birth)),
+        tuple(sorted(entries, key=lambda entry: entry.birth)),
         network=step.network,
         label=step.label,
         format=step.format,
         optimizer=step.optimizer,
         training=step.training,
         batches=step.batches,
-    )
-
-
-def _entry(tensor: Tensor, birth: int, death: int, place: tuple[str, str]) -> Entry:
-    storage = tensor.storage
-    return Entry(
-        tensor.name,
-        tensor.role,
-        storage.size,
-        birth,
-        death,
-        tensor.axes,
-        tensor.format.name,
-        *place,
-        storage.memory,
     )
 
 
