@@ -2,6 +2,7 @@
 
 `lessons/` is what a later pull updates; `my/`, which git ignores, is what a learner edits.
 A file that `my/` already has is never written again: delete or rename it to get a fresh copy.
+The glossary alone follows the lessons.
 """
 
 import importlib.util
@@ -47,10 +48,11 @@ def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
     sources = sorted(lessons.glob("*.ipynb"))
     for folder in BESIDE:
         sources += sorted(path for path in (lessons / folder).rglob("*") if path.is_file())
+    sources += sorted(lessons.glob("*.md"))
     new = []
     for source in sources:
         target = mine / source.relative_to(lessons)
-        if target.exists():
+        if target.exists() and source.suffix != ".md":  # the glossary is nobody's to edit
             continue
         content = source.read_bytes()
         _write(target, cleared(content) if source.suffix == ".ipynb" else content)

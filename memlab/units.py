@@ -41,10 +41,11 @@ def short(nbytes: int) -> str:
 
 
 def both(nbytes: int) -> str:
-    """Decimal and binary side by side: ``'2.936 GB (2.734 GiB)'``."""
-    unit = "GB" if abs(nbytes) >= DECIMAL["GB"] else "MB"
-    binary = "GiB" if unit == "GB" else "MiB"
-    return f"{in_unit(nbytes, unit, 3)} ({in_unit(nbytes, binary, 3)})"
+    """Decimal and binary side by side: ``'2.936 GB (2.734 GiB)'``; below 1 kB as they are."""
+    for unit, binary in (("GB", "GiB"), ("MB", "MiB"), ("kB", "KiB")):
+        if abs(nbytes) >= DECIMAL[unit]:
+            return f"{in_unit(nbytes, unit, 3)} ({in_unit(nbytes, binary, 3)})"
+    return exact(nbytes)
 
 
 def parse(text: str | int) -> int:

@@ -31,6 +31,8 @@ def test_mb_and_mib_are_different_words() -> None:
     assert units.in_unit(779_021_856, "MiB") == "742.93 MiB"
     assert units.in_unit(779_021_856, "MB") == "779.02 MB"
     assert units.both(2_061_631_488) == "2.062 GB (1.920 GiB)"
+    assert units.both(196_608) == "196.608 kB (192.000 KiB)"
+    assert units.both(36) == "36 B"
 
 
 @pytest.mark.parametrize(

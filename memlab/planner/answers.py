@@ -41,8 +41,7 @@ class Blocks:
         for block in self.blocks[:most]:
             entry = block.entry
             lines += [
-                f"{units.short(block.nbytes):>9}  {entry.name}: {entry.formula()}"
-                f" = {entry.formula(self.batch)}",
+                f"{units.short(block.nbytes):>9}  {entry.name}: {_product(entry, self.batch)}",
                 f"{'':11}lives from {block.made_by} to {block.needed_by}",
             ]
         others = self.blocks[most:]
@@ -122,6 +121,11 @@ def of(ledger: Ledger, layer: str, batch: int) -> Blocks:
         raise unknown("layer", layer, layers)
     blocks = _blocks(ledger, [e for e in ledger.entries if e.layer == layer], batch)
     return Blocks(f"{layer} in {ledger.describe()}, batch {batch}:", batch, tuple(blocks))
+
+
+def _product(entry: Entry, batch: int) -> str:
+    """The formula in symbols, in numbers, and the result; a single value needs no product."""
+    return f"{entry.formula()} = {entry.formula(batch)}" if entry.axes else entry.formula()
 
 
 def _blocks(ledger: Ledger, entries: list[Entry], batch: int) -> list[Block]:

@@ -54,6 +54,8 @@ def from_dict(data: Any) -> Ledger:
 def save(ledger: Ledger, path: str | Path) -> None:
     """Write JSON, all of it or nothing."""
     target = Path(path)
+    if target.is_dir():
+        raise InputError(f"cannot write {target}: it is a folder; add a file name.")
     part = target.with_name(target.name + ".part")
     try:
         part.write_text(json.dumps(to_dict(ledger), indent=1) + "\n", encoding="utf-8")
@@ -70,13 +72,17 @@ def load(path: str | Path) -> Ledger:
         InputError: the file is not there, or holds no ledger.
     """
     try:
-        return from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the name.") from None
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise InputError(
             f"{path} is not JSON; write a ledger with `memlab plan NETWORK --save FILE`."
         ) from None
+    try:
+        return from_dict(data)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def trace(ledger: Ledger, batch: int, memory: str = DEVICE) -> dict[str, Any]:

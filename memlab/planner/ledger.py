@@ -20,6 +20,7 @@ from memlab.networks.layers import Dims
 from memlab.planner import answers
 from memlab.planner.answers import Blocks, Fit, Why
 from memlab.step.op import Phase
+from memlab.step.rules import describe
 from memlab.step.storage import DEVICE, Size
 from memlab.step.tensor import Role, formula
 
@@ -168,11 +169,16 @@ class Ledger:
     def _columns(self) -> dict[str, Column]:
         """The blocks as columns, for sums over many of them."""
         blocks = self.entries
+        sizes = {
+            "fixed": [e.size.fixed for e in blocks],
+            "each": [e.size.per_sample for e in blocks],
+        }
+        exact = max(sum(column) for column in sizes.values()) < 2**63
+        kind = np.int64 if exact else object  # past 64 bits, Python's own integers
         return {
-            "birth": np.fromiter((e.birth for e in blocks), np.int64, len(blocks)),
-            "death": np.fromiter((e.death for e in blocks), np.int64, len(blocks)),
-            "fixed": np.fromiter((e.size.fixed for e in blocks), np.int64, len(blocks)),
-            "each": np.fromiter((e.size.per_sample for e in blocks), np.int64, len(blocks)),
+            "birth": np.array([e.birth for e in blocks], np.int64),
+            "death": np.array([e.death for e in blocks], np.int64),
+            **{name: np.array(column, kind) for name, column in sizes.items()},
         }
 
     def _sum(self, birth: str, death: str, chosen: list[int]) -> Line:
@@ -182,7 +188,7 @@ class Ledger:
         end = np.minimum(columns[death][chosen] + 1, operations)
         lines = []
         for size in ("fixed", "each"):
-            change = np.zeros(operations + 1, np.int64)
+            change = np.zeros(operations + 1, columns[size].dtype)
             np.add.at(change, first, columns[size][chosen])
             np.subtract.at(change, end, columns[size][chosen])
             lines.append(np.cumsum(change[:-1]))
@@ -270,9 +276,8 @@ class Ledger:
         return index
 
     def describe(self) -> str:
-        """In a few words: ``'ResNet-50 v1, fp32, momentum, training'``."""
-        mode = "training" if self.training else "inference"
-        return ", ".join(filter(None, (self.label, self.format, self.optimizer, mode)))
+        """In a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
+        return describe(self.label, self.format, self.optimizer, self.training)
 
     def __repr__(self) -> str:
         return (
@@ -283,7 +288,7 @@ class Ledger:
 
 def _evaluate(line: Line, batch: int) -> list[int]:
     fixed, each = line
-    if int(fixed.max(initial=0)) + batch * int(each.max(initial=0)) < 2**63:
+    if int(fixed.max()) + batch * int(each.max()) < 2**63:
         result: list[int] = (fixed + batch * each).tolist()
         return result
     return [a + batch * b for a, b in zip(fixed.tolist(), each.tolist(), strict=True)]

@@ -167,3 +167,11 @@ UPDATES: dict[str, tuple[tuple[str, ...], int]] = {
     "adam": (("first_moment", "second_moment"), 12),
 }
 """Per optimizer: its arrays of state per parameter, its operations per value (B1, F1)."""
+
+TITLES = {"sgd": "SGD", "momentum": "SGD with momentum", "adam": "Adam"}
+
+
+def describe(label: str, format: str, optimizer: str, training: bool) -> str:
+    """A step in a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
+    mode = "training" if training else "inference"
+    return ", ".join(filter(None, (label, format, TITLES.get(optimizer, optimizer), mode)))

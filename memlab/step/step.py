@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from memlab.errors import InputError
 from memlab.step.op import Op
+from memlab.step.rules import describe
 from memlab.step.tensor import Role, Tensor
 
 
@@ -69,14 +70,7 @@ class Step:
 
     def describe(self) -> str:
         """In a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
-        mode = "training" if self.training else "inference"
-        return ", ".join(filter(None, (self.label, self.format, self.optimizer_title, mode)))
-
-    @property
-    def optimizer_title(self) -> str:
-        """The optimizer as people write it; empty for inference."""
-        titles = {"sgd": "SGD", "momentum": "SGD with momentum", "adam": "Adam"}
-        return titles.get(self.optimizer, self.optimizer)
+        return describe(self.label, self.format, self.optimizer, self.training)
 
     def __repr__(self) -> str:
         return f"<step: {self.describe()}, {len(self.ops)} operations>"

@@ -44,14 +44,16 @@ def test_bad_files_give_one_sentence(tmp_path: Path, content: str | None, words:
     path = tmp_path / "bad.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as caught:
         files.load(path)
+    assert str(path) in str(caught.value)
 
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
-    with pytest.raises(InputError, match="cannot write"):
-        files.save(ledger, tmp_path / "missing" / "a.json")
+    for target in (tmp_path / "missing" / "a.json", tmp_path):
+        with pytest.raises(InputError, match="cannot write"):
+            files.save(ledger, target)
 
 
 def test_the_trace_holds_every_operation_and_the_peak() -> None:

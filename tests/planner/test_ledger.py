@@ -138,6 +138,17 @@ def test_huge_batches_do_not_overflow() -> None:
     assert max(large) > 2**63
 
 
+def test_huge_networks_do_not_overflow() -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.resnet50(classes=10**15)))
+    assert ledger.peak(1) == sum(ledger.roles(1).values()) > 2**63
+    assert ledger.timeline(3) == brute_timeline_of(ledger, 3)
+
+
+def brute_timeline_of(ledger: Ledger, batch: int) -> list[int]:
+    indices = range(len(ledger.rows))
+    return [sum(e.size.at(batch) for e in ledger.alive(index)) for index in indices]
+
+
 def test_why_names_maker_and_waiter() -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.resnet50()))
     why = ledger.why(32)

@@ -1,0 +1,269 @@
+"""Make the notebooks from `lessons/source`: `python lessons/build.py [NAME...] [--check]`.
+
+A lesson is one file of cells in jupytext's percent form, `source/NN_name.py`. It becomes
+
+    NN_name.ipynb             what learners open, run once from the first cell to the last
+    solutions/NN_name.ipynb   the same, with every exercise solved
+
+and `source/glossary.toml` becomes `glossary.md`. Each is written whole or not at all, and a second
+run writes the same bytes. `--check` runs no cell and writes nothing: it says which of these files
+no longer follow from the source. Their outputs are for nbval to check.
+
+Tags of a cell, written `# %% tags=["solution"]`:
+
+    solution               stands in the solutions only
+    stub                   stands in the learners' notebook only: what the solution replaces
+    nbval-ignore-output    shows seconds, threads or free memory: a note stands for its output
+
+Stored outputs hold no live widgets: JupyterLab cannot show one without its kernel, and shows the
+picture beside it instead. A cell that warns or fails stops the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from ipykernel.kernelspec import get_kernel_dict
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+LESSONS = Path(__file__).resolve().parent
+SOLUTION, STUB, DIFFERS = "solution", "stub", "nbval-ignore-output"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SECONDS = 120  # as long as nbval gives a cell
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+}
+NOTE = "Run this cell: what it shows depends on your machine.\n"
+GLOSSARY = """# Glossary
+
+The words of the lessons, with their names in Chinese and Japanese.
+
+| term | what it means | 中文 | 日本語 |
+|---|---|---|---|
+"""
+
+
+class LessonError(Exception):
+    """A lesson that cannot be made; its text is one sentence for the author."""
+
+
+class Kernel(AsyncKernelManager):
+    """A kernel of the running Python, whichever kernels the user has installed."""
+
+    @property
+    def kernel_spec(self) -> KernelSpec:
+        return KernelSpec(**get_kernel_dict())
+
+
+# -- from a source to two notebooks, not yet run ------------------------------------------------
+
+
+def sources(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
+    """The sources of the named lessons, or of all: `02_network`, or `02` for short.
+
+    Raises:
+        LessonError: there is no such lesson.
+    """
+    found = sorted((lessons / "source").glob("[0-9][0-9]_*.py"))
+    chosen = []
+    for name in names:
+        matches = [path for path in found if name in (path.stem, path.stem[:2])]
+        if not matches:
+            known = ", ".join(path.stem for path in found)
+            raise LessonError(f"No lesson is called {name!r}; there are: {known}.")
+        chosen += matches
+    return chosen or found
+
+
+def targets(source: Path) -> dict[Path, bool]:
+    """The two notebooks of a source, and whether each is solved."""
+    lessons, name = source.parent.parent, f"{source.stem}.ipynb"
+    return {lessons / name: False, lessons / "solutions" / name: True}
+
+
+def notebook(source: Path, solved: bool) -> NotebookNode:
+    """The cells of one notebook, without outputs; a cell has the same id in both.
+
+    Raises:
+        LessonError: a cell has both tags, so that it would stand nowhere.
+    """
+    made: NotebookNode = nbformat.v4.new_notebook(metadata=METADATA)
+    name = source.stem.replace("_", "-")
+    text = jupytext.reads(source.read_text(encoding="utf-8"), fmt="py:percent")
+    for index, cell in enumerate(text.cells):
+        tags = list(cell.metadata.get("tags", []))
+        if {SOLUTION, STUB} <= set(tags):
+            raise LessonError(f"{source.stem}: cell {index} is {SOLUTION} and {STUB}; choose one.")
+        if (STUB if solved else SOLUTION) in tags:
+            continue
+        cell.id = f"{name}-{index:02}"
+        cell.metadata = NotebookNode({"tags": tags} if tags else {})
+        if solved and cell.cell_type == "markdown":
+            cell.source = one_folder_down(cell.source)
+        made.cells.append(cell)
+    return made
+
+
+def one_folder_down(markdown: str) -> str:
+    """The same links, seen from `solutions/`: its notebooks link to each other."""
+    return re.sub(r"\]\((?![a-z]+:|#|/|[^)#]*\.ipynb)", "](../", markdown)
+
+
+def glossary(lessons: Path) -> str:
+    """`glossary.md`, in the order of the alphabet."""
+    text = (lessons / "source" / "glossary.toml").read_text(encoding="utf-8")
+    terms = sorted(tomllib.loads(text)["term"], key=lambda term: str(term["en"]).lower())
+    return GLOSSARY + "".join("| {en} | {means} | {zh} | {ja} |\n".format(**term) for term in terms)
+
+
+# -- run and cleaned ----------------------------------------------------------------------------
+
+
+def execute(made: NotebookNode, folder: Path, name: str) -> None:
+    """Run every cell in a fresh kernel of this Python, with `folder` as its working folder.
+
+    Raises:
+        LessonError: a cell fails or takes too long.
+    """
+    folder.mkdir(exist_ok=True)
+    client = NotebookClient(
+        made,
+        kernel_manager_class=Kernel,
+        resources={"metadata": {"path": str(folder)}},
+        timeout=SECONDS,
+        record_timing=False,
+        store_widget_state=False,
+        coalesce_streams=True,
+    )
+    with tempfile.TemporaryDirectory() as own:  # no start-up files of the author's
+        env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en"}
+        try:
+            client.execute(env=env, stderr=subprocess.DEVNULL)
+        except CellExecutionError as error:
+            print(error.traceback, file=sys.stderr)
+            raise LessonError(f"{name}: a cell raised {error.ename}: {error.evalue}") from error
+        except CellTimeoutError as error:
+            raise LessonError(f"{name}: a cell took more than {SECONDS} s.") from error
+        except DeadKernelError as error:
+            raise LessonError(f"{name}: the kernel died; is there enough memory?") from error
+    made.metadata = nbformat.from_dict(METADATA)
+
+
+def clean(made: NotebookNode, name: str) -> None:
+    """Keep what every machine stores alike, and no live widget.
+
+    Raises:
+        LessonError: a cell wrote a warning.
+    """
+    for cell in made.cells:
+        if cell.cell_type != "code":
+            continue
+        if DIFFERS in cell.metadata.get("tags", []):
+            cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=NOTE)]
+        for output in cell.outputs:
+            output.get("data", {}).pop(WIDGET, None)
+            if output.get("name") == "stderr":
+                raise LessonError(f"{name}: a cell wrote to stderr: {output.text.strip()}")
+        cell.outputs = [output for output in cell.outputs if output.get("data", True)]
+
+
+# -- files --------------------------------------------------------------------------------------
+
+
+def build(source: Path) -> Iterator[tuple[Path, str]]:
+    """Both notebooks of a lesson, run, as the text of their files."""
+    for target, solved in targets(source).items():
+        made = notebook(source, solved)
+        execute(made, target.parent, source.stem)
+        clean(made, source.stem)
+        yield target, text_of(made)
+
+
+def text_of(made: NotebookNode) -> str:
+    """What the file holds."""
+    nbformat.validate(made)
+    return str(nbformat.writes(made)) + "\n"
+
+
+def stale(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
+    """The files that do not follow from the source, and with no names the notebooks without one."""
+    names = list(names)
+    expected = {
+        target: json.loads(text_of(notebook(source, solved)))
+        for source in sources(lessons, names)
+        for target, solved in targets(source).items()
+    }
+    found = [path for path, content in expected.items() if _without_outputs(path) != content]
+    if not names:
+        there = [*lessons.glob("*.ipynb"), *lessons.glob("solutions/*.ipynb")]
+        found += [path for path in there if path not in expected]
+        page = lessons / "glossary.md"
+        if not page.exists() or page.read_text(encoding="utf-8") != glossary(lessons):
+            found.append(page)
+    return sorted(found)
+
+
+def _without_outputs(path: Path) -> Any:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for cell in content["cells"]:
+            if cell["cell_type"] == "code":
+                cell["outputs"], cell["execution_count"] = [], None
+    except (OSError, ValueError, KeyError):
+        return None  # missing or broken: it does not follow from the source
+    return content
+
+
+def write(target: Path, text: str) -> None:
+    """The whole file or none of it."""
+    part = target.with_name(f".{target.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def main(arguments: list[str], lessons: Path = LESSONS) -> int:
+    """Make or check the lessons; return the exit status."""
+    parser = argparse.ArgumentParser(description="Make the notebooks from lessons/source.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="02_network or 02; all without")
+    parser.add_argument("--check", action="store_true", help="name the files that are stale")
+    options = parser.parse_args(arguments)
+    try:
+        if options.check:
+            old = [str(path.relative_to(lessons.parent)) for path in stale(lessons, options.names)]
+            if old:
+                print(f"Stale: {', '.join(old)}; run `make lessons`.", file=sys.stderr)
+            return int(bool(old))
+        for source in sources(lessons, options.names):
+            for target, text in build(source):
+                write(target, text)
+                print(target.relative_to(lessons.parent), flush=True)
+        if not options.names:
+            write(lessons / "glossary.md", glossary(lessons))
+    except LessonError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,32 @@
+"""The benchmarks behind ``memlab bench``, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memlab.bench import plan
+from memlab.bench.timing import Result
+from memlab.errors import unknown
+
+Benchmark = Callable[[], Result]
+
+BENCHMARKS: dict[str, Benchmark] = {"plan": plan.run}
+
+
+def find(name: str) -> Benchmark:
+    """The benchmark of that name.
+
+    Raises:
+        InputError: there is none.
+    """
+    if name not in BENCHMARKS:
+        raise unknown("benchmark", name, BENCHMARKS)
+    return BENCHMARKS[name]
+
+
+def listing() -> str:
+    """One line per benchmark: its name and what it times."""
+    return "\n".join(
+        f"{name}: {(benchmark.__doc__ or '').partition(chr(10))[0]}"
+        for name, benchmark in BENCHMARKS.items()
+    )

@@ -1,0 +1,168 @@
+"""Timing that can be compared: cases interleaved in one run, medians, ratios of medians.
+
+A machine's speed drifts. Cases that take turns meet the same drift, so their ratio is worth more
+than either time.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from memlab.errors import whole
+
+PACKAGES = ("memlab", "numpy", "numba")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where and when a figure was measured."""
+
+    processor: str
+    cores: int
+    system: str
+    date: str
+    versions: Mapping[str, str]
+
+    def __str__(self) -> str:
+        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        return f"{self.processor}, {self.cores} cores, {self.system}; {versions}; {self.date}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One figure: its value in ``unit``, the aim it should stay under, and the samples behind it.
+
+    ``aim`` is ``None`` where there is none.
+    """
+
+    name: str
+    value: float
+    unit: str
+    aim: float | None = None
+    samples: tuple[float, ...] = ()
+
+    @property
+    def reached(self) -> bool:
+        """The value is at most the aim, or there is no aim."""
+        return self.aim is None or self.value <= self.aim
+
+    def __str__(self) -> str:
+        scale, unit = (1e3, "ms") if self.unit == "s" and self.value < 1 else (1, self.unit)
+        text = f"{self.name:54}{scale * self.value:10.4g} {unit:3}"
+        if self.aim is None:
+            return text.rstrip()
+        verdict = "reached" if self.reached else "NOT REACHED"
+        return f"{text} aim {scale * self.aim:6.4g} {unit:3} {verdict}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a benchmark found, and on which machine."""
+
+    benchmark: str
+    machine: Machine
+    lines: tuple[Line, ...]
+
+    @property
+    def reached(self) -> bool:
+        """Every aim."""
+        return all(line.reached for line in self.lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        lines = [{**asdict(line), "reached": line.reached} for line in self.lines]
+        return {
+            "schema": "memlab.bench/1",
+            "benchmark": self.benchmark,
+            "machine": asdict(self.machine),
+            "lines": lines,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([f"measured here: {self.machine}", *map(str, self.lines)])
+
+
+def interleave(
+    cases: Mapping[str, Callable[[int], object]], repeats: int = 5, warm_up: int = 1
+) -> dict[str, tuple[float, ...]]:
+    """Seconds of every case, ``repeats`` samples each.
+
+    In each round every case runs once, from another one on each time; the rounds of the warm-up
+    are not kept. A case is given the number of the round, so that it can do something new.
+
+    Raises:
+        InputError: no repeat, or a negative warm-up.
+    """
+    rounds = whole("repeats", repeats) + whole("warm-up", warm_up, least=0)
+    samples: dict[str, list[float]] = {name: [] for name in cases}
+    names = list(cases)
+    for turn in range(rounds):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            seconds = once(cases[name], turn)
+            if turn >= warm_up:
+                samples[name].append(seconds)
+    return {name: tuple(seconds) for name, seconds in samples.items()}
+
+
+def once(case: Callable[[int], object], turn: int = 0) -> float:
+    """Seconds of one call. What earlier calls left behind is collected before, not within."""
+    gc.collect()
+    start = perf_counter()
+    result = case(turn)
+    seconds = perf_counter() - start
+    del result  # freed outside the clock
+    return seconds
+
+
+def median(samples: tuple[float, ...]) -> float:
+    """The middle sample."""
+    return statistics.median(samples)
+
+
+def line(name: str, samples: tuple[float, ...], aim: float | None = None) -> Line:
+    """The median of some seconds."""
+    return Line(name, median(samples), "s", aim, samples)
+
+
+def ratio(
+    name: str, over: tuple[float, ...], under: tuple[float, ...], aim: float | None = None
+) -> Line:
+    """One median by another of the same run."""
+    return Line(name, median(over) / median(under), "x", aim)
+
+
+def machine() -> Machine:
+    """This one, now."""
+    versions = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return Machine(
+        _processor(),
+        os.cpu_count() or 1,
+        f"{platform.system()} {platform.machine()}",
+        datetime.now(UTC).date().isoformat(),
+        versions,
+    )
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

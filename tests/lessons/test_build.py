@@ -1,0 +1,221 @@
+"""The notebooks that `make lessons` makes, on a small lesson."""
+
+import json
+
+import pytest
+
+from lessons import build
+
+SOURCE = """# %% [markdown]
+# # A lesson
+# See [the words](glossary.md), ![a picture](images/a.png), [the next](02_network.ipynb),
+# [here](#words) and [far away](https://example.org/a).
+
+# %%
+class View:
+    def __repr__(self):
+        return "in words"
+
+    def _repr_mimebundle_(self, **kwargs):
+        widget = {"model_id": str(id(self))}
+        return {"text/plain": "in words", "application/vnd.jupyter.widget-view+json": widget}
+
+
+View()
+
+# %% tags=["stub"]
+answer = ...
+
+# %% tags=["solution"]
+answer = 42
+
+# %% tags=["nbval-ignore-output"]
+print(id(answer))
+
+# %%
+for _ in range(2):
+    print(answer, flush=True)
+"""
+GLOSSARY = """
+[[term]]
+en = "peak"
+means = "The most."
+zh = "峰值"
+ja = "ピーク"
+
+[[term]]
+en = "Batch"
+means = "Some samples."
+zh = "批"
+ja = "バッチ"
+"""
+
+
+def put(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def lessons(tmp_path):
+    """A folder of lessons with one source, nothing built."""
+    put(tmp_path / "lessons/source/01_small.py", SOURCE)
+    put(tmp_path / "lessons/source/glossary.toml", GLOSSARY)
+    return tmp_path / "lessons"
+
+
+@pytest.fixture
+def built(lessons):
+    """The same folder as if it had been built: its cells have not been run."""
+    (source,) = build.sources(lessons)
+    for target, solved in build.targets(source).items():
+        put(target, build.text_of(build.notebook(source, solved)))
+    put(lessons / "glossary.md", build.glossary(lessons))
+    return lessons
+
+
+def cells(path):
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def texts(path):
+    return ["".join(cell["source"]) for cell in cells(path)]
+
+
+def files(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_stub_is_for_learners_and_a_solution_for_the_solutions(built):
+    learners, solved = built / "01_small.ipynb", built / "solutions/01_small.ipynb"
+    assert "answer = ..." in texts(learners)
+    assert "answer = 42" not in texts(learners)
+    assert "answer = 42" in texts(solved)
+    assert "answer = ..." not in texts(solved)
+    assert texts(learners)[3:] == texts(solved)[3:]
+
+
+def test_a_cell_has_the_same_id_in_both(built):
+    learners, solved = cells(built / "01_small.ipynb"), cells(built / "solutions/01_small.ipynb")
+    assert [c["id"] for c in learners] == [f"01-small-{i:02}" for i in (0, 1, 2, 4, 5)]
+    assert [c["id"] for c in solved] == [f"01-small-{i:02}" for i in (0, 1, 3, 4, 5)]
+
+
+def test_links_of_the_solutions_lead_to_the_same_files(built):
+    here, down = texts(built / "01_small.ipynb")[0], texts(built / "solutions/01_small.ipynb")[0]
+    assert "(glossary.md)" in here
+    assert "(images/a.png)" in here
+    assert "(../glossary.md)" in down
+    assert "(../images/a.png)" in down
+    for same in ("(02_network.ipynb)", "(#words)", "(https://example.org/a)"):
+        assert same in here
+        assert same in down
+
+
+def test_a_cell_that_would_stand_nowhere_is_refused(lessons):
+    put(lessons / "source/01_small.py", '# %% tags=["stub", "solution"]\n1\n')
+    with pytest.raises(build.LessonError, match="01_small: cell 0 is solution and stub"):
+        build.notebook(lessons / "source/01_small.py", solved=False)
+
+
+def test_the_glossary_is_in_order(lessons):
+    rows = build.glossary(lessons).splitlines()[-2:]
+    assert rows == [
+        "| Batch | Some samples. | 批 | バッチ |",
+        "| peak | The most. | 峰值 | ピーク |",
+    ]
+
+
+# -- run ----------------------------------------------------------------------------------------
+
+
+def test_a_lesson_is_run_and_a_second_time_gives_the_same_bytes(lessons):
+    assert build.main([], lessons) == 0
+    before = files(lessons)
+    learners = cells(lessons / "01_small.ipynb")
+    assert [c.get("execution_count") for c in learners] == [None, 1, 2, 3, 4]
+    assert learners[1]["outputs"][0]["data"] == {"text/plain": ["in words"]}
+    assert learners[3]["outputs"][0]["text"] == [build.NOTE]
+    assert learners[4]["outputs"][0]["text"] == ["Ellipsis\n", "Ellipsis\n"]
+    solved = cells(lessons / "solutions/01_small.ipynb")
+    assert solved[4]["outputs"][0]["text"] == ["42\n", "42\n"]
+    assert build.main([], lessons) == 0
+    assert files(lessons) == before
+    assert build.stale(lessons) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("1 / 0", "01_small: a cell raised ZeroDivisionError: division by zero"),
+        ("import warnings; warnings.warn('old')", "01_small: a cell wrote to stderr:"),
+    ],
+)
+def test_a_cell_that_fails_or_warns_stops_the_run(lessons, capsys, code, sentence):
+    put(lessons / "source/01_small.py", f"# %%\n{code}\n")
+    before = files(lessons)
+    assert build.main(["01"], lessons) == 1
+    assert sentence in capsys.readouterr().err
+    assert files(lessons) == before
+
+
+# -- stale --------------------------------------------------------------------------------------
+
+
+def test_what_follows_from_the_source_is_not_stale(built):
+    assert build.main(["--check"], built) == 0
+
+
+def stale(folder):
+    return [path.relative_to(folder).as_posix() for path in build.stale(folder)]
+
+
+BOTH = ["01_small.ipynb", "solutions/01_small.ipynb"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("A lesson", "Another lesson", BOTH),
+        ("answer = 42", "answer = 43", BOTH[1:]),
+        ("answer = ...", "answer = None", BOTH[:1]),
+        (' tags=["nbval-ignore-output"]', "", BOTH),
+    ],
+)
+def test_a_changed_source_makes_its_notebooks_stale(built, capsys, old, new, expected):
+    put(built / "source/01_small.py", SOURCE.replace(old, new))
+    assert stale(built) == expected
+    assert build.main(["--check"], built) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert all(f"lessons/{name}" in line for name in expected)
+
+
+@pytest.mark.parametrize("name", [*BOTH, "glossary.md"])
+def test_a_missing_or_broken_file_is_stale(built, name):
+    put(built / name, "{}")
+    assert stale(built) == [name]
+    (built / name).unlink()
+    assert stale(built) == [name]
+
+
+def test_a_notebook_without_a_source_is_stale(built):
+    put(built / "solutions/09_gone.ipynb", "{}")
+    assert stale(built) == ["solutions/09_gone.ipynb"]
+    assert build.stale(built, ["01"]) == []
+
+
+def test_a_changed_term_makes_the_glossary_stale(built):
+    put(built / "source/glossary.toml", GLOSSARY.replace("most", "least"))
+    assert stale(built) == ["glossary.md"]
+
+
+def test_an_unknown_lesson_gets_one_sentence(lessons, capsys):
+    assert build.main(["7"], lessons) == 1
+    assert capsys.readouterr().err == "No lesson is called '7'; there are: 01_small.\n"
+
+
+def test_a_file_that_is_cut_short_leaves_the_old_one(tmp_path):
+    put(tmp_path / "a.ipynb", "old")
+    with pytest.raises(UnicodeEncodeError):
+        build.write(tmp_path / "a.ipynb", "new \ud800")
+    assert files(tmp_path) == {tmp_path / "a.ipynb": b"old"}

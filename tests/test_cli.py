@@ -1,0 +1,385 @@
+"""The command line: what it prints, what it writes, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import memlab
+from memlab import cli
+from memlab.planner import files
+
+SMALL = ["plan", "mnist_cnn", "--batch", "4"]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command line; give back its exit code, stdout and stderr."""
+
+    def call(*words):
+        code = cli.main([str(word) for word in words])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def as_json(run):
+    def call(*words):
+        code, out, err = run(*words, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return call
+
+
+def numbers(text):
+    return [int(word.replace(",", "")) for word in re.findall(r"\d[\d,]*", text)]
+
+
+# -- plan ---------------------------------------------------------------------------------------
+
+OPTIONS = [
+    ["resnet50"],
+    ["resnet50", "--variant", "v1.5", "--batch", "3", "--format", "fp16"],
+    ["mnist_cnn", "--optimizer", "adam", "--batch", "1"],
+    ["vgg16", "--inference", "--batch", "7"],
+    ["linear1", "--optimizer", "sgd", "--convention", "cs231n"],
+    ["alexnet", "--image", "227", "--classes", "10", "--batch", "128"],
+]
+
+
+def planned(options):
+    """The same plan through Python, from the command line's words."""
+    words = dict(zip(options[1::2], options[2::2], strict=False))
+    sizes = {name: int(words[f"--{name}"]) for name in ("image", "classes") if f"--{name}" in words}
+    network = memlab.zoo.build(options[0], **sizes, variant=words.get("--variant"))
+    if "--inference" in options:
+        step = memlab.inference_step(network)
+    else:
+        optimizer, format = words.get("--optimizer", "momentum"), words.get("--format", "fp32")
+        step = memlab.training_step(network, optimizer, format)
+    batch = 7 if "--inference" in options else int(words.get("--batch", 32))
+    return network, step, memlab.plan(step), batch
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+def test_plan_as_json_is_the_plan(as_json, options):
+    network, step, ledger, batch = planned(options)
+    facts = as_json("plan", *options)
+    assert facts["schema"] == "memlab.plan/1"
+    assert (facts["network"], facts["variant"]) == (network.name, network.variant or None)
+    assert (facts["batch"], facts["format"]) == (batch, step.format)
+    assert facts["optimizer"] == (step.optimizer or None)
+    assert facts["parameters"] == network.parameters
+    rule = memlab.counting.find(facts["convention"])
+    assert facts["feature_map_values"] == rule.values(network)
+    timeline = ledger.timeline(batch)
+    assert timeline[facts["peak_at"]["index"]] == facts["peak_bytes"] == max(timeline)
+    assert facts["peak_at"]["op"] == step.ops[facts["peak_at"]["index"]].name
+    assert facts["peak_at"]["phase"] == step.ops[facts["peak_at"]["index"]].phase
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+def test_the_roles_add_up_to_the_peak(as_json, options):
+    *_, ledger, batch = planned(options)
+    facts = as_json("plan", *options)
+    assert list(facts["roles"]) == [
+        "input", "parameter", "buffer", "parameter_gradient", "optimizer_state", "feature_map",
+        "gradient_map", "workspace",
+    ]  # fmt: skip
+    assert sum(facts["roles"].values()) == facts["peak_bytes"]
+    at = facts["peak_at"]["index"]
+    slope = ledger.timeline(batch + 1)[at] - ledger.timeline(batch)[at]
+    assert sum(facts["roles_per_sample"].values()) == slope
+
+
+def test_without_an_optimizer_the_json_says_null(as_json):
+    assert as_json(*SMALL, "--inference")["optimizer"] is None
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
+def test_the_table_has_the_figures_of_the_json(run, as_json, options):
+    facts = as_json("plan", *options)
+    code, text, _ = run("plan", *options)
+    assert code == 0
+    lines = text.splitlines()
+    assert lines[0] == facts["title"]
+    assert facts["peak_bytes"] in numbers(lines[1])
+    assert numbers(lines[2])[:2] == [facts["peak_at"]["index"] + 1, facts["operations"]]
+    assert lines[2].endswith(f"{facts['peak_at']['op']} ({facts['peak_at']['phase']})")
+    for role, nbytes in facts["roles"].items():
+        (row,) = (line for line in lines if re.match(rf"{role.replace('_', ' ')} +\d", line))
+        assert numbers(row)[0] == nbytes
+        assert numbers(row)[-1] == facts["roles_per_sample"][role]
+    (total,) = (line for line in lines if line.startswith("total "))
+    assert numbers(total)[0] == facts["peak_bytes"]
+    for block in facts["largest"]:
+        assert any(line.endswith(block["formula"]) for line in lines)
+        assert numbers(block["formula"])[-1] == block["bytes"]
+    assert f"{facts['parameters']:,} parameters" in lines
+    assert f"{facts['feature_map_values']:,} feature-map values per sample" in text
+
+
+def test_the_headline_reads_as_people_say_it(run):
+    _, text, _ = run("plan", "resnet50")
+    assert text.startswith("ResNet-50 v1, batch 32, fp32, SGD with momentum, training\n")
+
+
+def test_the_blocks_shown_and_the_others_add_up(run, as_json):
+    facts = as_json(*SMALL)
+    _, text, _ = run(*SMALL)
+    (line,) = (line for line in text.splitlines() if " others: " in line)
+    count, rest = numbers(line)
+    assert count + len(facts["largest"]) == facts["alive"]
+    assert rest + sum(block["bytes"] for block in facts["largest"]) == facts["peak_bytes"]
+
+
+def test_save_writes_a_ledger_that_loads(run, tmp_path):
+    target = tmp_path / "plan.json"
+    code, _, _ = run(*SMALL, "--save", target)
+    assert code == 0
+    network = memlab.zoo.build("mnist_cnn")
+    assert files.load(target) == memlab.plan(memlab.training_step(network))
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_trace_writes_the_operations_for_perfetto(run, as_json, tmp_path):
+    target = tmp_path / "trace.json"
+    run(*SMALL, "--trace", target)
+    events = json.loads(target.read_text(encoding="utf-8"))["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    assert len(slices) == as_json(*SMALL)["operations"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_trace_that_cannot_be_finished_leaves_the_old_file(run, tmp_path, monkeypatch):
+    target = tmp_path / "trace.json"
+    target.write_text("old", encoding="utf-8")
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "no")))
+    code, _, err = run(*SMALL, "--trace", target)
+    assert (code, err.count("\n")) == (2, 1)
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+# -- the other commands -------------------------------------------------------------------------
+
+
+def test_fit_names_the_largest_batch(run, as_json):
+    facts = as_json("fit", "resnet50", "--memory", "12GB")
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.build("resnet50")))
+    assert ledger.peak(facts["batch"]) <= 12 * 10**9 < ledger.peak(facts["batch"] + 1)
+    assert facts["network"] == "resnet50"
+    _, text, _ = run("fit", "resnet50", "--memory", "12GB")
+    assert f" {facts['batch']}:" in text
+    assert facts["tensor"] in text
+
+
+def test_fit_says_when_nothing_fits(run, as_json):
+    assert as_json("fit", "vgg16", "--memory", "1MB")["batch"] == 0
+    code, text, _ = run("fit", "vgg16", "--memory", "1MB")
+    assert code == 0
+    assert "Not even batch 1 fits" in text
+
+
+def test_diff_tells_two_saved_plans_apart(run, as_json, tmp_path):
+    before, after = tmp_path / "a.json", tmp_path / "b.json"
+    peaks = [
+        as_json(*SMALL, "--optimizer", optimizer, "--save", path)["peak_bytes"]
+        for optimizer, path in (("sgd", before), ("adam", after))
+    ]
+    facts = as_json("diff", before, after, "--batch", "4")
+    assert facts["change_bytes"] == peaks[1] - peaks[0] == sum(facts["roles"].values())
+    _, text, _ = run("diff", before, after, "--batch", "4")
+    assert "optimizer_state" in text
+
+
+def test_claims_can_be_listed_and_picked(run, as_json):
+    everything, row = as_json("claims"), as_json("claims", "A4")
+    assert {claim["id"] for claim in row} == {
+        claim["id"] for claim in everything if claim["id"].startswith("A4.")
+    }
+    _, text, _ = run("claims", "A4")
+    for claim in row:
+        assert claim["id"] in text
+        assert claim["call"].split("(")[0] in text
+    assert all(len(line) <= 96 for line in text.splitlines() if " call " not in line)
+
+
+def test_bench_lists_its_benchmarks(run, as_json):
+    assert as_json("bench") == ["plan"]
+    assert run("bench")[1].startswith("plan: ")
+
+
+def test_lab_hands_its_arguments_on(run, monkeypatch):
+    monkeypatch.setattr("memlab.lab.lab", lambda arguments: len(arguments))
+    assert run("lab", "--no-browser", "--port=8890", "x") == (3, "", "")
+    monkeypatch.setattr("memlab.lab.lab", lambda arguments: print(arguments))
+    assert run("lab", "--no-browser", "--", "x")[1] == "['--no-browser', '--', 'x']\n"
+
+
+def test_without_a_command_there_is_help(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert all(command.__name__ in text for command in cli.EXAMPLES)
+
+
+@pytest.mark.parametrize("command", [command.__name__ for command in cli.EXAMPLES])
+def test_every_command_has_help_with_an_example(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"try: memlab {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["plan", "fit", "claims"])
+def test_the_examples_run(run, command):
+    line = next(line for each, line in cli.EXAMPLES.items() if each.__name__ == command)
+    assert run(*line.split())[0] == 0
+
+
+# -- refusals -----------------------------------------------------------------------------------
+
+BAD = {
+    "plann": "did you mean 'plan'",
+    "--bach 3": "'--bach'",
+    "plan": "NETWORK",
+    "plan resnet5": "did you mean 'resnet50'",
+    "plan resnet50 vgg16": "'vgg16'",
+    "plan resnet50 --batch": "--batch",
+    "plan resnet50 --batch 0": "at least 1, got 0",
+    "plan resnet50 --batch -3": "at least 1, got -3",
+    "plan resnet50 --batch 1.5": "whole number, got 1.5",
+    "plan resnet50 --batch abc": "whole number, got 'abc'",
+    "plan resnet50 --batch nan": "whole number, got nan",
+    "plan resnet50 --batch inf": "whole number, got inf",
+    "plan resnet50 --batch=": "whole number, got ''",
+    "plan alexnet --image 20": "try a larger image",
+    "plan mnist_cnn --image 1": "try",
+    "plan resnet50 --image 0": "at least 1, got 0",
+    "plan resnet50 --classes -1": "at least 1, got -1",
+    "plan resnet50 --image 2e2.5": "whole number, got '2e2.5'",
+    "plan resnet50 --groups 3": "'--groups'",
+    "plan resnet50 --bat 3": "'--bat'",
+    "plan resnet50 --variant v2": "'v2'",
+    "plan vgg16 --variant v1": "vgg16 has no variants",
+    "plan linear1 --image 3": "linear1 has no image",
+    "plan resnet50 --format fp12": "'fp12'",
+    "plan resnet50 --format int8": "int8",
+    "plan resnet50 --optimizer adm": "did you mean 'adam'",
+    "plan resnet50 --inference --optimizer sgd": "inference has no optimizer",
+    "plan resnet50 --convention everythin": "did you mean 'everything'",
+    "plan resnet50 --save .": "'.'",
+    "plan resnet50 --trace no/such/folder/x": "no/such/folder",
+    "fit resnet50": "--memory",
+    "fit resnet50 --memory 12apples": "'12apples'",
+    "fit resnet50 --memory -12GB": "--memory",
+    "fit resnet50 --memory=-12GB": "'-12GB'",
+    "fit resnet50 --memory 12GB --batch 3": "'--batch'",
+    "diff one.json": "AFTER",
+    "diff no-such.json no-such.json": "no-such.json",
+    "claims Z9": "'Z9'",
+    "bench plann": "did you mean 'plan'",
+    "doctor --fast": "'--fast'",
+}
+
+
+@pytest.mark.parametrize(("line", "says"), BAD.items(), ids=BAD)
+def test_bad_input_is_one_sentence_and_exit_code_2(run, line, says):
+    code, out, err = run(*line.split())
+    assert (code, out) == (2, "")
+    assert err.startswith("memlab: ")
+    assert err.endswith("\n")
+    assert err.count("\n") == 1
+    assert says in err
+
+
+def test_an_amount_with_a_space_is_refused_too(run):
+    code, _, err = run("fit", "resnet50", "--memory", "12 apples")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "'12 apples'" in err
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"[1, 2]", b'{"schema": "x/1"}'])
+def test_a_file_that_is_no_ledger_is_one_sentence(run, tmp_path, content):
+    path = tmp_path / "a.json"
+    path.write_bytes(content)
+    code, out, err = run("diff", path, path)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("power", [15, 18, 30])
+def test_sizes_beyond_64_bits_are_one_sentence(run, power):
+    code, out, err = run("plan", "resnet50", "--classes", 10**power)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "2^63" in err
+
+
+def test_a_fault_of_our_own_is_not_dressed_as_a_users_mistake(monkeypatch):
+    monkeypatch.setattr("memlab.networks.zoo.build", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        cli.main(SMALL)
+
+
+def test_ctrl_c_is_silent(run, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("memlab.networks.zoo.build", stop)
+    assert run(*SMALL) == (130, "", "")
+
+
+# -- as a process -------------------------------------------------------------------------------
+
+
+def process(*words, **options):
+    command = [sys.executable, "-m", "memlab", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_as_a_process_it_prints_and_refuses():
+    done = process("plan", "mnist_cnn", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["network"] == "mnist_cnn"
+    done = process("plan", "mnist_cnn", "--batch", "1.5")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    code = "import sys; from memlab.cli import main; sys.stdin.read(); sys.exit(main(['claims']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as child:  # fmt: skip
+        assert child.stdin
+        assert child.stdout
+        assert child.stderr
+        child.stdout.close()
+        child.stdin.close()
+        assert child.stderr.read() == ""
+    assert child.returncode == 141
+
+
+def test_a_terminal_without_our_letters_still_shows_the_plan():
+    done = process("plan", "mnist_cnn", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "Peak" in done.stdout
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from memlab.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print('heavy:', [m for m in ('numpy', 'numba', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: []"

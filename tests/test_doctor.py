@@ -1,0 +1,202 @@
+"""The doctor, given machines with planted problems, and this one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from memlab import cli, doctor
+from memlab.doctor import Check
+
+PYTHON = "/home/ada/memlab/.venv/bin/python"
+
+
+def test_python_must_be_new_enough():
+    assert doctor.check_python((3, 11, 0), PYTHON).status == "ok"
+    old = doctor.check_python((3, 10, 14), PYTHON)
+    assert old.status == "problem"
+    assert "3.10.14" in old.text
+    assert "3.11" in old.fix
+
+
+def test_memlab_must_be_installed():
+    assert doctor.check_memlab("0.1.0", PYTHON) == Check("memlab", "ok", "0.1.0")
+    assert "pip install -e" in doctor.check_memlab(None, PYTHON).fix
+
+
+@pytest.mark.parametrize(
+    ("requirement", "expected"),
+    [
+        ("numpy", ("numpy", "", "")),
+        ("numba>=0.62", ("numba", "0.62", "")),
+        ("ml-dtypes", ("ml-dtypes", "", "")),
+        ("ipywidgets", ("ipywidgets", "8", "")),
+        ("ipywidgets>=8.1", ("ipywidgets", "8.1", "")),
+        ("jupyterlab; extra == 'lab'", ("jupyterlab", "4", "lab")),
+        ('scikit-learn <2, >= 1.5 ; extra == "lessons"', ("scikit-learn", "1.5", "lessons")),
+    ],
+)
+def test_requirements_are_read(requirement, expected):
+    assert doctor.parse(requirement) == expected
+
+
+@pytest.mark.parametrize(
+    ("requirement", "installed", "status", "text"),
+    [
+        ("numba>=0.62", "0.68.1", "ok", "0.68.1"),
+        ("numba>=0.62", "0.62", "ok", "0.62"),
+        ("numba>=0.62", "0.9.0", "problem", "0.9.0; 0.62 or newer is needed"),
+        ("ipywidgets", "7.8.5", "problem", "7.8.5; 8 or newer is needed"),
+        ("anywidget", "0.8.1", "problem", "0.8.1; 0.9 or newer is needed"),
+        ("jupyterlab; extra == 'lab'", "3.6.8", "problem", "3.6.8; 4 or newer is needed"),
+        ("jupyterlab; extra == 'lab'", "4.6.6rc1", "ok", "4.6.6rc1"),
+        ("jupyterlab; extra == 'lab'", None, "problem", "not installed"),
+        ("scikit-learn; extra == 'lessons'", None, "note", "not installed; some lessons need it"),
+    ],
+)
+def test_packages_are_there_and_new_enough(requirement, installed, status, text):
+    check = doctor.check_package(requirement, installed, PYTHON)
+    assert check
+    assert (check.status, check.text) == (status, text)
+    assert bool(check.fix) == (status != "ok")
+    if check.fix:
+        assert check.fix.startswith(f'"{PYTHON}" -m pip install "')
+        assert check.name in check.fix
+
+
+def test_the_mending_line_names_the_version_that_is_needed():
+    check = doctor.check_package("ipywidgets", "7.8.5", PYTHON)
+    assert check
+    assert check.fix == f'"{PYTHON}" -m pip install "ipywidgets>=8"'
+
+
+def test_what_only_developers_need_is_not_looked_at():
+    assert doctor.check_package("pytest; extra == 'test'", None, PYTHON) is None
+
+
+def test_a_numba_that_does_not_start_is_a_problem():
+    assert doctor.check_numba("", PYTHON).status == "ok"
+    broken = doctor.check_numba("ImportError: Numba needs NumPy 2.4 or less", PYTHON)
+    assert broken.status == "problem"
+    assert "NumPy 2.4" in broken.text
+    assert "numba numpy" in broken.fix
+
+
+def test_a_module_that_fails_is_told_in_one_line(tmp_path, monkeypatch):
+    (tmp_path / "broken_module.py").write_text("raise RuntimeError('two\\nlines')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert doctor._failure("broken_module") == "RuntimeError: two lines"
+    assert doctor._failure("json") == ""
+
+
+@pytest.mark.parametrize("word", ["python", "python3", "python3.11", PYTHON, f"{PYTHON}3.11"])
+def test_a_kernel_that_starts_this_python_is_right(word):
+    assert doctor.check_kernel([word, "-m", "ipykernel_launcher"], PYTHON, own=True).status == "ok"
+
+
+@pytest.mark.parametrize(("own", "where"), [(True, "--sys-prefix"), (False, "--user")])
+@pytest.mark.parametrize("argv", [None, [], ["/usr/bin/python3", "-m", "ipykernel_launcher"]])
+def test_a_missing_or_foreign_kernel_is_a_problem(argv, own, where):
+    check = doctor.check_kernel(argv, PYTHON, own)
+    assert check.status == "problem"
+    assert check.fix == f'"{PYTHON}" -m ipykernel install {where} --name python3'
+    assert not argv or argv[0] in check.text
+
+
+def test_environments_that_share_one_python_are_told_apart(tmp_path):
+    (tmp_path / "python").touch()
+    for name in ("ours", "theirs"):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "bin" / "python").symlink_to(tmp_path / "python")
+    ours, theirs = (str(tmp_path / name / "bin" / "python") for name in ("ours", "theirs"))
+    assert doctor.check_kernel([ours], ours, own=True).status == "ok"
+    assert doctor.check_kernel([theirs], ours, own=True).status == "problem"
+
+
+def test_no_gpu_is_no_problem():
+    assert doctor.check_cuda("H200").status == "ok"
+    none = doctor.check_cuda("")
+    assert none.status == "note"
+    assert "every lesson runs without one" in none.text
+
+
+def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    closed = [file / "cache", file / "other"]
+    assert doctor.check_cache([*closed, tmp_path / "new" / "cache"]).status == "ok"
+    assert list(tmp_path.iterdir()) == [file]
+    check = doctor.check_cache(closed, windows=False)
+    assert check.status == "problem"
+    assert str(closed[0]) in check.text
+    assert check.fix == "export NUMBA_CACHE_DIR=/tmp/numba"
+    assert check.fix != doctor.check_cache(closed, windows=True).fix
+
+
+@pytest.mark.parametrize(
+    ("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")]
+)
+def test_little_memory_is_noted_and_very_little_is_a_problem(free, status):
+    check = doctor.check_memory(free, free)
+    assert check.status == status
+    assert bool(check.fix) == (status != "ok")
+    assert "control group" not in check.text
+
+
+def test_a_control_group_that_allows_less_is_named():
+    check = doctor.check_memory(4 * 10**9, 64 * 10**9)
+    assert check.status == "ok"
+    assert "a control group allows less than the machine's 64.000 GB" in check.text
+
+
+def test_the_report_says_in_words_how_each_check_stands():
+    checks = [Check("a", "ok", "1"), Check("b", "problem", "2", "do this"), Check("c", "note", "3")]
+    assert doctor.report(checks).splitlines() == [
+        "ok       a: 1",
+        "problem  b: 2",
+        "         to mend it: do this",
+        "note     c: 3",
+        "1 problem.",
+    ]
+    assert doctor.report(checks[:1]).endswith("No problem.")
+    assert doctor.report(checks[1:2] * 2).endswith("2 problems.")
+
+
+@pytest.mark.parametrize(("status", "code"), [("ok", 0), ("note", 0), ("problem", 1)])
+def test_the_exit_code_is_1_where_there_is_a_problem(status, code, monkeypatch, capsys):
+    checks = [Check("a", "ok", "1"), Check("b", status, "2")]
+    monkeypatch.setattr("memlab.doctor.examine", lambda: checks)
+    assert cli.main(["doctor"]) == code
+    assert capsys.readouterr().out == doctor.report(checks) + "\n"
+    assert cli.main(["doctor", "--json"]) == code
+    assert [check["status"] for check in json.loads(capsys.readouterr().out)] == ["ok", status]
+
+
+def test_this_machine_is_examined():
+    checks = {check.name: check for check in doctor.examine()}
+    assert {"memlab", "Python", "numba", "kernel python3", "CUDA", "memory"} <= set(checks)
+    assert checks["numpy"].text == metadata.version("numpy")
+    assert sys.executable in checks["Python"].text
+    assert "pytest" not in checks
+
+
+def test_a_machine_with_planted_problems_is_told_all_of_them(monkeypatch):
+    monkeypatch.setattr(doctor, "_installed", lambda requirement: None)
+    monkeypatch.setattr(doctor, "_failure", lambda module: "ImportError: no")
+    monkeypatch.setattr(doctor, "_kernel_command", lambda: None)
+    monkeypatch.setattr(doctor, "_cache_folders", lambda: [Path("/dev/null/cache")])
+    checks = doctor.examine()
+    problems = [check.name for check in checks if check.status == "problem"]
+    assert problems == ["memlab", "Numba starts", "kernel python3", "Numba cache"]
+    assert all(check.fix for check in checks if check.status == "problem")
+
+
+def test_without_psutil_the_other_checks_still_run(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psutil", None)
+    names = [check.name for check in doctor.examine()]
+    assert "memory" not in names
+    assert "CUDA" in names
