@@ -230,7 +230,7 @@ class Build:
                 fixed, each = fixed + times * size.fixed, each + times * size.per_sample
         for buffer in workspace.values():
             each += 2 * fills * buffer.size.fixed // self.threads
-        algorithm = self.algorithm if node.kind == "conv2d" else ""
+        algorithm = self.algorithm if kind.partition(".")[0] == "conv2d" else ""
         moved, attributes = Size(fixed, each), {"layer": node.layer}
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, workspace, attributes, algorithm,
