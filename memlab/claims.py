@@ -19,7 +19,13 @@ from memlab import units
 from memlab.errors import InputError
 from memlab.step.tensor import Role
 
-SCALES = {**units.UNITS, "KB": 1000, "M": 10**6, "%": Decimal("0.01"), "": 1}
+SCALES: dict[str, int | Decimal] = {
+    **units.UNITS,
+    "KB": 1000,
+    "M": 10**6,
+    "%": Decimal("0.01"),
+    "": 1,
+}
 """The units of claimed figures, in units of the computed ones."""
 TWINS = {"kB": "KiB", "KB": "KiB", "MB": "MiB", "GB": "GiB"}
 """What a text may have meant by a decimal unit."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from memlab.errors import unknown
+from memlab.errors import pick
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Device:
 DEVICES: dict[str, Device] = {
     device.name: device
     for device in (
-        Device("12 GB card", 12 * 10**9, "Titan X (Maxwell), 2015", "C4; its name, read as decimal"),
-        Device("24 GB card", 24 * 10**9, "a desktop card of 2020", "its name, read as decimal"),
-        Device("80 GB card", 80 * 10**9, "a server card of 2020", "its name, read as decimal"),
+        Device("12 GB card", 12 * 10**9, "Titan X (Maxwell), 2015", "C4, decimal"),
+        Device("24 GB card", 24 * 10**9, "a desktop card of 2020", "its name, decimal"),
+        Device("80 GB card", 80 * 10**9, "a server card of 2020", "its name, decimal"),
     )
 }
 """Budgets by name, a little below what the cards hold: their gigabytes are 2^30 bytes."""
@@ -40,9 +40,7 @@ def find(name: str) -> Device:
     Raises:
         InputError: there is none.
     """
-    if name not in DEVICES:
-        raise unknown("device", name, DEVICES)
-    return DEVICES[name]
+    return pick("device", name, DEVICES)
 
 
 def free_memory(root: Path = Path("/")) -> int:

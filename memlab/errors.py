@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from operator import index
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class InputError(ValueError):
@@ -19,7 +23,7 @@ def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
     names = list(allowed)
     near = get_close_matches(str(given), names, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    return InputError(f"unknown {what} {given!r}{hint} Known: {', '.join(names)}.")
+    return InputError(f"unknown {what} {shorten(given)}{hint} Known: {', '.join(names)}.")
 
 
 def whole(what: str, given: object, least: int = 1) -> int:
@@ -28,12 +32,31 @@ def whole(what: str, given: object, least: int = 1) -> int:
     Raises:
         InputError: it is no whole number, or too small. ``True`` is no number here.
     """
-    number = given
-    if isinstance(given, float) and given.is_integer():
-        number = int(given)
-    if isinstance(number, bool) or not hasattr(number, "__index__"):
-        raise InputError(f"{what} must be a whole number, got {given!r}; try {max(least, 1)}.")
-    value = int(number.__index__())
+    number = int(given) if isinstance(given, float) and given.is_integer() else given
+    try:
+        value = index(number)  # type: ignore[arg-type]  # what has none is the error
+    except TypeError:
+        value = None
+    if value is None or isinstance(number, bool):
+        shown = shorten(given)
+        raise InputError(f"{what} must be a whole number, got {shown}; try {max(least, 1)}.")
     if value < least:
         raise InputError(f"{what} must be at least {least}, got {value}; try {max(least, 1)}.")
     return value
+
+
+def pick(what: str, given: object, registry: Mapping[str, T]) -> T:
+    """The entry of that name.
+
+    Raises:
+        InputError: there is none; the message names the nearest and all others.
+    """
+    if not isinstance(given, str) or given not in registry:
+        raise unknown(what, given, registry)
+    return registry[given]
+
+
+def shorten(given: object) -> str:
+    """What was given, short enough for a sentence."""
+    text = repr(given)
+    return text if len(text) <= 60 else f"{text[:57]}..."

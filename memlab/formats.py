@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, pick, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,8 +89,4 @@ def find(name: str | Format) -> Format:
     Raises:
         InputError: no such format.
     """
-    if isinstance(name, Format):
-        return name
-    if name not in FORMATS:
-        raise unknown("format", name, FORMATS)
-    return FORMATS[name]
+    return name if isinstance(name, Format) else pick("format", name, FORMATS)

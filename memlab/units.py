@@ -14,6 +14,9 @@ from memlab.errors import InputError
 DECIMAL = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 BINARY = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 UNITS = DECIMAL | BINARY
+_SHOWN = {"TB": 999_999_500_000, "GB": 999_500_000, "MB": 999_500, "kB": 1000}
+"""From how many bytes on a unit is used: where the smaller one would round up to 1,000."""
+_AMOUNT = re.compile(r"(\d{1,30}(?:\.\d{1,30})?|\d{1,3}(?:,\d{3}){1,9})\s*([A-Za-z]*)")
 _LOWER = {name.lower(): size for name, size in UNITS.items()}
 
 
@@ -33,10 +36,10 @@ def short(nbytes: int) -> str:
     From 1 GB on three decimals are kept, so that the parts of a sum still add up on the page.
     """
     size = abs(nbytes)
-    for unit, digits in (("TB", 3), ("GB", 3), ("MB", 1), ("kB", 1)):
-        if size >= DECIMAL[unit]:
-            whole = size >= 100 * DECIMAL[unit] and digits == 1
-            return in_unit(nbytes, unit, 0 if whole else digits)
+    for unit, least in _SHOWN.items():
+        if size >= least:
+            small = 1 if size < Decimal("99.95") * DECIMAL[unit] else 0
+            return in_unit(nbytes, unit, 3 if unit in ("TB", "GB") else small)
     return f"{nbytes} B"
 
 
@@ -55,11 +58,11 @@ def parse(text: str | int) -> int:
         InputError: no number, an unknown unit, a negative size, or a fraction of a byte.
     """
     given = str(text).strip()
-    match = re.fullmatch(r"(\d[\d,_]*(?:\.\d+)?)\s*([A-Za-z]*)", given)
+    match = _AMOUNT.fullmatch(given)
     unit = _LOWER.get(match[2].lower() or "b") if match else None
     if match is None or unit is None:
         raise InputError(f"{given!r} is no amount of memory; try 12GB, 512MiB or 1048576.")
-    size = Fraction(re.sub(r"[,_]", "", match[1])) * unit
+    size = Fraction(match[1].replace(",", "")) * unit
     if size.denominator != 1:
         raise InputError(f"{given!r} is not a whole number of bytes; try {int(size)}.")
     return int(size)

@@ -16,6 +16,10 @@ from memlab import InputError, units
         (999, "999 B"),
         (1_000, "1.0 kB"),
         (602_112, "602 kB"),
+        (99_960, "100 kB"),
+        (999_499, "999 kB"),
+        (999_999, "1.0 MB"),
+        (999_999_999, "1.000 GB"),
         (25_690_112, "25.7 MB"),
         (102_760_448, "103 MB"),
         (2_935_804_128, "2.936 GB"),
@@ -48,7 +52,9 @@ def test_parse_reads_what_exact_writes(nbytes: int) -> None:
     assert units.parse(units.exact(nbytes)) == nbytes
 
 
-@pytest.mark.parametrize("text", ["", "GB", "12 apples", "-3GB", "1.5 B", "1e3", "0.3 kB ?"])
+@pytest.mark.parametrize(
+    "text", ["", "GB", "12 apples", "-3GB", "1.5 B", "1e3", "0.3 kB ?", "1,5 GB", "1,2,3", "9" * 99]
+)
 def test_no_amount_is_one_sentence(text: str) -> None:
     with pytest.raises(InputError) as caught:
         units.parse(text)

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, shorten, whole
 from memlab.networks import layers as L  # noqa: N812 - one letter for the layers' namespace
 from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layers import Layer, Shape
+from memlab.networks.layers import Layer, Shape, text
 
 _STEMS = {
     "conv2d": "conv",
@@ -45,7 +45,7 @@ class _Start:
     stage: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Handle:
     """The output of one layer, from which the next is written. ``shape`` is per sample."""
 
@@ -57,12 +57,24 @@ class Handle:
     in_stage: str = ""
     born: int = field(default_factory=_born.__next__)
 
+    def __repr__(self) -> str:
+        what = self.layer.kind if self.layer else INPUT
+        return f"<{what} of {self.start.name!r}: {text(self.shape)}>"
+
     def then(self, layer: Layer, *others: Handle, name: str | None = None) -> Handle:
         """This output, and others, through any layer.
 
         Raises:
             InputError: too few or too many inputs, from two networks, or of shapes that do not fit.
         """
+        if not isinstance(layer, Layer):
+            raise InputError(f"a layer is needed, got {shorten(layer)}; try relu() or conv(16, 3).")
+        for other in others:
+            if not isinstance(other, Handle):
+                raise InputError(
+                    f"{layer.kind} joins outputs of one network, got {shorten(other)}; "
+                    "try y.add(x)."
+                )
         if any(other.start is not self.start for other in others):
             raise InputError("both inputs must come from one network(...); start from one.")
         if layer.arity is None and not others:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, pick, whole
 from memlab.networks.graph import INPUT, Network, Node
 
 FP32 = 4
@@ -53,12 +53,9 @@ def upper_bound(
     ``None`` means), 4 for Adam.
     """
     chosen = "momentum" if optimizer is None else optimizer
-    if chosen not in COPIES:
-        raise unknown("optimizer", chosen, COPIES)
-    inputs = prod(network.input_shape)
-    return bound_parts(
-        convention.values(network) - inputs, network.parameters, inputs, batch, COPIES[chosen]
-    )
+    inputs, copies = prod(network.input_shape), pick("optimizer", chosen, COPIES)
+    values = convention.values(network) - inputs
+    return bound_parts(values, network.parameters, inputs, batch, copies)
 
 
 def bound_parts(activations: int, parameters: int, inputs: int, batch: int, copies: int) -> Parts:
@@ -136,9 +133,7 @@ def find(name: str) -> Convention:
     Raises:
         InputError: there is none.
     """
-    if name not in CONVENTIONS:
-        raise unknown("counting rule", name, CONVENTIONS)
-    return CONVENTIONS[name]
+    return pick("counting rule", name, CONVENTIONS)
 
 
 def _no_optimizer(convention: Convention, optimizer: str | None) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from memlab.errors import InputError
+from memlab.errors import InputError, shorten
 from memlab.networks.layers import Layer, Shape, Weights, text
 
 INPUT = "input"
+RESERVED = (INPUT, "labels", "target", "prediction")
+PREFIXES = ("gradient of ", "backward of ", "update of ", "sum ")
+"""Names that a step gives to its own blocks and operations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Network:
     variant: str = ""
 
     def __post_init__(self) -> None:
+        self._check_names()
         losses = [node.layer.is_loss for node in self.nodes]
         if sum(losses) != 1 or not losses[-1]:
             raise InputError(
@@ -50,6 +54,25 @@ class Network:
         idle = [node.name for node in self.nodes[:-1] if node.name not in read]
         if idle:
             raise InputError(f"nothing reads {', '.join(idle)}; use it or leave it out.")
+
+    def _check_names(self) -> None:
+        """Names must be unlike each other and unlike those of the blocks that a step makes."""
+        known = {INPUT}
+        for node in self.nodes:
+            name = node.name
+            missing = [source for source in node.inputs if source not in known]
+            if missing:
+                raise InputError(f"{name!r} reads {missing[0]!r}, which no layer before it makes.")
+            if not str(name).strip() or len(str(name).splitlines()) > 1:
+                raise InputError(f"{shorten(name)} is no name for a layer; try 'conv1'.")
+            if name in known or name in RESERVED or name.startswith(PREFIXES):
+                raise InputError(
+                    f"{name!r} is taken in {self.name!r}; give each layer its own name."
+                )
+            known.add(name)
+        arrays = [f"{n.name}.{a.name}" for n in self.nodes for a in (*n.parameters, *n.buffers)]
+        if clash := known.intersection(arrays):
+            raise InputError(f"{clash.pop()!r} is the name of a parameter; rename that layer.")
 
     @cached_property
     def by_name(self) -> dict[str, Node]:

@@ -146,13 +146,13 @@ def window(
         InputError: the kernel is wider than the padded input.
     """
     room = size + 2 * pad - dilation * (kernel - 1) - 1
-    if room < 0:
+    places = (-(-room // stride) if ceil else room // stride) + 1
+    if ceil and (places - 1) * stride >= size + pad:
+        places -= 1
+    if places < 1 or (room < 0 and not ceil):
         reach = dilation * (kernel - 1) + 1
         raise InputError(
             f"{what}: a kernel that reaches over {reach} does not fit into {size} + 2 x {pad} "
             "of padding; try a larger image, a smaller kernel or more padding."
         )
-    places = (-(-room // stride) if ceil else room // stride) + 1
-    if ceil and (places - 1) * stride >= size + pad:
-        places -= 1
     return places

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import signature
 
-from memlab.errors import InputError, unknown
+from memlab.errors import InputError, pick
 from memlab.networks.classics import (
     alexnet,
     linear1,
@@ -63,15 +63,14 @@ def build(
     Raises:
         InputError: an unknown name, or an option that this network does not have or not allow.
     """
-    if name not in ZOO:
-        raise unknown("network", name, ZOO)
+    make = pick("network", name, ZOO)
     options = {"image": image, "classes": classes, "variant": variant}
     given = {option: value for option, value in options.items() if value is not None}
-    known = signature(ZOO[name]).parameters
+    known = signature(make).parameters
     for option in given:
         if option not in known:
             raise InputError(_refusal(name, option, list(known)))
-    return ZOO[name](**given)
+    return make(**given)
 
 
 def _refusal(name: str, option: str, known: list[str]) -> str:

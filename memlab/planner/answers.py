@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import InputError, unknown
+from memlab.errors import unknown
 
 if TYPE_CHECKING:
     from memlab.planner.ledger import Entry, Ledger, Peak
@@ -62,43 +62,58 @@ class Why(Blocks):
 class Fit:
     """The largest batch that fits into ``budget`` bytes.
 
-    ``batch`` is 0 where not even one sample fits, and ``None`` where the peak does not grow with
-    the batch. ``peak`` is where the budget runs out, ``binds`` the block that grows most there.
+    ``batch`` is 0 where not even one sample fits, and ``None`` where every batch fits. ``needs``
+    are the bytes at that batch. ``peak`` is the peak of the next batch, which does not fit:
+    ``fixed`` bytes and ``per_sample`` more for each sample; ``binds`` is the block that grows most
+    there. ``valid`` are the batches that the plan holds for.
     """
 
     batch: int | None
     budget: int
-    peak: Peak
-    binds: Entry | None
-    floor: int
-    per_sample: int
+    needs: int
+    peak: Peak | None
+    fixed: int = 0
+    per_sample: int = 0
+    binds: Entry | None = None
+    valid: range | None = None
 
     @property
     def fits(self) -> bool:
-        """At least one sample fits."""
+        """At least one batch fits."""
         return self.batch != 0
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
+        peak, binds = self.peak, self.binds
         return {
             "batch": self.batch,
             "budget_bytes": self.budget,
-            "binds_at": {"index": self.peak.index, "op": self.peak.row.name},
-            "fixed_bytes": self.floor,
+            "needs_bytes": self.needs,
+            "next_peak_bytes": peak.nbytes if peak else None,
+            "binds_at": {"index": peak.index, "op": peak.row.name} if peak else None,
+            "fixed_bytes": self.fixed,
             "bytes_per_sample": self.per_sample,
-            "tensor": self.binds.name if self.binds else None,
-            "formula": self.binds.formula() if self.binds else None,
+            "tensor": binds.name if binds else None,
+            "formula": binds.formula() if binds else None,
         }
 
     def __str__(self) -> str:
-        budget, where = units.short(self.budget), self.peak.row.name
-        if self.batch is None:
-            return f"Every batch fits into {budget}: the peak does not grow with the batch."
-        sizes = f"{units.short(self.floor)} + batch x {units.short(self.per_sample)} at {where}"
-        if self.batch == 0:
-            return f"Not even batch 1 fits into {budget}: it takes {sizes}."
-        binds = f" {self.binds.name} ({self.binds.formula()}) is largest." if self.binds else ""
-        return f"The largest batch that fits into {budget} is {self.batch}: {sizes}.{binds}"
+        budget, peak, batch = units.short(self.budget), self.peak, self.batch
+        if peak is None or batch is None:
+            limit = f"up to {batch}, for which this plan holds, " if batch else ""
+            return f"Every batch {limit}fits into {budget}."
+        more, least = units.short(peak.nbytes), self.valid.start if self.valid else 1
+        if batch == 0:
+            text = f"Not even batch {least} fits into {budget}: it takes {more}"
+        else:
+            needs = units.short(self.needs)
+            text = (
+                f"The largest batch that fits into {budget} is {batch}: it takes {needs}, "
+                f"and batch {batch + 1} takes {more}"
+            )
+        slope = f"{units.short(self.fixed)} + batch x {units.short(self.per_sample)}"
+        binds = f" Largest there: {self.binds.name}, {self.binds.formula()}." if self.binds else ""
+        return f"{text} = {slope} at {peak.row.name}.{binds}"
 
     __repr__ = __str__
 
@@ -116,10 +131,10 @@ def why(ledger: Ledger, batch: int, memory: str) -> Why:
 
 def of(ledger: Ledger, layer: str, batch: int) -> Blocks:
     """See ``Ledger.of``."""
-    layers = dict.fromkeys(row.layer for row in ledger.rows)
-    if layer not in layers:
-        raise unknown("layer", layer, layers)
-    blocks = _blocks(ledger, [e for e in ledger.entries if e.layer == layer], batch)
+    names = dict.fromkeys([*(r.layer for r in ledger.rows), *(e.name for e in ledger.entries)])
+    if layer not in names:
+        raise unknown("layer or block", layer, dict.fromkeys(row.layer for row in ledger.rows))
+    blocks = _blocks(ledger, [e for e in ledger.entries if layer in (e.layer, e.name)], batch)
     return Blocks(f"{layer} in {ledger.describe()}, batch {batch}:", batch, tuple(blocks))
 
 
@@ -135,24 +150,23 @@ def _blocks(ledger: Ledger, entries: list[Entry], batch: int) -> list[Block]:
     ]
 
 
-def fit(ledger: Ledger, nbytes: int, memory: str) -> Fit:
-    """See ``Ledger.fit``: the minimum over the operations of ``floor((M - a) / b)``.
-
-    Raises:
-        InputError: a negative budget.
-    """
-    from memlab.planner.ledger import Peak
-
-    if nbytes < 0:
-        raise InputError(f"a budget cannot be negative, got {nbytes}; try 12GB.")
+def fit(ledger: Ledger, nbytes: int | str, memory: str) -> Fit:
+    """See ``Ledger.fit``: the minimum over the operations of ``floor((M - a) / b)``."""
+    budget = units.parse(nbytes)
     fixed, each = (line.tolist() for line in ledger.line(memory))
-    room = [
-        (max((nbytes - a) // b, 0), index) if b else (0, index) if a > nbytes else (None, index)
-        for index, (a, b) in enumerate(zip(fixed, each, strict=True))
+    valid = ledger.batches
+    least = valid.start if valid else 1
+    bounds = [
+        (budget - a) // b if b else -1 for a, b in zip(fixed, each, strict=True) if b or a > budget
     ]
-    bound = [(batch, index) for batch, index in room if batch is not None]
-    batch, index = min(bound) if bound else (None, ledger.peak_at(1, memory).index)
-    growing = [entry for entry in ledger.alive(index, memory) if entry.size.per_sample]
+    batch = max(min(bounds), 0) if bounds else None
+    if valid and (batch is None or batch >= valid.stop - 1):
+        return Fit(valid.stop - 1, budget, ledger.peak(valid.stop - 1, memory), None, valid=valid)
+    if batch is None:
+        return Fit(None, budget, ledger.peak(1, memory), None)
+    batch = batch if batch >= least else 0
+    needs = ledger.peak(batch, memory) if batch else 0
+    peak = ledger.peak_at(max(batch + 1, least), memory)
+    growing = [entry for entry in ledger.alive(peak.index, memory) if entry.size.per_sample]
     binds = max(growing, key=lambda entry: entry.size.per_sample, default=None)
-    peak = Peak(index, ledger.rows[index], fixed[index] + (batch or 0) * each[index])
-    return Fit(batch, nbytes, peak, binds, fixed[index], each[index])
+    return Fit(batch, budget, needs, peak, fixed[peak.index], each[peak.index], binds, valid)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memlab.errors import InputError
+from memlab.errors import InputError, shorten
 from memlab.planner.ledger import BEFORE, Entry, Ledger, Row
 from memlab.step.collector import paused
 from memlab.step.step import Step
@@ -66,6 +66,11 @@ def plan(step: Step) -> Ledger:
     Raises:
         InputError: the step has no operation.
     """
+    if not isinstance(step, Step):
+        raise InputError(
+            f"a plan is made of a step, got {shorten(step)}; try "
+            "memlab.plan(memlab.training_step(network))."
+        )
     if not step.ops:
         raise InputError(
             "this step has no operation; build one with memlab.training_step(network)."
@@ -82,6 +87,7 @@ def plan(step: Step) -> Ledger:
         format=step.format,
         optimizer=step.optimizer,
         training=step.training,
+        notes=step.notes,
         batches=step.batches,
     )
 

@@ -15,6 +15,7 @@ from memlab.step.tensor import Role
 
 SCHEMA = "memlab.ledger/1"
 _META = ("network", "label", "format", "optimizer", "training", "origin")
+_KINDS: dict[str, type] = {"name": str, "birth": int, "death": int, "format": str, "memory": str}
 
 
 def to_dict(ledger: Ledger) -> dict[str, Any]:
@@ -22,6 +23,7 @@ def to_dict(ledger: Ledger) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **{name: getattr(ledger, name) for name in _META},
+        "notes": list(ledger.notes),
         "batches": [ledger.batches.start, ledger.batches.stop] if ledger.batches else None,
         "operations": [asdict(row) for row in ledger.rows],
         "blocks": [asdict(entry) for entry in ledger.entries],
@@ -41,10 +43,12 @@ def from_dict(data: Any) -> Ledger:
             "write one with `memlab plan NETWORK --save FILE`."
         )
     try:
+        rows = tuple(Row(**{**row, "phase": Phase(row["phase"])}) for row in data["operations"])
         return Ledger(
-            tuple(Row(**{**row, "phase": Phase(row["phase"])}) for row in data["operations"]),
-            tuple(_entry(block) for block in data["blocks"]),
+            rows,
+            tuple(_entry(block, len(rows)) for block in data["blocks"]),
             **{name: data[name] for name in _META},
+            notes=tuple(data["notes"]),
             batches=range(*data["batches"]) if data["batches"] else None,
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -102,10 +106,20 @@ def trace(ledger: Ledger, batch: int, memory: str = DEVICE) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"note": note}}
 
 
-def _entry(block: dict[str, Any]) -> Entry:
-    fields = block | {
-        "role": Role(block["role"]),
-        "size": Size(**block["size"]),
-        "axes": tuple((str(name), int(extent)) for name, extent in block["axes"]),
-    }
-    return Entry(**fields)
+def _entry(block: dict[str, Any], operations: int) -> Entry:
+    """A block, checked: a damaged file must not give figures.
+
+    Raises:
+        ValueError: a field of the wrong kind or out of range.
+    """
+    size = Size(**block["size"])
+    for name, kind in _KINDS.items():
+        if type(block[name]) is not kind:
+            raise ValueError(f"{name} is {block[name]!r}")
+    for number in (size.fixed, size.per_sample):
+        if type(number) is not int or number < 0:
+            raise ValueError(f"the size of {block['name']!r} is {number!r}")
+    if not -1 <= block["birth"] <= block["death"] <= operations or block["death"] < 0:
+        raise ValueError(f"{block['name']!r} lives from {block['birth']} to {block['death']}")
+    axes = tuple((str(name), int(extent)) for name, extent in block["axes"])
+    return Entry(**block | {"role": Role(block["role"]), "size": size, "axes": axes})

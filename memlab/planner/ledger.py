@@ -7,7 +7,7 @@ Operations are numbered from 0 here; texts and pictures number them from 1, as p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import formats
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, unknown, whole
 from memlab.networks.layers import Dims
 from memlab.planner import answers
 from memlab.planner.answers import Blocks, Fit, Why
 from memlab.step.op import Phase
 from memlab.step.rules import describe
-from memlab.step.storage import DEVICE, Size
+from memlab.step.storage import DEVICE, MEMORIES, Size
 from memlab.step.tensor import Role, formula
 
 BEFORE = -1
@@ -105,8 +105,13 @@ class Ledger:
     format: str = "fp32"
     optimizer: str = ""
     training: bool = True
+    notes: tuple[str, ...] = ()
     origin: str = "planned"
-    batches: range | None = field(default=None)
+    batches: range | None = None
+
+    def __post_init__(self) -> None:
+        if self.batches is not None and (self.batches.step != 1 or not self.batches):
+            raise InputError(f"a plan holds for batches in a row, got {self.batches}.")
 
     # -- bytes over time ----------------------------------------------------------------------
 
@@ -151,6 +156,7 @@ class Ledger:
     def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
         """The timeline before a batch is chosen: the floor, and what each sample adds."""
         roles = [role for role in Role if workspace or role is not Role.WORKSPACE]
+        self._known(memory)
         parts = [
             self.role_lines[memory, role] for role in roles if (memory, role) in self.role_lines
         ]
@@ -197,6 +203,7 @@ class Ledger:
     def roles(self, batch: int, at: int | None = None, memory: str = DEVICE) -> dict[Role, int]:
         """Bytes of every role inside operation ``at``, or at the peak."""
         batch = self._checked(batch)
+        self._known(memory)
         index = self.peak_at(batch, memory).index if at is None else self._operation(at)
         result = dict.fromkeys(Role, 0)
         for (where, role), (fixed, each) in self.role_lines.items():
@@ -209,6 +216,7 @@ class Ledger:
     def alive(self, at: int, memory: str = DEVICE) -> list[Entry]:
         """The blocks alive inside operation ``at``, in order of birth."""
         index = self._operation(at)
+        self._known(memory)
         return [e for e in self.entries if e.birth <= index <= e.death and e.memory == memory]
 
     def made_by(self, entry: Entry) -> str:
@@ -223,6 +231,7 @@ class Ledger:
     def events(self, batch: int, memory: str = DEVICE) -> Iterator[Event]:
         """Every allocation and every release, in order; what is there before comes first."""
         batch = self._checked(batch)
+        self._known(memory)
         births: dict[int, list[Entry]] = {}
         deaths: dict[int, list[Entry]] = {}
         for entry in self.entries:
@@ -247,15 +256,20 @@ class Ledger:
         return answers.why(self, self._checked(batch), memory)
 
     def of(self, layer: str, batch: int) -> Blocks:
-        """Every block that a layer makes or owns, with formula and lifetime.
+        """Every block that a layer makes or owns, with formula and lifetime; also of a block.
 
         Raises:
-            InputError: no such layer, or a bad batch.
+            InputError: no such layer or block, or a bad batch.
         """
         return answers.of(self, layer, self._checked(batch))
 
-    def fit(self, nbytes: int, memory: str = DEVICE) -> Fit:
-        """The largest batch whose peak is at most ``nbytes``, exactly, and the block that binds."""
+    def fit(self, nbytes: int | str, memory: str = DEVICE) -> Fit:
+        """The largest batch whose peak is at most ``nbytes`` (or ``'12GB'``), exactly, and the
+        block that binds.
+
+        Raises:
+            InputError: no amount of memory.
+        """
         return answers.fit(self, nbytes, memory)
 
     # -- checks -------------------------------------------------------------------------------
@@ -269,6 +283,11 @@ class Ledger:
             )
         return number
 
+    def _known(self, memory: str) -> None:
+        known = dict.fromkeys([*MEMORIES, *(entry.memory for entry in self.entries)])
+        if memory not in known:
+            raise unknown("memory", memory, known)
+
     def _operation(self, at: int) -> int:
         index = whole("operation", at, least=0)
         if index >= len(self.rows):
@@ -277,7 +296,7 @@ class Ledger:
 
     def describe(self) -> str:
         """In a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
-        return describe(self.label, self.format, self.optimizer, self.training)
+        return describe(self.label, self.format, self.optimizer, self.training, self.notes)
 
     def __repr__(self) -> str:
         return (

@@ -8,36 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memlab.errors import unknown
-from memlab.networks.graph import Node
-from memlab.networks.layers import Conv2d, Dims
+from memlab.errors import pick
+from memlab.networks.layers import Conv2d, Dims, Shape
 
 DEFAULT = "im2col-image"
 
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A way to convolve. ``workspace`` gives the axes of the buffer that one thread holds, none
-    where it needs none; the buffer is written and read once per image and pass."""
+    """A way to convolve. ``workspace`` gives, for the shapes of input and output per sample, the
+    axes of the buffer that one thread holds, none where it needs none; the buffer is written and
+    read once per image and pass."""
 
     name: str
     title: str
-    workspace: Callable[[Node], Dims]
+    workspace: Callable[[Conv2d, Shape, Shape], Dims]
     source: str
 
 
-def _none(node: Node) -> Dims:
+def _none(layer: Conv2d, x: Shape, y: Shape) -> Dims:
     return ()
 
 
-def _lowered_image(node: Node) -> Dims:
-    layer = node.layer
-    assert isinstance(layer, Conv2d)
+def _lowered_image(layer: Conv2d, x: Shape, y: Shape) -> Dims:
     if (layer.kernel, layer.stride, layer.padding) == (1, 1, 0):
         return ()  # the lowered matrix of a pointwise convolution is its input
-    channels, (_, height, width) = node.input_shapes[0][0], node.shape
     kernel = (("k", layer.kernel), ("k", layer.kernel))
-    return (("C", channels), *kernel, ("Ho", height), ("Wo", width))
+    return (("C", x[0]), *kernel, ("Ho", y[1]), ("Wo", y[2]))
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -56,6 +53,4 @@ def find(name: str) -> Algorithm:
     Raises:
         InputError: no such algorithm.
     """
-    if name not in ALGORITHMS:
-        raise unknown("algorithm", name, ALGORITHMS)
-    return ALGORITHMS[name]
+    return pick("algorithm", name, ALGORITHMS)

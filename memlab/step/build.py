@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from memlab import formats
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, pick, shorten, whole
 from memlab.formats import FORMATS, Format
 from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layers import Dims
+from memlab.networks.layers import Conv2d, Dims
 from memlab.step import algorithms, tensor
 from memlab.step.collector import paused
 from memlab.step.op import NONE, Op, Operands, Phase
@@ -38,9 +38,8 @@ def training_step(
     from memlab.step.backward import backward
     from memlab.step.update import update
 
-    if optimizer not in UPDATES:
-        raise unknown("optimizer", optimizer, UPDATES)
-    build = Build(network, _storable(format), algorithm, whole("threads", threads), training=True)
+    pick("optimizer", optimizer, UPDATES)
+    build = _start(network, format, algorithm, threads, training=True)
     build.forward()
     residents = build.residents()
     labels, loss = build.loss()
@@ -61,11 +60,22 @@ def inference_step(
     Raises:
         InputError: an unknown format or algorithm, or no thread.
     """
-    build = Build(network, _storable(format), algorithm, whole("threads", threads), training=False)
+    build = _start(network, format, algorithm, threads, training=False)
     build.forward()
     predicted = build.predict()
     residents = build.residents()
     return build.step([*residents, build.maps[INPUT]], [*residents, predicted])
+
+
+def _start(
+    network: Network, format: str | Format, algorithm: str, threads: int, training: bool
+) -> Build:
+    if not isinstance(network, Network):
+        raise InputError(
+            f"a step is built from a network, got {shorten(network)}; try memlab.zoo.resnet50(), "
+            "or close your own with .cross_entropy()."
+        )
+    return Build(network, _storable(format), algorithm, whole("threads", threads), training)
 
 
 def _storable(format: str | Format) -> Format:
@@ -205,7 +215,9 @@ class Build:
 
     def lowered(self, node: Node, name: str) -> Operands:
         """The workspace of a convolution under the chosen algorithm."""
-        axes = self.convolution.workspace(node) if node.kind == "conv2d" else ()
+        if not isinstance(node.layer, Conv2d):
+            return NONE
+        axes = self.convolution.workspace(node.layer, node.input_shapes[0], node.shape)
         return self.workspace(node, name, axes)
 
     def emit(
@@ -231,7 +243,7 @@ class Build:
         for buffer in workspace.values():
             each += 2 * fills * buffer.size.fixed // self.threads
         algorithm = self.algorithm if kind.partition(".")[0] == "conv2d" else ""
-        moved, attributes = Size(fixed, each), {"layer": node.layer}
+        moved, attributes = Size(fixed, each), {"layer": node.layer, "draw": node.name}
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, workspace, attributes, algorithm,
                flops, moved, node.name, node.stage)
@@ -239,6 +251,8 @@ class Build:
 
     def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:
         """The finished step."""
+        notes = [] if self.algorithm == algorithms.DEFAULT else [f"{self.algorithm} convolution"]
+        notes += [f"{self.threads} threads"] if self.threads > 1 else []
         return Step(
             tuple(self.ops),
             tuple(live_in),
@@ -249,6 +263,7 @@ class Build:
             optimizer=optimizer,
             training=self.training,
             threads=self.threads,
+            notes=tuple(notes),
         )
 
 

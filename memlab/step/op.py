@@ -31,10 +31,10 @@ class Op:
     """A named operation.
 
     ``writes`` are born here unless an earlier operation wrote them; ``updates`` are read and
-    changed in place. ``workspace`` is alive inside the operation only. ``flops`` counts an
-    addition, a multiplication, a comparison and a root as one each; ``bytes_moved`` counts what
-    is read and written, workspace included. ``after`` names operations of other streams that
-    must have ended.
+    changed in place. ``attributes`` hold the ``layer``, and ``draw``, the key of its random
+    numbers. ``workspace`` is alive inside the operation only. ``flops`` counts an addition, a
+    multiplication, a comparison and a root as one each; ``bytes_moved`` counts what is read and
+    written, workspace included. ``after`` names operations of other streams that must have ended.
     """
 
     name: str

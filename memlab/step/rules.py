@@ -2,8 +2,8 @@
 
 One row per kind. ``keeps`` says which of its own input ``x`` and output ``y`` backward reads;
 ``extras`` are small arrays that forward writes for backward alone. The counts of operations are
-per value as the kernels do it; an addition, a product, a comparison, a root, an exponential and a
-power count as one each.
+those of the formula, whichever algorithm computes it; an addition, a product, a comparison, a
+root, an exponential and a power count as one each.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ def _add(node: Node) -> Flops:
 def _cross_entropy(node: Node) -> Flops:
     classes = node.shape[0]
     return Flops(
-        forward=Size(1, 5 * classes + 2),
+        forward=Size(1, 5 * classes),
         input=Size(0, classes + 1),
-        inference=Size(0, 5 * classes),
+        inference=Size(0, 5 * classes - 2),
     )
 
 
@@ -158,7 +158,7 @@ RULES: dict[str, Rule] = {
     "concat": Rule(_per_value(0, 0), gradient_is_view=True),
     "flatten": Rule(_per_value(0, 0), is_view=True, gradient_is_view=True),
     "softmax_cross_entropy": Rule(_cross_entropy, extras=_probabilities),
-    "squared_error": Rule(_per_value(3, 2, fixed=1), keeps=("x",), identity_in_inference=True),
+    "squared_error": Rule(_per_value(3, 2, fixed=1), keeps=("x",)),
 }
 
 UPDATES: dict[str, tuple[tuple[str, ...], int]] = {
@@ -171,7 +171,9 @@ UPDATES: dict[str, tuple[tuple[str, ...], int]] = {
 TITLES = {"sgd": "SGD", "momentum": "SGD with momentum", "adam": "Adam"}
 
 
-def describe(label: str, format: str, optimizer: str, training: bool) -> str:
+def describe(
+    label: str, format: str, optimizer: str, training: bool, notes: tuple[str, ...] = ()
+) -> str:
     """A step in a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
     mode = "training" if training else "inference"
-    return ", ".join(filter(None, (label, format, TITLES.get(optimizer, optimizer), mode)))
+    return ", ".join(filter(None, (label, format, TITLES.get(optimizer, optimizer), mode, *notes)))

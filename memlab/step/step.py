@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memlab.errors import InputError
 from memlab.step.op import Op
 from memlab.step.rules import describe
+from memlab.step.storage import Storage
 from memlab.step.tensor import Role, Tensor
 
 
@@ -16,7 +19,8 @@ class Step:
 
     ``live_in`` is alive before the first operation, as in the second step of training: parameters,
     buffers, optimizer state, input and labels. ``live_out`` stays alive. Everything else lives from
-    its first writer to its last reader. ``threads`` is how many hold a workspace each.
+    its first writer to its last reader. ``threads`` is how many hold a workspace each;
+    ``notes`` say in a few words what is unlike the default, and every technique adds its own.
     ``batches`` are the batches that the plan is valid for, all where it is ``None``.
     """
 
@@ -29,6 +33,7 @@ class Step:
     optimizer: str = ""
     training: bool = True
     threads: int = 1
+    notes: tuple[str, ...] = ()
     batches: range | None = None
 
     def __post_init__(self) -> None:
@@ -36,8 +41,22 @@ class Step:
         self._check_order()
 
     def _check_names(self) -> None:
-        if len({op.name for op in self.ops}) < len(self.ops):
-            raise InputError("two operations of this step have one name; rename one.")
+        names = Counter(op.name for op in self.ops)
+        if len(names) < len(self.ops):
+            name = names.most_common(1)[0][0]
+            raise InputError(f"two operations of this step are named {name!r}; rename one.")
+        storages: dict[str, Storage] = {}
+        for tensor in self._tensors():
+            known = storages.setdefault(tensor.storage.name, tensor.storage)
+            if known is not tensor.storage and known != tensor.storage:
+                raise InputError(f"two blocks of memory are named {known.name!r}; rename a layer.")
+
+    def _tensors(self) -> Iterator[Tensor]:
+        yield from self.live_in
+        for op in self.ops:
+            for operands in (op.reads, op.writes, op.updates, op.workspace):
+                yield from operands.values()
+        yield from self.live_out
 
     def _check_order(self) -> None:
         born = {tensor.storage.name for tensor in self.live_in}
@@ -70,7 +89,7 @@ class Step:
 
     def describe(self) -> str:
         """In a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
-        return describe(self.label, self.format, self.optimizer, self.training)
+        return describe(self.label, self.format, self.optimizer, self.training, self.notes)
 
     def __repr__(self) -> str:
         return f"<step: {self.describe()}, {len(self.ops)} operations>"

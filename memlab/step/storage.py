@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 DEVICE = "device:0"
 HOST = "host"
+MEMORIES = (DEVICE, "device:1", HOST, "disk")
 
 
 @dataclass(frozen=True, slots=True)

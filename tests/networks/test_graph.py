@@ -142,3 +142,25 @@ def test_bad_input_gets_one_sentence(make, words):
     message = str(caught.value)
     assert message.endswith(".")
     assert "\n" not in message
+
+
+def test_a_handle_shows_itself_in_a_few_words():
+    x = start().conv(4, 3)
+    for _ in range(40):
+        x = x.add(x)
+    assert repr(x) == "<add of 'bad': 4x6x6>"
+
+
+@pytest.mark.parametrize("other", [5, None, "x", [1]])
+def test_what_is_no_output_is_one_sentence(other):
+    with pytest.raises(InputError, match="add joins outputs of one network"):
+        start().add(other)
+
+
+@pytest.mark.parametrize(
+    "name", ["labels", "prediction", "gradient of x", "a.weight", " ", "two\nlines", "sum 1"]
+)
+def test_names_that_a_step_needs_are_refused(name):
+    x = network("names", features=4).linear(5, name="a").relu(name=name)
+    with pytest.raises(InputError):
+        x.linear(2).cross_entropy()

@@ -38,11 +38,25 @@ def test_save_and_load(tmp_path: Path) -> None:
         ("[]", "no ledger of schema"),
         ('{"schema": "memlab.ledger/0"}', "no ledger of schema"),
         ('{"schema": "memlab.ledger/1", "operations": []}', "damaged"),
+        (("fixed", 1.5), "damaged"),
+        (("fixed", -100), "damaged"),
+        (("birth", 999), "damaged"),
+        (("death", -1), "damaged"),
+        (("name", 5), "damaged"),
+        (("role", "toy"), "damaged"),
     ],
 )
-def test_bad_files_give_one_sentence(tmp_path: Path, content: str | None, words: str) -> None:
+def test_bad_files_give_one_sentence(
+    tmp_path: Path, content: str | tuple[str, object] | None, words: str
+) -> None:
     path = tmp_path / "bad.json"
-    if content is not None:
+    if isinstance(content, tuple):
+        data = files.to_dict(memlab.plan(memlab.training_step(memlab.zoo.linear1())))
+        field, value = content
+        block = data["blocks"][3]
+        (block["size"] if field == "fixed" else block)[field] = value
+        path.write_text(json.dumps(data))
+    elif content is not None:
         path.write_text(content)
     with pytest.raises(InputError, match=words) as caught:
         files.load(path)

@@ -110,8 +110,9 @@ def test_fit_agrees_with_a_search(net: Network, budget: int) -> None:
         batch += 1
     assert fit.batch == batch
     assert fit.fits == (batch > 0)
-    if fit.binds is not None and batch:
-        assert fit.peak.nbytes <= budget < fit.peak.nbytes + fit.per_sample
+    assert fit.needs == (ledger.peak(batch) if batch else 0)
+    assert fit.peak == ledger.peak_at(batch + 1)
+    assert fit.peak.nbytes == fit.fixed + (batch + 1) * fit.per_sample > budget
 
 
 @pytest.mark.parametrize("name", ["resnet50", "vgg16", "googlenet_bn", "linear1"])
@@ -175,6 +176,42 @@ def test_a_limited_plan_refuses_other_batches() -> None:
         limited.peak(9)
 
 
+def test_fit_of_a_limited_plan_stays_inside_it() -> None:
+    full = memlab.plan(memlab.training_step(memlab.zoo.mnist_cnn()))
+    limited = Ledger(full.rows, full.entries, batches=range(8, 17))
+    assert limited.fit("1 GB").batch == 16
+    assert "for which this plan holds" in str(limited.fit("1 GB"))
+    assert limited.fit(full.peak(9)).batch == 9
+    assert limited.fit(full.peak(7)).batch == 0
+    assert "Not even batch 8" in str(limited.fit(full.peak(7)))
+    for batches in (range(3, 3), range(1, 9, 2)):
+        with pytest.raises(InputError, match="batches in a row"):
+            Ledger(full.rows, full.entries, batches=batches)
+
+
+@pytest.mark.parametrize("budget", ["12 apples", -1, 1.5, True, float("nan"), None])
+def test_a_budget_that_is_none_is_one_sentence(budget: object) -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
+    with pytest.raises(InputError, match=r"is no amount of memory|not a whole number"):
+        ledger.fit(budget)  # type: ignore[arg-type]
+
+
+def test_an_unknown_memory_is_one_sentence() -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
+    for ask in (ledger.peak, ledger.roles, ledger.fit):
+        with pytest.raises(InputError, match="unknown memory 'gpu'"):
+            ask(8, memory="gpu")
+    assert ledger.fit(10, memory="host").batch is None
+
+
+@pytest.mark.parametrize("given", ["resnet50", None, memlab.network("x", features=3)])
+def test_what_is_no_step_is_one_sentence(given: object) -> None:
+    with pytest.raises(InputError, match="a step is built from a network"):
+        memlab.training_step(given)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a plan is made of a step"):
+        memlab.plan(given)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("batch", [0, -3, 1.5, "8", None, True])
 def test_bad_batches_give_one_sentence(batch: object) -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
@@ -211,5 +248,5 @@ def test_a_layer_lists_what_it_makes_and_owns() -> None:
     assert blocks["conv1"].nbytes == 32 * 64 * 28 * 28 * 4
     assert (blocks["conv1"].made_by, blocks["conv1"].needed_by) == ("conv1", "conv1.relu")
     assert set(blocks) >= {"conv1.weight", "gradient of conv1.weight", "conv1.weight.momentum"}
-    with pytest.raises(InputError, match="unknown layer 'conv9'"):
+    with pytest.raises(InputError, match="unknown layer or block 'conv9'"):
         ledger.of("conv9", 32)
