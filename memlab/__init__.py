@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from memlab.networks.builder import network as network
     from memlab.networks.graph import Network as Network
     from memlab.planner.book import plan as plan
+    from memlab.planner.diff import diff as diff
+    from memlab.planner.files import load as load
+    from memlab.planner.files import save as save
     from memlab.planner.ledger import Ledger as Ledger
     from memlab.step.build import inference_step as inference_step
     from memlab.step.build import training_step as training_step
@@ -36,9 +39,12 @@ _HOMES = {
     "Network": "memlab.networks.graph",
     "Step": "memlab.step.step",
     "counting": "memlab.networks.counting",
+    "diff": "memlab.planner.diff",
     "inference_step": "memlab.step.build",
+    "load": "memlab.planner.files",
     "network": "memlab.networks.builder",
     "plan": "memlab.planner.book",
+    "save": "memlab.planner.files",
     "training_step": "memlab.step.build",
     "views": "memlab.views",
     "zoo": "memlab.networks.zoo",
@@ -52,7 +58,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"memlab has no {name!r}; it has {', '.join(__all__)}.")
     home = import_module(_HOMES[name])
-    value = home if home.__name__.endswith(f".{name}") else getattr(home, name)
+    value = getattr(home, name, home)
     globals()[name] = value
     return value
 

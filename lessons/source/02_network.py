@@ -15,7 +15,7 @@
 import memlab
 from memlab import counting, units, views, zoo
 
-views.network_memory("mnist_cnn", networks=("mnist_cnn",), rules=False)
+views.network_memory("mnist_cnn", networks=("mnist_cnn",), batch=64, rules=False)
 
 # %% [markdown]
 # This is one training step, from left to right: forward, loss, backward, update.
@@ -90,8 +90,8 @@ print("4 arrays:", units.both(floor))
 print(vgg.text().split("\n\n")[0])
 
 # %% [markdown]
-# The peak also moved to another operation. Put the cursor on it: click the picture, then press P.
-# What stands under the flag now, and why was it hidden at batch 8?
+# At the peak the floor holds one thing more, a workspace. Read on the right which one.
+# The peak also moved to another operation. Why was it hidden at batch 8?
 #
 # Now ResNet-50. **Predict:** its batch goes from 32 to 16. Does the peak fall by nearly half, or
 # hardly at all?
@@ -160,6 +160,7 @@ for claim in memlab.claims.find("A4"):
 # Every operation has its own floor and its own mountain. Complete the function: the largest batch
 # that fits at **every** operation. `fixed` and `each` are lists with one number per operation.
 
+
 # %% tags=["stub"]
 def largest_batch(memory, fixed, each):
     return None  # replace None
@@ -199,5 +200,5 @@ for budget in ("4 GB", "12 GB", "24 GB"):
 #   (ResNet-50) makes it the first thing to try.
 # - A published total means something once you know its rule and its unit.
 #
-# Back to [00 Start](00_start.ipynb). On the command line, `memlab fit resnet50 --memory 12GB` answers the
-# exercise for any network.
+# Back to [00 Start](00_start.ipynb). On the command line, `memlab fit resnet50 --memory 12GB`
+# answers the exercise for any network.

@@ -1,0 +1,14 @@
+"""Every picture and every widget of memlab; loading it loads anywidget and ipywidgets.
+
+>>> view = memlab.views.network_memory("resnet50", batch=32)
+>>> print(view)
+"""
+
+from memlab.views.formatters import register
+from memlab.views.network.make import network_memory
+from memlab.views.network.view import NetworkMemory
+from memlab.views.widget import View
+
+__all__ = ["NetworkMemory", "View", "network_memory", "register"]
+
+register()

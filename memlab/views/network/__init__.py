@@ -1,0 +1,1 @@
+"""The network-memory view: the floor and the mountain."""

@@ -1,0 +1,159 @@
+"""One widget that shows any view: labelled native controls, and a slot for a picture.
+
+Python computes, the browser displays. The browser sends what was done as a list of events, and
+waits for the answer before it sends the next list; in between it keeps only the newest value of
+each control, so that a slow picture is skipped and never queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from memlab.errors import InputError
+from memlab.views import strings
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a view shows at one moment.
+
+    ``shown`` is the value of the first range control that it was drawn for, ``state`` the
+    machine-readable line for tests, ``text`` the twin, ``says`` what a screen reader hears,
+    ``code`` the line of Python that makes this view again.
+    """
+
+    svg: str
+    text: str
+    shown: int = 0
+    state: str = ""
+    says: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A native control. ``kind`` is range, number, select, checkbox or button.
+
+    ``place`` is ``"main"``, ``"more"`` (behind the disclosure) or ``"buttons"``. ``options`` are
+    the values and labels of a select; ``spoken`` is the value of a range in words.
+    """
+
+    kind: str
+    name: str
+    label: str
+    value: Any = None
+    place: str = "main"
+    options: tuple[tuple[str, str], ...] = ()
+    least: int | None = None
+    most: int | None = None
+    spoken: str = ""
+    beside: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the browser."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class View(anywidget.AnyWidget):
+    """The base of every view. A subclass gives ``controls``, ``draw`` and ``act``."""
+
+    _esm = _HERE / "view.js"
+    _css = _HERE / "view.css"
+
+    now_ = traitlets.Dict().tag(sync=True)
+    """Controls, texts, the picture, and the number of the list of events that it answers."""
+
+    name = "view"
+    """The table of its texts, with at least ``name`` and ``help``."""
+    picture_keys: Sequence[str] = ()
+    """The keys that its picture takes, by ``event.code``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_msg(self._receive)
+        self.refresh()
+
+    # -- what a subclass gives --------------------------------------------------------------
+
+    def controls(self) -> list[Control]:
+        """The controls with their values of now."""
+        raise NotImplementedError
+
+    def more(self) -> str:
+        """The label of the disclosure, which names what is hidden."""
+        return ""
+
+    def draw(self, stored: bool) -> Picture:
+        """The picture of now; a stored one shows nothing that only this machine knows."""
+        raise NotImplementedError
+
+    def act(self, name: str, value: Any, dragging: bool) -> None:
+        """Something was done in the browser.
+
+        Raises:
+            InputError: a value that is not allowed; the sentence is shown, and nothing changes.
+        """
+        raise NotImplementedError
+
+    # -- for everybody ----------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The view in words."""
+        return self.draw(stored=True).text
+
+    def svg(self) -> str:
+        """The view as a picture that stands alone."""
+        return self.draw(stored=True).svg
+
+    def code(self) -> str:
+        """The line of Python that makes this view again."""
+        return self.draw(stored=True).code
+
+    def frames(self) -> list[str]:
+        """One picture for every stop of the first control, for pages without Python."""
+        raise NotImplementedError
+
+    def refresh(self, error: str = "", answer: int = 0) -> None:
+        """Draw again and send it as one message."""
+        texts = ("text", "copied", "copy_by_hand")
+        self.now_ = {
+            "layout": {
+                "controls": [control.as_dict() for control in self.controls()],
+                "more": self.more(),
+                "name": strings.get(f"{self.name}.name"),
+                "help": strings.get(f"{self.name}.help"),
+                "keys": list(self.picture_keys),
+                **{key: strings.get(f"widget.{key}") for key in texts},
+            },
+            "shown": asdict(self.draw(stored=False)) | {"error": error},
+            "answer": answer,
+        }
+
+    def _receive(self, _: object, content: Mapping[str, Any], buffers: object) -> None:
+        error = ""
+        try:
+            for event in content.get("events", ()):
+                self.act(event["name"], event["value"], bool(event.get("dragging")))
+        except InputError as refused:
+            error = str(refused)
+        finally:
+            self.refresh(error, int(content.get("number", 0)))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        picture = self.draw(stored=True)
+        return {**data, "image/svg+xml": picture.svg, "text/plain": picture.text}, metadata
+
+    def __str__(self) -> str:
+        return self.text()

@@ -1,0 +1,231 @@
+"""The network-memory view in JupyterLab: keyboard, pointer, number box, buttons, accessibility."""
+
+import json
+import re
+
+import pytest
+
+SOURCE = "import memlab\nview = memlab.views.network_memory({!r}, free=False)\nview"
+ROOT = ".memlab-view"
+
+
+@pytest.fixture
+def shown(jupyterlab, open_lesson):
+    """`shown("resnet50")` opens a notebook with that view and returns its page."""
+
+    def opened(name, source=SOURCE):
+        cell = {"cell_type": "code", "source": source.format(name), "outputs": []}
+        cells = [{**cell, "execution_count": None, "id": "only", "metadata": {}}]
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+        path = f"view_{name}.ipynb"
+        (jupyterlab.root / path).write_text(json.dumps(notebook), encoding="utf-8")
+        page = open_lesson(path)
+        page.evaluate("() => jupyterapp.shell.collapseLeft()")
+        page.locator(f"{ROOT} input[type=range]").wait_for()
+        page.wait_for_timeout(300)  # the width of the page has been sent and answered
+        return page
+
+    return opened
+
+
+def wait(page, condition, value=None):
+    """Wait until a condition on the view's root holds: JavaScript that names `root` and `value`."""
+    test = f"value => {{ const root = document.querySelector('{ROOT}'); return {condition}; }}"
+    page.wait_for_function(test, arg=value)
+
+
+def settled(page, number):
+    """Wait until the picture was drawn for this stop of the slider."""
+    wait(page, "root.dataset.shown === String(value)", number)
+
+
+def sees(page, words):
+    """Wait until the picture says so."""
+    wait(page, "root.querySelector('.ml-picture').textContent.includes(value)", words)
+
+
+def state(page):
+    return page.locator(ROOT).get_attribute("data-state").split("|")
+
+
+def picture(page):
+    return page.locator(f"{ROOT} .ml-picture")
+
+
+def text(page):
+    return picture(page).text_content()
+
+
+def test_keys_move_the_slider_and_each_draws_once(shown):
+    page = shown("resnet50")
+    slider = page.locator(f"{ROOT} input[type=range]")
+    assert slider.get_attribute("aria-valuetext") == "batch 32"
+    page.evaluate(
+        f"""() => {{ window.pictures = 0; new MutationObserver(() => window.pictures++)
+            .observe(document.querySelector('{ROOT} .ml-picture'), {{childList: true}}); }}"""
+    )
+    slider.press("ArrowRight")
+    settled(page, 6)
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.pictures") == 1
+    assert state(page)[:3] == ["resnet50", "64", "momentum"]
+    assert slider.get_attribute("aria-valuetext") == "batch 64"
+    assert page.locator(f"{ROOT} input[type=number]").input_value() == "64"
+    assert "at every operation the mountain doubles" in text(page)
+    assert "before: batch 32" in text(page)
+
+
+def test_the_axis_stays_while_the_slider_is_dragged(shown):
+    page = shown("resnet50")
+    box = page.locator(f"{ROOT} input[type=range]").bounding_box()
+    y, x = box["y"] + box["height"] / 2, box["x"]
+    page.mouse.move(x + box["width"] * 5 / 9, y)
+    page.mouse.down()
+    page.mouse.move(x + box["width"] * 0.75, y, steps=4)
+    settled(page, 7)
+    dragged = text(page)
+    assert "the axis stays while you drag" in dragged
+    assert "3 GB" in dragged
+    page.mouse.up()
+    sees(page, "the axis now ends at")
+    assert state(page)[1] == "128"
+    assert "Batch 32 to 128" in text(page)
+
+
+def test_a_bad_number_gets_one_sentence(shown):
+    page = shown("mnist_cnn")
+    number, status = page.locator(f"{ROOT} input[type=number]"), page.locator(f"{ROOT} .ml-says")
+    before = state(page)
+    number.fill("-3")
+    number.press("Enter")
+    status.get_by_text("batch must be at least 1, got -3; try 1.").wait_for()
+    assert status.get_attribute("role") == "status"
+    assert state(page) == before
+    number.fill("48")
+    number.press("Enter")
+    settled(page, 6)
+    assert state(page)[1] == "48"
+    assert status.inner_text() == ""
+    page.locator(f"{ROOT} input[type=range]").press("ArrowLeft")  # from between two stops
+    settled(page, 5)
+    assert state(page)[1] == "32"
+
+
+def test_the_buttons_show_what_they_promise(shown):
+    page = shown("mnist_cnn")
+    page.get_by_role("button", name="Surprising").click()
+    settled(page, 3)
+    assert state(page)[:3] == ["vgg16", "8", "adam"]
+    page.locator(f"{ROOT} input[type=range]").press("ArrowLeft")
+    settled(page, 2)
+    assert re.search(r"falls by .*−8\.\d %.* and moves from operation", text(page))
+    page.get_by_role("button", name="Break it").click()
+    settled(page, 9)
+    assert "12 GB card: refused, at most batch" in text(page)
+    page.get_by_role("button", name="Start", exact=True).click()
+    settled(page, 5)
+    assert state(page)[0] == "mnist_cnn"
+    page.get_by_role("button", name="Copy state").click()
+    page.get_by_text("memlab.views.network_memory('mnist_cnn', batch=32").wait_for()
+
+
+def test_what_more_hides_is_named_and_reached(shown):
+    page = shown("vgg16")
+    more = page.locator(f"{ROOT} summary")
+    assert more.inner_text() == "More: momentum, training, fp32"
+    assert not page.get_by_label("Optimizer").is_visible()
+    more.press("Enter")
+    page.get_by_label("Optimizer").select_option("adam")
+    wait(page, "root.dataset.state.includes('adam')")
+    assert more.inner_text() == "More: Adam, training, fp32"
+    page.get_by_label("Counting rule (draws an outline)").select_option("cs231n")
+    sees(page, "A counting rule changes no bar")
+
+
+def test_a_control_keeps_the_focus_when_others_appear(shown):
+    page = shown("mnist_cnn")
+    page.locator(f"{ROOT} summary").click()
+    select = page.get_by_label("Network", exact=True)
+    select.focus()
+    select.select_option("resnet50")
+    wait(page, "root.dataset.state.includes('resnet50')")
+    assert page.get_by_label("Variant").is_visible()
+    assert page.evaluate("document.activeElement.tagName") == "SELECT"
+    assert page.evaluate("document.activeElement.value") == "resnet50"
+
+
+def test_the_picture_has_keys_of_its_own(shown):
+    page = shown("resnet50")
+    picture(page).focus()
+    page.keyboard.press("Home")
+    sees(page, "operation 1 of 388")
+    page.keyboard.press("ArrowRight")
+    sees(page, "operation 2 of 388")
+    page.keyboard.press("p")
+    sees(page, "operations of one step")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    sees(page, "The mountain of stage 1, by layer")
+    page.keyboard.press("Escape")
+    sees(page, "The mountain, cut apart by stage")
+    page.keyboard.press("ArrowUp")
+    spoken = page.locator(f"{ROOT} .ml-quiet")
+    wait(page, "root.querySelector('.ml-quiet').textContent.includes('made by')")
+    assert "needed by" in spoken.text_content()
+
+
+def test_a_click_chooses_an_operation(shown):
+    page = shown("mnist_cnn")
+    box = picture(page).locator("[data-send=operation]").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 2.5 / 24, box["y"] + 40)
+    sees(page, "operation 3 of 24 · forward · pool1")
+
+
+def test_the_text_is_one_button_away(shown):
+    page = shown("mnist_cnn")
+    button, twin = page.get_by_role("button", name="Text"), page.locator(f"{ROOT} .ml-text")
+    assert not twin.is_visible()
+    button.click()
+    assert twin.inner_text().startswith("MNIST CNN, batch 32")
+    assert button.get_attribute("aria-pressed") == "true"
+
+
+@pytest.mark.parametrize("name", ["resnet50", "mnist_cnn"])
+def test_no_accessibility_finding(shown, findings, name):
+    page = shown(name)
+    page.locator(f"{ROOT} summary").click()
+    page.get_by_role("button", name="Text").click()
+    assert findings(page, ROOT) == []
+
+
+def test_a_projector_gets_larger_type(shown):
+    page = shown("mnist_cnn")
+    page.add_style_tag(content=f"{ROOT} {{ --memlab-scale: 1.8 }}")
+    wait(page, "root.querySelector('svg').viewBox.baseVal.width < 900")
+    page.wait_for_timeout(300)
+    sizes = page.evaluate(
+        f"""() => {{
+            const svg = document.querySelector('{ROOT} svg');
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            const texts = [...svg.querySelectorAll('text')];
+            return texts.map(text => scale * parseFloat(getComputedStyle(text).fontSize));
+        }}"""
+    )
+    assert min(sizes) >= 11 * 1.8 - 0.1
+
+
+def test_drawn_texts_are_where_the_layout_says(shown):
+    """The browser's own measure: no text leaves the picture, and none overlaps another."""
+    page = shown("resnet50")
+    boxes = page.evaluate(
+        f"""() => [...document.querySelectorAll('{ROOT} svg text')].map(text => {{
+            const box = text.getBBox();
+            return [text.textContent, box.x, box.y, box.x + box.width, box.y + box.height];
+        }})"""
+    )
+    wide = page.evaluate(f"() => document.querySelector('{ROOT} svg').viewBox.baseVal.width")
+    assert len(boxes) > 80
+    for content, left, _, right, _ in boxes:
+        assert left >= -0.5, content
+        assert right <= wide + 0.5, content

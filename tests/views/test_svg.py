@@ -1,0 +1,169 @@
+"""The writer, the width table, axes, amounts: what every picture stands on."""
+
+import xml.etree.ElementTree as ET
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from memlab.views import amounts, axis, extents
+from memlab.views.paths import Frame
+from memlab.views.place import Board
+from memlab.views.roles import FLOOR, MOUNTAIN, PAINTS
+from memlab.views.svg import Box, Svg
+
+
+def test_a_text_is_as_wide_as_in_the_font():
+    # "Peak 2.936 GB" in Liberation Sans at 1000 units per em, added up from the font file
+    assert extents.width("Peak 2.936 GB", 1000) == 6782
+    assert extents.width("Peak 2.936 GB", 1000, bold=True) == 6893
+    assert extents.width("内存", 10) == 20
+
+
+def test_lines_break_at_spaces_and_keep_every_word():
+    text = "the peak grows by two and moves to another operation"
+    lines = extents.wrap(text, 120, 12)
+    assert " ".join(lines) == text
+    assert all(extents.width(line, 12) <= 120 for line in lines)
+
+
+def test_bold_pieces_stay_bold_over_a_break():
+    lines = extents.flow([("refused twice here", True), ("fits", False)], 70, 12)
+    assert [bold for line in lines for _, bold in line] == [True, True, False]
+
+
+@pytest.mark.parametrize(("cut", "end"), [(extents.fitted, "batch"), (extents.shortened, "the ")])
+def test_what_is_cut_fits(cut, end):
+    text = "the same for every batch"
+    short = cut(text, 60)
+    assert extents.width(short, 12) <= 60
+    assert "…" in short
+    assert end.strip() in short
+    assert cut(text, 600) == text
+
+
+def test_overlapping_texts_are_seen():
+    svg = Svg(200, 100, "t")
+    svg.text(10, 20, "first")
+    svg.text(20, 24, "second")
+    svg.text(10, 60, "third")
+    assert svg.collisions() == [("first", "second")]
+
+
+def test_a_text_over_the_edge_is_seen():
+    svg = Svg(100, 40, "t")
+    svg.text(90, 20, "too far")
+    svg.text(90, 20, "fits", anchor="end")
+    assert svg.outside() == ["too far"]
+
+
+def test_what_is_written_is_escaped():
+    svg = Svg(100, 40, "t")
+    svg.text(0, 20, 'a < b & "c"')
+    svg.rect(Box(0, 0, 1, 1), data_value='"<')
+    root = ET.fromstring(svg.render("x < y"))
+    assert root.findtext("{*}text") == 'a < b & "c"'
+    assert root.findtext("{*}title") == "x < y"
+
+
+def test_every_paint_is_drawn_and_patterns_are_defined_once():
+    svg = Svg(300, 40, "key")
+    for index, paint in enumerate(PAINTS.values()):
+        svg.swatch(20 * index, 20, paint)
+        svg.swatch(20 * index, 36, paint)
+    text = svg.render()
+    ET.fromstring(text)
+    patterned = [paint for paint in PAINTS.values() if paint.pattern]
+    assert text.count("<pattern ") == len(patterned)
+    assert 'id="key-p0"' in text
+
+
+def test_neighbours_in_a_stack_differ():
+    for side in (FLOOR, MOUNTAIN):
+        paints = [look.paint for look in side if look.usual]
+        assert all(a != b for a, b in pairwise(paints))
+    grey = {
+        (paint.pattern, round(luminance(paint.colour) * paint.tint, 2)) for paint in PAINTS.values()
+    }
+    assert len(grey) == len(PAINTS), "two roles look alike in grey"
+
+
+def luminance(colour):
+    r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return 1 - (0.299 * r + 0.587 * g + 0.114 * b) / 255
+
+
+# -- amounts and axes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_equation_adds_up_as_written(seed):
+    draw = np.random.default_rng(seed)
+    parts = [int(10 ** draw.uniform(3, 12)) for _ in range(2)]
+    total, shown = amounts.sum_of(sum(parts), parts)
+    digits = len(total.split()[0].partition(".")[2])
+    values = [
+        round(float(text.replace(",", "")) * 10**digits) for text in (*shown, total.split()[0])
+    ]
+    assert sum(values[:2]) == values[2]
+
+
+@pytest.mark.parametrize("nbytes", [1, 84, 999, 12_345, 99_046_012, 2_935_804_128, 8 * 10**13])
+def test_an_axis_is_round_and_just_long_enough(nbytes):
+    found = axis.over(nbytes)
+    ticks = [n for n, _ in found.ticks]
+    assert nbytes * 1.04 <= found.end <= max(nbytes * 1.04 * 1.34, 8)
+    assert ticks[0] == 0
+    assert ticks[-1] == found.end
+    assert 3 <= len(ticks) <= 7
+    assert found.ticks[-1][1].endswith(found.unit)
+
+
+@pytest.mark.parametrize("total", [1, 2, 7, 24, 94, 388, 1136])
+def test_operations_are_numbered_from_1_to_the_last(total):
+    numbers = axis.counts(total)
+    assert numbers[0] == 1
+    assert numbers[-1] == total
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) <= 8
+
+
+# -- staircases and places ----------------------------------------------------------------------
+
+
+def frame(operations=10, end=100):
+    return Frame(Box(0, 0, 100, 100), operations, end)
+
+
+def test_a_staircase_has_one_step_per_change():
+    curve = np.array([10.0, 10, 20, 20, 20, 5, 5, 5, 5, 5])
+    assert frame().outline(curve) == "M0.0 90.0H20.0V80.0H50.0V95.0H100.0"
+
+
+def test_an_area_is_drawn_only_where_there_is_one():
+    low, high = np.full(10, 10.0), np.array([10.0, 30, 30, 10, 10, 10, 10, 50, 10, 10])
+    assert frame().area(low, high) == "M10.0 70.0H30.0V90.0H10.0ZM70.0 50.0H80.0V90.0H70.0Z"
+    assert frame().area(low, low) == ""
+
+
+def test_what_leaves_the_frame_is_cut_off():
+    assert frame().heights(np.array([50.0, 250.0])).tolist() == [50.0, 0.0]
+
+
+def test_a_place_is_free_and_between_the_curves():
+    low, high = np.zeros(10), np.array([5.0, 5, 5, 60, 80, 80, 60, 5, 5, 5])
+    board = Board([Box(57, 0, 62, 100)])
+    box = board.widest(frame(), low, high, 8, 10)
+    assert box is not None
+    assert not box.meets(Box(57, 0, 62, 100))
+    assert box.top > 20
+    assert not board.free(box)
+
+
+def test_where_nothing_fits_there_is_no_place():
+    assert Board().widest(frame(), np.zeros(10), np.full(10, 5.0), 20, 12) is None
+
+
+@pytest.mark.parametrize(("x", "y"), [*product((0, 50), (0, 50))])
+def test_boxes_meet_when_they_share_a_point(x, y):
+    assert Box(0, 0, 10, 10).meets(Box(x, y, x + 10, y + 10)) == (x == y == 0)

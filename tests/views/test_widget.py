@@ -1,0 +1,256 @@
+"""The view as a widget, without a browser: events in, one picture out."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from IPython.testing.globalipapp import get_ipython
+
+import memlab
+from memlab import devices, views
+from memlab.errors import InputError
+
+
+@pytest.fixture
+def view():
+    return views.network_memory("resnet50", free=False)
+
+
+def send(view, *events, number=1):
+    before = view.now_
+    view._receive(view, {"number": number, "events": list(events)}, [])
+    assert view.now_ is not before
+    assert view.now_["answer"] == number
+    return view.now_["shown"]
+
+
+def event(name, value=None, dragging=False):
+    return {"name": name, "value": value, "dragging": dragging}
+
+
+def test_what_is_sent_is_json(view):
+    assert len(json.dumps(view.now_)) < 150_000
+
+
+def test_the_slider_sends_powers_of_two(view):
+    shown = send(view, event("batch", 6))
+    assert (view.batch, shown["shown"]) == (64, 6)
+    assert shown["state"] == f"resnet50|64|momentum|{view.rows.peak.nbytes}"
+    assert shown["says"]
+
+
+def test_a_drag_is_silent_until_it_ends(view):
+    scales = view.rows.scales
+    assert send(view, event("batch", 7, dragging=True))["says"] == ""
+    assert send(view, event("batch", 9, dragging=True))["shown"] == 9
+    assert view.rows.scales == scales
+    assert send(view, event("batch", 9))["says"]
+    assert view.rows.scales != scales
+    assert view.rows.before.batch == 32
+
+
+def test_several_events_make_one_picture(view):
+    sent = []
+    view.observe(lambda change: sent.append(change["new"]), "now_")
+    send(view, event("key", "Home"), event("key", "ArrowRight"), event("key", "ArrowRight"))
+    assert view.cursor == 3
+    assert len(sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (None, "batch must be a whole number, got no number; try 32."),
+        ("", "batch must be a whole number, got no number; try 32."),
+        ("3.5", "batch must be a whole number, got 3.5; try 32."),
+        ("0", "batch must be at least 1, got 0; try 1."),
+        ("-7", "batch must be at least 1, got -7; try 1."),
+        ("2000000", "batch must be at most 1,000,000, got 2,000,000; try 512."),
+    ],
+)
+def test_a_bad_number_gets_one_sentence_and_changes_nothing(view, value, says):
+    before = view.state
+    shown = send(view, event("batch_number", value))
+    assert shown["error"] == says
+    assert view.state == before
+    assert send(view, event("batch_number", "48"))["error"] == ""
+    assert view.batch == 48
+
+
+def test_between_two_stops_the_slider_says_so(view):
+    view.batch = 48
+    control = view.controls()[1]
+    assert control.kind == "range"
+    assert 5 < control.value < 6
+    assert control.spoken == "batch 48"
+    assert view.now_["shown"]["shown"] == 6
+
+
+def test_presets(view):
+    view = views.network_memory("mnist_cnn")
+    send(view, event("surprise"))
+    assert view.code() == "memlab.views.network_memory('vgg16', batch=8, optimizer='adam')"
+    send(view, event("break"))
+    assert "resnet50" in view.code()
+    assert view.batch == 512
+    assert not view.rows.verdicts[0].fits
+    send(view, event("start"))
+    assert view.code() == "memlab.views.network_memory('mnist_cnn', batch=32, optimizer='momentum')"
+
+
+def test_keys(view):
+    last = view.rows.source.operations
+    send(view, event("key", "End"))
+    assert view.cursor == last
+    send(view, event("key", "ArrowRight"), event("key", "ArrowLeft"))
+    assert view.cursor == last - 1
+    send(view, event("key", "KeyP"))
+    assert view.cursor is None
+    send(view, event("key", "ArrowDown"), event("key", "ArrowDown"), event("key", "Enter"))
+    assert view.state.unfolded == "stage 1"
+    send(view, event("key", "Enter"))
+    assert view.state.unfolded == "stage 1"
+    shown = send(view, event("key", "Escape"), event("key", "ArrowUp"))
+    assert view.state.chosen == "block:4"
+    assert "made by" in shown["says"]
+    send(view, event("key", "Escape"))
+    assert view.state.chosen == ""
+
+
+def test_a_click_chooses_a_line_and_a_second_one_opens_it(view):
+    send(view, event("choose", "slice:2"))
+    assert view.state.chosen == "slice:2"
+    send(view, event("choose", "slice:2"))
+    assert view.state.unfolded == "stage 2"
+    send(view, event("operation", 17))
+    assert view.cursor == 18
+
+
+def test_up_and_down_walk_through_the_counting_rules(view):
+    view.rule = "conv-only"
+    send(view, event("key", "ArrowDown"))
+    assert view.rule == "conv-sums"
+    send(view, event("choose", "rule:everything"))
+    assert view.rule == "everything"
+    assert "every output" in view.more()
+
+
+def test_a_narrow_page_gets_a_narrow_picture(view):
+    assert 'viewBox="0 0 960' in view.now_["shown"]["svg"]
+    assert 'viewBox="0 0 700' in send(view, event("width", 700))["svg"]
+    assert 'viewBox="-12 -12 984' in view.svg()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        ("batch", 64, 0),
+        ("optimizer", "adam", "adamw"),
+        ("format", "bf16", "int8"),
+        ("variant", "v1.5", "v2"),
+        ("network", "vgg16", "vgg17"),
+        ("rule", "cs231n", "mine"),
+        ("training", False, None),
+        ("cursor", 7, 0),
+        ("guess", "1.4 GB", "much"),
+    ],
+)
+def test_python_steers_it(view, name, value, wrong):
+    before = view.svg()
+    setattr(view, name, value)
+    assert view.svg() != before
+    if wrong is not None:
+        now = view.state
+        with pytest.raises(InputError):
+            setattr(view, name, wrong)
+        assert view.state == now
+
+
+def test_its_code_makes_it_again(view):
+    view.batch, view.variant, view.rule, view.cursor = 48, "v1.5", "everything", 9
+    again = eval(view.code(), {"memlab": memlab})
+    assert again.code() == view.code()
+    assert again.rows.here == view.rows.here
+
+
+def test_it_offers_what_a_lesson_wants():
+    locked = views.network_memory("mnist_cnn", lock=True, rules=False)
+    names = [control.name for control in locked.controls()]
+    assert names == ["batch", "batch_number", "optimizer", "training", "format", "start", "copy"]
+    two = views.network_memory("vgg16", networks=("vgg16", "resnet50"))
+    assert [v for v, _ in two.controls()[0].options] == ["vgg16", "resnet50"]
+    assert "start" not in [control.name for control in two.controls()]
+    with pytest.raises(InputError, match="unknown network 'vgg61'"):
+        views.network_memory(networks=("vgg61",))
+
+
+def test_a_ledger_and_a_step_are_shown_as_they_are():
+    step = memlab.training_step(memlab.zoo.vgg11(), optimizer="adam")
+    for subject in (step, memlab.plan(step)):
+        view = views.network_memory(subject, batch=16)
+        assert [control.name for control in view.controls()] == ["batch", "batch_number", "copy"]
+        assert "VGG-11, batch 16, fp32, Adam, training" in view.text()
+    with pytest.raises(InputError, match="try 'vgg16'"):
+        views.network_memory(16)  # type: ignore[arg-type]
+
+
+def test_what_is_free_here_is_shown_live_and_never_stored(monkeypatch):
+    monkeypatch.setattr(devices, "free_memory", lambda: 1_000_000_000)
+    view = views.network_memory("resnet50")
+    assert "Refused here: needs 2.808 GB, free 1.00 GB" in view.now_["shown"]["text"]
+    bundle, _ = view._repr_mimebundle_() or ({}, {})
+    stored = (view.svg(), view.text(), str(view), *view.frames(), *map(str, bundle.values()))
+    monkeypatch.setattr(devices, "free_memory", lambda: 2_000_000_000)
+    view.batch = 32
+    assert "free 2.00 GB" in view.now_["shown"]["text"]
+    assert all("free" not in re.sub(r"[\w. ]*freed", "", text).lower() for text in stored)
+    assert view.svg() == stored[0]
+
+
+def test_a_saved_notebook_has_the_picture_and_its_text(view):
+    bundle, _ = view._repr_mimebundle_()
+    assert set(bundle) == {
+        "application/vnd.jupyter.widget-view+json",
+        "image/svg+xml",
+        "text/plain",
+    }
+    assert bundle["text/plain"] == view.text() == str(view)
+    assert bundle["image/svg+xml"] == view.svg()
+    again = views.network_memory("resnet50", free=False)
+    assert again.svg() == view.svg()
+
+
+def test_no_address_in_its_name(view):
+    assert (
+        repr(view) == "<network memory: ResNet-50 v1, batch 32, fp32, SGD with momentum, training>"
+    )
+    assert "0x" not in view.text()
+
+
+def test_frames_are_one_per_stop(view):
+    frames = view.frames()
+    assert len(frames) == 10
+    assert len(set(frames)) == 10
+    assert "before: batch 256" in frames[-1]
+    assert "before:" not in frames[0]
+    ids = [set(re.findall(r'id="([\w-]+)"', frame)) for frame in frames]
+    assert not ids[0] & ids[1]
+
+
+def test_notebooks_show_ledgers_and_networks():
+    shell = get_ipython()
+    assert shell is not None
+    views.register()
+    formatters = shell.display_formatter.formatters
+    network = memlab.zoo.vgg11()
+    ledger = memlab.plan(memlab.training_step(network))
+    assert formatters["image/svg+xml"].lookup(ledger)(ledger).startswith("<svg")
+    assert "<td>132,863,336</td>" in formatters["text/html"].lookup(network)(network)
+
+
+def test_importing_memlab_loads_no_view():
+    code = "import sys, memlab; print('anywidget' in sys.modules or 'memlab.views' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
