@@ -9,9 +9,11 @@ import numpy
 before = set(sys.modules)
 import memlab
 low = "errors units formats devices networks step planner techniques".split()
-for module in pkgutil.walk_packages(memlab.__path__, "memlab."):
-    if module.name.split(".")[1] in low:
-        importlib.import_module(module.name)
+for module in pkgutil.iter_modules(memlab.__path__):
+    if module.name in low:
+        part = importlib.import_module(f"memlab.{module.name}")
+        for inner in pkgutil.iter_modules(getattr(part, "__path__", [])):
+            importlib.import_module(f"{part.__name__}.{inner.name}")
 roots = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(*sorted(roots - set(sys.stdlib_module_names) - {"memlab", "numpy"}))
 """
@@ -28,3 +30,18 @@ def test_the_lower_layers_load_numpy_only():
 
 def test_this_test_sees_an_import():
     assert loaded(LOADED.replace("import memlab", "import memlab, tqdm")) == ["tqdm"]
+
+
+CALLABLE = """
+import importlib, pkgutil
+import memlab
+for module in pkgutil.walk_packages(memlab.__path__, "memlab."):
+    if module.name != "memlab.__main__":
+        importlib.import_module(module.name)
+print(*(name for name in memlab.__all__ if not hasattr(memlab, name)))
+print(callable(memlab.plan), callable(memlab.network), callable(memlab.diff))
+"""
+
+
+def test_public_names_stay_callable_after_every_submodule_is_imported():
+    assert loaded(CALLABLE) == ["True", "True", "True"]
