@@ -284,9 +284,12 @@ class Ledger:
         return number
 
     def _known(self, memory: str) -> None:
-        known = dict.fromkeys([*MEMORIES, *(entry.memory for entry in self.entries)])
-        if memory not in known:
-            raise unknown("memory", memory, known)
+        if memory not in self._memories:
+            raise unknown("memory", memory, self._memories)
+
+    @cached_property
+    def _memories(self) -> dict[str, None]:
+        return dict.fromkeys([*MEMORIES, *(entry.memory for entry in self.entries)])
 
     def _operation(self, at: int) -> int:
         index = whole("operation", at, least=0)

@@ -80,7 +80,7 @@ def _batch_norm(node: Node) -> Flops:
     return Flops(
         forward=Size(11 * channels, 8 * values),
         weights=Size(0, 5 * values),
-        input=Size(3 * channels, 5 * values),
+        input=Size(4 * channels, 5 * values),
         inference=Size(3 * channels, 4 * values),
     )
 
@@ -166,7 +166,9 @@ UPDATES: dict[str, tuple[tuple[str, ...], int]] = {
     "momentum": (("momentum",), 4),
     "adam": (("first_moment", "second_moment"), 12),
 }
-"""Per optimizer: its arrays of state per parameter, its operations per value (B1, F1)."""
+"""Per optimizer: its arrays of state per parameter, its operations per value (B1, F1).
+
+Adam's are those of the order at the end of section 2 in Kingma and Ba 2015."""
 
 TITLES = {"sgd": "SGD", "momentum": "SGD with momentum", "adam": "Adam"}
 

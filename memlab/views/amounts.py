@@ -23,7 +23,7 @@ def sum_of(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
     """
     unit = unit_of(total)
     size = units.UNITS[unit]
-    tries = (0,) if unit == "B" else (3, 4, 2, 5, 1, 6, 7, 8, 9, 10, 11, 12)
+    tries = (0,) if unit == "B" else (3, 2, 4, 1, 5, 6, 7, 8, 9, 10, 11, 12)
     digits = next(d for d in tries if _adds_up(total, parts, size, d))
     shown = [units.in_unit(n, unit, digits).removesuffix(f" {unit}") for n in parts]
     return units.in_unit(total, unit, digits), shown

@@ -5,6 +5,7 @@ A picture is laid out before any browser sees it, so it must know where its text
 
 from __future__ import annotations
 
+from functools import lru_cache
 from unicodedata import east_asian_width
 
 _REGULAR = (
@@ -35,6 +36,7 @@ _OTHERS = {
 _UNKNOWN = 600
 
 
+@lru_cache(maxsize=4096)
 def width(text: str, size: float = 12, bold: bool = False) -> float:
     """The width of one line of text in the unit of ``size``, the height of the type.
 

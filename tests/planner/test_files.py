@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 import memlab
 from memlab import InputError
+from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner import files
 from memlab.planner.diff import diff
@@ -86,3 +87,17 @@ def test_diff_accounts_for_every_byte_of_the_change() -> None:
     assert half.peaks[0].index != half.peaks[1].index
     assert "The peak changes by -" in str(half)
     assert "Nothing changed" in str(diff(vgg, vgg, 8))
+
+
+def test_diff_sums_up_the_blocks_that_it_does_not_list() -> None:
+    x = network("chain", features=1)
+    for _ in range(5):
+        x = x.linear(1).tanh()
+    ledger = memlab.plan(memlab.training_step(x.squared_error(), "sgd"))
+    change = diff(ledger, ledger, 100, 102)
+    assert len(change.blocks) > 3
+    assert set(change.blocks.values()) == {2 * 4}  # two samples more of one value each
+    *_, last = change.text(most=3).splitlines()
+    rest = len(change.blocks) - 3
+    assert last.split() == [f"+{8 * rest}", "B", f"{rest}", "others"]
+    assert "others" not in change.text(most=len(change.blocks))

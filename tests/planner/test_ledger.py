@@ -126,6 +126,38 @@ def test_fit_is_sharp_for_the_zoo(name: str) -> None:
         assert ledger.peak(batch + 1) > budget
 
 
+def test_fit_names_the_block_that_grows_most_at_the_peak_that_does_not_fit() -> None:
+    net = network("hand", features=20).linear(10, name="wide").linear(1).squared_error()
+    ledger = memlab.plan(memlab.training_step(net, "sgd"))
+    assert ledger.peak_at(1000).row.name == "backward of fc1"
+    growing = {e.name: e.size.per_sample for e in ledger.alive(4) if e.size.per_sample}
+    assert growing == {"input": 80, "wide": 40, "gradient of fc1": 4, "gradient of wide": 40}
+    fit = ledger.fit(ledger.peak(1000))
+    assert (fit.batch, fit.per_sample) == (1000, 164)
+    assert fit.binds is not None
+    assert fit.binds.name == "input"
+
+
+def test_residents_belong_to_the_layer_and_the_stage_that_own_them() -> None:
+    x = network("stages", image=(3, 8, 8)).conv(4, 3, name="stem")
+    with x.stage("one"):
+        x = x.conv(4, 1, name="one.conv").batch_norm(name="one.conv.norm")
+    ledger = memlab.plan(memlab.training_step(x.flatten().linear(2).cross_entropy(), "adam"))
+    found = {e.name: (e.layer, e.stage) for e in ledger.entries if e.birth < 0}
+    for name, layer, stage in [
+        ("stem.weight", "stem", ""),
+        ("one.conv.weight", "one.conv", "one"),
+        ("one.conv.bias.second_moment", "one.conv", "one"),
+        ("one.conv.norm.weight.first_moment", "one.conv.norm", "one"),
+        ("one.conv.norm.running_var", "one.conv.norm", "one"),
+        ("input", "", ""),
+        ("labels", "", ""),
+    ]:
+        assert found[name] == (layer, stage)
+    owners = {layer for layer, _ in found.values()}
+    assert owners == {"stem", "one.conv", "one.conv.norm", "fc1", ""}
+
+
 def test_workspace_can_be_left_out() -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.vgg16(), "adam"))
     assert ledger.peak(4, workspace=False) < ledger.peak(4)

@@ -220,7 +220,7 @@ def test_a_wrong_number_in_the_picture_would_be_seen():
     assert "123,456,789" not in twin.write(found)
 
 
-def test_the_text_is_the_table_of_the_mock_up():
+def test_the_text_has_every_figure_to_the_byte():
     text = twin.write(rows(state("vgg16", 8, "adam").stored()))
     lines = text.splitlines()
     assert lines[0] == "VGG-16, batch 8, fp32, Adam, training."

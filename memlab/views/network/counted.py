@@ -131,8 +131,7 @@ def _rules(plot: Plot, found: Tally, top: float) -> None:
     svg, rows, wide = plot.svg, plot.rows, plot.svg.width
     beside = plot.layout.bar is not None
     end = wide - 276 if beside else wide
-    step = 94 if beside else 88
-    columns = [end - step * k for k in (3, 2, 1, 0)]
+    columns = [end - 94 * k for k in (3, 2, 1, 0)]
     heads = words.get("counted.heads", sample=words.sample(rows.state), batch=f"{rows.batch:,}")
     for x, head in zip(columns, heads.split("|"), strict=True):
         svg.text(x, top, head, 11, "end", dim=True)

@@ -75,28 +75,33 @@ def _near(plot: Plot, old: Rows, wide: float) -> list[Box]:
 
 
 def _floor(plot: Plot) -> None:
-    """What the thick line is: beside it where the mountain has ended, else inside the floor."""
-    floor, ground = plot.rows.source.floor.astype(np.float64), _ground(plot)
-    line = plot.frame.columns(floor)
-    for key in ("floor_label", "floor_narrow", "table.floor"):
-        lines = words.get(key).split("\n")
-        wide = max(extents.width(part, 12, True) for part in lines)
-        tall = LINE * len(lines)
-        for left in range(int(plot.right - 5 - wide), int(plot.right - 60 - wide), -6):
-            if left < LEFT:
-                break
-            columns = slice(max(left - LEFT - 5, 0), left - LEFT + int(wide) + 1)
-            bottom = ground[columns].min() - 7
-            box = Box(left, bottom - tall, left + wide, bottom)
-            near = (line[columns] - ground[columns]).max() < 16
-            if near and box.top > plot.top + 4 and plot.board.first([box]):
-                _lines(plot, box, lines, "end")
-                return
-    name = words.get("floor_line")
+    """What the thick line is: over it where the mountain has ended, else under it; or one word."""
+    if _over(plot, "floor_label") or _over(plot, "floor_narrow"):
+        return
+    floor, name = plot.rows.source.floor.astype(np.float64), words.get("floor_line")
     wide = extents.width(name, 12, True)
-    inside = plot.board.widest(plot.frame, np.zeros_like(floor), floor, wide, 16)
-    if inside is not None:
-        plot.svg.text(inside.left, inside.top + 12, name, 12, bold=True, chip=True)
+    below = np.maximum(floor - plot.frame.end * 28 / (plot.bottom - plot.top), 0)
+    box = plot.board.widest(plot.frame, below, floor, wide, 16)
+    if box is not None:
+        plot.svg.text(box.left, box.top + 12, name, 12, bold=True, chip=True)
+    else:
+        _over(plot, "table.floor")
+
+
+def _over(plot: Plot, key: str) -> bool:
+    """Put a text over the floor line, near the right edge; False where it has no room."""
+    lines, ground = words.get(key).split("\n"), _ground(plot)
+    line = plot.frame.columns(plot.rows.source.floor.astype(np.float64))
+    wide = max(extents.width(part, 12, True) for part in lines)
+    for left in range(int(plot.right - 5 - wide), int(max(plot.right - 60 - wide, LEFT)), -6):
+        columns = slice(max(left - LEFT - 5, 0), left - LEFT + int(wide) + 1)
+        bottom = ground[columns].min() - 7
+        box = Box(left, bottom - LINE * len(lines), left + wide, bottom)
+        near = (line[columns] - ground[columns]).max() < 16
+        if near and box.top > plot.top + 4 and plot.board.first([box]):
+            _lines(plot, box, lines, "end")
+            return True
+    return False
 
 
 def _mountain(plot: Plot) -> None:

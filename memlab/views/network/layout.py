@@ -82,6 +82,6 @@ def layout(width: int, rule: bool = False) -> Layout:
         bar, table = (right + 18, right + 44), (right + 58, 142 + extra, 280)
         blocks = (right + 18, 456 + extra, 320)
         return Layout(w, (688 if rule else 666) + extra, lines, right, bar, table, blocks)
-    w, extra = max(min(width, 720), NARROWEST), 2 * LINE
+    w, extra = max(min(width, 720), NARROWEST), 2 * LINE + (20 if rule else 0)
     table, blocks = (4, 680 + extra, w // 2 - 12), (w // 2 + 16, 680 + extra, w - w // 2 - 20)
     return Layout(w, 936 + extra, 4, w - 12, None, table, blocks)

@@ -12,10 +12,14 @@ from memlab.views.network.rows import Rows
 from memlab.views.svg import Svg
 
 
-def draw(rows: Rows) -> Svg:
-    """The picture with its parts in place: the table beside the plot, or below it."""
+def draw(rows: Rows, place_in_page: str = "") -> Svg:
+    """The picture with its parts in place: the table beside the plot, or below it.
+
+    Ids come from the state, so that a stored picture is the same each time; ``place_in_page``
+    tells two live ones of the same state apart.
+    """
     place = layout(rows.state.width, bool(rows.state.rule))
-    key = f"m{crc32(repr(rows.state).encode()):08x}"
+    key = f"m{crc32(f'{place_in_page}{rows.state!r}'.encode()):08x}"
     svg = Svg(place.width, place.height, key)
     _head(svg, rows, place.edge)
     _sentences(svg, rows, place)

@@ -42,7 +42,7 @@ class Source:
         """Its name for people."""
         return self.ledger.label or self.ledger.network
 
-    @property
+    @cached_property
     def of_images(self) -> bool:
         """Whether a batch is made of images."""
         inputs = [e for e in self.ledger.entries if e.role is Role.INPUT]

@@ -99,7 +99,7 @@ class State:
         return self.held is not None
 
     @property
-    def described(self) -> tuple[Any, ...]:
+    def described(self) -> tuple[int, int]:
         """What makes the bytes: two states that agree in it show the same mountain."""
         ledger = self.source.ledger
         return (id(ledger), self.batch)

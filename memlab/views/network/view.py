@@ -38,6 +38,7 @@ class NetworkMemory(View):
         self.networks, self.live = networks, live
         self.rules = rules and state.network is not None
         self._own = state.network
+        self._told: tuple[int, int] | None = None
         self.state = self._fresh(state)
         super().__init__()
 
@@ -150,15 +151,27 @@ class NetworkMemory(View):
         state = replace(self.state.stored(), width=WIDEST) if stored else self.state
         found = rows(state)
         ledger = found.source.ledger
+        drawn = picture.draw(found, "" if stored else str(self.model_id))
         mode = ledger.optimizer if ledger.training else "inference"
         return Picture(
-            svg=picture.draw(found).render(words.title(state), standalone=stored),
+            svg=drawn.render(words.title(state), standalone=stored),
             text=twin.write(found),
             shown=round(self.exponent),
             state=f"{ledger.network}|{state.batch}|{mode}|{found.peak.nbytes}",
-            says=keys.says(found) or ("" if state.dragging else twin.spoken(found)),
+            says=self._says(found),
             code=panel.code(self),
         )
+
+    def refresh(self, error: str = "", answer: int = 0) -> None:
+        super().refresh(error, answer)
+        self._told = self.state.described
+
+    def _says(self, found: Rows) -> str:
+        """News after a change of the bytes, else what the keyboard has come to."""
+        if self.state.dragging:
+            return ""
+        here = keys.says(found) if self.state.described == self._told else ""
+        return here or twin.spoken(found)
 
     def frames(self) -> list[str]:
         """One picture for each batch that the slider stops at, outlining the one before it."""
@@ -175,7 +188,7 @@ class NetworkMemory(View):
         if name == "batch":
             self._slide(int(value), dragging)
         elif name == "batch_number":
-            self.state = self._next(batch=_number(value))
+            self.state = self._next(batch=panel.whole_batch(value))
         elif name == "network":
             self.state = self._next(subject=self.find(str(value)))
         elif name == "variant":
@@ -241,19 +254,3 @@ class NetworkMemory(View):
 
     def __repr__(self) -> str:
         return f"<{strings.get('network.name').lower()}: {words.title(self.state)}>"
-
-
-def _number(value: object) -> int:
-    """What was typed into the number box.
-
-    Raises:
-        InputError: it is no whole number.
-    """
-    text = "" if value is None else str(value).strip()
-    try:
-        return whole("batch", int(text))
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        given = text or strings.get("widget.no_number")
-        raise InputError(f"batch must be a whole number, got {given}; try 32.") from None
