@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from memlab.planner.files import load as load
     from memlab.planner.files import save as save
     from memlab.planner.ledger import Ledger as Ledger
+    from memlab.runtime.run import Run as Run
+    from memlab.runtime.run import run as run
     from memlab.step.build import inference_step as inference_step
     from memlab.step.build import training_step as training_step
     from memlab.step.step import Step as Step
@@ -37,6 +39,7 @@ _HOMES = {
     "InputError": "memlab.errors",
     "Ledger": "memlab.planner.ledger",
     "Network": "memlab.networks.graph",
+    "Run": "memlab.runtime.run",
     "Step": "memlab.step.step",
     "counting": "memlab.networks.counting",
     "diff": "memlab.planner.diff",
@@ -44,6 +47,7 @@ _HOMES = {
     "load": "memlab.planner.files",
     "network": "memlab.networks.builder",
     "plan": "memlab.planner.book",
+    "run": "memlab.runtime.run",
     "save": "memlab.planner.files",
     "training_step": "memlab.step.build",
     "views": "memlab.views",

@@ -12,11 +12,12 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from memlab.commands import Options, bench, claims, diff, doctor, fit, lab, plan
+from memlab.commands import Options, bench, claims, diff, doctor, fit, lab, plan, run
 from memlab.errors import InputError, unknown
 
 EXAMPLES = {
     plan: "plan resnet50 --batch 32",
+    run: "run mnist_cnn --batch 32",
     fit: "fit resnet50 --memory 12GB",
     diff: "diff before.json after.json",
     claims: "claims A4",
@@ -58,7 +59,7 @@ def _parser() -> _Parser:
 
 def _add_options(parser: _Parser, command: str) -> None:
     add = parser.add_argument
-    if command in ("plan", "fit"):
+    if command in ("plan", "run", "fit"):
         add("network", metavar="NETWORK", help="a network of the zoo, such as resnet50 or vgg16")
         add("--image", metavar="N", help="height and width of the input, in pixels")
         add("--classes", metavar="N", help="how many outputs")
@@ -66,7 +67,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--format", metavar="F", default="fp32", help="fp64, fp32, bf16 or fp16")
         add("--optimizer", metavar="O", help="sgd, momentum or adam (default: momentum)")
         add("--inference", action="store_true", help="forward alone: nothing is kept")
-    if command in ("plan", "diff"):
+    if command in ("plan", "run", "diff"):
         add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
     if command == "plan":
         add("--convention", metavar="C", default="everything", help="how feature maps are counted")

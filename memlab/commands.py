@@ -44,6 +44,20 @@ def plan(options: Options) -> int:
     return 0
 
 
+def run(options: Options) -> int:
+    """Run one step on real arrays here, and measure it against its plan."""
+    import sys
+
+    import memlab
+
+    batch = whole("batch", _number(options.batch))
+    network, step, ledger = _planned(options)
+    facts = _facts(network, step, ledger, batch) | {"schema": "memlab.run/1"}
+    done = memlab.run(step, batch, progress=sys.stderr.isatty())
+    _show(options, facts | done.as_dict(), done.text())
+    return 0 if done.residual == 0 else 1
+
+
 def fit(options: Options) -> int:
     """Find the largest batch that fits into a memory, and the tensor that binds."""
     from memlab import units

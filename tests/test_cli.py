@@ -213,7 +213,7 @@ def test_claims_can_be_listed_and_picked(run, as_json):
 
 
 def test_bench_lists_its_benchmarks(run, as_json):
-    assert as_json("bench") == ["plan"]
+    assert as_json("bench") == ["plan", "step"]
     assert run("bench")[1].startswith("plan: ")
 
 
@@ -384,3 +384,32 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "heavy: []"
+
+
+def test_a_run_prints_plan_and_measurement(run):
+    code, out, err = run("run", "mnist_cnn", "--image", 8, "--batch", 3, "--json")
+    facts = json.loads(out)
+    assert (code, err) == (0, "")
+    assert facts["planned_peak_bytes"] == facts["measured_peak_bytes"] == facts["peak_bytes"]
+    assert facts["residual_bytes"] == 0
+    assert facts["seconds"] > 0
+    code, out, _ = run("run", "linear1", "--inference", "--format", "fp64")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[1:]] == [
+        *("planned", "measured", "residual", "seconds")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "mnist_cnn", "--convention", "vdnn"], "--convention"),
+        (["run", "mnist_cnn", "--format", "bf16"], "no kernel computes"),
+        (["run", "resnet50", "--batch", 10**6], "refused before anything was allocated"),
+        (["run", "mnist_cnn", "--batch", 0], "batch must be at least 1"),
+    ],
+)
+def test_a_run_that_cannot_be_is_one_sentence(run, words, sentence):
+    code, out, err = run(*words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert sentence in err

@@ -39,7 +39,7 @@ for module in pkgutil.walk_packages(memlab.__path__, "memlab."):
     if module.name != "memlab.__main__":
         importlib.import_module(module.name)
 print(*(name for name in memlab.__all__ if not hasattr(memlab, name)))
-print(callable(memlab.plan), callable(memlab.network), callable(memlab.diff))
+print(callable(memlab.plan), callable(memlab.run), callable(memlab.network))
 """
 
 

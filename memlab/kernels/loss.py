@@ -1,0 +1,105 @@
+"""Losses, means over the batch; their sums are kept in fp64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memlab.kernels.arrays import lines
+from memlab.kernels.compile import compiled, summing
+from memlab.kernels.registry import Array, Call, kernel
+
+
+@kernel("softmax")
+def softmax(call: Call) -> None:
+    """``exp(x) / sum of exp(x)`` over the classes."""
+    _softmax(call["x"], call["y"])
+
+
+@kernel("softmax_cross_entropy")
+def softmax_cross_entropy(call: Call) -> None:
+    """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
+    _cross_entropy(call["x"], call["labels"], call["loss"])
+    if "probabilities" in call.arrays:
+        _softmax(call["x"], call["probabilities"])
+
+
+@kernel("softmax_cross_entropy.backward")
+def softmax_cross_entropy_backward(call: Call) -> None:
+    """``(p - 1 at the label) / batch``."""
+    _cross_entropy_backward(call["labels"], call["probabilities"], call["dx"], call.accumulate)
+
+
+@kernel("squared_error")
+def squared_error(call: Call) -> None:
+    """The mean over the batch of ``sum (x - target)^2``."""
+    x, target = call["x"], call["labels"]
+    _squared_error(x.reshape(-1), target.reshape(-1), call["loss"], len(x))
+
+
+@kernel("squared_error.backward")
+def squared_error_backward(call: Call) -> None:
+    """``2 (x - target) / batch``."""
+    for x, target, dx in lines(call["x"], call["labels"], call["dx"]):
+        _squared_error_backward(x, target, dx, 2 / len(call["x"]), call.accumulate)
+
+
+@compiled
+def _largest(values: Array) -> float:
+    largest: float = values[0]
+    for i in range(values.size):
+        largest = max(largest, values[i])
+    return largest
+
+
+@summing
+def _exponentials(values: Array, largest: float) -> float:
+    """The sum of ``exp(x - largest)``."""
+    total = 0.0
+    for i in range(values.size):
+        total += np.exp(np.float64(values[i]) - largest)
+    return total
+
+
+@compiled
+def _softmax(x: Array, y: Array) -> None:
+    for b in range(len(x)):
+        scores, largest = x[b], _largest(x[b])
+        total = _exponentials(scores, largest)
+        for i in range(scores.size):
+            y[b, i] = np.exp(np.float64(scores[i]) - largest) / total
+
+
+@compiled
+def _cross_entropy(x: Array, labels: Array, loss: Array) -> None:
+    total = 0.0
+    for b in range(len(x)):
+        largest = _largest(x[b])
+        total += np.log(_exponentials(x[b], largest)) + largest - x[b, labels[b]]
+    loss[()] = total / len(x)
+
+
+@compiled
+def _cross_entropy_backward(
+    labels: Array, probabilities: Array, dx: Array, accumulate: bool
+) -> None:
+    batch, classes = dx.shape
+    for b in range(batch):
+        for i in range(classes):
+            gradient = (probabilities[b, i] - (1 if i == labels[b] else 0)) / batch
+            dx[b, i] = (dx[b, i] if accumulate else 0) + gradient
+
+
+@summing
+def _squared_error(x: Array, target: Array, loss: Array, batch: int) -> None:
+    total = 0.0
+    for i in range(x.size):
+        total += (np.float64(x[i]) - target[i]) ** 2
+    loss[()] = total / batch
+
+
+@compiled
+def _squared_error_backward(
+    x: Array, target: Array, dx: Array, factor: float, accumulate: bool
+) -> None:
+    for i in range(dx.size):
+        dx[i] = (dx[i] if accumulate else 0) + factor * (x[i] - target[i])

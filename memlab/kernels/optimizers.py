@@ -1,0 +1,77 @@
+"""Optimizers: a parameter and its state change in place, as PyTorch's do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from memlab.kernels.compile import compiled
+from memlab.kernels.registry import Array, Call, kernel
+
+_GRADIENT = "gradient of "
+
+
+@kernel("sgd")
+def sgd(call: Call) -> None:
+    """``w -= rate g``."""
+    for w, g in _parameters(call):
+        _sgd(w, g, call.settings["rate"])
+
+
+@kernel("momentum")
+def momentum(call: Call) -> None:
+    """``v = momentum v + g``, then ``w -= rate v``; no dampening."""
+    for w, g, v in _parameters(call, "momentum"):
+        _momentum(w, g, v, call.settings["rate"], call.settings["momentum"])
+
+
+@kernel("adam")
+def adam(call: Call) -> None:
+    """Running means of g and g^2, corrected for their start at 0 (Kingma and Ba 2015)."""
+    of = call.settings
+    beta1, beta2 = of["beta1"], of["beta2"]
+    rate = of["rate"] / (1 - beta1 ** of["step"])
+    correction = (1 - beta2 ** of["step"]) ** 0.5
+    for w, g, m, v in _parameters(call, "first_moment", "second_moment"):
+        _adam(w, g, m, v, rate, beta1, beta2, of["epsilon"], correction)
+
+
+def _parameters(call: Call, *slots: str) -> Iterator[tuple[Array, ...]]:
+    """Each parameter with its gradient and its state, as lines."""
+    for name in call.arrays:
+        if name.startswith(_GRADIENT):
+            own = name.removeprefix(_GRADIENT)
+            names = (own, name, *(f"{own}.{slot}" for slot in slots))
+            yield tuple(call[each].reshape(-1) for each in names)
+
+
+@compiled
+def _sgd(w: Array, g: Array, rate: float) -> None:
+    for i in range(w.size):
+        w[i] -= rate * g[i]
+
+
+@compiled
+def _momentum(w: Array, g: Array, v: Array, rate: float, momentum: float) -> None:
+    for i in range(w.size):
+        v[i] = momentum * v[i] + g[i]
+        w[i] -= rate * v[i]
+
+
+@compiled
+def _adam(
+    w: Array,
+    g: Array,
+    m: Array,
+    v: Array,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    correction: float,
+) -> None:
+    for i in range(w.size):
+        m[i] = beta1 * m[i] + (1 - beta1) * g[i]
+        v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i]
+        w[i] -= rate * m[i] / (np.sqrt(v[i]) / correction + epsilon)

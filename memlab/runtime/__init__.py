@@ -1,0 +1,1 @@
+"""Run a step on real arrays, and measure from outside what it used."""

@@ -1,0 +1,52 @@
+"""The arrays of a run, one per storage, made and dropped when the step says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from memlab.kernels.registry import Array
+from memlab.runtime.meter import Meter
+from memlab.step.storage import Storage
+from memlab.step.tensor import Tensor
+
+
+class Memory:
+    """Storages by name as arrays of bytes; tensors are views of them at one batch."""
+
+    def __init__(self, batch: int, meter: Meter | None = None) -> None:
+        self.batch = batch
+        self.meter = meter
+        self.blocks: dict[str, Array] = {}
+
+    def allocate(self, storage: Storage, label: str) -> None:
+        """Make the array of a storage, under a name for the meter."""
+        if self.meter is not None:
+            self.meter.label = label
+        self.blocks[storage.name] = np.empty(storage.size.at(self.batch), np.uint8)
+        if self.meter is not None:
+            self.meter.label = ""
+
+    def free(self, name: str) -> None:
+        """Drop the array of a storage; its bytes are free once no view is left."""
+        del self.blocks[name]
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self.blocks.clear()
+
+    def view(self, tensor: Tensor) -> Array:
+        """The values of a tensor, without a copy."""
+        shape, dtype = tensor.shape(self.batch), tensor.format.dtype()
+        strides = None
+        if tensor.pitch is not None:
+            inner = [dtype.itemsize]
+            for extent in reversed(shape[2:]):
+                inner.insert(0, inner[0] * extent)
+            strides = (tensor.pitch, *inner)
+        return np.ndarray(shape, dtype, self.blocks[tensor.storage.name], tensor.offset, strides)
+
+    def views(self, operands: Mapping[str, Tensor]) -> dict[str, Array]:
+        """The values of several, by their names."""
+        return {name: self.view(tensor) for name, tensor in operands.items()}

@@ -1,0 +1,201 @@
+"""A session: a step whose parameters stay alive, run as often as wanted."""
+
+from __future__ import annotations
+
+import traceback
+import zlib
+from collections.abc import Mapping
+from functools import cache
+from types import TracebackType
+
+import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+from tqdm import tqdm
+
+from memlab.errors import InputError, unknown, whole
+from memlab.kernels import registry
+from memlab.kernels.registry import Array, Call, Kernel
+from memlab.planner.book import Life, lives
+from memlab.runtime import start
+from memlab.runtime.memory import Memory
+from memlab.runtime.meter import Meter
+from memlab.step.op import Op
+from memlab.step.step import Step
+from memlab.step.tensor import Role, Tensor
+
+SETTINGS = {"rate": 0.01, "momentum": 0.9, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
+"""The optimizers' settings where none are given."""
+
+
+class Session:
+    """Holds the parameters, buffers and optimizer state of a step at one batch.
+
+    Use it in a ``with`` block, or call ``close``: then all that it held is free.
+
+    Raises:
+        InputError: no kernel for an operation, an unknown name or a wrong shape of a given array.
+    """
+
+    def __init__(
+        self,
+        step: Step,
+        batch: int,
+        seed: int = 0,
+        parameters: start.Given | None = None,
+        settings: Mapping[str, float] | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        self.plan = step
+        self.batch = whole("batch", batch)
+        self.seed = seed
+        self.settings = {**SETTINGS, **_checked(settings or {})}
+        self.kernels = kernels_of(step)
+        self.lives = lives(step)
+        self.ends = _ends(self.lives, len(step.ops))
+        self.meter = meter
+        self.memory = Memory(self.batch, meter)
+        self.steps = 0
+        given = parameters or {}
+        start.check_names(given, {t.name: t for t in self.residents})
+        try:
+            for tensor in self.residents:
+                self.memory.allocate(tensor.storage, tensor.name)
+                start.fill_resident(tensor, self.memory.view(tensor), seed, given)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def residents(self) -> list[Tensor]:
+        """What stays alive between steps."""
+        return [tensor for tensor in self.plan.live_in if tensor.role is not Role.INPUT]
+
+    def step(
+        self,
+        x: npt.ArrayLike | None = None,
+        labels: npt.ArrayLike | None = None,
+        progress: bool = False,
+    ) -> list[tuple[int, int, int]]:
+        """Run every operation once; inputs that are not given are drawn.
+
+        Returns, where there is a meter, the bytes before, at most inside and after each operation.
+
+        Raises:
+            InputError: an input of another shape or kind, or with NaN or infinity.
+        """
+        self.steps += 1
+        try:
+            self._feed(x, labels)
+            with blas().limit(limits=self.plan.threads, user_api="blas"):
+                bar = tqdm(self.plan.ops, delay=1, disable=not progress, leave=False, unit="op")
+                return [self._operate(index, op) for index, op in enumerate(bar)]
+        except BaseException as error:
+            traceback.clear_frames(error.__traceback__)  # their views would keep blocks alive
+            self.close()
+            raise
+
+    def _feed(self, x: npt.ArrayLike | None, labels: npt.ArrayLike | None) -> None:
+        """Drop what the last step left, then copy the inputs in."""
+        kept = {tensor.storage.name for tensor in self.residents}
+        for name in [name for name in self.memory.blocks if name not in kept]:
+            self.memory.free(name)
+        inputs = [tensor for tensor in self.plan.live_in if tensor.role is Role.INPUT]
+        for tensor, given in zip(inputs, (x, labels), strict=False):
+            self.memory.allocate(tensor.storage, tensor.name)
+            values = self.memory.view(tensor)
+            start.fill_input(tensor, values, self.seed + self.steps, given)
+            if tensor.format.kind == "int":
+                start.check_labels(values, _classes(self.plan))
+
+    def _operate(self, index: int, op: Op) -> tuple[int, int, int]:
+        meter, memory = self.meter, self.memory
+        before = 0
+        if meter is not None:
+            meter.op = index
+            before = meter.start_peak()
+        for tensor in (*op.writes.values(), *op.workspace.values()):
+            if tensor.storage.name not in memory.blocks:
+                memory.allocate(tensor.storage, tensor.name)
+        self._compute(op, self.kernels[index])
+        for tensor in op.workspace.values():
+            memory.free(tensor.storage.name)
+        for name in self.ends.get(index, ()):
+            memory.free(name)
+        return (before, meter.peak, meter.live) if meter is not None else (0, 0, 0)
+
+    def _compute(self, op: Op, kernel: Kernel) -> None:
+        memory = self.memory
+        operands = {**op.reads, **op.writes, **op.updates, **op.workspace}
+        addend = operands.pop("addend", None)
+        arrays = memory.views(operands)
+        if addend is not None:
+            arrays["dx"][...] = memory.view(addend)
+        draw = f"{self.seed} {self.steps} {op.attributes.get('draw', op.name)}"
+        kernel(
+            Call(
+                arrays,
+                op.attributes.get("layer"),
+                training=self.plan.training,
+                accumulate=addend is not None or "dx" in op.updates,
+                key=zlib.crc32(draw.encode()),
+                settings={**self.settings, "step": float(self.steps)},
+            )
+        )
+
+    def value(self, tensor: Tensor) -> Array:
+        """The values of a tensor that is alive now, without a copy."""
+        return self.memory.view(tensor)
+
+    def close(self) -> None:
+        """Free everything."""
+        self.memory.clear()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """The BLAS libraries that the kernels use; ``registry.load`` must have loaded them."""
+    return ThreadpoolController()
+
+
+def kernels_of(step: Step) -> list[Kernel]:
+    """The kernel of every operation.
+
+    Raises:
+        InputError: there is none for one of them.
+    """
+    return [registry.find(op.kind, op.algorithm, "cpu", step.format) for op in step.ops]
+
+
+def _ends(lives: Mapping[str, Life], operations: int) -> dict[int, list[str]]:
+    """The storages that die after each operation."""
+    ends: dict[int, list[str]] = {}
+    for name, life in lives.items():
+        if life.death < operations:
+            ends.setdefault(life.death, []).append(name)
+    return ends
+
+
+def _classes(step: Step) -> int:
+    """How many classes the labels may name: the scores that the loss compares them with."""
+    loss = next(op for op in step.ops if "labels" in op.reads and "x" in op.reads)
+    return loss.reads["x"].axes[-1][1]
+
+
+def _checked(settings: Mapping[str, float]) -> Mapping[str, float]:
+    for name, value in settings.items():
+        if name not in SETTINGS:
+            raise unknown("setting", name, SETTINGS)
+        if not value >= 0:
+            raise InputError(f"{name} must be a number of at least 0, got {value!r}.")
+    return settings

@@ -1,0 +1,45 @@
+"""Matrix products into what is given: transposed, added, with rows that lie apart."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from memlab.kernels.blas import gemm
+from memlab.kernels.registry import Array
+
+TURNS = [False, True]
+
+
+def drawn(rows: int, columns: int, dtype: type, apart: bool) -> Array:
+    values = np.random.default_rng(rows * columns).standard_normal((rows, columns + 3))
+    return values.astype(dtype)[:, 2 : 2 + columns] if apart else values[:, 3:].astype(dtype)
+
+
+@pytest.mark.parametrize("apart", TURNS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 7, 2), (6, 1, 1), (1, 1, 1), (40, 33, 21)])
+def test_a_product(shape: tuple[int, int, int], dtype: type, apart: bool) -> None:
+    rows, columns, inner = shape
+    for turn_a, turn_b, accumulate in product(TURNS, TURNS, TURNS):
+        a = drawn(*((inner, rows) if turn_a else (rows, inner)), dtype, apart)
+        b = drawn(*((columns, inner) if turn_b else (inner, columns)), dtype, apart)
+        out = drawn(rows, columns, dtype, apart)
+        base = out.base if out.base is not None else out
+        frame = base.copy()
+        expected = (a.T if turn_a else a) @ (b.T if turn_b else b) + out * accumulate
+        if not accumulate:
+            out[:] = np.nan
+        gemm(a, b, out, accumulate, turn_a, turn_b)
+        assert np.allclose(out, expected, atol=1e-5 if dtype is np.float32 else 1e-13)
+        if apart:
+            assert (base[:, :2] == frame[:, :2]).all()
+            assert (base[:, 2 + columns :] == frame[:, 2 + columns :]).all()
+
+
+def test_columns_that_lie_apart_are_refused() -> None:
+    square = np.ones((4, 4))
+    with pytest.raises(AssertionError):
+        gemm(square.T, square, np.empty((4, 4)))

@@ -1,0 +1,204 @@
+"""What every kernel owes: a rule that asks for it, no array of its own, compiled code that
+allocates nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from memlab.errors import InputError
+from memlab.kernels import compile as compiling
+from memlab.kernels import registry
+from memlab.kernels.registry import Array, Call
+from memlab.runtime.meter import Meter
+from memlab.step.algorithms import ALGORITHMS
+from memlab.step.op import Op
+from memlab.step.rules import RULES, UPDATES
+from tests.kernels_by_case import CASES, Case, Trial, as_slice
+
+FORMATS = ("fp32", "fp64")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def due() -> set[tuple[str, str]]:
+    """Kind and algorithm of every operation that a step can hold."""
+    kinds = {kind for kind, rule in RULES.items() if not rule.is_view}
+    kinds |= {f"{kind}.backward" for kind, rule in RULES.items() if not rule.gradient_is_view}
+    kinds |= {*UPDATES, "accumulate", "softmax"}
+    return {
+        (kind, algorithm)
+        for kind in kinds
+        for algorithm in (ALGORITHMS if kind.startswith("conv2d") else ("",))
+    }
+
+
+def test_there_is_a_kernel_for_every_rule_and_a_rule_for_every_kernel() -> None:
+    registry.load()
+    expected = {(*each, "cpu", format) for each in due() for format in FORMATS}
+    assert set(registry.KERNELS) == expected
+
+
+def test_the_cases_reach_every_layer_and_algorithm() -> None:
+    reached = {(op.kind, op.algorithm) for case in CASES for op in case.ops("fp32")}
+    others = {(kind, "") for kind in (*UPDATES, "accumulate", "softmax")}
+    assert reached | others == due()
+
+
+def test_an_unknown_format_gives_one_sentence() -> None:
+    with pytest.raises(InputError, match="no kernel computes relu in bf16 on cpu; try format fp32"):
+        registry.find("relu", format="bf16")
+
+
+def test_the_list_loads_no_numba() -> None:
+    code = "import sys, memlab.kernels.registry; sys.exit('numba' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def calls(trial: Trial) -> list[tuple[Op, Call]]:
+    """Every way to call the kernels of a case."""
+    weights, forward = trial.weights(), trial.forward_op
+    given = {**trial.values, **trial.forward()}
+    found = [(forward, trial.prepared(forward, given))]
+    for op in trial.case.ops(trial.format, training=False):
+        found.append((op, trial.prepared(op, given, training=False)))
+    if trial.backward_op is None:
+        return found
+    into = trial.draw("dx", forward.reads["x"])
+    for dy in (weights, None if weights is None else as_slice(weights)):
+        full = given | {"dx": into} | ({} if dy is None else {"dy": dy})
+        for accumulate in (False, True):
+            call = trial.prepared(trial.backward_op, full, accumulate)
+            found.append((trial.backward_op, call))
+    return found
+
+
+def other_calls(format: str) -> list[tuple[str, Call]]:
+    """Updates, and the sum of two gradients."""
+    drawn = np.random.default_rng(0)
+    dtype = registry.DTYPES[format]
+    settings = {"rate": 0.1, "momentum": 0.9, "beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8}
+    found = []
+    for kind, (slots, _) in UPDATES.items():
+        names = ["w", "gradient of w", *(f"w.{slot}" for slot in slots)]
+        arrays = {name: drawn.random((4, 3)).astype(dtype) for name in names}
+        found.append((kind, Call(arrays, settings=settings | {"step": 1.0})))
+    dx, dy = (drawn.random((2, 3, 4)).astype(dtype) for _ in range(2))
+    found.append(("accumulate", Call({"dx": dx, "dy": as_slice(dy)})))
+    return found
+
+
+def allocated(kernel: registry.Kernel, call: Call) -> int:
+    """Bytes of array data that a call allocates, freed again or not; it is called once before."""
+    kernel(call)
+    with Meter() as meter:
+        kernel(call)
+        return sum(block.nbytes for block in meter.seen)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_kernel_makes_no_array(case: Case, format: str) -> None:
+    for op, call in calls(Trial(case, 3, format)):
+        assert allocated(registry.find(op.kind, op.algorithm, format=format), call) == 0
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_update_makes_no_array(format: str) -> None:
+    for kind, call in other_calls(format):
+        assert allocated(registry.find(kind, format=format), call) == 0
+
+
+def test_nothing_stays_of_a_first_call() -> None:
+    """Importing and compiling make arrays, some of which stay: ``load`` comes first."""
+    code = """if True:
+        from memlab.kernels import registry
+        from memlab.runtime.meter import Meter
+        from tests.kernels_by_case import CASES, Trial
+        registry.load()
+        trial = Trial(CASES[0], 2, "fp32")
+        call = trial.prepared(trial.forward_op, trial.values)
+        with Meter() as meter:
+            registry.find("conv2d", CASES[0].algorithm)(call)
+            assert meter.live == 0, meter.seen
+    """
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_a_temporary_of_8_bytes_is_seen() -> None:
+    def careless(call: Call) -> None:
+        np.multiply(call["x"], 0.5, out=call["y"])
+
+    assert allocated(careless, Call({"x": np.ones(9), "y": np.ones(9)})) == 8
+
+
+def dispatchers() -> dict[str, Any]:
+    """Compiled functions that Python calls, by full name: their code holds those they call."""
+    registry.load()
+    modules = [import_module(f"memlab.kernels.{m}") for m in (*registry.MODULES, "lowering")]
+    found = {f for module in modules for f in vars(module).values() if hasattr(f, "inspect_llvm")}
+    called = {f.py_func.__globals__.get(n) for f in found for n in f.py_func.__code__.co_names}
+    return {f"{f.__module__}.{f.__name__}": f for f in found - called}
+
+
+def allocates(function: Any, signature: Any) -> bool:
+    """Whether fresh machine code for a signature asks Numba's runtime for memory."""
+    options = {k: v for k, v in function.targetoptions.items() if k != "nopython"}
+    fresh = numba.njit(**options)(function.py_func)
+    fresh.compile(signature)
+    code = fresh.inspect_llvm(signature)
+    return re.search(r"NRT_\w*([aA]lloc|MemInfo_new|MemInfo_varsize)", code) is not None
+
+
+def test_compiled_code_allocates_nothing() -> None:
+    for format in FORMATS:
+        for case in CASES:
+            for op, call in calls(Trial(case, 2, format)):
+                registry.find(op.kind, op.algorithm, format=format)(call)
+        for kind, call in other_calls(format):
+            registry.find(kind, format=format)(call)
+    for name, function in dispatchers().items():
+        assert all(f"float{bits}" in str(function.signatures) for bits in (32, 64)), name
+        for signature in function.signatures:
+            assert not allocates(function, signature), (name, signature)
+
+
+def test_an_allocation_in_compiled_code_is_seen() -> None:
+    @compiling.compiled
+    def hidden(x: Array) -> float:
+        squares = x * x
+        total = 0.0
+        for i in range(squares.size):
+            total += squares[i]
+        return total
+
+    @compiling.compiled
+    def careless(x: Array) -> float:
+        return hidden(x) + 1
+
+    for function in (hidden, careless):
+        assert function(np.ones(3)) >= 3
+        assert allocates(function, function.signatures[0])  # type: ignore[attr-defined]
+
+
+def test_without_a_cache_folder_kernels_are_compiled_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen, real = [], numba.njit
+
+    def njit(**options: Any) -> Any:
+        seen.append(options)
+        if options.get("cache"):
+            raise RuntimeError("no locator available")
+        return real(**options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert compiling.compiled(lambda x: x + 1)(2) == 3
+    assert [options.get("cache") for options in seen] == [True, None]

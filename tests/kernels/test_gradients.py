@@ -1,0 +1,84 @@
+"""Every backward kernel against central finite differences of its forward kernel, in fp64."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from memlab.kernels.registry import Array
+from memlab.networks.layers import Tanh
+from tests.kernels_by_case import CASES, Case, Trial, as_slice, distance
+
+STEP, NEAR = 1e-5, 1e-6
+BACKWARD = [case for case in CASES if len(case.ops("fp64")) == 2]
+
+
+def finite_differences(trial: Trial, name: str, weights: Array | None) -> Array:
+    """The derivative of the weighted sum of the output, value by value."""
+    values = trial.values[name].copy()
+    gradient = np.empty_like(values)
+    for place in np.ndindex(values.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = values.copy()
+            moved[place] += sign * STEP
+            output = trial.output(trial.forward(**{name: moved}))
+            ends.append(np.sum(output if weights is None else output * weights))
+        gradient[place] = (ends[0] - ends[1]) / (2 * STEP)
+    return gradient
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("case", BACKWARD, ids=str)
+def test_backward_is_the_derivative_of_forward(case: Case, batch: int) -> None:
+    trial = Trial(case, batch)
+    weights = trial.weights()
+    found = trial.backward(weights)
+    for name in ("x", *trial.learned):
+        expected = finite_differences(trial, name, weights)
+        assert distance(found[f"d{name}"], expected) < NEAR, name
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("case", BACKWARD, ids=str)
+def test_a_gradient_is_added_to_what_is_there(case: Case, batch: int) -> None:
+    trial = Trial(case, batch)
+    weights = trial.weights()
+    alone, there = trial.backward(weights), trial.draw("dx", trial.forward_op.reads["x"])
+    for into in (there.copy(), as_slice(there)):
+        both = trial.backward(weights, into)
+        assert distance(into, alone["dx"] + there) < 1e-14
+        assert all((both[f"d{name}"] == alone[f"d{name}"]).all() for name in trial.learned)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("case", [c for c in BACKWARD if not c.layer.is_loss], ids=str)
+def test_a_gradient_may_be_a_slice_of_larger_samples(case: Case, batch: int) -> None:
+    trial = Trial(case, batch)
+    weights = trial.weights()
+    assert weights is not None
+    alone, sliced = trial.backward(weights), trial.backward(as_slice(weights))
+    assert all(distance(sliced[name], alone[name]) < 1e-14 for name in alone)
+
+
+@pytest.mark.parametrize("case", [c for c in BACKWARD if Trial(c, 1).learned], ids=str)
+def test_the_first_layer_needs_no_gradient_of_its_input(case: Case) -> None:
+    trial = Trial(case, 2)
+    weights, op = trial.weights(), trial.backward_op
+    assert weights is not None
+    assert op is not None
+    alone = trial.backward(weights)
+    first = replace(op, writes={name: op.writes[name] for name in op.writes if name != "dx"})
+    given = {**trial.values, **trial.forward(), "dy": weights}
+    found = trial.call(first, given)
+    assert "dx" not in found
+    assert all((found[name] == alone[name]).all() for name in found)
+
+
+def test_a_wrong_sign_is_seen() -> None:
+    trial = Trial(Case(Tanh(), ((4,),)), 2)
+    weights = trial.weights()
+    found = trial.backward(weights)["dx"]
+    assert distance(-found, finite_differences(trial, "x", weights)) > 1

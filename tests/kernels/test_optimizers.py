@@ -1,0 +1,53 @@
+"""Three steps of every optimizer against PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memlab.kernels.registry import Array, Call, find
+from memlab.step.rules import UPDATES
+from tests.kernels_by_case import distance
+
+SETTINGS = {"rate": 0.05, "momentum": 0.8, "beta1": 0.85, "beta2": 0.97, "epsilon": 1e-6}
+STEPS = 3
+
+
+def drawn(seed: int) -> list[Array]:
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal(shape) for shape in ((4, 3, 2), (5,))]
+
+
+def theirs(kind: str) -> list[Array]:
+    torch = pytest.importorskip("torch", reason="PyTorch is the oracle")
+    parameters = [torch.tensor(array, requires_grad=True) for array in drawn(0)]
+    rate, betas = SETTINGS["rate"], (SETTINGS["beta1"], SETTINGS["beta2"])
+    optimizer: Any = {
+        "sgd": lambda: torch.optim.SGD(parameters, rate),
+        "momentum": lambda: torch.optim.SGD(parameters, rate, SETTINGS["momentum"]),
+        "adam": lambda: torch.optim.Adam(parameters, rate, betas, SETTINGS["epsilon"]),
+    }[kind]()
+    for step in range(1, STEPS + 1):
+        for parameter, gradient in zip(parameters, drawn(step), strict=True):
+            parameter.grad = torch.tensor(gradient)
+        optimizer.step()
+    return [parameter.detach().numpy() for parameter in parameters]
+
+
+@pytest.mark.parametrize(("format", "near"), [("fp64", 1e-14), ("fp32", 2e-7)])
+@pytest.mark.parametrize("kind", UPDATES)
+def test_an_optimizer_is_pytorchs(kind: str, format: str, near: float) -> None:
+    dtype = {"fp32": np.float32, "fp64": np.float64}[format]
+    names = ("conv1.weight", "conv1.bias")
+    arrays = {name: array.astype(dtype) for name, array in zip(names, drawn(0), strict=True)}
+    for name in names:
+        for slot in UPDATES[kind][0]:
+            arrays[f"{name}.{slot}"] = np.zeros_like(arrays[name])
+    for step in range(1, STEPS + 1):
+        for name, gradient in zip(names, drawn(step), strict=True):
+            arrays[f"gradient of {name}"] = gradient.astype(dtype)
+        find(kind, format=format)(Call(arrays, settings=SETTINGS | {"step": float(step)}))
+    for name, expected in zip(names, theirs(kind), strict=True):
+        assert distance(arrays[name], expected) < near

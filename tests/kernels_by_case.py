@@ -1,0 +1,211 @@
+"""One layer between small others, and its kernels called as a step would call them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from memlab.kernels import registry
+from memlab.kernels.registry import Array, Call
+from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab.networks.builder import Handle, network
+from memlab.networks.layers import Layer, Shape
+from memlab.step import algorithms
+from memlab.step.build import inference_step, training_step
+from memlab.step.op import Op, Phase
+from memlab.step.tensor import Role, Tensor
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer, its inputs per sample, and how a convolution is computed."""
+
+    layer: Layer
+    shapes: tuple[Shape, ...]
+    algorithm: str = algorithms.DEFAULT
+    threads: int = 1
+
+    def __str__(self) -> str:
+        sizes = "+".join("x".join(map(str, shape)) for shape in self.shapes)
+        name = f"{self.layer.kind} {self.layer.describe()} {sizes}"
+        return name + (f" {self.algorithm}" if self.layer.kind == "conv2d" else "")
+
+    def ops(self, format: str, training: bool = True) -> list[Op]:
+        """The layer's operations, backward included, in a network where its inputs learn."""
+        start = _start(self.shapes[0])
+        first, *others = (_source(start, shape) for shape in self.shapes)
+        x = first.then(self.layer, *others, name="case")
+        if not self.layer.is_loss:
+            x = (x.flatten() if len(x.shape) > 1 else x).then(L.SquaredError())
+        if training:
+            step = training_step(x.close(), "sgd", format, self.algorithm, self.threads)
+        else:
+            step = inference_step(x.close(), format, self.algorithm, self.threads)
+        return [op for op in step.ops if op.layer == "case" and op.phase is not Phase.UPDATE]
+
+
+def _start(shape: Shape) -> Handle:
+    if len(shape) == 1:
+        return network("one layer", features=shape[0])
+    return network("one layer", image=shape)
+
+
+def _source(start: Handle, shape: Shape) -> Handle:
+    return start.linear(shape[0]) if len(shape) == 1 else start.conv(shape[0], 1)
+
+
+def convolutions() -> list[Case]:
+    settings = [
+        ((4, 6, 5), L.Conv2d(6, 3, pad="same")),
+        ((4, 7, 9), L.Conv2d(6, 3, 2, 1, bias=False)),
+        ((4, 6, 5), L.Conv2d(6, 1)),
+        ((4, 6, 5), L.Conv2d(6, 1, 2)),
+        ((4, 6, 5), L.Conv2d(6, 1, groups=2)),
+        ((4, 9, 8), L.Conv2d(6, 3, 1, 2, 2, 2)),
+        ((4, 9, 8), L.Conv2d(8, 2, 3, 1, 3, 4)),
+        ((1, 11, 4), L.Conv2d(2, 4, 3, 3)),
+        ((2, 2, 2), L.Conv2d(3, 3, 1, 3)),
+        ((3, 12, 12), L.Conv2d(2, 7, 2, 3)),
+    ]
+    return [Case(layer, (shape,), a) for shape, layer in settings for a in algorithms.ALGORITHMS]
+
+
+def poolings() -> list[Case]:
+    settings: list[Any] = [(2,), (3, 2), (3, 2, 1), (3, 1, 1), (2, 3), ("all",)]
+    settings += [(*setting, True) for setting in ((3, 2, 1), (3, 2, 0), (2, 2, 1), (3, 5, 1))]
+    return [
+        Case(pool(*setting), (shape,))
+        for pool in (L.MaxPool2d, L.AvgPool2d)
+        for setting in settings
+        for shape in ((3, 8, 7), (2, 6, 11))
+    ] + [Case(L.MaxPool2d("all"), ((1, 20, 17),))]
+
+
+CASES = [
+    *convolutions(),
+    *poolings(),
+    Case(L.Conv2d(6, 3, pad=1), ((4, 6, 5),), threads=2),
+    Case(L.Linear(5), ((7,),)),
+    Case(L.Linear(4, bias=False), ((3,),)),
+    Case(L.BatchNorm(), ((4, 3, 5),)),
+    Case(L.BatchNorm(), ((6,),)),
+    Case(L.LocalResponseNorm(alpha=0.3), ((7, 3, 4),)),
+    Case(L.LocalResponseNorm(4, alpha=0.5, beta=0.6, k=2.0), ((6, 3, 2),)),
+    Case(L.LocalResponseNorm(5), ((2, 3, 3),), threads=2),
+    Case(L.ReLU(), ((3, 4, 6),)),
+    Case(L.ReLU(), ((8,),)),
+    Case(L.Tanh(), ((3, 4, 5),)),
+    Case(L.Dropout(0.3), ((3, 4, 5),)),
+    Case(L.Dropout(0.0), ((9,),)),
+    Case(L.Add(), ((2, 3, 4), (2, 3, 4))),
+    Case(L.Add(), ((7,), (7,), (7,), (7,))),
+    Case(L.Concat(), ((2, 3, 4), (1, 3, 4), (4, 3, 4))),
+    Case(L.Concat(), ((5,), (2,))),
+    Case(L.SoftmaxCrossEntropy(), ((6,),)),
+    Case(L.SquaredError(), ((6,),)),
+    Case(L.SquaredError(), ((2, 3, 4),)),
+]
+"""Every layer in many settings. A shape of even size draws no value 0 for a relu."""
+
+
+@dataclass
+class Trial:
+    """A case with drawn values. What a kernel writes starts as NaN, or as 77 where it counts."""
+
+    case: Case
+    batch: int
+    format: str = "fp64"
+    seed: int = 0
+    values: dict[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+        self.ops = self.case.ops(self.format)
+        self.forward_op, *rest = self.ops
+        self.backward_op = rest[0] if rest else None
+        for name, tensor in self.forward_op.reads.items():
+            self.values[name] = self.draw(name, tensor)
+        for name, tensor in self.forward_op.updates.items():
+            self.values[name] = np.ones(tensor.shape(self.batch), tensor.format.dtype())
+
+    def draw(self, name: str, tensor: Tensor) -> Array:
+        """Values that all differ by more than a finite difference, and lie around 0."""
+        shape, dtype = tensor.shape(self.batch), tensor.format.dtype()
+        if dtype.kind == "i":
+            return self.rng.integers(0, self.case.shapes[0][0], shape).astype(dtype)
+        drawn = self.rng.permutation(np.linspace(-1, 1, prod(shape))).astype(dtype)
+        return (drawn + (name == "weight") * 0.1).reshape(shape)
+
+    @property
+    def inputs(self) -> list[str]:
+        return [name for name in self.values if name[0] == "x"]
+
+    @property
+    def learned(self) -> list[str]:
+        reads = self.forward_op.reads.items()
+        return [name for name, tensor in reads if tensor.role is Role.PARAMETER]
+
+    def forward(self, **given: Array) -> dict[str, Array]:
+        """What the forward kernel writes, from the drawn values or others."""
+        return self.call(self.forward_op, {**self.values, **given})
+
+    def backward(
+        self, dy: Array | None, into: Array | None = None, **given: Array
+    ) -> dict[str, Array]:
+        """What the backward kernel writes; ``into`` is a gradient that it adds to."""
+        assert self.backward_op is not None
+        values = {**self.values, **self.forward(**given), **given}
+        values |= {} if dy is None else {"dy": dy}
+        values |= {} if into is None else {"dx": into}
+        return self.call(self.backward_op, values, into is not None)
+
+    def call(
+        self, op: Op, given: Mapping[str, Array], accumulate: bool = False
+    ) -> dict[str, Array]:
+        """Call the kernel of an operation; returns what it writes and updates."""
+        call = self.prepared(op, given, accumulate)
+        registry.find(op.kind, op.algorithm, format=self.format)(call)
+        return {name: call[name] for name in (*op.writes, *op.updates)}
+
+    def prepared(
+        self, op: Op, given: Mapping[str, Array], accumulate: bool = False, training: bool = True
+    ) -> Call:
+        """The call of an operation, with an array for every operand."""
+        arrays = {name: given[name] for name in op.reads}
+        arrays |= {name: given[name].copy() for name in op.updates}
+        for name, tensor in {**op.writes, **op.workspace}.items():
+            arrays[name] = self.blank(tensor)
+        if accumulate:
+            arrays["dx"] = given["dx"]
+        return Call(arrays, op.attributes["layer"], training, accumulate, key=self.seed + 3)
+
+    def blank(self, tensor: Tensor) -> Array:
+        dtype = tensor.format.dtype()
+        return np.full(tensor.shape(self.batch), 77 if dtype.kind in "iu" else np.nan, dtype)
+
+    def output(self, given: Mapping[str, Array]) -> Array:
+        return given["loss" if self.case.layer.is_loss else "y"]
+
+    def weights(self) -> Array | None:
+        """A gradient of the output; a loss needs none."""
+        if self.case.layer.is_loss:
+            return None
+        return self.draw("dy", self.forward_op.writes["y"])
+
+
+def as_slice(array: Array) -> Array:
+    """The same values as a slice of larger samples, whose other values are NaN."""
+    batch, channels, *rest = array.shape
+    large = np.full((batch, channels + 3, *rest), np.nan, array.dtype)
+    large[:, 1 : 1 + channels] = array
+    return large[:, 1 : 1 + channels]
+
+
+def distance(found: Array, expected: Array) -> float:
+    """Norm of the difference over the norm."""
+    gap = np.linalg.norm(found.astype(np.float64) - expected)
+    return float(gap / (np.linalg.norm(expected) or 1))
