@@ -395,8 +395,8 @@ def test_a_run_prints_plan_and_measurement(run):
     assert facts["seconds"] > 0
     code, out, _ = run("run", "linear1", "--inference", "--format", "fp64")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()[1:]] == [
-        *("planned", "measured", "residual", "seconds")
+    assert [line.split()[0] for line in out.splitlines()[1:6]] == [
+        *("planned", "measured", "residual", "seconds", "outside")
     ]
 
 

@@ -17,11 +17,7 @@ import numpy as np
 from memlab.errors import InputError
 from memlab.runtime.hook import Hook, HookError
 
-OUTSIDE = (
-    "buffers that the BLAS library packs its panels into",
-    "the objects of Python itself, some hundred bytes per array",
-    "code that Numba compiles",
-)
+OUTSIDE = ("panels that BLAS packs", "Python's own objects", "compiled code")
 """What the meter does not see."""
 
 

@@ -15,7 +15,7 @@ from memlab.planner.book import plan
 from memlab.planner.ledger import BEFORE, Entry, Ledger
 from memlab.runtime import guard
 from memlab.runtime.compiling import CompileClock
-from memlab.runtime.meter import Meter, Seen
+from memlab.runtime.meter import OUTSIDE, Meter, Seen
 from memlab.runtime.session import Session, kernels_of
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -74,7 +74,7 @@ class Run:
         return max(self.inside)
 
     def text(self) -> str:
-        """Planned, measured, residual, seconds."""
+        """Planned, measured, residual, seconds, and what the measurement does not see."""
         planned = self.planned.peak_at(self.batch)
         where = f"at operation {planned.index + 1} of {len(self.inside)}, {planned.row.name}"
         lines = [
@@ -84,6 +84,8 @@ class Run:
             f"residual  {units.exact(self.residual):>20}  over {len(self.inside)} operations: "
             "before, inside, after",
             f"seconds   {self.seconds:>18.3f} s",
+            f"outside   {'; '.join(OUTSIDE)}",
+            f"{'':10}the operating system counts {units.both(self.resident_set)} for all of it",
         ]
         return "\n".join(lines)
 
