@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
-class CompileClock:
-    """Counts the ``seconds`` that Numba compiles inside a ``with`` block."""
+@contextmanager
+def compile_times() -> Iterator[list[float]]:
+    """The seconds of every compilation inside the ``with`` block, as they happen."""
+    from numba.core.event import install_timer
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._timer: AbstractContextManager[Any] | None = None
-
-    def __enter__(self) -> CompileClock:
-        from numba.core.event import install_timer
-
-        self._timer = install_timer("numba:compile", self._add)
-        self._timer.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._timer is not None
-        self._timer.__exit__(kind, error, trace)
-
-    def _add(self, seconds: float) -> None:
-        self.seconds += seconds
+    seconds: list[float] = []
+    with install_timer("numba:compile", seconds.append):
+        yield seconds

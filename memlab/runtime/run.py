@@ -14,7 +14,7 @@ from memlab.kernels.registry import Array
 from memlab.planner.book import plan
 from memlab.planner.ledger import BEFORE, Entry, Ledger
 from memlab.runtime import guard
-from memlab.runtime.compiling import CompileClock
+from memlab.runtime.compiling import compile_times
 from memlab.runtime.meter import OUTSIDE, Meter, Seen
 from memlab.runtime.session import Session, kernels_of
 from memlab.step.step import Step
@@ -129,7 +129,7 @@ def run(
     planned = plan(step)
     guard.check(planned, batch)
     kernels_of(step)  # loads their modules, whose own arrays are no part of the step
-    with CompileClock() as compiling, Meter() as meter:
+    with compile_times() as compiling, Meter() as meter:
         session = Session(step, batch, seed, parameters, settings, meter)
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
@@ -146,8 +146,8 @@ def run(
         before,
         inside,
         after,
-        seconds - compiling.seconds,
-        compiling.seconds,
+        seconds - sum(compiling),
+        sum(compiling),
         resident_set(),
         loss=float(live[outputs[0].name][()]) if step.training else None,
         output=None if step.training else live[outputs[0].name],
