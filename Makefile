@@ -36,7 +36,7 @@ format: .venv/test  ## format the code
 	@$(RUN) -m ruff format .
 
 constraints:  ## resolve the versions in constraints.txt again (needs uv)
-	uv pip compile --quiet --universal --upgrade --all-extras pyproject.toml \
+	uv pip compile --quiet --universal --upgrade --extra lab --extra lessons --extra test pyproject.toml \
 		--no-annotate --no-header --no-emit-index-url --output-file constraints.txt
 
 clean:  ## remove the environment and the caches; my/ stays

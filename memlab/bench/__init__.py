@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memlab.bench import plan
+from memlab.bench import plan, step
 from memlab.bench.timing import Result
 from memlab.errors import unknown
 
 Benchmark = Callable[[], Result]
 
-BENCHMARKS: dict[str, Benchmark] = {"plan": plan.run}
+BENCHMARKS: dict[str, Benchmark] = {"plan": plan.run, "step": step.run}
 
 
 def find(name: str) -> Benchmark:

@@ -1,0 +1,100 @@
+"""How long a training step runs, beside PyTorch's on the same cores."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memlab.bench.timing import Line, Result, interleave, line, machine, ratio
+from memlab.kernels.registry import Array
+from memlab.networks import zoo
+from memlab.networks.graph import Network
+from memlab.runtime.session import SETTINGS, Session
+from memlab.step.build import training_step
+from memlab.step.tensor import Role
+
+AIM = 4.0
+"""memlab's median time, at most this many times PyTorch's."""
+M_MMAP_MAX, M_TRIM_THRESHOLD = -4, -1
+
+
+def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int = 5) -> Result:
+    """Time a training step of ResNet-50 at batch 8, beside PyTorch's where it is installed."""
+    network, threads = zoo.build(name, image=image), cores()
+    _keep_freed_memory()
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((batch, *network.input_shape), np.float32)
+    labels = rng.integers(0, network.loss.shape[0], batch)
+    with Session(training_step(network, threads=threads), batch) as session:
+        cases: dict[str, Any] = {"memlab": lambda turn: session.step(x, labels)}
+        if find_spec("torch") is not None:
+            cases["PyTorch"] = _in_torch(network, session, threads, x, labels)
+        samples = interleave(cases, repeats)
+    what = f"{network.label}, {image}x{image}, batch {batch}, {_count(threads)}"
+    lines = [line(f"{who}: {what}", seconds) for who, seconds in samples.items()]
+    return Result("step", machine(), (*lines, _compared(samples), *blas()))
+
+
+def _in_torch(network: Network, session: Session, threads: int, x: Array, labels: Array) -> Any:
+    """PyTorch's step from the same parameters and inputs."""
+    import torch
+
+    from memlab.bench.torch_step import TorchStep
+
+    torch.set_num_threads(threads)
+    start = {
+        tensor.name: session.value(tensor)
+        for tensor in session.residents
+        if tensor.role in (Role.PARAMETER, Role.BUFFER)
+    }
+    there = TorchStep(network, start, SETTINGS["rate"], SETTINGS["momentum"])
+    inputs = torch.from_numpy(x), torch.from_numpy(labels)
+    return lambda turn: there.step(*inputs)
+
+
+def _compared(samples: dict[str, tuple[float, ...]]) -> Line:
+    if "PyTorch" not in samples:
+        return Line("PyTorch is not installed: no comparison", 0, "")
+    return ratio("memlab against PyTorch", samples["memlab"], samples["PyTorch"], AIM)
+
+
+def blas() -> list[Line]:
+    """The BLAS libraries that NumPy and SciPy brought, each with the processor core that its code
+    is written for, and its threads outside a session. memlab multiplies with SciPy's."""
+    from threadpoolctl import threadpool_info
+
+    lines = []
+    for library in threadpool_info():
+        if library["user_api"] == "blas":
+            owner = Path(library["filepath"]).parent.name.removesuffix(".libs")
+            core = library.get("architecture", "unknown")
+            name = f"BLAS of {owner}, {library['internal_api']} {library['version']}, core {core}"
+            lines.append(Line(name, library["num_threads"], ""))
+    return lines
+
+
+def cores() -> int:
+    """The cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _count(threads: int) -> str:
+    return "1 thread" if threads == 1 else f"{threads} threads"
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep what is freed, for both sides alike: else it moves times by a factor
+    of 2, as it learns by itself which blocks to give back to the system. Only glibc has this."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(M_MMAP_MAX, 0)
+    mallopt(M_TRIM_THRESHOLD, 2**31 - 1)

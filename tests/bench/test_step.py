@@ -1,0 +1,67 @@
+"""The benchmark of a training step, on a small network: what it reports, with and without PyTorch.
+
+Its aim holds for ResNet-50 at 224x224; `memlab bench step` measures that.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from memlab.bench import step
+from memlab.networks import zoo
+from memlab.runtime.session import SETTINGS, Session
+from memlab.step.build import training_step
+from tests.oracles.requirement import torch_or_skip
+
+
+@pytest.fixture(autouse=True)
+def gently(monkeypatch):
+    """Other tests run beside these, and after them in this process."""
+    monkeypatch.setattr(step, "_keep_freed_memory", lambda: None)
+    monkeypatch.setattr(step, "cores", lambda: 1)
+
+
+@pytest.fixture
+def torch():
+    found = torch_or_skip()
+    before = found.get_num_threads()
+    found.set_num_threads(1)
+    yield found
+    found.set_num_threads(before)
+
+
+def small():
+    return step.run("resnet18", image=32, batch=2, repeats=1)
+
+
+def test_without_pytorch_it_reports_memlab_alone(monkeypatch):
+    monkeypatch.setattr(step, "find_spec", lambda name: None)
+    result = small()
+    assert result.reached
+    assert result.lines[0].name.startswith("memlab: ResNet-18, 32x32, batch 2, ")
+    assert result.lines[1].name == "PyTorch is not installed: no comparison"
+
+
+def test_beside_pytorch_it_reports_both_and_their_ratio(torch):
+    mine, theirs, compared = small().lines[:3]
+    assert theirs.name.startswith("PyTorch: ResNet-18")
+    assert compared.value == pytest.approx(mine.value / theirs.value)
+    assert compared.aim == step.AIM
+
+
+def test_both_sides_compute_the_same(torch):
+    from memlab.bench.torch_step import TorchStep
+
+    network = zoo.build("resnet50", image=64, classes=10)
+    x, labels = torch.randn(2, 3, 64, 64), torch.tensor([3, 8])
+    with Session(training_step(network, format="fp64"), 2) as session:
+        start = {t.name: session.value(t) for t in session.residents if "." in t.name}
+        there = TorchStep(network, start, SETTINGS["rate"], SETTINGS["momentum"])
+        for _ in range(2):
+            session.step(x.numpy(), labels.numpy())
+            (loss,) = (session.value(t)[()] for t in session.plan.live_out if t.name == "loss")
+            assert there.step(x.double(), labels) == pytest.approx(loss, rel=1e-9)
+
+
+def test_the_core_of_the_blas_is_named():
+    assert any("BLAS of scipy" in line.name and "core " in line.name for line in step.blas())
