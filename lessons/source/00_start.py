@@ -116,4 +116,4 @@ print(summary)
 # - MB counts in 10⁶ bytes, MiB in 2²⁰.
 # - Bytes that grow with the batch are the mountain; the others are the floor.
 #
-# Next: [02 A whole network](02_network.ipynb). Where do ResNet-50's bytes go?
+# Next: [01 One linear layer](01_linear.ipynb). What must one training step keep?

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 02 A whole network: where do ResNet-50's bytes go, and why do published totals differ?
 #
-# 45 minutes. Needs: [00 Start](00_start.ipynb).
+# 45 minutes. Needs: [01 One linear layer](01_linear.ipynb).
 #
 # You will be able to
 #
@@ -49,9 +49,14 @@ print(units.exact(output), "=", units.both(output))
 
 # %%
 ledger = memlab.plan(memlab.training_step(mnist))
-ledger.of("conv1", batch)
+print(ledger.of("conv1", batch))
+print(ledger.of("conv1.relu", batch))
+print(ledger.of("input", batch))
 
 # %% [markdown]
+# In a formula, B is the batch; C, H and W are the channels, height and width of that array; a
+# weight has K kernels of C·k·k values.
+#
 # The output of `conv1` is gone as soon as its ReLU has ended. Backward needs the output of the
 # **ReLU** instead, and `conv1` needs its own **input** again, for the gradient of its weights.
 #
@@ -64,8 +69,12 @@ ledger.of("conv1", batch)
 print(ledger.why(batch).text(5))
 
 # %% [markdown]
-# **Change it.** Set `batch` to 64 in the cell above and run the cells again. Which lines
-# double? Which line does the list of the peak gain or lose?
+# **Change it.** Set `batch` to 64 in the cell under **Bytes**, and run from there down to here.
+# Which lines double? Which stay the same, and why?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** Lines with B in their formula double. Parameters, their gradients, the optimizer's
+# state and the workspace have no B.
 
 # %% [markdown]
 # ## The floor stays, the mountain follows the batch
@@ -90,9 +99,14 @@ print("4 arrays:", units.both(floor))
 print(vgg.text().split("\n\n")[0])
 
 # %% [markdown]
-# At the peak the floor holds one thing more, a workspace. Read on the right which one.
-# The peak also moved to another operation. Why was it hidden at batch 8?
-#
+# The peak moved to another operation, and the floor of **that** operation is higher: it holds a
+# workspace too, while the gradient of the first layer is not made yet. So the floor in the headline
+# changed, although no operation's floor did. Why was this operation not the peak at batch 8?
+# %% [markdown] tags=["solution"]
+# **Answer.** At batch 8 the mountain is twice as high. At the operation of the old peak the
+# mountain is larger than here, and that counted for more than this workspace.
+
+# %% [markdown]
 # Now ResNet-50. **Predict:** its batch goes from 32 to 16. Does the peak fall by nearly half, or
 # hardly at all?
 
@@ -103,7 +117,8 @@ resnet
 
 # %% [markdown]
 # ResNet-50 has few parameters and many maps, so almost all of its bytes are mountain.
-# "Double the batch and the memory doubles" is a claim about the mountain alone (A12):
+# "Double the batch and the memory doubles" is a claim about the mountain alone. In memlab's list
+# of claims it has the number A12.doubling:
 
 # %%
 plan = memlab.plan(memlab.training_step(zoo.resnet50()))
@@ -111,21 +126,24 @@ for b in (1, 2, 16, 32, 64):
     print(f"batch {b:2} to {2 * b:3}: the peak grows {plan.peak(2 * b) / plan.peak(b):.3f} times")
 
 # %% [markdown]
-# **Change it.** Choose VGG-16 in the view above, with Adam. Find the batch at which floor and
-# mountain are equal at the peak. Then read the rows below: which stage is born first, and which
-# is freed last?
+# **Change it.** Choose VGG-16 in the view above, open **More** and set Adam. Find the first batch
+# at which the mountain is larger than the floor. Then read the rows below the picture: in which
+# order do the stages begin, and in which do they end?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** Type batches into the box: it is near the floor divided by what one image adds. The
+# stage that begins first ends last, because backward walks the layers in reverse.
 
 # %% [markdown]
 # ## One network has many totals, because each text counts other things
 #
-# A well-known text says: "ResNet-50 has 26M parameters and 16M activations; together 168 MB."
+# A text that many quote (J. Hanlon, Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M
+# activations, together 168 MB.
 # **Predict:** its 16M activations at batch 32 are about 2 GB. Is the peak of our plan higher or
 # lower, and why? Write one reason down.
 
 # %%
-resnet.batch = 32
-resnet.rule = "conv-sums"
-resnet
+views.network_memory("resnet50", networks=("resnet50", "vgg16"), batch=32, rule="conv-sums")
 
 # %% [markdown]
 # A counting rule changes no bar: it draws an outline. What is inside the outline is counted; what
@@ -145,10 +163,14 @@ for rule in counting.CONVENTIONS.values():
 
 # %%
 for claim in memlab.claims.find("A4"):
-    print(f"{claim.claimed:>7}  {claim.verdict:24} {claim.result}")
+    print(f"{claim.claim}\n    {claim.verdict}: {claim.result}")
 
 # %% [markdown]
-# **Change it.** Replace "A4" by "B6" and run the cell. Which word would you change in that table?
+# **Change it.** Replace "A4" by "B6" and run the cell. B6 is a table by S. Albanie, convnet-burden.
+# Its columns say MB. What should they say?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** MiB.
 
 # %% [markdown]
 # ## Exercise: the largest batch that fits
@@ -200,5 +222,5 @@ for budget in ("4 GB", "12 GB", "24 GB"):
 #   (ResNet-50) makes it the first thing to try.
 # - A published total means something once you know its rule and its unit.
 #
-# Back to [00 Start](00_start.ipynb). On the command line, `memlab fit resnet50 --memory 12GB`
-# answers the exercise for any network.
+# Back to [01 One linear layer](01_linear.ipynb). On the command line,
+# `memlab fit resnet50 --memory 12GB` answers the exercise for any network.

@@ -7,8 +7,16 @@
 from memlab.views.formatters import register
 from memlab.views.network.make import network_memory
 from memlab.views.network.view import NetworkMemory
+from memlab.views.run.view import PlannedAndMeasured, planned_and_measured
 from memlab.views.widget import View
 
-__all__ = ["NetworkMemory", "View", "network_memory", "register"]
+__all__ = [
+    "NetworkMemory",
+    "PlannedAndMeasured",
+    "View",
+    "network_memory",
+    "planned_and_measured",
+    "register",
+]
 
 register()

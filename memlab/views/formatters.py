@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 from memlab.networks.graph import INPUT, Network
 from memlab.networks.layers import text
 from memlab.planner.ledger import Ledger
+from memlab.runtime.run import Run
 from memlab.views import strings
 from memlab.views.network import picture, words
 from memlab.views.network.rows import rows
 from memlab.views.network.state import State, budget
+from memlab.views.run.view import planned_and_measured
 
 BATCH = 32
 """The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
@@ -28,6 +31,8 @@ def register() -> None:
     if formatter is None:
         return
     formatter.formatters["image/svg+xml"].for_type(Ledger, ledger_svg)
+    formatter.formatters["image/svg+xml"].for_type(Run, run_svg)
+    formatter.formatters["text/plain"].for_type(Run, run_text)
     formatter.formatters["text/html"].for_type(Network, network_html)
 
 
@@ -37,6 +42,16 @@ def ledger_svg(ledger: Ledger) -> str:
     batch = max(batches[0], min(batches[-1], BATCH))
     state = State(ledger, batch, budgets=(budget("12 GB card"),))
     return picture.draw(rows(state)).render(words.title(state))
+
+
+def run_svg(run: Run) -> str:
+    """Planned beside measured."""
+    return planned_and_measured(run).svg()
+
+
+def run_text(run: Run, printer: Any, cycle: bool) -> None:
+    """The same in words; without seconds, which differ each time."""
+    printer.text(planned_and_measured(run).text())
 
 
 def network_html(network: Network) -> str:

@@ -23,7 +23,7 @@ def named(text):
 @pytest.mark.parametrize("key", sorted(strings.table()))
 def test_every_text_is_used(key):
     # a key may be put together: each of its parts stands in the code, or names a value of ours
-    values = ("role.", "phase.", "kind.", "optimizer.", "network.control.")
+    values = ("role.", "phase.", "kind.", "optimizer.", "network.control.", "run.origin.")
     parts = key.rpartition(".")[2].split("_")
     assert key.startswith(values) or all(re.search(rf"[\b_]?{part}", SOURCE) for part in parts)
 

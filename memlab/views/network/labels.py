@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from memlab import units
-from memlab.views import extents
+from memlab.views import extents, strings
 from memlab.views.network import words
 from memlab.views.network.layout import LEFT
 from memlab.views.network.plot import Plot
@@ -43,7 +43,7 @@ def _growth(plot: Plot, old: Rows) -> None:
     arrow = f"M{x:.1f} {low:.1f}V{high + 3:.1f}m-4 6l4 -6l4 6"
     plot.svg.path(arrow, class_="rule", stroke_width=1.4)
     plot.board.take(Box(x - 4, high, x + 4, low))
-    name = f"+{units.short(rows.peak.nbytes - was)}"
+    name = strings.get("network.growth", size=units.short(rows.peak.nbytes - was))
     wide = extents.width(name, 12, True)
     middles = (low + high) / 2 + np.array([0, -16, 16, -32, 32])
     places = [Box(x + 8, y - 7, x + 8 + wide, y + 5) for y in middles.tolist()]

@@ -1,0 +1,1 @@
+"""Guess, plan and measurement of one run side by side."""
