@@ -141,7 +141,11 @@ def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Che
         if writable(folder):
             return Check(name, "ok", str(folder))
     text = f"no folder can be written: {', '.join(map(str, folders))}"
-    fix = "set NUMBA_CACHE_DIR=%TEMP%\\numba" if windows else "export NUMBA_CACHE_DIR=/tmp/numba"
+    fix = (
+        "set NUMBA_CACHE_DIR=%TEMP%\\numba"
+        if windows
+        else "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
+    )
     return Check(name, "problem", f"{text}; kernels are compiled in every session", fix)
 
 

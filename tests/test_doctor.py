@@ -133,7 +133,7 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     check = doctor.check_cache(closed, windows=False)
     assert check.status == "problem"
     assert str(closed[0]) in check.text
-    assert check.fix == "export NUMBA_CACHE_DIR=/tmp/numba"
+    assert check.fix == "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
     assert check.fix != doctor.check_cache(closed, windows=True).fix
 
 

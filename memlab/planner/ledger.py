@@ -9,86 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from memlab import formats
 from memlab.errors import InputError, unknown, whole
-from memlab.networks.layers import Dims
 from memlab.planner import answers
 from memlab.planner.answers import Blocks, Fit, Why
-from memlab.step.op import Phase
+from memlab.planner.entries import BEFORE, Entry, Event, Peak, Row
 from memlab.step.rules import describe
-from memlab.step.storage import DEVICE, MEMORIES, Size
-from memlab.step.tensor import Role, formula
-
-BEFORE = -1
-"""The birth of what is alive before the step."""
+from memlab.step.storage import DEVICE, MEMORIES
+from memlab.step.tensor import Role
 
 Column = npt.NDArray[np.int64]
 Line = tuple[Column, Column]
 """Bytes inside every operation as ``fixed + batch * per_sample``, both of shape (operations,)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One operation, as a ledger knows it."""
-
-    name: str
-    kind: str
-    phase: Phase
-    layer: str = ""
-    stage: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One block of memory, alive inside the operations ``birth`` to ``death``, both counted.
-
-    ``birth`` is -1 for what was there before the step, ``death`` the number of operations for what
-    stays after it. The name, axes and format are those of the tensor that fills the block.
-    """
-
-    name: str
-    role: Role
-    size: Size
-    birth: int
-    death: int
-    axes: Dims = ()
-    format: str = "uint8"
-    layer: str = ""
-    stage: str = ""
-    memory: str = DEVICE
-
-    def formula(self, batch: int | None = None) -> str:
-        """``'B·C·H·W·4 B'``; at a batch with numbers and the result."""
-        text = formula(self.axes, formats.find(self.format), batch)
-        return text if batch is None else f"{text} = {self.size.at(batch):,} B"
-
-
-class Event(NamedTuple):
-    """What happens to the memory: ``live`` and ``reserved`` are the bytes after it.
-
-    ``reserved`` is the most that was live so far: what an allocator that never gives back holds.
-    """
-
-    op: int
-    action: str
-    entry: Entry
-    nbytes: int
-    live: int
-    reserved: int
-
-
-@dataclass(frozen=True, slots=True)
-class Peak:
-    """Where the most is alive: the number of the operation, its row, the bytes inside it."""
-
-    index: int
-    row: Row
-    nbytes: int
 
 
 @dataclass(frozen=True)
@@ -314,3 +249,6 @@ def _evaluate(line: Line, batch: int) -> list[int]:
         result: list[int] = (fixed + batch * each).tolist()
         return result
     return [a + batch * b for a, b in zip(fixed.tolist(), each.tolist(), strict=True)]
+
+
+__all__ = ["BEFORE", "Column", "Entry", "Event", "Ledger", "Line", "Peak", "Row"]
