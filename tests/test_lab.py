@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,14 @@ def test_without_lessons_one_sentence_says_where_they_are(tmp_path, started, mon
     assert str(tmp_path / "lessons") in line
     assert not started
     assert not (tmp_path / "my").exists()
+
+
+@pytest.fixture(autouse=True)
+def ordinary_user(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
+
+
+@pytest.mark.parametrize(("user", "allowed"), [(0, True), (1000, False)])
+def test_root_is_let_in_as_in_a_container(tmp_path, monkeypatch, user, allowed):
+    monkeypatch.setattr(os, "geteuid", lambda: user, raising=False)
+    assert ("--allow-root" in module.command(tmp_path, [])) is allowed
