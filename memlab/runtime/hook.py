@@ -103,7 +103,7 @@ def _api_table() -> Any:
     Raises:
         HookError: an unknown version: a wrong slot would crash the process.
     """
-    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
+    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]  # private
     get = c.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = _POINTER, [c.py_object, c.c_char_p]
     table = c.cast(get(capsule, None), c.POINTER(_POINTER))

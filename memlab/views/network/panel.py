@@ -22,14 +22,14 @@ PRESETS: dict[str, tuple[str, int, str]] = {
     "surprise": ("vgg16", 8, "adam"),
     "break": ("resnet50", 512, "momentum"),
 }
-"""Network, batch, optimizer. Half the batch of the second saves 8 %; the third does not fit."""
+"""Network, batch, optimizer. The second is nearly all floor; the third fits few machines."""
 
 
 def preset(name: str, state: State) -> State:
     """The state behind a button; budgets, guess and width stay."""
     network, batch, optimizer = PRESETS[name]
     kept = {"budgets": state.budgets, "guess": state.guess, "width": state.width}
-    return State(network_of(network), batch, optimizer, **kept)  # type: ignore[arg-type]
+    return State(network_of(network), batch, optimizer, **kept)  # type: ignore[arg-type]  # State checks them
 
 
 def controls(view: NetworkMemory) -> list[Control]:
