@@ -13,10 +13,14 @@ Tags of a cell, written `# %% tags=["solution"]`:
 
     solution               stands in the solutions only
     stub                   stands in the learners' notebook only: what the solution replaces
+    numbers                stands in neither: what the numerals of the prose follow from
     nbval-ignore-output    shows seconds, threads or free memory: a note stands for its output
 
+A cell with the last tag names the machine and the date, and shows no bytes but free ones; a cell
+that shows such figures without the tag stops the run, and so does one that warns or fails.
+
 Stored outputs hold no live widgets: JupyterLab cannot show one without its kernel, and shows the
-picture beside it instead. A cell that warns or fails stops the run.
+picture beside it instead.
 """
 
 from __future__ import annotations
@@ -24,12 +28,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator
+from datetime import date
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +49,20 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from memlab import atomic
+
 LESSONS = Path(__file__).resolve().parent
-SOLUTION, STUB, DIFFERS = "solution", "stub", "nbval-ignore-output"
+SOLUTION, STUB, NUMBERS, DIFFERS = TAGS = "solution", "stub", "numbers", "nbval-ignore-output"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SECONDS = 120  # as long as nbval gives a cell
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
 }
-NOTE = "Run this cell: what it shows depends on your machine.\n"
+NOTE = "Run this cell: what it shows depends on your machine, which it names with the date.\n"
+FREE = re.compile(r"\bfree here\b|B\)? free\b|\bfree:? \d", re.IGNORECASE)
+VARIES = re.compile(rf"\d (?:s|ms|seconds?)\b|\bthreads\b|{FREE.pattern}", re.IGNORECASE)
+BYTES = re.compile(r"\d (?:[kMGT]i?)?B\b(?!/s)")
 GLOSSARY = """# Glossary
 
 The words of the lessons, with their names in Chinese and Japanese.
@@ -98,22 +110,39 @@ def targets(source: Path) -> dict[Path, bool]:
     return {lessons / name: False, lessons / "solutions" / name: True}
 
 
+def cells(source: Path) -> list[NotebookNode]:
+    """All cells of a source, in neither notebook yet; `metadata.tags` is always there.
+
+    Raises:
+        LessonError: a cell has a tag that is none, or two that say where it stands.
+    """
+    text = jupytext.reads(source.read_text(encoding="utf-8"), fmt="py:percent")
+    for index, cell in enumerate(text.cells):
+        tags = list(cell.metadata.get("tags", []))
+        for tag in tags:
+            if tag not in TAGS:
+                known = ", ".join(TAGS)
+                raise LessonError(f"{source.stem}: cell {index} is {tag}; the tags are {known}.")
+        places = [tag for tag in (SOLUTION, STUB, NUMBERS) if tag in tags]
+        if len(places) > 1:
+            both = " and ".join(places)
+            raise LessonError(f"{source.stem}: cell {index} is {both}; choose one.")
+        cell.id = f"{source.stem.replace('_', '-')}-{index:02}"
+        cell.metadata = NotebookNode({"tags": tags})
+    return list(text.cells)
+
+
 def notebook(source: Path, solved: bool) -> NotebookNode:
     """The cells of one notebook, without outputs; a cell has the same id in both.
 
     Raises:
-        LessonError: a cell has both tags, so that it would stand nowhere.
+        LessonError: a cell has a tag that is none, or two that say where it stands.
     """
     made: NotebookNode = nbformat.v4.new_notebook(metadata=METADATA)
-    name = source.stem.replace("_", "-")
-    text = jupytext.reads(source.read_text(encoding="utf-8"), fmt="py:percent")
-    for index, cell in enumerate(text.cells):
-        tags = list(cell.metadata.get("tags", []))
-        if {SOLUTION, STUB} <= set(tags):
-            raise LessonError(f"{source.stem}: cell {index} is {SOLUTION} and {STUB}; choose one.")
-        if (STUB if solved else SOLUTION) in tags:
+    for cell in cells(source):
+        tags = cell.metadata.tags
+        if NUMBERS in tags or (STUB if solved else SOLUTION) in tags:
             continue
-        cell.id = f"{name}-{index:02}"
         cell.metadata = NotebookNode({"tags": tags} if tags else {})
         if solved and cell.cell_type == "markdown":
             cell.source = one_folder_down(cell.source)
@@ -153,7 +182,7 @@ def execute(made: NotebookNode, folder: Path, name: str) -> None:
         coalesce_streams=True,
     )
     with tempfile.TemporaryDirectory() as own:  # no start-up files of the author's
-        env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en"}
+        env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": ""}
         try:
             client.execute(env=env, stderr=subprocess.DEVNULL)
         except CellExecutionError as error:
@@ -166,15 +195,17 @@ def execute(made: NotebookNode, folder: Path, name: str) -> None:
     made.metadata = nbformat.from_dict(METADATA)
 
 
-def clean(made: NotebookNode, name: str) -> None:
+def clean(made: NotebookNode, name: str, solved: bool) -> None:
     """Keep what every machine stores alike, and no live widget.
 
     Raises:
-        LessonError: a cell wrote a warning.
+        LessonError: a cell wrote a warning, or shows what differs from machine to machine.
     """
     for cell in made.cells:
         if cell.cell_type != "code":
             continue
+        if fault := differs(cell, solved):
+            raise LessonError(f"{name}: cell {cell.id} {fault}")
         if DIFFERS in cell.metadata.get("tags", []):
             cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=NOTE)]
         for output in cell.outputs:
@@ -182,6 +213,39 @@ def clean(made: NotebookNode, name: str) -> None:
             if output.get("name") == "stderr":
                 raise LessonError(f"{name}: a cell wrote to stderr: {output.text.strip()}")
         cell.outputs = [output for output in cell.outputs if output.get("data", True)]
+
+
+def differs(cell: NotebookNode, solved: bool) -> str:
+    """What is wrong with what a cell shows of its machine, and empty where nothing is.
+
+    Behind a card it shows nothing to learners, and is looked at in the solutions.
+    """
+    shown = "\n".join(text_of_output(output) for output in cell.outputs)
+    varies = VARIES.search(shown)
+    if DIFFERS not in cell.metadata.get("tags", []):
+        return f"shows {varies[0]!r}; tag it {DIFFERS}." if varies else ""
+    if ".answered()" in cell.source and not solved:
+        return ""
+    if not varies:
+        return f"shows no seconds, threads or free memory; it needs no {DIFFERS}."
+    for line in shown.splitlines():
+        if BYTES.search(line) and not FREE.search(line):
+            return f"shows bytes that are the same everywhere; show {line.strip()!r} in another."
+    named = date.today().isoformat(), (platform.machine(), platform.system())
+    if named[0] not in shown or not any(name and name in shown for name in named[1]):
+        return f"shows {varies[0]!r}; name the machine ({named[1][0]}) and the date ({named[0]})."
+    return ""
+
+
+def text_of_output(output: Any) -> str:
+    """What a reader sees of an output: its text, and that of its pictures and tables."""
+    data = output.get("data", {})
+    parts = [output.get("text", ""), data.get("text/plain", "")]
+    parts += [
+        unescape(re.sub(r"<style.*?</style>|<[^>]*>", " ", "".join(data.get(kind, "")), flags=re.S))
+        for kind in ("image/svg+xml", "text/html")
+    ]
+    return "\n".join("".join(part) for part in parts)
 
 
 # -- files --------------------------------------------------------------------------------------
@@ -192,7 +256,7 @@ def build(source: Path) -> Iterator[tuple[Path, str]]:
     for target, solved in targets(source).items():
         made = notebook(source, solved)
         execute(made, target.parent, source.stem)
-        clean(made, source.stem)
+        clean(made, source.stem, solved)
         yield target, text_of(made)
 
 
@@ -231,16 +295,6 @@ def _without_outputs(path: Path) -> Any:
     return content
 
 
-def write(target: Path, text: str) -> None:
-    """The whole file or none of it."""
-    part = target.with_name(f".{target.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def main(arguments: list[str], lessons: Path = LESSONS) -> int:
     """Make or check the lessons; return the exit status."""
     parser = argparse.ArgumentParser(description="Make the notebooks from lessons/source.")
@@ -255,10 +309,10 @@ def main(arguments: list[str], lessons: Path = LESSONS) -> int:
             return int(bool(old))
         for source in sources(lessons, options.names):
             for target, text in build(source):
-                write(target, text)
+                atomic.write(target, text)
                 print(target.relative_to(lessons.parent), flush=True)
         if not options.names:
-            write(lessons / "glossary.md", glossary(lessons))
+            atomic.write(lessons / "glossary.md", glossary(lessons))
     except LessonError as error:
         print(error, file=sys.stderr)
         return 1

@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memlab import claims as claims
     from memlab import formats as formats
+    from memlab import kernels as kernels
+    from memlab import lesson as lesson
     from memlab import units as units
     from memlab import views as views
     from memlab.errors import InputError as InputError
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from memlab.step.build import inference_step as inference_step
     from memlab.step.build import training_step as training_step
     from memlab.step.step import Step as Step
+    from memlab.techniques.lowering import lowering as lowering
 
 __version__ = "0.1.0"
 
@@ -44,7 +48,10 @@ _HOMES = {
     "counting": "memlab.networks.counting",
     "diff": "memlab.planner.diff",
     "inference_step": "memlab.step.build",
+    "kernels": "memlab.kernels",
+    "lesson": "memlab.lesson",
     "load": "memlab.planner.files",
+    "lowering": "memlab.techniques.lowering",
     "network": "memlab.networks.builder",
     "plan": "memlab.planner.book",
     "run": "memlab.runtime.run",
@@ -54,6 +61,15 @@ _HOMES = {
     "zoo": "memlab.networks.zoo",
 }
 """Every public name and the module that it is loaded from when it is first used."""
+
+_SHOWN = {
+    "Card": "memlab.lesson.card",
+    "Exercise": "memlab.lesson.exercise",
+    "Ledger": "memlab.planner.ledger",
+    "Network": "memlab.networks.graph",
+    "Run": "memlab.runtime.run",
+}
+"""What a notebook shows as a picture or a widget, and where it lives."""
 
 __all__ = sorted(_HOMES)
 
@@ -69,3 +85,22 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+def _bundle(value: Any) -> Any:
+    """What a notebook shows of a value; what draws is loaded with the first one."""
+    return import_module("memlab.views.formatters").bundle(value)
+
+
+def _show_in_notebooks() -> None:
+    """Tell IPython how values are shown, where it runs and can show more than text."""
+    if "IPython" not in sys.modules:
+        return
+    shell = import_module("IPython.core.getipython").get_ipython()
+    formatter = shell.display_formatter if shell else None
+    if formatter is not None and "image/svg+xml" in formatter.active_types:
+        for name, home in _SHOWN.items():
+            formatter.mimebundle_formatter.for_type_by_name(home, name, _bundle)
+
+
+_show_in_notebooks()

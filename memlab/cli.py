@@ -12,7 +12,19 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from memlab.commands import Options, bench, claims, diff, doctor, fit, lab, plan, run
+from memlab.commands import (
+    Options,
+    bench,
+    claims,
+    diff,
+    doctor,
+    fit,
+    lab,
+    lecture,
+    plan,
+    progress,
+    run,
+)
 from memlab.errors import InputError, unknown
 
 EXAMPLES = {
@@ -24,6 +36,8 @@ EXAMPLES = {
     bench: "bench plan",
     doctor: "doctor",
     lab: "lab --no-browser",
+    lecture: "lecture k2 -o k2.html",
+    progress: "progress",
 }
 """Every command, with the line that its help and its errors offer."""
 
@@ -82,6 +96,10 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("id", metavar="ID", nargs="?", help="such as A4: claims whose id begins so")
     if command == "bench":
         add("name", metavar="NAME", nargs="?", help="such as plan")
+    if command == "lecture":
+        add("name", metavar="NAME", help="such as k2")
+        add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")
+        add("--no-run", action="store_true", help="leave out the run on this machine")
     if command != "lab":
         add("--json", action="store_true", help="JSON instead of text")
 

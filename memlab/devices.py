@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from memlab.errors import pick
@@ -85,3 +88,10 @@ def _droppable(folder: Path) -> int:
     except (OSError, ValueError):
         return 0
     return int(entries.get("total_inactive_file", entries.get("inactive_file", "0")))
+
+
+def here() -> str:
+    """This machine and this day, beside figures that hold nowhere else:
+    ``'Linux x86_64, 2 cores, 2026-11-21'``."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{platform.system()} {platform.machine()}, {cores} cores, {date.today().isoformat()}"

@@ -17,7 +17,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Literal
 
-from memlab import units
+from memlab import devices, units
 
 Status = Literal["ok", "note", "problem"]
 Version = tuple[int, ...]
@@ -172,6 +172,7 @@ def examine() -> list[Check]:
     needs = metadata.requires("memlab") if version else []
     packages = [check_package(need, _installed(need), python) for need in needs or []]
     checks = [
+        Check("machine", "ok", devices.here()),
         check_memlab(version, python),
         check_python(tuple(sys.version_info[:3]), python),
         *packages,

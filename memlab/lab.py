@@ -2,7 +2,8 @@
 
 `lessons/` is what a later pull updates; `my/`, which git ignores, is what a learner edits.
 A file that `my/` already has is never written again: delete or rename it to get a fresh copy.
-The glossary alone follows the lessons.
+The glossary alone follows the lessons. A learner's progress is kept there too, unless the
+environment names another file or, being empty, none.
 """
 
 import importlib.util
@@ -10,8 +11,10 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+from memlab import atomic
+from memlab.lesson.progress import FILE
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 BESIDE = ("data", "images")  # folders that a lesson links to
@@ -40,7 +43,13 @@ def lab(arguments: list[str]) -> int:
         return _refuse(NO_JUPYTERLAB.format(folder=CHECKOUT, python=sys.executable))
     copy_lessons(lessons, mine)
     print(OPENED.format(folder=mine), flush=True)
-    return _wait(subprocess.Popen(command(mine, arguments), cwd=mine))
+    environment = {FILE: str(progress_file()), **os.environ}
+    return _wait(subprocess.Popen(command(mine, arguments), cwd=mine, env=environment))
+
+
+def progress_file() -> Path:
+    """Where a learner's progress is kept where nothing else is said."""
+    return CHECKOUT / "my" / "progress.json"
 
 
 def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
@@ -55,7 +64,8 @@ def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
         if target.exists() and source.suffix != ".md":  # the glossary is nobody's to edit
             continue
         content = source.read_bytes()
-        _write(target, cleared(content) if source.suffix == ".ipynb" else content)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write(target, cleared(content) if source.suffix == ".ipynb" else content)
         new.append(target)
     return new
 
@@ -76,19 +86,6 @@ def command(mine: Path, arguments: list[str]) -> list[str]:
     # in a container everybody is root; the server listens here alone, and asks for its token
     root = ["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
     return [sys.executable, "-m", "jupyterlab", *first, *root, *arguments]
-
-
-def _write(target: Path, content: bytes) -> None:
-    """Write the whole file or none of it: a copy that was cut short would never be mended."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _wait(server: subprocess.Popen[bytes]) -> int:

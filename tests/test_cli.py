@@ -12,6 +12,7 @@ import pytest
 
 import memlab
 from memlab import cli
+from memlab.lesson import progress as record
 from memlab.planner import files
 
 SMALL = ["plan", "mnist_cnn", "--batch", "4"]
@@ -213,7 +214,7 @@ def test_claims_can_be_listed_and_picked(run, as_json):
 
 
 def test_bench_lists_its_benchmarks(run, as_json):
-    assert as_json("bench") == ["plan", "step"]
+    assert {"plan", "step", "convolution"} <= set(as_json("bench"))
     assert run("bench")[1].startswith("plan: ")
 
 
@@ -222,6 +223,58 @@ def test_lab_hands_its_arguments_on(run, monkeypatch):
     assert run("lab", "--no-browser", "--port=8890", "x") == (3, "", "")
     monkeypatch.setattr("memlab.lab.lab", lambda arguments: print(arguments))
     assert run("lab", "--no-browser", "--", "x")[1] == "['--no-browser', '--', 'x']\n"
+
+
+@pytest.fixture
+def progress(tmp_path, monkeypatch):
+    """The file that MEMLAB_PROGRESS names, which is not there yet."""
+    path = tmp_path / "progress.json"
+    monkeypatch.setenv("MEMLAB_PROGRESS", str(path))
+    return path
+
+
+def test_progress_shows_the_file_that_the_environment_names(run, as_json, progress):
+    record.answered("02.output", "6.4 MB", True)
+    code, text, err = run("progress")
+    assert (code, err) == (0, "")
+    assert str(progress) in text.splitlines()[0]
+    assert "6.4 MB" in text
+    assert as_json("progress") == json.loads(progress.read_text(encoding="utf-8"))
+
+
+def test_progress_shows_what_the_lab_keeps_where_nothing_is_named(run, progress, monkeypatch):
+    record.answered("02.output", "6.4 MB", True)
+    progress.parent.joinpath("my").mkdir()
+    kept = progress.rename(progress.parent / "my" / "progress.json")
+    monkeypatch.delenv("MEMLAB_PROGRESS")
+    monkeypatch.setattr("memlab.lab.CHECKOUT", progress.parent)
+    assert str(kept) in run("progress")[1]
+
+
+def test_without_progress_one_sentence_says_how_it_is_made(run, as_json, progress):
+    code, text, err = run("progress")
+    assert (code, err, text.count("\n")) == (0, "", 1)
+    assert str(progress) in text
+    assert "make lab" in text
+    assert as_json("progress") is None
+    assert not progress.exists()
+
+
+def test_where_no_progress_is_wanted_one_sentence_says_so(run, as_json, monkeypatch):
+    monkeypatch.setenv("MEMLAB_PROGRESS", "")
+    code, text, err = run("progress")
+    assert (code, err, text.count("\n")) == (0, "", 1)
+    assert "MEMLAB_PROGRESS is empty" in text
+    assert as_json("progress") is None
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"[1, 2]", b'{"schema": "x/1"}'])
+def test_progress_that_cannot_be_read_is_one_sentence(run, progress, content):
+    progress.write_bytes(content)
+    code, out, err = run("progress")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert str(progress) in err
+    assert progress.read_bytes() == content
 
 
 def test_without_a_command_there_is_help(capsys):
@@ -289,6 +342,7 @@ BAD = {
     "claims Z9": "'Z9'",
     "bench plann": "did you mean 'plan'",
     "doctor --fast": "'--fast'",
+    "progress 02": "'02'",
 }
 
 

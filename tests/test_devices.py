@@ -1,5 +1,9 @@
 """What is free here: the system's figure, and the limits of every control group around us."""
 
+import platform
+import re
+from datetime import date
+
 import pytest
 
 from memlab import devices
@@ -72,3 +76,10 @@ def test_devices_have_a_source():
         assert device.source
     with pytest.raises(InputError, match="did you mean '24 GB card'"):
         devices.find("24GB card")
+
+
+def test_here_names_the_machine_and_the_day():
+    words = devices.here().split(", ")
+    assert words[0] == f"{platform.system()} {platform.machine()}"
+    assert re.fullmatch(r"\d+ cores", words[1])
+    assert words[2] == date.today().isoformat()

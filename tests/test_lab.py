@@ -39,8 +39,8 @@ def started(monkeypatch):
     servers = []
 
     class Server:
-        def __init__(self, command, cwd):
-            self.command, self.cwd, self.waits = command, cwd, 0
+        def __init__(self, command, cwd, env):
+            self.command, self.cwd, self.env, self.waits = command, cwd, env, 0
             servers.append(self)
 
         def wait(self):
@@ -100,6 +100,23 @@ def test_jupyterlab_starts_in_my_on_lesson_00(checkout, started, capsys):
     assert server.command[3:] == ["--LabApp.default_url=/lab/tree/00_start.ipynb", "--no-browser"]
     (line,) = capsys.readouterr().out.splitlines()
     assert str(checkout / "my") in line
+
+
+def test_progress_is_kept_in_my_and_the_environment_goes_along(checkout, started, monkeypatch):
+    monkeypatch.delenv("MEMLAB_PROGRESS", raising=False)
+    monkeypatch.setenv("OTHER", "kept")
+    module.lab([])
+    (server,) = started
+    assert server.env["MEMLAB_PROGRESS"] == str(checkout / "my" / "progress.json")
+    assert server.env["OTHER"] == "kept"
+    assert "MEMLAB_PROGRESS" not in os.environ
+
+
+@pytest.mark.parametrize("chosen", ["", "/elsewhere/progress.json"])
+def test_where_a_learner_keeps_progress_is_left_to_them(checkout, started, monkeypatch, chosen):
+    monkeypatch.setenv("MEMLAB_PROGRESS", chosen)
+    module.lab([])
+    assert started[0].env["MEMLAB_PROGRESS"] == chosen
 
 
 def test_without_lesson_00_jupyterlab_opens_the_folder(checkout):

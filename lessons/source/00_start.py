@@ -7,13 +7,14 @@
 #
 # - check your set-up, and mend it,
 # - plan a training step and read its bytes, in MB and in MiB,
-# - move a live view with the mouse or with keys, and read it as text,
-# - find your own copies, the solutions and the words.
+# - predict with a card, check an exercise, and ask for a hint,
+# - move a live view with the mouse or with keys, and read it as text.
 #
-# To run a cell, click it and press Shift+Enter.
-
-# %% [markdown]
-# ## The set-up is right when the last line says "No problem."
+# Words: [peak](glossary.md), [parameter](glossary.md), [MB, GB](glossary.md),
+# [MiB, GiB](glossary.md), [floor](glossary.md), [mountain](glossary.md).
+#
+# To run a cell, click it and press Shift+Enter. Run this one first. Your set-up is right when its
+# last line says "No problem."
 
 # %% tags=["nbval-ignore-output"]
 from memlab import doctor
@@ -31,47 +32,74 @@ print(doctor.report(doctor.examine()))
 
 # %%
 import memlab
-from memlab import units
+from memlab import lesson, units, views, zoo
 
-step = memlab.training_step(memlab.zoo.linear1())
-ledger = memlab.plan(step)
-ledger
-
-# %% [markdown]
-# The ledger lists every operation of the step and every block of memory that one of them needs.
-# It is a plan: nothing has run yet. How many bytes are alive at the peak, with 4 samples?
-
-# %%
+ledger = memlab.plan(memlab.training_step(zoo.linear1()))
 print(units.exact(ledger.peak(batch=4)))
 
 # %% [markdown]
-# Change 4 to 5 and run the cell again. How many bytes does one more sample cost?
-
-# %% [markdown]
-# ## MB and MiB differ by almost 5 %
+# The ledger lists every operation of the step, and every block of memory that one of them needs.
+# It is a plan: nothing has run yet. The **peak** is the most that is alive at one moment.
 #
-# 1 MB is 10⁶ bytes. 1 MiB is 2²⁰ bytes.
-# The parameters of `mnist_cnn`, a network for handwritten digits, are numbers of 4 bytes. Together:
+# Before you change the batch, predict. A guess helps you to learn also when it is wrong.
+# Type it below with its unit, lock it, then reveal.
 
 # %%
-nbytes = 4 * memlab.zoo.mnist_cnn().parameters
-print(units.exact(nbytes), "=", units.both(nbytes))
+sample = lesson.predict("00.sample")
+sample
+
+# %% tags=["solution"]
+sample.guess("4 B").reveal()
 
 # %% [markdown]
+# The next cell shows the peaks, and what is alive there. A cell that would give an answer away
+# waits for your guess.
+
+# %%
+if sample.answered():
+    print([ledger.peak(batch) for batch in (4, 5, 6)])
+    print(ledger.why(batch=4).text())
+
+# %% [markdown]
+# ## A unit can decide whether a plan fits
+#
+# 1 MB is 10⁶ bytes and 1 GB is 10⁹. 1 MiB is 2²⁰ bytes and 1 GiB is 2³⁰.
 # Many texts write MB and mean MiB. Here each unit means what it says.
 
-# %% [markdown]
-# ## You double the batch: does the peak double?
-#
-# Run the next cell. Say yes or no to the question above, then set **Batch** from 32 to 64.
+# %%
+unit = lesson.predict("00.unit")
+unit
+
+# %% tags=["solution"]
+unit.guess("fails").reveal()
 
 # %%
-view = memlab.views.network_memory("mnist_cnn")
+if unit.answered():
+    print(units.both(10**9), units.both(2**30))
+
+# %% [markdown]
+# ## Drag the batch, and see which bytes follow
+#
+# AlexNet is a network for photographs, with more parameters than `linear1` by far.
+
+# %%
+double = lesson.predict("00.double")
+double
+
+# %% tags=["solution"]
+double.guess("double").reveal()
+
+# %% [markdown]
+# To see why, run the next cell. It is one training step of `mnist_cnn`, a smaller network for
+# handwritten digits, from left to right. Then move **Batch**.
+
+# %%
+view = views.network_memory("mnist_cnn", networks=("mnist_cnn",))
 view
 
 # %% [markdown]
-# The mountain above the thick line doubles: it holds what each image needs.
-# The floor below the line stays. So the peak grows, and does not double.
+# The mountain above the thick line is what each image needs. The floor below the line is the same
+# for every batch.
 #
 # | to do this | press |
 # |---|---|
@@ -80,40 +108,94 @@ view
 # | go through the operations | ← → on the picture |
 # | go to the peak | P on the picture |
 # | read it as text | the button **Text** |
+# | see another example | **Start**, **Surprising**, **Break it**: they change network and batch |
+# | take the line of Python with you | the button **Copy state** |
 #
-# Python moves the same slider, and reads the same text. Here is its first paragraph:
+# And AlexNet?
 
 # %%
-view.batch = 64
-summary, *tables = view.text().split("\n\n")
-print(summary)
+if double.answered():
+    alexnet = views.network_memory("alexnet", networks=("alexnet", "mnist_cnn"))
+    alexnet.batch = 64
+    display(alexnet)
 
 # %% [markdown]
-# ## What you change is yours
+# **Change it.** Choose `mnist_cnn` in that view, and double its batch. Which of the two networks
+# comes closer to the double, and why?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** `mnist_cnn`: its mountain is larger against its floor than that of AlexNet.
+
+# %% [markdown]
+# ## Exercise: bytes in MiB
+#
+# Write the function: from a number of bytes to a number of MiB. Then run the cell with `check`. It
+# tries your function on numbers that it draws afresh.
+
+# %%
+exercise = lesson.exercise("00.mebibytes")
+exercise.show()
+
+
+# %% tags=["stub"]
+def mebibytes(nbytes):
+    return None  # replace None
+
+
+# %% tags=["solution"]
+def mebibytes(nbytes):
+    return nbytes / 2**20
+
+
+# %%
+exercise.check(mebibytes)
+
+# %% [markdown]
+# Stuck? The button **Hint**, or `exercise.hint()`, helps in 3 degrees.
+
+# %% [markdown]
+# ## What is where
 #
 # | where | what |
 # |---|---|
-# | `my/` | your copies of the lessons, which `make lab` opens |
+# | `my/` | your copies of the lessons, which `make lab` opens; what you change there is yours |
+# | `my/progress.json` | your guesses and checks, here alone, no marks: `memlab progress` shows it |
 # | `lessons/` | the lessons as they come; a `git pull` changes these and leaves yours alone |
 # | `lessons/solutions/` | every exercise solved, with its output |
 # | [glossary](glossary.md) | the words, each with its Chinese and Japanese name |
-# | `memlab/` | the code that computes all of this |
 #
-# To start a lesson again, rename or delete your copy, and run `make lab` again. It makes a fresh
-# copy.
-#
-# On a projector, make every view larger with a cell of these 2 lines:
+# To start a lesson again, rename or delete your copy, and run `make lab` again: it makes a fresh
+# one. On a projector, make everything larger with a cell of these 2 lines:
 #
 # ```
 # %%html
-# <style>.memlab-view { --memlab-scale: 1.5 }</style>
+# <style>:root { --memlab-scale: 1.5 }</style>
 # ```
+
+# %% [markdown]
+# ## What this lesson leaves out
+#
+# - Why a step needs these bytes: that begins in lesson 01.
+# - Seconds: a plan has bytes alone.
 
 # %% [markdown]
 # ## Key points
 #
-# - `memlab.training_step(network)` describes a step, and `memlab.plan(step)` lists its bytes.
-# - MB counts in 10⁶ bytes, MiB in 2²⁰.
+# - `memlab.plan(memlab.training_step(network))` lists the bytes of a step.
+# - MB counts in powers of 10, MiB in powers of 2. For giga they differ by 7.4 %.
 # - Bytes that grow with the batch are the mountain; the others are the floor.
 #
 # Next: [01 One linear layer](01_linear.ipynb). What must one training step keep?
+
+# %% tags=["numbers"]
+{
+    "7.4 %": "100 * 2**30 / 10**9 - 100",
+    "1 MB": "units.parse('1 MB')",
+    "10⁶ bytes": "units.parse('1 MB')",
+    "1 GB": "units.parse('1 GB')",
+    "1 MiB": "units.parse('1 MiB')",
+    "2²⁰ bytes": "units.parse('1 MiB')",
+    "1 GiB": "units.parse('1 GiB')",
+    "10⁹": "units.parse('1 GB')",
+    "2³⁰": "units.parse('1 GiB')",
+}

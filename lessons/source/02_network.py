@@ -9,53 +9,59 @@
 # - say which bytes grow with the batch, and find the operation at the peak,
 # - tell what a published total counts, and what it leaves out.
 #
-# Words you do not know are in the [glossary](glossary.md).
+# Words: [convolution](glossary.md), [feature map](glossary.md), [floor](glossary.md),
+# [mountain](glossary.md), [optimizer state](glossary.md), [counting rule](glossary.md).
 
 # %%
 import memlab
-from memlab import counting, units, views, zoo
+from memlab import counting, lesson, units, views, zoo
 
-views.network_memory("mnist_cnn", networks=("mnist_cnn",), batch=64, rules=False)
+views.network_memory("alexnet", networks=("alexnet",), batch=64, rules=False)
 
 # %% [markdown]
-# This is one training step, from left to right: forward, loss, backward, update.
+# This is one training step of AlexNet, from left to right: forward, loss, backward, update.
 # Move **Batch**. One part of the picture grows and the other stays. This lesson says why.
 
 # %% [markdown]
 # ## Four questions give every byte of a convolution
 #
-# `conv1` turns an image of 1·28·28 values into a map of 64·28·28 values. The batch is 32.
-# **Predict:** how many MB does its output take? Write your guess down.
-#
-# **Shapes.** The layers say what goes in and what comes out.
+# `mnist_cnn` reads handwritten digits. The layers say what goes in and what comes out.
 
 # %%
 mnist = zoo.mnist_cnn()
 print(mnist.table())
 
+# %%
+output = lesson.predict("02.output")
+output
+
+# %% tags=["solution"]
+output.guess("0.2 MB").reveal()
+
 # %% [markdown]
-# **Bytes.** A product of the extents, and 4 bytes for each fp32 value.
+# That was `conv1`. The first two questions: **shapes**, a product of the extents; **bytes**, 4 for
+# each fp32 value.
 
 # %%
 batch, channels, height, width = 32, 64, 28, 28
-output = batch * channels * height * width * 4
-print(units.exact(output), "=", units.both(output))
+if output.answered():
+    nbytes = batch * channels * height * width * 4
+    print(units.exact(nbytes), "=", units.both(nbytes))
 
 # %% [markdown]
-# Was your guess exactly 32 times smaller? Then it was for one image. 4 times smaller? Then you
-# counted values, not bytes.
-#
 # **Lifetime.** When is each block made, and who needs it last?
 
 # %%
 ledger = memlab.plan(memlab.training_step(mnist))
-print(ledger.of("conv1", batch))
-print(ledger.of("conv1.relu", batch))
-print(ledger.of("input", batch))
+if output.answered():
+    print(ledger.of("conv1", batch))
+    print(ledger.of("conv1.relu", batch))
+    print(ledger.of("input", batch))
 
 # %% [markdown]
-# In a formula, B is the batch; C, H and W are the channels, height and width of that array; a
-# weight has K kernels of C·k·k values.
+# In a formula, B is the batch; C, H and W are the channels, height and width of that array. The
+# weight of a convolution has K kernels of C·k·k values, that of a linear layer K·F: features that
+# come out and go in. Ho and Wo are the height and width of the output.
 #
 # The output of `conv1` is gone as soon as its ReLU has ended. Backward needs the output of the
 # **ReLU** instead, and `conv1` needs its own **input** again, for the gradient of its weights.
@@ -66,10 +72,11 @@ print(ledger.of("input", batch))
 # **Peak.** The operation in which most is alive:
 
 # %%
-print(ledger.why(batch).text(5))
+if output.answered():
+    print(ledger.why(batch).text(5))
 
 # %% [markdown]
-# **Change it.** Set `batch` to 64 in the cell under **Bytes**, and run from there down to here.
+# **Change it.** Set `batch` to 64 in the cell under **bytes**, and run from there down to here.
 # Which lines double? Which stay the same, and why?
 
 # %% [markdown] tags=["solution"]
@@ -77,15 +84,20 @@ print(ledger.why(batch).text(5))
 # state and the workspace have no B.
 
 # %% [markdown]
-# ## The floor stays, the mountain follows the batch
-#
-# You train VGG-16 with Adam, and you halve the batch from 8 to 4.
-# **Predict:** how much does the peak fall? By half, by a third, or by less than a tenth?
+# ## What half a batch saves depends on the floor
 
 # %%
-vgg = views.network_memory("vgg16", networks=("vgg16", "resnet50"), batch=8, optimizer="adam")
-vgg.batch = 4
-vgg
+halve = lesson.predict("02.halve")
+halve
+
+# %% tags=["solution"]
+halve.guess(2).reveal()
+
+# %%
+if halve.answered():
+    vgg = views.network_memory("vgg16", networks=("vgg16", "resnet50"), batch=8, optimizer="adam")
+    vgg.batch = 4
+    display(vgg)
 
 # %% [markdown]
 # The dashed outline is batch 8. At every operation the mountain is halved. But the floor, below
@@ -96,24 +108,32 @@ vgg
 # %%
 floor = 4 * 4 * zoo.vgg16().parameters
 print("4 arrays:", units.both(floor))
-print(vgg.text().split("\n\n")[0])
+if halve.answered():
+    small = views.network_memory("vgg16", batch=4, optimizer="adam")
+    print(small.text().split("\n\n")[0])
 
 # %% [markdown]
-# The peak moved to another operation, and the floor of **that** operation is higher: it holds a
-# workspace too, while the gradient of the first layer is not made yet. So the floor in the headline
-# changed, although no operation's floor did. Why was this operation not the peak at batch 8?
+# The peak moved to another operation, and the floor of **that** operation is higher: its workspace
+# is larger, while the gradient of the first layer is not made yet. So the floor in the headline
+# changed, although no operation's floor did. Why was this operation not the peak at batch 8? Set
+# **Batch** to 8 in the view and go to it with → to see.
+
 # %% [markdown] tags=["solution"]
 # **Answer.** At batch 8 the mountain is twice as high. At the operation of the old peak the
 # mountain is larger than here, and that counted for more than this workspace.
 
-# %% [markdown]
-# Now ResNet-50. **Predict:** its batch goes from 32 to 16. Does the peak fall by nearly half, or
-# hardly at all?
+# %%
+resnet = lesson.predict("02.resnet")
+resnet
+
+# %% tags=["solution"]
+resnet.guess("1.1").reveal()
 
 # %%
-resnet = views.network_memory("resnet50", networks=("resnet50", "vgg16"), batch=32)
-resnet.batch = 16
-resnet
+if resnet.answered():
+    view = views.network_memory("resnet50", networks=("resnet50", "vgg16"), batch=32)
+    view.batch = 16
+    display(view)
 
 # %% [markdown]
 # ResNet-50 has few parameters and many maps, so almost all of its bytes are mountain.
@@ -122,28 +142,36 @@ resnet
 
 # %%
 plan = memlab.plan(memlab.training_step(zoo.resnet50()))
-for b in (1, 2, 16, 32, 64):
+for b in (1, 2, 16, 32, 64) if resnet.answered() else ():
     print(f"batch {b:2} to {2 * b:3}: the peak grows {plan.peak(2 * b) / plan.peak(b):.3f} times")
+if resnet.answered():
+    for role, nbytes in plan.roles(32).items():
+        print(f"{role:18} {nbytes / plan.peak(32):6.1%} of the peak at batch 32")
 
 # %% [markdown]
 # **Change it.** Choose VGG-16 in the view above, open **More** and set Adam. Find the first batch
-# at which the mountain is larger than the floor. Then read the rows below the picture: in which
-# order do the stages begin, and in which do they end?
+# at which the mountain is larger than the floor.
 
 # %% [markdown] tags=["solution"]
-# **Answer.** Type batches into the box: it is near the floor divided by what one image adds. The
-# stage that begins first ends last, because backward walks the layers in reverse.
+# **Answer.** Type batches into the box: it is near the floor divided by what one image adds.
 
 # %% [markdown]
 # ## One network has many totals, because each text counts other things
 #
 # A text that many quote (J. Hanlon, Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M
-# activations, together 168 MB.
-# **Predict:** its 16M activations at batch 32 are about 2 GB. Is the peak of our plan higher or
-# lower, and why? Write one reason down.
+# activations, together 168 MB. At batch 32 it counts over 2 GB of activations (A5).
 
 # %%
-views.network_memory("resnet50", networks=("resnet50", "vgg16"), batch=32, rule="conv-sums")
+total = lesson.predict("02.total")
+total
+
+# %% tags=["solution"]
+total.guess("1.0").reveal()
+
+# %%
+if total.answered():
+    both = ("resnet50", "vgg16")
+    display(views.network_memory("resnet50", networks=both, batch=32, rule="conv-sums"))
 
 # %% [markdown]
 # A counting rule changes no bar: it draws an outline. What is inside the outline is counted; what
@@ -170,17 +198,52 @@ for claim in memlab.claims.find("A4"):
 # Its columns say MB. What should they say?
 
 # %% [markdown] tags=["solution"]
-# **Answer.** MiB.
+# **Answer.** MiB. And its parameters hold the running statistics of batch norm too.
 
 # %% [markdown]
-# ## Exercise: the largest batch that fits
+# ## Exercise: from one layer to the largest batch
 #
-# At one operation the step needs `fixed + batch * each` bytes: the floor there, and what one image
-# adds. With 1,000 bytes of memory, a floor of 100 and 70 per image, the batch is at most 12:
-# 100 + 12·70 = 940 fits, and 100 + 13·70 = 1,010 does not.
+# **Worked.** `conv1` above. **Shapes:** with padding 2 a window of 5 fits at 28 places in each
+# direction, and 64 kernels give 64 channels. **Bytes:** 4 for each of 32·64·28·28 values.
+# **Lifetime:** until its ReLU has ended. **Peak:** at that moment its output and the ReLU's are
+# both alive.
 #
-# Every operation has its own floor and its own mountain. Complete the function: the largest batch
-# that fits at **every** operation. `fixed` and `each` are lists with one number per operation.
+# **With blanks.** Any convolution:
+
+# %%
+exercise = lesson.exercise("02.output_bytes")
+exercise.show()
+
+
+# %% tags=["stub"]
+def output_bytes(batch, channels, size, kernels, k, stride, pad):
+    rows = ...  # at how many places does a window of k fit?
+    return None  # replace None
+
+
+# %% tags=["solution"]
+def output_bytes(batch, channels, size, kernels, k, stride, pad):
+    rows = (size + 2 * pad - k) // stride + 1
+    return 4 * batch * kernels * rows * rows
+
+
+# %%
+exercise.check(output_bytes)
+
+# %% [markdown]
+# **Alone.** Every operation has its own floor and its own mountain. For one operation, with 1000
+# bytes of memory, a floor of 100 and 70 per image, the batch is at most 12:
+
+# %%
+for b in (12, 13):
+    print(b, 100 + 70 * b, 100 + 70 * b <= 1000)
+
+# %% [markdown]
+# Now for many operations:
+
+# %%
+exercise = lesson.exercise("02.largest_batch")
+exercise.show()
 
 
 # %% tags=["stub"]
@@ -194,15 +257,15 @@ def largest_batch(memory, fixed, each):
 
 
 # %%
-fixed, each = (line.tolist() for line in plan.line())
-for budget in ("4 GB", "12 GB", "24 GB"):
-    memory = units.parse(budget)
-    right = largest_batch(memory, fixed, each) == plan.fit(memory).batch
-    print(budget, "agrees with the plan" if right else "not yet")
+exercise.check(largest_batch)
 
 # %% [markdown]
-# **Alone.** Take `conv2` of `mnist_cnn` through the four questions on paper: shapes, bytes,
-# lifetime, peak. Then check with `ledger.of("conv2", 32)`.
+# Your function answers for ResNet-50, as `memlab fit resnet50 --memory 12GB` does:
+
+# %%
+fixed, each = (line.tolist() for line in plan.line())
+for budget in ("4 GB", "12 GB", "24 GB"):
+    print(budget, largest_batch(units.parse(budget), fixed, each))
 
 # %% [markdown]
 # ## What this plan leaves out
@@ -222,5 +285,7 @@ for budget in ("4 GB", "12 GB", "24 GB"):
 #   (ResNet-50) makes it the first thing to try.
 # - A published total means something once you know its rule and its unit.
 #
-# Back to [01 One linear layer](01_linear.ipynb). On the command line,
-# `memlab fit resnet50 --memory 12GB` answers the exercise for any network.
+# The workspace is the subject of lesson 03. Back to [01 One linear layer](01_linear.ipynb).
+
+# %% tags=["numbers"]
+{"2 GB": "32 * 4 * counting.find('conv-sums').values(zoo.resnet50())"}

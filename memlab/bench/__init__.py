@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memlab.bench import plan, step
+from memlab.bench import convolution, im2col, plan, step
 from memlab.bench.timing import Result
 from memlab.errors import unknown
 
 Benchmark = Callable[[], Result]
 
-BENCHMARKS: dict[str, Benchmark] = {"plan": plan.run, "step": step.run}
+BENCHMARKS: dict[str, Benchmark] = {
+    "plan": plan.run,
+    "step": step.run,
+    "im2col": im2col.run,
+    "convolution": convolution.run,
+    "convolution-resnet50": convolution.resnet50,
+}
 
 
 def find(name: str) -> Benchmark:

@@ -26,7 +26,7 @@ M_MMAP_MAX, M_TRIM_THRESHOLD = -4, -1
 def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int = 5) -> Result:
     """Time a training step of ResNet-50 at batch 8, beside PyTorch's where it is installed."""
     network, threads = zoo.build(name, image=image), cores()
-    _keep_freed_memory()
+    keep_freed_memory()
     rng = np.random.default_rng(0)
     x = rng.standard_normal((batch, *network.input_shape), np.float32)
     labels = rng.integers(0, network.loss.shape[0], batch)
@@ -89,7 +89,7 @@ def _count(threads: int) -> str:
     return "1 thread" if threads == 1 else f"{threads} threads"
 
 
-def _keep_freed_memory() -> None:
+def keep_freed_memory() -> None:
     """Let the C library keep what is freed, for both sides alike: else it moves times by a factor
     of 2, as it learns by itself which blocks to give back to the system. Only glibc has this."""
     try:

@@ -93,12 +93,14 @@ class Result:
 
 
 def interleave(
-    cases: Mapping[str, Callable[[int], object]], repeats: int = 5, warm_up: int = 1
-) -> dict[str, tuple[float, ...]]:
+    cases: Mapping[str, Callable[[int], object]], repeats: int = 5, warm_up: int = 1,
+    clock: Callable[[], float] | None = None,
+) -> dict[str, tuple[float, ...]]:  # fmt: skip
     """Seconds of every case, ``repeats`` samples each.
 
     In each round every case runs once, from another one on each time; the rounds of the warm-up
     are not kept. A case is given the number of the round, so that it can do something new.
+    ``clock`` is the time on the wall, or another in seconds.
 
     Raises:
         InputError: no repeat, or a negative warm-up.
@@ -109,18 +111,21 @@ def interleave(
     for turn in range(rounds):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
-            seconds = once(cases[name], turn)
+            seconds = once(cases[name], turn, clock)
             if turn >= warm_up:
                 samples[name].append(seconds)
     return {name: tuple(seconds) for name, seconds in samples.items()}
 
 
-def once(case: Callable[[int], object], turn: int = 0) -> float:
+def once(
+    case: Callable[[int], object], turn: int = 0, clock: Callable[[], float] | None = None
+) -> float:
     """Seconds of one call. What earlier calls left behind is collected before, not within."""
+    clock = clock or perf_counter
     gc.collect()
-    start = perf_counter()
+    start = clock()
     result = case(turn)
-    seconds = perf_counter() - start
+    seconds = clock() - start
     del result  # freed outside the clock
     return seconds
 

@@ -47,8 +47,9 @@ Kernel = Callable[[Call], None]
 KERNELS: dict[Key, Kernel] = {}
 
 MODULES = (
-    "convolution", "direct", "draw", "linear", "local_response", "loss", "normalization",
-    "optimizers", "pointwise", "pooling",
+    "convolution", "direct", "draw", "fft", "linear", "local_response", "loss", "mec",
+    "normalization", "offsets", "optimizers", "panel", "panel_gradients", "pointwise",
+    "pooling", "winograd",
 )  # fmt: skip
 """The files that register kernels; they load Numba, so the first kernel that is asked for loads
 them."""

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from memlab import atomic
 from memlab.errors import InputError
 from memlab.planner.ledger import Entry, Ledger, Row
 from memlab.step.op import Phase
@@ -60,12 +61,9 @@ def save(ledger: Ledger, path: str | Path) -> None:
     target = Path(path)
     if target.is_dir():
         raise InputError(f"cannot write {target}: it is a folder; add a file name.")
-    part = target.with_name(target.name + ".part")
     try:
-        part.write_text(json.dumps(to_dict(ledger), indent=1) + "\n", encoding="utf-8")
-        part.replace(target)
+        atomic.write(target, json.dumps(to_dict(ledger), indent=1) + "\n")
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InputError(f"cannot write {target}: {error.strerror}; try another folder.") from None
 
 

@@ -21,6 +21,10 @@ OUTSIDE = ("panels that BLAS packs", "Python's own objects", "compiled code")
 """What the meter does not see."""
 
 
+class BusyError(InputError):
+    """A measurement inside another one."""
+
+
 @dataclass(slots=True)
 class Seen:
     """One block that the allocator gave out: bytes, label, operation of birth and of death."""
@@ -49,7 +53,7 @@ class Meter:
     def __enter__(self) -> Meter:
         hook = the_hook()
         if hook.report is not None:
-            raise InputError("another measurement is running; wait until it has ended.")
+            raise BusyError("another measurement is running; wait until it has ended.")
         self._before = hook.install()
         hook.report = self._report
         return self

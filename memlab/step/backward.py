@@ -55,9 +55,6 @@ class _Walk:
         cost = flops.weights if parameters else Size()
         if passes_on:
             cost += flops.input + self.place(source, node, reads, writes, updates)
-        workspace = build.lowered(node, "backward workspace") or build.workspace(
-            node, "backward workspace", rule.backward_workspace(node)
-        )
         build.emit(
             node,
             f"backward of {node.name}",
@@ -66,7 +63,7 @@ class _Walk:
             reads,
             writes,
             updates,
-            workspace,
+            build.choice(node, backward=True),
             cost,
             fills=bool(parameters) + passes_on,
         )

@@ -10,6 +10,7 @@ from memlab.formats import FORMATS, Format
 from memlab.networks.graph import INPUT, Network, Node
 from memlab.networks.layers import Conv2d, Dims
 from memlab.step import algorithms, tensor
+from memlab.step.algorithms import Choice
 from memlab.step.collector import paused
 from memlab.step.op import NONE, Op, Operands, Phase
 from memlab.step.rules import RULES, UPDATES, dims
@@ -17,6 +18,8 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import BATCH, Role, Tensor
 
+NOTHING = Choice("", NONE, Size())
+"""An operation with no workspace and one way to compute it."""
 STORABLE = ("fp64", "fp32", "bf16", "fp16")
 
 
@@ -103,7 +106,7 @@ class Build:
     """What forward wrote for backward alone."""
 
     def __post_init__(self) -> None:
-        self.convolution = algorithms.find(self.algorithm)
+        algorithms.find(self.algorithm)
         self.learning = self._learning() if self.training else frozenset()
         self.maps[INPUT] = self.new(INPUT, dims(self.network.input_shape), Role.INPUT)
         self.parameters = {
@@ -157,7 +160,7 @@ class Build:
             reads if self.training else reads | buffers,
             {"y": output, **self.write_extras(node)},
             buffers if self.training else NONE,
-            self.lowered(node, "workspace"),
+            self.choice(node),
             flops.forward if self.training or not flops.inference else flops.inference,
         )
 
@@ -206,19 +209,20 @@ class Build:
         """A tensor with a storage of its own, in the format of the step unless another is given."""
         return tensor.new(name, axes, format or self.format, role)
 
-    def workspace(self, node: Node, name: str, axes: Dims) -> Operands:
-        """A buffer with these axes for every thread; none without axes."""
+    def choice(self, node: Node, backward: bool = False) -> Choice:
+        """What computes a layer, forward or backward, and the workspace that it needs."""
+        if isinstance(node.layer, Conv2d):
+            return algorithms.choose(
+                self.algorithm, node.layer, node.input_shapes[0], node.shape, backward,
+                node.name, self.format, self.threads,
+            )  # fmt: skip
+        axes = RULES[node.kind].backward_workspace(node) if backward else ()
         if not axes:
-            return NONE
-        axes = axes if self.threads == 1 else (("threads", self.threads), *axes)
-        return {"workspace": self.new(f"{node.name}.{name}", axes, Role.WORKSPACE)}
-
-    def lowered(self, node: Node, name: str) -> Operands:
-        """The workspace of a convolution under the chosen algorithm."""
-        if not isinstance(node.layer, Conv2d):
-            return NONE
-        axes = self.convolution.workspace(node.layer, node.input_shapes[0], node.shape)
-        return self.workspace(node, name, axes)
+            return NOTHING
+        name = f"{node.name}.backward workspace"
+        buffer = tensor.new(name, axes, self.format, Role.WORKSPACE, copies=self.threads)
+        moved = Size(0, 2 * buffer.size.fixed // self.threads)
+        return Choice("", {"workspace": buffer}, moved)
 
     def emit(
         self,
@@ -229,24 +233,22 @@ class Build:
         reads: Operands,
         writes: Operands = NONE,
         updates: Operands = NONE,
-        workspace: Operands = NONE,
+        choice: Choice = NOTHING,
         flops: Size = Size(),
         fills: int = 1,
     ) -> None:
-        """Append an operation. Its workspace is filled and read ``fills`` times per sample."""
+        """Append an operation. Its workspace is filled and read ``fills`` times."""
         fixed = each = 0
         for operands, times in ((reads, 1), (writes, 1), (updates, 2)):
             for operand in operands.values():
                 # without a pitch it fills its storage, whose size is at hand
                 size = operand.storage.size if operand.pitch is None else operand.size
                 fixed, each = fixed + times * size.fixed, each + times * size.per_sample
-        for buffer in workspace.values():
-            each += 2 * fills * buffer.size.fixed // self.threads
-        algorithm = self.algorithm if kind.partition(".")[0] == "conv2d" else ""
-        moved, attributes = Size(fixed, each), {"layer": node.layer, "draw": node.name}
+        moved = Size(fixed, each) + fills * choice.moved
+        attributes = {"layer": node.layer, "draw": node.name}
         self.ops.append(
-            Op(name, kind, phase, reads, writes, updates, workspace, attributes, algorithm,
-               flops, moved, node.name, node.stage)
+            Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
+               choice.algorithm, flops, moved, node.name, node.stage)
         )  # fmt: skip
 
     def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:

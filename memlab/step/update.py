@@ -33,7 +33,8 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
             count += prod(extent for _, extent in parameter.axes)
         node = build.network.by_name[leader]
         name = f"update of {leader}"
-        build.emit(node, name, optimizer, Phase.UPDATE, reads, {}, updates, {}, Size(flops * count))
+        cost = Size(flops * count)
+        build.emit(node, name, optimizer, Phase.UPDATE, reads, {}, updates, flops=cost)
     return state
 
 

@@ -4,19 +4,21 @@
 >>> print(view)
 """
 
-from memlab.views.formatters import register
+from memlab.views.lesson.card import PredictionCard, prediction_card
+from memlab.views.lesson.exercise import ExerciseCard, exercise_card
 from memlab.views.network.make import network_memory
 from memlab.views.network.view import NetworkMemory
 from memlab.views.run.view import PlannedAndMeasured, planned_and_measured
 from memlab.views.widget import View
 
 __all__ = [
+    "ExerciseCard",
     "NetworkMemory",
     "PlannedAndMeasured",
+    "PredictionCard",
     "View",
+    "exercise_card",
     "network_memory",
     "planned_and_measured",
-    "register",
+    "prediction_card",
 ]
-
-register()

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
+from memlab import strings
+from memlab.lesson.card import Card
+from memlab.lesson.exercise import Exercise
 from memlab.networks.graph import INPUT, Network
 from memlab.networks.layers import text
 from memlab.planner.ledger import Ledger
 from memlab.runtime.run import Run
-from memlab.views import strings
+from memlab.views.lesson.card import prediction_card
+from memlab.views.lesson.exercise import exercise_card
 from memlab.views.network import picture, words
 from memlab.views.network.rows import rows
 from memlab.views.network.state import State, budget
 from memlab.views.run.view import planned_and_measured
+from memlab.views.widget import View
 
 BATCH = 32
 """The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
 HEADS = ("layer", "kind", "settings", "output", "parameters")
 
 
-def register() -> None:
-    """Tell IPython, where it runs."""
-    try:
-        from IPython.core.getipython import get_ipython
-    except ImportError:
-        return
-    shell = get_ipython()
-    formatter = shell.display_formatter if shell else None
-    if formatter is None:
-        return
-    formatter.formatters["image/svg+xml"].for_type(Ledger, ledger_svg)
-    formatter.formatters["image/svg+xml"].for_type(Run, run_svg)
-    formatter.formatters["text/plain"].for_type(Run, run_text)
-    formatter.formatters["text/html"].for_type(Network, network_html)
+def bundle(value: Any) -> dict[str, Any]:
+    """A value as a notebook shows it, by media type; its text is there where it differs."""
+    return next(show(value) for kind, show in SHOWN.items() if isinstance(value, kind))
 
 
 def ledger_svg(ledger: Ledger) -> str:
@@ -42,16 +37,6 @@ def ledger_svg(ledger: Ledger) -> str:
     batch = max(batches[0], min(batches[-1], BATCH))
     state = State(ledger, batch, budgets=(budget("12 GB card"),))
     return picture.draw(rows(state)).render(words.title(state))
-
-
-def run_svg(run: Run) -> str:
-    """Planned beside measured."""
-    return planned_and_measured(run).svg()
-
-
-def run_text(run: Run, printer: Any, cycle: bool) -> None:
-    """The same in words; without seconds, which differ each time."""
-    printer.text(planned_and_measured(run).text())
 
 
 def network_html(network: Network) -> str:
@@ -68,3 +53,19 @@ def network_html(network: Network) -> str:
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     caption = f"<caption>{escape(network.label)}</caption>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _widget(view: View) -> dict[str, Any]:
+    """A live widget, with its text and picture for where no Python runs."""
+    data, _ = view._repr_mimebundle_() or (view.stored(), {})
+    return data
+
+
+SHOWN: dict[type, Callable[[Any], dict[str, Any]]] = {
+    Ledger: lambda ledger: {"image/svg+xml": ledger_svg(ledger)},
+    Run: lambda run: planned_and_measured(run)._repr_mimebundle_(),
+    Network: lambda network: {"text/html": network_html(network)},
+    Card: lambda card: _widget(prediction_card(card)),
+    Exercise: lambda exercise: _widget(exercise_card(exercise)),
+}
+"""What has a picture or a widget, and how each is shown."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memlab import strings
 from memlab.step.tensor import Role
-from memlab.views import strings
 
 
 @dataclass(frozen=True, slots=True)

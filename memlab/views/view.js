@@ -6,7 +6,8 @@ function render({ model, el }) {
   const id = `ml${++views}`;
   const gone = new AbortController();
   const fields = new Map(), dragged = new Set();
-  const root = make("div", { className: "memlab-view" });
+  const root = make("div");
+  const heading = make("p", { className: "ml-heading", id: `${id}-heading` });
   const row = make("div", { className: "ml-row" });
   const buttons = make("div", { className: "ml-buttons" });
   const more = make("details");
@@ -14,21 +15,23 @@ function render({ model, el }) {
   const hidden = make("div", { className: "ml-row ml-more", hidden: true });
   const status = make("p", { className: "ml-says", id: `${id}-says` });
   const spoken = make("div", { className: "ml-quiet" });
-  const picture = make("div", { className: "ml-picture", tabIndex: 0 });
+  const picture = make("div", { className: "ml-picture" });
+  const lines = make("div", { className: "ml-lines" });
+  const below = make("div", { className: "ml-buttons ml-below" });
+  const after = make("div", { className: "ml-after" });
   const text = make("pre", { className: "ml-text", tabIndex: 0, hidden: true });
   const toggle = make("button", { type: "button" });
-  for (const region of [status, spoken]) region.setAttribute("role", "status");
-  picture.setAttribute("role", "application");
+  for (const region of [status, spoken, lines]) region.setAttribute("role", "status");
+  lines.setAttribute("aria-atomic", "false");
   toggle.setAttribute("aria-pressed", "false");
   more.append(summary);
   const help = make("p", { className: "ml-help", id: `${id}-help` });
-  picture.setAttribute("aria-describedby", help.id);
-  root.append(row, hidden, status, spoken, picture, help, text);
+  root.append(heading, row, hidden, status, spoken, picture, help, lines, below, after, text);
   el.append(root);
 
   // -- sending: one list of events on its way, and only the newest value of each control ------
 
-  let queue = [], waiting = 0, number = 0;
+  let queue = [], sent = [], waiting = 0, number = 0;
   function send(name, value, dragging = false) {
     const last = queue.at(-1);
     const event = { name, value, dragging };
@@ -40,26 +43,42 @@ function render({ model, el }) {
     if (waiting || !queue.length) return;
     waiting = ++number;
     model.send({ number, events: queue });
+    sent = queue;
     queue = [];
   }
+  function newer({ name }) {  // Python has yet to answer what was chosen last
+    const events = waiting ? [...sent, ...queue] : queue;
+    return events.some((event) => event.name === name);
+  }
+
+  root.addEventListener("keydown", (event) => {  // what JupyterLab's command mode would take
+    const run = event.key === "Enter" && event.shiftKey;
+    const combined = event.ctrlKey || event.metaKey || event.altKey;
+    if (event.key === "Escape") root.parentElement.closest("[tabindex]")?.focus();
+    if (run || combined || event.key === "Escape" || event.key === "Tab") return;
+    event.stopPropagation();
+  });
 
   // -- controls ---------------------------------------------------------------------------------
 
-  function build(controls) {
+  function build({ controls, next, text }) {
     const active = root.getRootNode().activeElement;
-    const focused = [...fields].find(([, node]) => node === active)?.[0];
-    row.replaceChildren();
-    hidden.replaceChildren();
-    buttons.replaceChildren();
+    const focused = [...fields].find(([, node]) => node.contains(active))?.[0];
+    for (const place of [row, hidden, buttons, below]) place.replaceChildren();
     fields.clear();
     let place = null;
     for (const control of controls) {
-      if (control.kind === "button") { buttons.append(button(control)); continue; }
+      if (control.kind === "button") {
+        (control.place === "below" ? below : buttons).append(button(control));
+        continue;
+      }
+      if (control.kind === "radio") { row.append(choice(control)); continue; }
       const input = field(control);
       fields.set(control.name, input);
       if (control.beside && place) { place.append(input); continue; }
       place = make("div", { className: "ml-pair" });
-      place.append(input);
+      const [low, high] = control.ends.map(end);
+      place.append(...[low, input, high].filter(Boolean));
       const label = make("label", { htmlFor: input.id, textContent: control.label });
       const box = make("div", { className: "ml-field" });
       if (control.kind === "checkbox") box.classList.add("ml-check");
@@ -67,16 +86,52 @@ function render({ model, el }) {
       (control.place === "more" ? hidden : row).append(box);
     }
     if (hidden.children.length) row.append(more);
-    buttons.append(toggle);
-    row.append(buttons);
-    fields.get(focused)?.focus();
+    if (text) buttons.append(toggle);
+    if (buttons.children.length) row.append(buttons);
+    if (below.children.length && below.nextSibling !== status) below.after(status);
+    if (focused) focus(fields.get(focused) ?? fields.get(next));
+  }
+
+  function focus(node) {
+    (node?.querySelector("input:checked") ?? node?.querySelector("input") ?? node)?.focus();
+  }
+
+  function end(textContent) {
+    const node = make("span", { className: "ml-end", textContent });
+    node.setAttribute("aria-hidden", "true");
+    return node;
   }
 
   function button(control) {
     const node = make("button", { type: "button", textContent: control.label });
-    node.onclick = () => (control.name === "copy" ? copy() : send(control.name, null));
+    node.onclick = () => {
+      if (control.name === "copy") { copy(); return; }
+      if (node.ariaDisabled === "true") return;
+      if (control.busy) busy(node, control);
+      send(control.name, null);
+    };
     fields.set(control.name, node);
     return node;
+  }
+
+  function busy(node, control) {  // not `disabled`: that would lose the focus
+    node.ariaDisabled = "true";
+    node.textContent = control.busy;
+    if (control.busy !== control.label) spoken.textContent = control.busy;
+  }
+
+  function choice(control) {
+    const set = make("fieldset", { className: "ml-choice" });
+    set.append(make("legend", { textContent: control.label }));
+    for (const [value, words] of control.options) {
+      const input = make("input", { type: "radio", name: `${id}-${control.name}`, value });
+      input.addEventListener("change", () => send(control.name, value));
+      const label = make("label");
+      label.append(input, make("span", { textContent: words }));
+      set.append(label);
+    }
+    fields.set(control.name, set);
+    return set;
   }
 
   function field(control) {
@@ -86,10 +141,10 @@ function render({ model, el }) {
     if (control.least !== null) node.min = control.least;
     if (control.most !== null) node.max = control.most;
     if (control.beside) node.setAttribute("aria-label", control.label);
-    node.addEventListener("keydown", (event) => event.stopPropagation());
+    if (control.placeholder) node.placeholder = control.placeholder;
     if (control.kind === "range") slider(node, control.name);
     else node.addEventListener("change", () => send(control.name, read(node)));
-    if (control.kind === "number") node.setAttribute("aria-describedby", status.id);
+    if (["number", "text"].includes(control.kind)) node.setAttribute("aria-describedby", status.id);
     return node;
   }
 
@@ -102,7 +157,8 @@ function render({ model, el }) {
       send(name, Number(node.value), dragged.has(node));
     });
     const release = () => {
-      if (dragged.delete(node) && moved) setTimeout(() => send(name, Number(node.value)));
+      const chosen = moved || node.dataset.unset === "true";  // a click where it stands
+      if (dragged.delete(node) && chosen) setTimeout(() => send(name, Number(node.value)));
     };
     for (const kind of ["pointerup", "pointercancel"]) {
       window.addEventListener(kind, release, { signal: gone.signal });
@@ -126,16 +182,30 @@ function render({ model, el }) {
 
   function update(control) {
     const node = fields.get(control.name);
-    if (!node || control.kind === "button") return;
+    if (!node) return;
+    if (control.kind === "button") { ready(node, control); return; }
     if (control.kind === "select") options(node, control);
-    if (control.kind === "checkbox") { node.checked = control.value; return; }
     if (control.kind === "range") {
       node.dataset.between = control.value;
+      node.dataset.unset = control.unset;
       node.setAttribute("aria-valuetext", control.spoken);
-      if (dragged.has(node)) return;
     }
+    if (dragged.has(node) || newer(control)) return;
+    if (control.kind === "radio") {
+      for (const input of node.elements) input.checked = input.value === control.value;
+      return;
+    }
+    if (control.kind === "checkbox") { node.checked = control.value; return; }
     const value = String(control.kind === "range" ? Math.round(control.value) : control.value);
+    if (control.kind === "text" && node.dataset.told === value) return;  // it is being typed in
+    node.dataset.told = value;
     if (node.value !== value) node.value = value;
+  }
+
+  function ready(node, control) {
+    if (waiting || queue.length) return;
+    node.ariaDisabled = null;
+    if (node.textContent !== control.label) node.textContent = control.label;
   }
 
   function options(node, control) {
@@ -195,31 +265,67 @@ function render({ model, el }) {
 
   // -- following Python -------------------------------------------------------------------------
 
+  function put(region, paragraphs) {  // what stays is not read aloud again
+    paragraphs.forEach(([textContent, code], index) => {
+      const old = region.children[index];
+      if (old?.textContent === textContent) return;
+      const node = make(code ? "pre" : "p", { textContent });
+      if (old) old.replaceWith(node);
+      else region.append(node);
+    });
+    while (region.children.length > paragraphs.length) region.lastChild.remove();
+  }
+
+  function draw(svg) {
+    picture.hidden = !svg;
+    picture.innerHTML = svg;
+    const drawn = picture.firstElementChild;
+    if (!drawn) return;
+    drawn.setAttribute("aria-hidden", "true");
+    picture.style.setProperty("--ml-wide", drawn.viewBox.baseVal.width);
+  }
+
+  function title([lead, rest]) {
+    heading.hidden = !rest;
+    if (!rest || heading.dataset.rest === rest) return;
+    heading.dataset.rest = rest;
+    heading.replaceChildren(make("strong", { textContent: lead }), ` ${rest}`);
+    root.setAttribute("role", "group");
+    root.setAttribute("aria-labelledby", heading.id);
+  }
+
   let names = "", keys = new Set();
   function follow() {
     const { layout, shown, answer } = model.get("now_");
     keys = new Set(layout.keys);
-    const kinds = ({ kind, name, label }) => `${kind} ${name} ${label}`;
+    if (answer >= waiting) waiting = 0;
+    root.className = `memlab ${layout.classes}`;
+    title(layout.heading);
+    const kinds = ({ kind, name, label, options }) =>
+      `${kind} ${name} ${label} ${kind === "radio" ? options : ""}`;
     if (names !== layout.controls.map(kinds).join()) {
       names = layout.controls.map(kinds).join();
-      build(layout.controls);
+      build(layout);
     }
     layout.controls.forEach(update);
     summary.textContent = layout.more;
     toggle.textContent = layout.text;
     help.textContent = layout.help;
+    help.hidden = !layout.help;
+    picture.setAttribute("role", keys.size ? "application" : "img");
     picture.setAttribute("aria-label", layout.name);
+    for (const [name, value] of [["tabindex", "0"], ["aria-describedby", help.id]]) {
+      if (keys.size) picture.setAttribute(name, value);
+    }
     text.setAttribute("aria-label", layout.name);
-    picture.innerHTML = shown.svg;
-    const svg = picture.firstElementChild;
-    svg.setAttribute("aria-hidden", "true");
-    picture.style.setProperty("--ml-wide", svg.viewBox.baseVal.width);
+    draw(shown.svg);
+    put(lines, shown.lines);
+    put(after, shown.after);
     text.textContent = shown.text;
     if (spoken.textContent !== shown.says) spoken.textContent = shown.says;
-    say(shown.error, Boolean(shown.error));
+    say(shown.error || shown.status, Boolean(shown.error));
     root.dataset.shown = shown.shown;
     root.dataset.state = shown.state;
-    if (answer >= waiting) waiting = 0;
     flush();
   }
   model.on("change:now_", follow);
@@ -228,12 +334,12 @@ function render({ model, el }) {
   let measured = 0;
   const watch = new ResizeObserver(() => {
     const scale = parseFloat(getComputedStyle(root).getPropertyValue("--memlab-scale")) || 1;
-    const wide = Math.floor(picture.clientWidth / scale);
+    const wide = Math.floor(row.clientWidth / scale);
     if (!wide || wide === measured) return;
     measured = wide;
     send("width", wide);
   });
-  watch.observe(picture);
+  watch.observe(row);
 
   return () => {
     watch.disconnect();

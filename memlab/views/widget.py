@@ -10,24 +10,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anywidget
 import traitlets
 
+from memlab import strings
 from memlab.errors import InputError
-from memlab.views import strings
 
 _HERE = Path(__file__).parent
+
+
+class Line(NamedTuple):
+    """A paragraph beside a picture; ``code`` keeps its line breaks and has type of one width."""
+
+    text: str
+    code: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What a view shows at one moment.
 
-    ``shown`` is the value of the first range control that it was drawn for, ``state`` the
-    machine-readable line for tests, ``text`` the twin, ``says`` what a screen reader hears,
-    ``code`` the line of Python that makes this view again.
+    ``svg`` is empty where there is no picture yet. ``shown`` is the value of the first range
+    control that it was drawn for, ``state`` the machine-readable line for tests, ``text`` the
+    twin, ``says`` what a screen reader hears, ``status`` the line above the picture, ``lines``
+    stand below it and are read aloud when they change, ``after`` comes last, ``code`` is the line
+    of Python that makes this view again.
     """
 
     svg: str
@@ -35,15 +44,21 @@ class Picture:
     shown: int = 0
     state: str = ""
     says: str = ""
+    status: str = ""
+    lines: tuple[Line, ...] = ()
+    after: tuple[Line, ...] = ()
     code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A native control. ``kind`` is range, number, select, checkbox or button.
+    """A native control. ``kind`` is range, number, text, select, radio, checkbox or button.
 
-    ``place`` is ``"main"``, ``"more"`` (behind the disclosure) or ``"buttons"``. ``options`` are
-    the values and labels of a select; ``spoken`` is the value of a range in words.
+    ``place`` is ``"main"``, ``"more"`` (behind the disclosure), ``"buttons"`` or ``"below"`` the
+    picture. ``options`` are the values and labels of a select or of radio buttons. ``spoken`` is
+    the value of a range in words, ``ends`` stand at its ends, and ``unset`` says that nobody has
+    chosen it yet. ``busy`` is what a button says until its answer comes: a second press does
+    nothing.
     """
 
     kind: str
@@ -55,7 +70,11 @@ class Control:
     least: int | None = None
     most: int | None = None
     spoken: str = ""
+    ends: tuple[str, ...] = ()
+    placeholder: str = ""
+    busy: str = ""
     beside: bool = False
+    unset: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """For the browser."""
@@ -72,7 +91,11 @@ class View(anywidget.AnyWidget):
     """Controls, texts, the picture, and the number of the list of events that it answers."""
 
     name = "view"
-    """The table of its texts, with at least ``name`` and ``help``."""
+    """The table of its texts; ``name`` and ``help`` in it are those of the picture."""
+    twin = True
+    """Whether a button shows the text below the picture."""
+    classes = "memlab-view"
+    """The classes of its root: ``memlab-view`` is what a page measures and a lesson opens with."""
     picture_keys: Sequence[str] = ()
     """The keys that its picture takes, by ``event.code``."""
 
@@ -90,6 +113,18 @@ class View(anywidget.AnyWidget):
     def more(self) -> str:
         """The label of the disclosure, which names what is hidden."""
         return ""
+
+    def heading(self) -> tuple[str, str]:
+        """What stands on top and names the whole: a bold beginning, and the rest."""
+        return "", ""
+
+    def next(self) -> str:
+        """The control that takes the focus when the one that had it has gone."""
+        return ""
+
+    def label(self) -> str:
+        """What a screen reader calls the picture."""
+        return self._named("name")
 
     def draw(self, stored: bool) -> Picture:
         """The picture of now; a stored one shows nothing that only this machine knows."""
@@ -113,6 +148,12 @@ class View(anywidget.AnyWidget):
         """The view as a picture that stands alone."""
         return self.draw(stored=True).svg
 
+    def stored(self) -> dict[str, str]:
+        """What a page shows where no Python runs: the text, and the picture if there is one."""
+        picture = self.draw(stored=True)
+        drawn = {"image/svg+xml": picture.svg} if picture.svg else {}
+        return {**drawn, "text/plain": picture.text}
+
     def code(self) -> str:
         """The line of Python that makes this view again."""
         return self.draw(stored=True).code
@@ -123,19 +164,27 @@ class View(anywidget.AnyWidget):
 
     def refresh(self, error: str = "", answer: int = 0) -> None:
         """Draw again and send it as one message."""
-        texts = ("text", "copied", "copy_by_hand")
+        texts = ("copied", "copy_by_hand")
         self.now_ = {
             "layout": {
                 "controls": [control.as_dict() for control in self.controls()],
                 "more": self.more(),
-                "name": strings.get(f"{self.name}.name"),
-                "help": strings.get(f"{self.name}.help"),
+                "classes": self.classes,
+                "heading": list(self.heading()),
+                "next": self.next(),
+                "name": self.label(),
+                "help": self._named("help"),
+                "text": strings.get("widget.text") if self.twin else "",
                 "keys": list(self.picture_keys),
                 **{key: strings.get(f"widget.{key}") for key in texts},
             },
             "shown": asdict(self.draw(stored=False)) | {"error": error},
             "answer": answer,
         }
+
+    def _named(self, key: str) -> str:
+        key = f"{self.name}.{key}"
+        return strings.get(key) if strings.has(key) else ""
 
     def _receive(self, _: object, content: Mapping[str, Any], buffers: object) -> None:
         error = ""
@@ -152,8 +201,7 @@ class View(anywidget.AnyWidget):
         if bundle is None:
             return None
         data, metadata = bundle
-        picture = self.draw(stored=True)
-        return {**data, "image/svg+xml": picture.svg, "text/plain": picture.text}, metadata
+        return {**data, **self.stored()}, metadata
 
     def __str__(self) -> str:
         return self.text()

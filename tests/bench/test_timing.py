@@ -24,7 +24,7 @@ def test_cases_take_turns_and_start_in_turn():
 
 
 def test_the_warm_up_is_not_kept(monkeypatch):
-    monkeypatch.setattr(timing, "once", lambda case, turn: float(turn))
+    monkeypatch.setattr(timing, "once", lambda case, turn, clock: float(turn))
     assert timing.interleave({"a": print}, repeats=2, warm_up=3) == {"a": (3.0, 4.0)}
 
 
@@ -38,6 +38,12 @@ def test_the_clock_is_read_around_the_call_alone(monkeypatch):
     ticks = iter([10.0, 12.5])
     monkeypatch.setattr(timing, "perf_counter", lambda: next(ticks))
     assert timing.once(lambda turn: turn) == 2.5
+
+
+def test_another_clock_may_be_given():
+    ticks = iter([1.0, 4.0, 5.0, 9.0])
+    found = timing.interleave({"a": print}, repeats=1, warm_up=1, clock=lambda: next(ticks))
+    assert found == {"a": (4.0,)}
 
 
 def test_a_line_is_a_median_and_a_ratio_is_one_of_medians():

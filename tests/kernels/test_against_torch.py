@@ -19,6 +19,8 @@ CERTAIN = [case for case in CASES if not isinstance(case.layer, L.Dropout)]
 LARGE = [
     Case(L.Conv2d(32, 3, pad=1), ((64, 14, 14),)),
     Case(L.Conv2d(32, 3, pad=1), ((64, 14, 14),), "direct"),
+    Case(L.Conv2d(530, 2, 2), ((9, 30, 34),), "im2col-tile"),
+    Case(L.Conv2d(530, 3, pad=1), ((9, 30, 31),), "offsets"),
     Case(L.Conv2d(64, 1), ((256, 14, 14),)),
     Case(L.Conv2d(16, 7, 2, 3), ((3, 64, 64),)),
     Case(L.Linear(100), ((512,),)),

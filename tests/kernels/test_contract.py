@@ -33,11 +33,9 @@ def due() -> set[tuple[str, str]]:
     kinds = {kind for kind, rule in RULES.items() if not rule.is_view}
     kinds |= {f"{kind}.backward" for kind, rule in RULES.items() if not rule.gradient_is_view}
     kinds |= {*UPDATES, "accumulate", "softmax"}
-    return {
-        (kind, algorithm)
-        for kind in kinds
-        for algorithm in (ALGORITHMS if kind.startswith("conv2d") else ("",))
-    }
+    convolutions = {("conv2d", name) for name in ALGORITHMS}
+    convolutions |= {("conv2d.backward", n) for n, each in ALGORITHMS.items() if each.own_backward}
+    return convolutions | {(kind, "") for kind in kinds if not kind.startswith("conv2d")}
 
 
 def test_there_is_a_kernel_for_every_rule_and_a_rule_for_every_kernel() -> None:

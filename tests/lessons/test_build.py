@@ -1,7 +1,10 @@
 """The notebooks that `make lessons` makes, on a small lesson."""
 
 import json
+import platform
+from datetime import date
 
+import nbformat
 import pytest
 
 from lessons import build
@@ -29,13 +32,20 @@ answer = ...
 # %% tags=["solution"]
 answer = 42
 
+# %% tags=["numbers"]
+{"42": "6 * 7"}
+
 # %% tags=["nbval-ignore-output"]
-print(id(answer))
+import datetime
+import platform
+
+print(platform.machine(), datetime.date.today(), "0.02 s")
 
 # %%
 for _ in range(2):
     print(answer, flush=True)
 """
+BOTH = ["01_small.ipynb", "solutions/01_small.ipynb"]
 GLOSSARY = """
 [[term]]
 en = "peak"
@@ -97,8 +107,8 @@ def test_a_stub_is_for_learners_and_a_solution_for_the_solutions(built):
 
 def test_a_cell_has_the_same_id_in_both(built):
     learners, solved = cells(built / "01_small.ipynb"), cells(built / "solutions/01_small.ipynb")
-    assert [c["id"] for c in learners] == [f"01-small-{i:02}" for i in (0, 1, 2, 4, 5)]
-    assert [c["id"] for c in solved] == [f"01-small-{i:02}" for i in (0, 1, 3, 4, 5)]
+    assert [c["id"] for c in learners] == [f"01-small-{i:02}" for i in (0, 1, 2, 5, 6)]
+    assert [c["id"] for c in solved] == [f"01-small-{i:02}" for i in (0, 1, 3, 5, 6)]
 
 
 def test_links_of_the_solutions_lead_to_the_same_files(built):
@@ -112,9 +122,24 @@ def test_links_of_the_solutions_lead_to_the_same_files(built):
         assert same in down
 
 
-def test_a_cell_that_would_stand_nowhere_is_refused(lessons):
-    put(lessons / "source/01_small.py", '# %% tags=["stub", "solution"]\n1\n')
-    with pytest.raises(build.LessonError, match="01_small: cell 0 is solution and stub"):
+def test_numbers_stand_in_neither(built):
+    assert not [text for name in BOTH for text in texts(built / name) if "6 * 7" in text]
+
+
+@pytest.mark.parametrize(
+    ("tags", "sentence"),
+    [
+        ('"stub", "solution"', "01_small: cell 0 is solution and stub; choose one."),
+        ('"numbers", "stub"', "01_small: cell 0 is stub and numbers; choose one."),
+        (
+            '"solutions"',
+            "01_small: cell 0 is solutions; the tags are solution, stub, numbers, nbval",
+        ),
+    ],
+)
+def test_tags_that_say_nothing_are_refused(lessons, tags, sentence):
+    put(lessons / "source/01_small.py", f"# %% tags=[{tags}]\n1\n")
+    with pytest.raises(build.LessonError, match=sentence):
         build.notebook(lessons / "source/01_small.py", solved=False)
 
 
@@ -159,6 +184,55 @@ def test_a_cell_that_fails_or_warns_stops_the_run(lessons, capsys, code, sentenc
     assert files(lessons) == before
 
 
+MACHINE = f"{platform.machine()}, {date.today()}"
+
+
+def shown(text, *tags, source="show()", kind="text/plain"):
+    """A cell that has shown a text."""
+    output = nbformat.v4.new_output("display_data", {kind: text})
+    return nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)}, outputs=[output])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["took 0.25 s", "4 ms", "3 seconds", "2 threads", "1.2 GB free here now", "free 3 GB"],
+)
+@pytest.mark.parametrize("kind", ["text/plain", "text/html", "image/svg+xml"])
+def test_what_differs_has_the_tag_and_names_machine_and_date(text, kind):
+    assert "tag it nbval-ignore-output" in build.differs(shown(text, kind=kind), solved=True)
+    named = "name the machine"
+    assert named in build.differs(shown(text, build.DIFFERS, kind=kind), solved=True)
+    assert named in build.differs(shown(f"{text}, {date.today()}", build.DIFFERS), solved=True)
+    full = shown(f"<text>{text} {MACHINE}</text>", build.DIFFERS, kind=kind)
+    assert build.differs(full, solved=True) == ""
+
+
+@pytest.mark.parametrize("text", ["7,578 parameters", "26.562 MB (25.331 MiB)", "freed at 3 B", ""])
+def test_what_is_the_same_everywhere_has_no_tag(text):
+    assert build.differs(shown(text), solved=True) == ""
+    assert "it needs no nbval" in build.differs(shown(text, build.DIFFERS), solved=True)
+
+
+def test_bytes_stand_in_another_cell_than_seconds():
+    text = f"took 3 s, {MACHINE}\npeak 96 B"
+    assert "show 'peak 96 B' in another" in build.differs(shown(text, build.DIFFERS), solved=True)
+    text = f"took 3 s, {MACHINE}\nread 96 MB/s, memory: 24.725 GB (23.026 GiB) free"
+    assert build.differs(shown(text, build.DIFFERS), solved=True) == ""
+
+
+def test_behind_a_card_a_cell_is_looked_at_in_the_solutions():
+    cell = shown("Predict first.", build.DIFFERS, source="if rate.answered():\n    show()")
+    assert build.differs(cell, solved=False) == ""
+    assert "it needs no nbval" in build.differs(cell, solved=True)
+
+
+def test_a_cell_that_shows_seconds_without_the_tag_stops_the_run(lessons, capsys):
+    put(lessons / "source/01_small.py", "# %%\nprint('took 3 s')\n")
+    assert build.main(["01"], lessons) == 1
+    assert "cell 01-small-00 shows '3 s'; tag it" in capsys.readouterr().err
+    assert not (lessons / "01_small.ipynb").exists()
+
+
 # -- stale --------------------------------------------------------------------------------------
 
 
@@ -170,23 +244,21 @@ def stale(folder):
     return [path.relative_to(folder).as_posix() for path in build.stale(folder)]
 
 
-BOTH = ["01_small.ipynb", "solutions/01_small.ipynb"]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         ("A lesson", "Another lesson", BOTH),
         ("answer = 42", "answer = 43", BOTH[1:]),
         ("answer = ...", "answer = None", BOTH[:1]),
+        ("6 * 7", "7 * 6", []),
         (' tags=["nbval-ignore-output"]', "", BOTH),
     ],
 )
 def test_a_changed_source_makes_its_notebooks_stale(built, capsys, old, new, expected):
     put(built / "source/01_small.py", SOURCE.replace(old, new))
     assert stale(built) == expected
-    assert build.main(["--check"], built) == 1
-    (line,) = capsys.readouterr().err.splitlines()
+    assert build.main(["--check"], built) == bool(expected)
+    line = capsys.readouterr().err
     assert all(f"lessons/{name}" in line for name in expected)
 
 
@@ -212,10 +284,3 @@ def test_a_changed_term_makes_the_glossary_stale(built):
 def test_an_unknown_lesson_gets_one_sentence(lessons, capsys):
     assert build.main(["7"], lessons) == 1
     assert capsys.readouterr().err == "No lesson is called '7'; there are: 01_small.\n"
-
-
-def test_a_file_that_is_cut_short_leaves_the_old_one(tmp_path):
-    put(tmp_path / "a.ipynb", "old")
-    with pytest.raises(UnicodeEncodeError):
-        build.write(tmp_path / "a.ipynb", "new \ud800")
-    assert files(tmp_path) == {tmp_path / "a.ipynb": b"old"}

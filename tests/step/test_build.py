@@ -251,7 +251,7 @@ def test_workspace_is_one_image_per_thread_and_none_for_pointwise() -> None:
         ({"optimizer": "adamw"}, "did you mean 'adam'"),
         ({"format": "fp31"}, "unknown format 'fp31'"),
         ({"format": "int8"}, "cannot be stored in int8"),
-        ({"algorithm": "winograd"}, "unknown algorithm"),
+        ({"algorithm": "im2row"}, "unknown algorithm"),
         ({"threads": 0}, "threads must be at least 1"),
     ],
 )

@@ -7,10 +7,11 @@ from math import prod
 
 import pytest
 
+from memlab import formats
 from memlab.networks import layers as L  # noqa: N812 - as in memlab
 from memlab.networks.builder import Handle, network
 from memlab.networks.layers import Conv2d, Dims, Layer, Shape
-from memlab.step.algorithms import ALGORITHMS, DEFAULT
+from memlab.step.algorithms import ALGORITHMS, DEFAULT, choose
 from memlab.step.build import inference_step, training_step
 from memlab.step.op import Op, Phase
 from memlab.step.rules import UPDATES
@@ -313,6 +314,7 @@ def test_every_optimizer(optimizer: str, format: str) -> None:
 
 # -- algorithms ------------------------------------------------------------------------------
 
+FP32 = formats.find("fp32")
 CONVOLUTIONS = [case for case in CASES if isinstance(case.layer, Conv2d)]
 
 
@@ -324,17 +326,73 @@ def test_every_algorithm_gives_axes_of_whole_extents(case: Case, name: str) -> N
     assert entry.title
     assert entry.source
     assert isinstance(case.layer, Conv2d)
-    axes = entry.workspace(case.layer, case.inputs[0], case.output)
-    assert isinstance(axes, tuple)
-    for axis, extent in axes:
-        assert isinstance(axis, str)
-        assert axis != "B"
-        assert type(extent) is int
-        assert extent > 0
+    for backward in (False, True):
+        choice = choose(name, case.layer, case.inputs[0], case.output, backward, "c", FP32)
+        assert choice.algorithm in ALGORITHMS
+        for key, buffer in choice.workspace.items():
+            assert buffer.name == f"c.{'backward ' if backward else ''}{key}"
+            assert buffer.role is Role.WORKSPACE
+            for axis, extent in buffer.axes:
+                assert type(extent) is int
+                assert extent > 0 or (axis, extent) == BATCH
+            assert buffer.size
+        assert bool(choice.moved) is bool(choice.workspace)
+
+
+def needs(case: Case, name: str, threads: int = 1) -> list[Size]:
+    assert isinstance(case.layer, Conv2d)
+    x, y = case.inputs[0], case.output
+    choice = choose(name, case.layer, x, y, False, "c", FP32, threads)
+    return [buffer.size for buffer in choice.workspace.values()]
 
 
 def test_the_default_algorithm_is_one_of_them_and_direct_takes_no_buffer() -> None:
     assert DEFAULT in ALGORITHMS
     for case in CONVOLUTIONS:
-        assert isinstance(case.layer, Conv2d)
-        assert ALGORITHMS["direct"].workspace(case.layer, case.inputs[0], case.output) == ()
+        assert needs(case, "direct") == []
+
+
+def test_the_whole_batch_takes_what_one_image_takes_for_each_sample() -> None:
+    seen = 0
+    for case in CONVOLUTIONS:
+        image, batch = needs(case, DEFAULT), needs(case, "im2col-batch", threads=3)
+        assert batch == [Size(0, size.fixed) for size in image]
+        assert needs(case, DEFAULT, threads=3) == [3 * size for size in image]
+        seen += len(batch)
+    assert seen
+
+
+def shapes(name: str, layer: Conv2d, x: Shape, backward: bool = False) -> dict[str, Axes]:
+    choice = choose(name, layer, x, layer.output(x), backward, "c", formats.find("fp64"))
+    return {key: axes(buffer) for key, buffer in choice.workspace.items()}
+
+
+def test_a_panel_holds_a_tile_of_all_channels_or_of_as_many_as_fit() -> None:
+    """G4: tile x C k^2 values, here 48 x C k^2, at most 2^15."""
+    assert shapes("im2col-tile", Conv2d(8, 3), (64, 9, 9)) == {"workspace": (64 * 9, 48)}
+    assert shapes("im2col-tile", Conv2d(8, 3, groups=4), (64, 9, 9)) == {"workspace": (16 * 9, 48)}
+    assert shapes("im2col-tile", Conv2d(8, 3), (256, 9, 9)) == {"workspace": (75 * 9, 48)}
+    assert (75 + 1) * 9 * 48 > 2**15 >= 75 * 9 * 48
+    assert shapes("im2col-tile", Conv2d(8, 26), (3, 26, 26)) == {"workspace": (26**2, 48)}
+    large = choose("im2col-tile", Conv2d(8, 27), (3, 27, 27), (8, 1, 1), False, "c", FP32)
+    assert large.algorithm == DEFAULT
+
+
+@pytest.mark.parametrize("channels", [1, 5, 64, 4096])
+@pytest.mark.parametrize("kernel", [1, 2, 3, 7, 26])
+def test_a_thread_needs_at_most_half_a_mebibyte(kernel: int, channels: int) -> None:
+    x, layer = (channels, 56, 56), Conv2d(channels, kernel)
+    for backward in (False, True):
+        for name in ("im2col-tile", "offsets"):
+            choice = choose(name, layer, x, layer.output(x), backward, "c", formats.find("fp64"))
+            assert choice.algorithm in ("im2col-tile", "offsets")
+            assert 0 < sum(each.size.fixed for each in choice.workspace.values()) <= 2**19
+
+
+def test_a_table_of_offsets_has_two_numbers_for_each_tap_and_needs_stride_1() -> None:
+    layer = Conv2d(8, 3, dilation=2, groups=2)
+    assert shapes("offsets", layer, (4, 9, 9)) == {"table": (3, 3, 2)}
+    strided = choose("offsets", Conv2d(8, 3, 2), (4, 9, 9), (8, 4, 4), False, "c", FP32)
+    assert strided.algorithm == "im2col-tile"
+    backward = choose("offsets", layer, (4, 9, 9), (8, 5, 5), True, "c", FP32)
+    assert backward.algorithm == "im2col-tile"

@@ -11,7 +11,6 @@ from IPython.core.formatters import DisplayFormatter
 import memlab
 from memlab import views, zoo
 from memlab.errors import InputError
-from memlab.views import formatters
 from memlab.views.run import picture
 from memlab.views.run.rows import rows
 
@@ -180,7 +179,7 @@ def test_a_notebook_stores_picture_and_text(monkeypatch):
     formatter.active_types = ["text/plain", "image/svg+xml"]
     shell = type("Shell", (), {"display_formatter": formatter})()
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
-    formatters.register()
+    memlab._show_in_notebooks()
     data, _ = formatter.format(run)
     view = views.planned_and_measured(run)
     assert data == {"image/svg+xml": view.svg(), "text/plain": view.text()}

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from IPython.testing.globalipapp import get_ipython
+from IPython.core.formatters import DisplayFormatter
 
 import memlab
 from memlab import devices, views
@@ -245,15 +245,48 @@ def test_frames_are_one_per_stop(view):
     assert not ids[0] & ids[1]
 
 
-def test_notebooks_show_ledgers_and_networks():
-    shell = get_ipython()
-    assert shell is not None
-    views.register()
-    formatters = shell.display_formatter.formatters
+def test_notebooks_show_ledgers_and_networks(monkeypatch):
+    formatter = DisplayFormatter()
+    formatter.active_types = ["text/plain", "image/svg+xml", "text/html"]
+    shell = type("Shell", (), {"display_formatter": formatter})()
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
+    memlab._show_in_notebooks()
     network = memlab.zoo.vgg11()
     ledger = memlab.plan(memlab.training_step(network))
-    assert formatters["image/svg+xml"].lookup(ledger)(ledger).startswith("<svg")
-    assert "<td>132,863,336</td>" in formatters["text/html"].lookup(network)(network)
+    data, _ = formatter.format(ledger)
+    assert set(data) == {"image/svg+xml", "text/plain"}
+    assert data["image/svg+xml"].startswith("<svg")
+    assert data["text/plain"] == repr(ledger)
+    assert "<td>132,863,336</td>" in formatter.format(network)[0]["text/html"]
+
+
+def test_a_terminal_keeps_to_text(monkeypatch):
+    formatter = DisplayFormatter()
+    formatter.active_types = ["text/plain"]
+    shell = type("Shell", (), {"display_formatter": formatter})()
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
+    memlab._show_in_notebooks()
+    assert not formatter.mimebundle_formatter.deferred_printers
+
+
+IN_A_NOTEBOOK = """
+import sys
+from ipykernel.inprocess.manager import InProcessKernelManager
+manager = InProcessKernelManager()
+manager.start_kernel()
+manager.kernel.shell.display_formatter.active_types = ["text/plain", "image/svg+xml"]
+manager.kernel.shell.run_cell("from memlab import zoo, plan, training_step")
+assert "memlab.views" not in sys.modules
+manager.kernel.shell.run_cell("ledger = plan(training_step(zoo.linear1()))")
+data, _ = manager.kernel.shell.display_formatter.format(manager.kernel.shell.user_ns["ledger"])
+print(*sorted(data))
+"""
+
+
+def test_a_plan_alone_shows_its_picture():
+    command = [sys.executable, "-c", IN_A_NOTEBOOK]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["image/svg+xml", "text/plain"]
 
 
 def test_importing_memlab_loads_no_view():

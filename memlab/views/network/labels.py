@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from memlab import units
-from memlab.views import extents, strings
+from memlab import strings, units
+from memlab.views import extents
 from memlab.views.network import words
 from memlab.views.network.layout import LEFT
 from memlab.views.network.plot import Plot

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memlab import strings
 from memlab.errors import InputError, whole
 from memlab.networks import counting
 from memlab.step.build import STORABLE
 from memlab.step.rules import UPDATES
-from memlab.views import strings
 from memlab.views.network import words
 from memlab.views.network.source import network_of, variants
 from memlab.views.network.state import STOPS, State

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from memlab.views import axis, extents, strings
+from memlab import strings
+from memlab.views import axis, extents
 from memlab.views.network.layout import LEFT, Layout
 from memlab.views.network.rows import Rows
 from memlab.views.paths import Floats, Frame

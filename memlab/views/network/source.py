@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from memlab import strings
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
@@ -17,7 +18,6 @@ from memlab.step.build import inference_step, training_step
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.views import strings
 from memlab.views.network.blocks import Blocks, Slice
 from memlab.views.roles import FLOOR, MOUNTAIN, STACK, Look
 

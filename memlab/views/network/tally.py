@@ -7,12 +7,12 @@ from math import prod
 
 import numpy as np
 
+from memlab import strings
 from memlab.formats import FORMATS
 from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network
 from memlab.planner.ledger import Entry
-from memlab.views import strings
 from memlab.views.network.blocks import Blocks
 from memlab.views.network.rows import Rows
 from memlab.views.paths import Floats

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memlab import units
-from memlab.views import amounts, strings
+from memlab import strings, units
+from memlab.views import amounts
 from memlab.views.network import counted, largest, slices, words
 from memlab.views.network.rows import RoleRow, Rows
 from memlab.views.network.tally import tally

@@ -6,10 +6,9 @@ from dataclasses import replace
 from math import log2
 from typing import Any
 
-from memlab import devices, units
+from memlab import devices, strings, units
 from memlab.errors import InputError, unknown, whole
 from memlab.networks.graph import Network
-from memlab.views import strings
 from memlab.views.network import keys, panel, picture, twin, words
 from memlab.views.network.layout import WIDEST
 from memlab.views.network.rows import Rows, rows

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from memlab import units
+from memlab import strings, units
 from memlab.step.rules import UPDATES
-from memlab.views import amounts, strings
+from memlab.views import amounts
 from memlab.views.network.rows import BlockRow, Rows, Verdict
 from memlab.views.network.state import Budget, State
 from memlab.views.network.tally import tally

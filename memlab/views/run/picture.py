@@ -1,8 +1,4 @@
-"""The picture of a run: three bars on one axis, then plan and measurement over the operations.
-
-Planned is filled, measured is dotted, a guess is hollow: no colour is needed to tell them apart,
-and none of a role is used.
-"""
+"""The picture of a run: three bars on one axis, then plan and measurement over the operations."""
 
 from __future__ import annotations
 
@@ -10,21 +6,20 @@ from zlib import crc32
 
 import numpy as np
 
-from memlab.views import axis, extents, strings
+from memlab import strings
+from memlab.views import axis, bars, extents
 from memlab.views.axis import Axis
+from memlab.views.bars import PITCH, PLANNED, TALL
 from memlab.views.paths import Frame
 from memlab.views.place import Board
-from memlab.views.roles import Paint
 from memlab.views.run import words
-from memlab.views.run.rows import GUESS, Bar, Operation, Rows
-from memlab.views.svg import Box, Svg, box_path, text_box
+from memlab.views.run.rows import Bar, Operation, Rows
+from memlab.views.svg import Box, Svg, text_box
 
 WIDTH, LEFT, LINE = 820, 100, 17
 BARS = 430
 """The right end of the bars' axis: each bar's bytes stand behind it."""
-TALL, PITCH, PLOT = 16, 26, 190
-PLANNED = Paint("currentColor", 0.20)
-MEASURED = Paint("currentColor", 0.04, "dots")
+PLOT = 190
 TICK = 8
 
 
@@ -69,11 +64,7 @@ def _bars(svg: Svg, rows: Rows, top: float) -> None:
 def _bar(svg: Svg, rows: Rows, bar: Bar, top: float, scale: Axis) -> None:
     """One bar, where it comes from, its bytes and its operation."""
     end = LEFT + (BARS - LEFT) * bar.nbytes / scale.end
-    box = Box(LEFT, top, end, top + TALL)
-    if bar.origin == GUESS:
-        svg.rect(box, class_="before", fill="none")
-    else:
-        svg.fill(box_path(box), PLANNED if bar.origin == "planned" else MEASURED)
+    bars.draw(svg, Box(LEFT, top, end, top + TALL), bar.origin)
     base = top + TALL - 4
     svg.text(LEFT - TICK, base, words.origin(bar.origin), 12, "end", bold=True)
     right = svg.text(BARS + 14, base, words.amount(bar.nbytes), 12, bold=True).right

@@ -12,9 +12,8 @@ from memlab.errors import whole
 from memlab.planner.ledger import Row
 from memlab.runtime.run import Run
 from memlab.step.op import Phase
+from memlab.views.bars import GUESS
 
-GUESS = "guess"
-"""The origin of a bar that neither a plan nor a run stands behind."""
 MOMENTS = ("before", "inside", "after")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from memlab import units
-from memlab.views import strings
+from memlab import strings, units
 from memlab.views.network.twin import columns
 from memlab.views.run import words
 from memlab.views.run.rows import Rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from memlab import units
-from memlab.views import amounts, strings
+from memlab import strings, units
+from memlab.views import amounts
 from memlab.views.run.rows import MOMENTS, Bar, Operation, Rows
 
 LISTED = 6

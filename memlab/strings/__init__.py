@@ -1,7 +1,7 @@
-"""Every text that a view shows, apart from the code: a translation is one more file here.
+"""Every text that a learner sees, apart from the code: a translation is one more folder here.
 
-A file holds tables of ``name = "text"``; a text names the values that it wants as ``{peak}``.
-What a translation leaves out is shown in English.
+A language is a folder of TOML files, whose tables hold ``name = "text"``; a text names the values
+that it wants as ``{peak}``. What a translation leaves out is shown in English.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ ENGLISH = "en"
 
 
 def language() -> str:
-    """The language of the views: ``MEMLAB_LANGUAGE``, or English."""
+    """The language of the texts: ``MEMLAB_LANGUAGE``, or English."""
     return os.environ.get("MEMLAB_LANGUAGE", ENGLISH)
 
 
 @cache
 def table(name: str = ENGLISH) -> dict[str, str]:
-    """The texts of one language by their dotted key; empty where there is no such file."""
-    source = files(__package__).joinpath(f"{name}.toml")
-    if not (name.isidentifier() and source.is_file()):
+    """The texts of one language by their dotted key; empty where there is no such folder."""
+    folder = files(__package__).joinpath(name)
+    if not (name.isidentifier() and folder.is_dir()):
         return {}
-    return dict(_flat(tomllib.loads(source.read_text(encoding="utf-8")), ""))
+    found: dict[str, str] = {}
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".toml"):
+            found |= _flat(tomllib.loads(file.read_text(encoding="utf-8")), "")
+    return found
 
 
 def get(key: str, **values: object) -> str:
@@ -37,6 +41,11 @@ def get(key: str, **values: object) -> str:
     """
     text = table(language()).get(key) or table()[key]
     return text.format(**values) if values else text
+
+
+def has(key: str) -> bool:
+    """Whether there is such a text."""
+    return key in table()
 
 
 def _flat(tree: dict[str, Any], prefix: str) -> list[tuple[str, str]]:

@@ -7,9 +7,9 @@ from string import Formatter
 
 import pytest
 
-from memlab.views import strings
+from memlab import strings
 
-LANGUAGES = [f.name.removesuffix(".toml") for f in files(strings).iterdir() if f.name.endswith("l")]
+LANGUAGES = [folder.name for folder in files(strings).iterdir() if strings.table(folder.name)]
 SOURCE = "\n".join(
     path.read_text(encoding="utf-8")
     for path in sorted(Path(strings.__file__).parent.parent.rglob("*.py"))

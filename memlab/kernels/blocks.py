@@ -1,0 +1,49 @@
+"""Blocks of values inside compiled code: the C library's memcpy and memset.
+
+They are quicker than a loop on blocks of every length, and never check whether two arrays overlap:
+the caller knows that they do not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils as untyped
+from numba.extending import intrinsic
+
+_INT = types.intp
+cgutils: Any = untyped
+
+
+def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
+    """Where an array's values begin, and the bytes of one."""
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    return context.make_array(kind)(context, builder, value).data, context.get_constant(_INT, size)
+
+
+def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        reads, size = _array(context, builder, source, values[0])
+        writes, _ = _array(context, builder, target, values[2])
+        reads, writes = builder.gep(reads, [values[1]]), builder.gep(writes, [values[3]])
+        cgutils.raw_memcpy(builder, writes, reads, values[4], size)
+        return context.get_dummy_value()
+
+    return types.void(source, _INT, target, _INT, _INT), code
+
+
+def _clear(typing: Any, target: Any, at: Any, count: Any) -> Any:
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        writes, size = _array(context, builder, target, values[0])
+        cgutils.memset(builder, builder.gep(writes, [values[1]]), builder.mul(values[2], size), 0)
+        return context.get_dummy_value()
+
+    return types.void(target, _INT, _INT), code
+
+
+copy: Any = intrinsic(_copy)
+"""``copy(source, start, target, at, count)``: values of one contiguous array into another of the
+same format, counted from where each begins, whatever its shape."""
+clear: Any = intrinsic(_clear)
+"""``clear(target, at, count)``: zeros into a contiguous array."""

@@ -1,0 +1,58 @@
+"""Convolution without lowering: a table says where the values of a tile lie in the image.
+
+At stride 1, neighbouring output places read neighbouring values, whatever the tap (ky, kx). So the
+product needs, for each tap, how far away the values of a tile are and which of them lie inside the
+image; it reads every channel alike. The table holds that for one tile at a time. (An indirect
+convolution, Dukhan 2019, has channels last, and a pointer for each tap of each place.)
+"""
+
+from __future__ import annotations
+
+from memlab.kernels.compile import compiled
+from memlab.kernels.lanes import BIAS, ROWS, VECTORS, ZERO, multiply_offsets
+from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.tiles import Window, block_lanes, fill_table, groups, shifted, window
+from memlab.kernels.vectors import BITS
+
+
+@kernel("conv2d", "offsets")
+def conv2d(call: Call) -> None:
+    """``Y = W L``, with every value of ``L`` read from where it is in the image."""
+    weight, at, bias = call["weight"], window(call, "y"), call.arrays.get("bias")
+    table = call["table"].reshape(-1)
+    for x, y in zip(call["x"], call["y"], strict=True):
+        _forward(x, weight, bias, y, table, at, groups(call))
+
+
+@compiled
+def _forward(
+    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: Window, groups: int
+) -> None:
+    places, lanes = at.rows * at.columns, block_lanes(x)
+    line = places if shifted(at) else at.columns  # along which a step to the right is one value
+    for row in range(0, places, line):
+        for first in range(row, row + line, lanes):
+            count = min(lanes, row + line - first)
+            fill_table(table, at, first, count)
+            for g in range(groups):
+                _multiply(x, weight, bias, y, table, at, (g, groups), first, count)
+
+
+@compiled
+def _multiply(
+    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: Window,
+    group: tuple[int, int], first: int, count: int,
+) -> None:  # fmt: skip
+    """All output maps of a group at ``count`` places."""
+    a, out, image, depth = weight.reshape(-1), y.reshape(-1), x.reshape(-1), weight[0].size
+    outer, inner = len(weight) // group[1], weight.shape[1]
+    places, plane, taps = at.rows * at.columns, at.height * at.width, at.kernel * at.kernel
+    initial, start = (a, ZERO) if bias is None else (bias, BIAS)
+    place = group[0] * inner * plane + first // at.columns * at.width + first % at.columns
+    end = (group[0] + 1) * outer
+    for k in range(group[0] * outer, end, ROWS):
+        multiply_offsets(
+            BITS, ROWS, VECTORS, a, (k * depth, depth, 1), out, (k * places + first, places),
+            (min(ROWS, end - k), count, depth), (start, k), initial, image, table,
+            (place, plane, taps),
+        )  # fmt: skip

@@ -1,0 +1,147 @@
+"""Code with vectors of explicit width, written instruction by instruction.
+
+A compiler that vectorises a loop decides by itself how wide. Here the width stands in the code.
+Indices count values in flat arrays, and nothing is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba.core.cgutils
+import numba.extending
+from llvmlite import ir
+
+cgutils: Any = numba.core.cgutils
+Value = Any
+"""A value in the code that is being written."""
+
+
+def _host() -> tuple[int, int]:
+    """Bits in a vector of this processor, and how many vectors it holds."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f"):
+        return 512, 32
+    if features.get("avx"):
+        return 256, 16
+    return 128, 32 if llvm.get_process_triple().startswith(("aarch64", "arm64")) else 16
+
+
+BITS, REGISTERS = _host()
+"""Of the processor that the code is compiled for."""
+
+
+def written(function: Callable[..., Any]) -> Any:
+    """What compiled code calls, and gets the code that the function writes instead."""
+    return numba.extending.intrinsic(prefer_literal=True)(function)
+
+
+def word(value: Value | int) -> Value:
+    """A constant in the code, or what is a value of the code already."""
+    return ir.Constant(ir.IntType(64), value) if isinstance(value, int) else value
+
+
+def datas(context: Any, builder: Any, *arrays: tuple[Any, Value]) -> list[Value]:
+    """Where the values of some arrays begin, each given by its type and itself."""
+    return [context.make_array(kind)(context, builder, value).data for kind, value in arrays]
+
+
+class Writer:
+    """Writes vector code of one format and width."""
+
+    def __init__(self, builder: Any, real: Any, bits: int) -> None:
+        self.builder, self.bytes = builder, real.bitwidth // 8
+        self.lanes = max(bits // real.bitwidth, 1)
+        self.real: Any = ir.FloatType() if self.bytes == 4 else ir.DoubleType()
+        self.vector = ir.VectorType(self.real, self.lanes)
+        self.mask = ir.VectorType(ir.IntType(1), self.lanes)
+        self.word = ir.IntType(64)
+
+    def call(self, name: str, result: Any, *operands: Value) -> Value:
+        """One of LLVM's own functions."""
+        kind = ir.FunctionType(result, [operand.type for operand in operands])
+        full = f"{name}.v{self.lanes}f{8 * self.bytes}"
+        full += ".p0" if "masked" in name else ""
+        function = cgutils.get_or_insert_function(self.builder.module, kind, full)
+        return self.builder.call(function, operands)
+
+    def sum(self, *terms: Value | int) -> Value:
+        total, *rest = (word(term) for term in terms)
+        for term in rest:
+            total = self.builder.add(total, term)
+        return total
+
+    def spread(self, value: Value, type: Any = None) -> Value:
+        """One value in every lane."""
+        type = type or self.vector
+        first = ir.Constant(ir.IntType(32), 0)
+        one = self.builder.insert_element(ir.Constant(type, ir.Undefined), value, first)
+        order = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
+        return self.builder.shuffle_vector(one, one, order)
+
+    def fused(self, one: Value, other: Value, total: Value) -> Value:
+        """``one * other + total``: llvm.fma would call a library where no instruction does it."""
+        return self.call("llvm.fmuladd", self.vector, one, other, total)
+
+    def total(self, vector: Value) -> Value:
+        """The sum of its lanes, in any order."""
+        kind = ir.FunctionType(self.real, [self.real, self.vector])
+        name = f"llvm.vector.reduce.fadd.v{self.lanes}f{8 * self.bytes}"
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        zero = ir.Constant(self.real, 0)
+        return self.builder.call(function, [zero, vector], fastmath=("reassoc",))
+
+    def least(self, one: Value, other: Value) -> Value:
+        """The smaller of two whole numbers."""
+        return self.builder.select(self.builder.icmp_signed("<", one, other), one, other)
+
+    def load(self, data: Value, index: Value, mask: Value = None, other: Value = None) -> Value:
+        """A vector from ``index`` on. Where the mask is off, nothing is read and ``other`` is
+        taken, or 0."""
+        place = self._place(data, index)
+        if mask is None:
+            return self.builder.load(place, align=self.bytes)
+        other = other or ir.Constant(self.vector, None)
+        return self.call("llvm.masked.load", self.vector, place, self._align(), mask, other)
+
+    def every(self, step: int, vectors: list[Value]) -> Value:
+        """The lanes 0, ``step``, 2 ``step`` ... of one or two vectors."""
+        order = list(range(0, step * self.lanes, step))
+        places = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), order)
+        return self.builder.shuffle_vector(vectors[0], vectors[-1], places)
+
+    def store(self, value: Value, data: Value, index: Value, mask: Value = None) -> None:
+        """Write a vector, or its lanes where the mask is on."""
+        place = self._place(data, index)
+        if mask is None:
+            self.builder.store(value, place, align=self.bytes)
+        else:
+            self.call("llvm.masked.store", ir.VoidType(), value, place, self._align(), mask)
+
+    def before(self, count: Value, vector: int) -> Value:
+        """A mask of the lanes before ``count``, where this is one vector of several."""
+        return self.within(word(0), count, vector)
+
+    def within(self, left: Value, length: Value, vector: int) -> Value:
+        """A mask of the lanes whose place, ``left`` and counted on, is from 0 to before
+        ``length``."""
+        small = ir.IntType(32)
+        wide = ir.VectorType(small, self.lanes)
+        lanes = [vector * self.lanes + lane for lane in range(self.lanes)]
+        left, length = (self.spread(self.builder.trunc(n, small), wide) for n in (left, length))
+        places = self.builder.add(left, ir.Constant(wide, lanes))
+        return self.builder.icmp_unsigned("<", places, length)
+
+    def chosen(self, bits: Value, vector: int) -> Value:
+        """A mask from a word that has a bit for every lane of several vectors."""
+        moved = self.builder.lshr(bits, word(vector * self.lanes))
+        narrow = self.builder.trunc(moved, ir.IntType(self.lanes)) if self.lanes < 64 else moved
+        return self.builder.bitcast(narrow, self.mask)
+
+    def _place(self, data: Value, index: Value) -> Value:
+        return self.builder.bitcast(self.builder.gep(data, [index]), self.vector.as_pointer())
+
+    def _align(self) -> Value:
+        return ir.Constant(ir.IntType(32), self.bytes)

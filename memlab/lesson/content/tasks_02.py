@@ -1,0 +1,119 @@
+"""Lesson 02, a whole network: the output of a convolution, the largest batch that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from random import Random
+
+from memlab.lesson.content.lesson_02 import FP32, one_convolution
+from memlab.lesson.content.tools import step_of
+from memlab.lesson.quantities import feature_map
+from memlab.lesson.task import Arguments, Slip, task
+from memlab.planner.book import plan
+from memlab.planner.entries import Entry, Row
+from memlab.planner.ledger import Ledger
+from memlab.step.op import Phase
+from memlab.step.storage import Size
+from memlab.step.tensor import Role
+
+
+def _draw_convolution(chance: Random, size: int) -> Arguments:
+    """Some with padding, the others with a stride that does not divide: each mistake must show."""
+    while True:
+        found = _any_convolution(chance, size)
+        if found["pad"] or _room(found) % found["stride"]:
+            return found
+
+
+def _any_convolution(chance: Random, size: int) -> Arguments:
+    padded = size % 2 == 0
+    k = chance.choice((3, 5)) if padded else chance.randint(1, 5)
+    return {
+        "batch": chance.randint(1, 2 * size),
+        "channels": chance.randint(1, size),
+        "size": chance.randint(5, 5 + 2 * size),
+        "kernels": chance.randint(1, 2 * size),
+        "k": k,
+        "stride": 1 if padded else chance.randint(2, 3),
+        "pad": k // 2 if padded else 0,
+    }
+
+
+def _mistake(name: str) -> Slip:
+    """What that cause gives in a case; the truth where there is nothing to mistake."""
+
+    def wrong(truth: int, arguments: Arguments) -> Fraction:
+        asked = feature_map(one_convolution(arguments).by_name["conv"], arguments["batch"])
+        causes = {cause.name: cause.value for cause in asked.causes}
+        return causes.get(name, Fraction(truth))
+
+    return wrong
+
+
+def _with(rows: Callable[[Arguments], int | float]) -> Slip:
+    """What comes out with other rows and columns."""
+    return lambda truth, a: FP32 * a["batch"] * a["kernels"] * rows(a) ** 2
+
+
+def _room(a: Arguments, sides: int = 2) -> int:
+    """How far the window can move, with zeros on so many sides."""
+    return int(a["size"] + sides * a["pad"] - a["k"])
+
+
+_MISTAKES = ("values", "bits", "batch", "stride", "padding", "channels")
+_OUTPUT_SLIPS: dict[str, Slip] = {
+    **{name: _mistake(name) for name in _MISTAKES},
+    "both_channels": lambda truth, a: truth * a["channels"],
+    "one_side": _with(lambda a: _room(a, 1) // a["stride"] + 1),
+    "not_whole": _with(lambda a: _room(a) / a["stride"] + 1),
+    "one_less": _with(lambda a: _room(a) // a["stride"]),
+}
+
+
+@task("02.output_bytes", _draw_convolution, slips=_OUTPUT_SLIPS)
+def output_bytes(
+    batch: int, channels: int, size: int, kernels: int, k: int, stride: int, pad: int
+) -> int:
+    """The output of one convolution in the plan of a step, fp32, in bytes."""
+    made = one_convolution(
+        {"channels": channels, "size": size, "kernels": kernels}
+        | {"k": k, "stride": stride, "pad": pad}
+    )
+    ledger = plan(step_of(made, "sgd"))
+    return next(e.size.at(batch) for e in ledger.entries if e.name == "conv")
+
+
+def _draw_budget(chance: Random, size: int) -> Arguments:
+    """Operations of which some have no bytes that grow, as the updates of a step."""
+    fixed = [chance.randint(1, 100 * size) for _ in range(size + 1)]
+    each = [chance.choice((0, 1, 1, 1)) * chance.randint(1, 50) for _ in fixed]
+    each[chance.randrange(len(each))] = chance.randint(1, 50)
+    return {"memory": max(fixed) + chance.randint(0, 2000), "fixed": fixed, "each": each}
+
+
+def _growing(a: Arguments) -> list[tuple[int, int]]:
+    return [(one, other) for one, other in zip(a["fixed"], a["each"], strict=True) if other]
+
+
+_BATCH_SLIPS: dict[str, Slip] = {
+    "no_floor": lambda truth, a: min(a["memory"] // b for _, b in _growing(a)),
+    "largest": lambda truth, a: max((a["memory"] - f) // b for f, b in _growing(a)),
+    "mixed": lambda truth, a: (a["memory"] - max(a["fixed"])) // max(a["each"]),
+    "sum": lambda truth, a: (a["memory"] - sum(a["fixed"])) // sum(a["each"]),
+    "one_more": lambda truth, a: truth + 1,
+    "not_whole": lambda truth, a: min((a["memory"] - f) / b for f, b in _growing(a)),
+}
+
+
+@task("02.largest_batch", _draw_budget, slips=_BATCH_SLIPS)
+def largest_batch(memory: int, fixed: list[int], each: list[int]) -> int:
+    """The largest batch that a plan finds for these operations."""
+    lines = list(zip(fixed, each, strict=True))
+    rows = tuple(Row(f"operation {i}", "any", Phase.FORWARD) for i in range(len(lines)))
+    entries = tuple(
+        Entry(f"block {i}", Role.FEATURE_MAP, Size(*line), i, i) for i, line in enumerate(lines)
+    )
+    found = Ledger(rows, entries).fit(memory).batch
+    assert found is not None
+    return found

@@ -1,0 +1,151 @@
+"""An exercise in a notebook: its task, a check of the learner's function, hints, one solution.
+
+>>> exercise = lesson.exercise("02.largest_batch")
+>>> exercise.check(largest_batch)
+Agrees on 12 fresh cases.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import memlab
+from memlab import strings
+from memlab.errors import pick
+from memlab.lesson import checking, progress
+from memlab.lesson.checking import Report
+from memlab.lesson.task import Task, tasks
+
+SOLUTIONS = Path(memlab.__file__).parent.parent / "lessons" / "solutions"
+"""Where a checkout has them; an installed memlab has none."""
+HINTS = 3
+"""Degrees of a hint: which of the four questions, the idea, the formula with blanks."""
+
+
+@dataclass(frozen=True, repr=False)
+class Note:
+    """A text that a cell shows as it is."""
+
+    said: str
+
+    def text(self) -> str:
+        """The text."""
+        return self.said
+
+    __str__ = __repr__ = text
+
+
+class Exercise:
+    """A task, and how many hints have been given. Its texts call it ``exercise``, as lessons do."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.degree = 0
+        self.given: list[Note] = []
+        """What was asked for so far: hints, a solution."""
+        self._watching: list[Callable[[], None]] = []
+
+    def watch(self, told: Callable[[], None]) -> None:
+        """Call ``told`` after every hint."""
+        self._watching.append(told)
+
+    def _give(self, note: Note) -> Note:
+        if note not in self.given:
+            self.given.append(note)
+        for told in self._watching:
+            told()
+        return note
+
+    def show(self) -> Exercise:
+        """What is to be written, and how to check it; a notebook adds buttons for help."""
+        return self
+
+    def text(self) -> str:
+        """The same as a text."""
+        name = self.task.function
+        lines = [
+            f"{strings.get('exercise.heading', name=name)} {self._own('task')}",
+            strings.get("exercise.wanted", call=checking.call(self.task)),
+            strings.get("exercise.how", name=name),
+        ]
+        return "\n".join(lines)
+
+    __str__ = __repr__ = text
+
+    def check(self, function: Callable[..., Any], seed: int | None = None) -> Report:
+        """Run the learner's function on fresh cases; the same ones for the same ``seed``.
+
+        The function of another exercise of the lesson is checked as that one: a notebook has
+        several, and cells run in any order.
+
+        Raises:
+            InputError: no function.
+        """
+        named = f"{self.task.lesson}.{getattr(function, '__name__', '')}"
+        task = tasks().get(named, self.task)
+        report = checking.check(task, function, seed)
+        if report.attempted:
+            progress.checked(task.name, report.passed)
+        return report
+
+    def hint(self) -> Note:
+        """A hint, at each call a more direct one: three degrees."""
+        last = self.degree == HINTS
+        self.degree = min(self.degree + 1, HINTS)
+        progress.hinted(self.task.name, self.degree)
+        text = self._own(f"hint.{self.degree}")
+        said = strings.get("exercise.hint", degree=self.degree, text=text)
+        return self._give(Note(f"{said}\n{strings.get('exercise.last_hint')}" if last else said))
+
+    def solution(self) -> Note:
+        """One way to write the function, where memlab's repository is at hand; it is recorded."""
+        code = solution_of(self.task)
+        if code is None:
+            file = f"{self.task.lesson}_*.ipynb"
+            return self._give(Note(strings.get("exercise.elsewhere", file=file)))
+        progress.solved(self.task.name)
+        return self._give(Note(code))
+
+    def _own(self, key: str) -> str:
+        return strings.get(f"task.{self.task.name}.{key}")
+
+
+def exercise(name: str) -> Exercise:
+    """The exercise of that name, ``"02.largest_batch"``: lesson, then the learner's function.
+
+    It is the same one each time: a cell that runs again keeps the hints.
+
+    Raises:
+        InputError: there is none.
+    """
+    return _EXERCISES.setdefault(name, Exercise(pick("exercise", name, tasks())))
+
+
+_EXERCISES: dict[str, Exercise] = {}
+
+
+def solution_of(task: Task) -> str | None:
+    """The code that solves a task, from the solved notebook of its lesson; None without one."""
+    wanted = re.compile(rf"^def {re.escape(task.function)}\(", re.MULTILINE)
+    return next((code for code in _solved(task.lesson) if wanted.search(code)), None)
+
+
+def _solved(lesson: str) -> Iterator[str]:
+    """The cells with code that stand in the solutions of a lesson only."""
+    for path in sorted(SOLUTIONS.glob(f"{lesson}_*.ipynb")):
+        for cell in _cells(path):
+            if cell["cell_type"] == "code" and "solution" in cell["metadata"].get("tags", []):
+                yield "".join(cell["source"])
+
+
+def _cells(path: Path) -> list[dict[str, Any]]:
+    try:
+        cells: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    except (OSError, ValueError, KeyError):  # a checkout in the middle of a merge
+        return []
+    return cells

@@ -1,0 +1,233 @@
+"""What a learner has done, in one local file that people can read. It is never a mark.
+
+``MEMLAB_PROGRESS`` names the file; without it nothing is kept. A lesson never fails because of it:
+a file that cannot be read or written is left as it is, one sentence says so, the lesson goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from memlab import atomic, strings
+from memlab.errors import InputError, shorten
+
+FILE, SEED = "MEMLAB_PROGRESS", "MEMLAB_SEED"
+SCHEMA = "memlab.progress/1"
+PATIENCE = 3.0
+"""Seconds to wait while another notebook writes."""
+SEEDS = 10**9
+"""How many seeds there are: in a class of 100, two are alike once in 200,000 classes."""
+
+Record = dict[str, Any]
+_TURN = {"at": str, "guess": str, "right": (bool, NoneType)}
+_EXERCISE = {"checks": int, "passed": (str, NoneType), "hints": int, "solution": (str, NoneType)}
+
+
+def file() -> Path | None:
+    """The file that ``MEMLAB_PROGRESS`` names; None where no progress is kept."""
+    named = os.environ.get(FILE, "")
+    return Path(os.path.realpath(Path(named).expanduser())) if named else None
+
+
+def seed() -> int:
+    """The learner's seed: ``MEMLAB_SEED``, the one in the file, or one of this process."""
+    given = os.environ.get(SEED, "")
+    try:
+        if given:
+            return int(given)
+    except ValueError:
+        _say(strings.get("progress.seed", given=shorten(given)))
+    kept = _kept()
+    return _drawn() if kept is None else int(kept["seed"])
+
+
+def answered(name: str, guess: str, right: bool | None) -> None:
+    """A card ``"02.output"`` was revealed; guess "" and right None where it was skipped."""
+    turn = {"at": _now(), "guess": guess, "right": None if right is None else bool(right)}
+    _kept(lambda kept: kept["cards"].setdefault(name, []).append(turn))
+
+
+def checked(name: str, passed: bool) -> None:
+    """An exercise ``"02.peak"`` was checked."""
+
+    def change(entry: Record) -> None:
+        entry["checks"] += 1
+        if passed:
+            entry["passed"] = entry.get("passed") or _now()
+
+    _exercise(name, change)
+
+
+def hinted(name: str, degree: int) -> None:
+    """A hint was shown: the first, second ... of an exercise."""
+    _exercise(name, lambda entry: entry.update(hints=max(entry["hints"], degree)))
+
+
+def solved(name: str) -> None:
+    """The solution of an exercise was shown."""
+    _exercise(name, lambda entry: entry.update(solution=entry.get("solution") or _now()))
+
+
+def read(path: Path) -> Record:
+    """What a file holds.
+
+    Raises:
+        InputError: it is no progress file, or one of another schema.
+        OSError: it is not there, or cannot be opened.
+    """
+    content = path.read_bytes()
+    try:
+        kept = json.loads(content)
+    except (ValueError, RecursionError):
+        raise _broken(path, strings.get("progress.why_json")) from None
+    if not isinstance(kept, dict) or kept.get("schema") != SCHEMA:
+        raise _broken(path, strings.get("progress.why_schema", schema=SCHEMA))
+    if not _sound(kept):
+        raise _broken(path, strings.get("progress.why_entries"))
+    return kept
+
+
+# -- as text ------------------------------------------------------------------------------------
+
+
+def text(kept: Mapping[str, Any], path: Path) -> str:
+    """A table for each lesson that was begun: its cards and its exercises."""
+    names = [*kept["cards"], *kept["exercises"]]
+    lines = [strings.get("progress.top", path=path)]
+    for lesson in sorted({name.partition(".")[0] for name in names}):
+        lines += ["", strings.get("progress.lesson", lesson=lesson)]
+        lines += _table(
+            ("card", "guess", "result", "rounds"), _of(lesson, kept["cards"], _card_cells)
+        )
+        lines += _table(
+            ("exercise", "checks", "result", "hints", "solution"),
+            _of(lesson, kept["exercises"], _exercise_cells),
+        )
+    return "\n".join(lines if names else [*lines, strings.get("progress.empty")])
+
+
+def _of(
+    lesson: str, entries: Mapping[str, Any], cells: Callable[[Any], tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    return [
+        (name.partition(".")[2], *cells(entry))
+        for name, entry in entries.items()
+        if name.partition(".")[0] == lesson
+    ]
+
+
+def _card_cells(turns: list[Record]) -> tuple[str, ...]:
+    """The guess that was right, or the last one there was."""
+    guessed = [turn for turn in turns if turn.get("right") is not None]
+    right = [turn for turn in guessed if turn["right"]]
+    result = "right" if right else "not_yet" if guessed else "skipped"
+    guess = (right[:1] or guessed[-1:] or [{"guess": _word("none")}])[0]["guess"]
+    return guess, _word(result), str(len(turns))
+
+
+def _exercise_cells(entry: Record) -> tuple[str, ...]:
+    result = _word("passed" if entry.get("passed") else "not_yet")
+    solution = _word("shown" if entry.get("solution") else "not_shown")
+    return str(entry["checks"]), result, str(entry["hints"]), solution
+
+
+def _table(head: Iterable[str], rows: list[tuple[str, ...]]) -> list[str]:
+    lines = [tuple(map(_word, head)), *rows] if rows else []
+    wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  " + "  ".join(f"{cell:{n}}" for cell, n in zip(line, wide, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
+def _word(name: str) -> str:
+    return strings.get(f"progress.{name}")
+
+
+# -- the file -----------------------------------------------------------------------------------
+
+
+def _exercise(name: str, change: Callable[[Record], None]) -> None:
+    new = {"checks": 0, "passed": None, "hints": 0, "solution": None}
+    _kept(lambda kept: change(kept["exercises"].setdefault(name, new)))
+
+
+def _kept(change: Callable[[Record], None] | None = None) -> Record | None:
+    """What is kept, after a change where one is given; None, said once, where that failed."""
+    path = file()
+    if path is None:
+        return None
+    try:
+        return read(path) if change is None and path.exists() else _changed(path, change)
+    except InputError as error:
+        _say(str(error))
+    except Timeout:
+        _say(strings.get("progress.locked", path=path))
+    except (OSError, NotImplementedError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
+        _say(strings.get("progress.unwritable", path=path, why=why))
+    return None
+
+
+def _changed(path: Path, change: Callable[[Record], None] | None) -> Record:
+    """Read, change and write while no other notebook does; a file is made where there is none."""
+    with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
+        try:
+            kept = read(path)
+        except FileNotFoundError:
+            seed = secrets.randbelow(SEEDS)
+            kept = {"schema": SCHEMA, "seed": seed, "cards": {}, "exercises": {}}
+        if change is not None:
+            change(kept)
+        content = json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
+        atomic.write(path, content.encode(errors="replace"))
+    return kept
+
+
+def _sound(kept: Record) -> bool:
+    """Whether every entry has the fields that are read and changed here."""
+    cards, exercises = kept.get("cards"), kept.get("exercises")
+    if not (isinstance(cards, dict) and isinstance(exercises, dict)):
+        return False
+    return (
+        type(kept.get("seed")) is int
+        and all(isinstance(turns, list) and turns for turns in cards.values())
+        and all(_has(_TURN, turn) for turns in cards.values() for turn in turns)
+        and all(_has(_EXERCISE, entry) for entry in exercises.values())
+    )
+
+
+def _has(fields: Mapping[str, Any], entry: object) -> bool:
+    return isinstance(entry, dict) and all(
+        isinstance(entry.get(name), kind) for name, kind in fields.items()
+    )
+
+
+def _broken(path: Path, why: str) -> InputError:
+    return InputError(strings.get("progress.broken", path=path, why=why))
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+@cache
+def _drawn() -> int:
+    """The seed of this process, where no file has one."""
+    return secrets.randbelow(SEEDS)
+
+
+@cache
+def _say(sentence: str) -> None:
+    """Each sentence once per process."""
+    print(sentence)

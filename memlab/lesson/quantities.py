@@ -1,0 +1,139 @@
+"""Amounts that follow from shapes, each with what comes out for somebody who makes a mistake.
+
+A card takes the causes from here and its truth from a plan; a test holds the two values equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from math import prod
+from typing import NamedTuple
+
+from memlab.errors import InputError
+from memlab.lesson.misconceptions import Cause
+from memlab.networks.graph import Node
+from memlab.networks.layers import Conv2d, Shape
+from memlab.step.rules import UPDATES
+
+FP32 = 4
+
+
+class Quantity(NamedTuple):
+    """A number of bytes, and the causes of wrong ones."""
+
+    nbytes: int
+    causes: tuple[Cause, ...]
+
+
+def feature_map(node: Node, batch: int, each: int = FP32) -> Quantity:
+    """The output of a layer, ``batch`` samples of ``each`` bytes per value."""
+    nbytes = batch * prod(node.shape) * each
+    causes = [*_units(nbytes, each), *_batch(nbytes, batch), _cause("gradients", 2 * nbytes)]
+    if isinstance(node.layer, Conv2d):
+        channels, *size = node.shape
+        (inner, *_), *_ = node.input_shapes
+        causes.append(_cause("channels", nbytes * Fraction(inner, channels), channels=channels))
+        for name, value, values in _places(node):
+            causes.append(_cause(name, Fraction(nbytes * value, prod(size)), **values))
+    return Quantity(nbytes, _wrong(nbytes, causes))
+
+
+def lowered(node: Node, batch: int, each: int = FP32) -> Quantity:
+    """The lowered copy of a convolution's input: B·C·k²·Ho·Wo values (A8, G2).
+
+    Raises:
+        InputError: the layer is no convolution.
+    """
+    layer = _convolution(node)
+    k, places = layer.kernel, prod(node.shape[1:])
+    source = batch * prod(node.input_shapes[0]) * each
+    nbytes = batch * node.input_shapes[0][0] * k * k * places * each
+    causes = [
+        *_units(nbytes, each),
+        *_batch(nbytes, batch),
+        _cause("one_k", Fraction(nbytes, k), k=k),
+        _cause("not_lowered", source),
+        _cause("lowered_twice", nbytes * k * k, squared=k * k),
+    ]
+    for name, value, values in _places(node):
+        causes.append(_cause(name, Fraction(nbytes * value, places), **values))
+    return Quantity(nbytes, _wrong(nbytes, causes))
+
+
+def parameters(node: Node, each: int = FP32) -> Quantity:
+    """The weights and biases of a layer.
+
+    Raises:
+        InputError: the layer has none.
+    """
+    if not node.parameters:
+        raise InputError(f"{node.name!r} has no parameters; take a convolution or a linear layer.")
+    weight, *bias = (array.count for array in node.parameters)
+    nbytes = (weight + sum(bias)) * each
+    held = (("gradients", 2), ("momentum", 3), ("adam", 4))
+    causes = [*_units(nbytes, each), *(_cause(name, times * nbytes) for name, times in held)]
+    if bias:
+        causes.append(_cause("bias", weight * each))
+    if isinstance(node.layer, Conv2d):
+        k, groups = node.layer.kernel, node.layer.groups
+        channels = node.input_shapes[0][0]
+        causes.append(_cause("one_k", (Fraction(weight, k) + sum(bias)) * each, k=k))
+        whole = (weight * groups + sum(bias)) * each
+        causes.append(_cause("groups", whole, inputs=channels // groups, channels=channels))
+    return Quantity(nbytes, _wrong(nbytes, causes))
+
+
+def model_state(count: int, optimizer: str, each: int = FP32) -> Quantity:
+    """Parameters, their gradients and the optimizer's state: 2, 3 or 4 arrays (B1, F1)."""
+    arrays = 2 + len(UPDATES[optimizer][0])
+    nbytes = arrays * count * each
+    forgotten = _cause("one_array", (arrays - 1) * count * each, arrays=arrays, states=arrays - 2)
+    causes = [*_units(nbytes, each), forgotten]
+    if arrays == 4:
+        causes.append(_cause("optimizer", 2 * count * each))
+    return Quantity(nbytes, _wrong(nbytes, causes))
+
+
+# -- mistakes -----------------------------------------------------------------------------------
+
+
+def _cause(name: str, value: Fraction | int, **values: object) -> Cause:
+    return Cause(name, Fraction(value), values)
+
+
+def _wrong(nbytes: int, causes: list[Cause]) -> tuple[Cause, ...]:
+    """Those that change the result: with stride 1 nobody can forget the stride."""
+    return tuple(cause for cause in causes if cause.value != nbytes)
+
+
+def _units(nbytes: int, each: int) -> list[Cause]:
+    """Bits for bytes, and values for bytes."""
+    values = _cause("values", Fraction(nbytes, each), bytes=each)
+    return [_cause("bits", 8 * nbytes), values]
+
+
+def _batch(nbytes: int, batch: int) -> list[Cause]:
+    return [_cause("batch", Fraction(nbytes, batch), batch=batch)]
+
+
+def _places(node: Node) -> Iterator[tuple[str, int, dict[str, object]]]:
+    """Output places for somebody who forgets the stride, counts it once, or forgets padding."""
+    layer = _convolution(node)
+    shape, places = node.input_shapes[0], prod(node.shape[1:])
+    s = layer.stride
+    yield "stride", _size(replace(layer, stride=1), shape), {"stride": s}
+    yield "stride_once", places * s, {"squared": s * s}
+    if min(shape[1:]) > layer.dilation * (layer.kernel - 1):
+        yield "padding", _size(replace(layer, pad=0), shape), {}
+
+
+def _size(layer: Conv2d, shape: Shape) -> int:
+    return prod(layer.output(shape)[1:])
+
+
+def _convolution(node: Node) -> Conv2d:
+    if not isinstance(node.layer, Conv2d):
+        raise InputError(f"{node.name!r} is {node.kind}, and a convolution is needed.")
+    return node.layer

@@ -1,0 +1,128 @@
+"""What a card asks: a question on some numbers, and how its truth is found out.
+
+A topic is one question that can be asked on many numbers. Its truth is a function of the numbers
+that plans or runs a step; no answer is stored anywhere.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from memlab.errors import InputError, shorten, unknown
+from memlab.lesson import guess as guesses
+from memlab.lesson.guess import Guess
+from memlab.lesson.misconceptions import Cause
+
+Numbers = Mapping[str, Any]
+"""What a question is asked on: a batch, a network, a kernel size."""
+
+
+class Kind(StrEnum):
+    """How a question is answered."""
+
+    AMOUNT = "amount"
+    """With a number of bytes and its unit."""
+    TIMES = "times"
+    """With a ratio, on a slider whose scale is logarithmic."""
+    CHOICE = "choice"
+    """With one of several options, of which every wrong one says something about its chooser."""
+
+
+class Figure(NamedTuple):
+    """A bar of the reveal: where it comes from, its value in bytes or times, what it is.
+
+    A figure that the question gives has no origin.
+    """
+
+    origin: str
+    value: Fraction
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What came out. ``value`` is in bytes, a ratio, or the name of an option.
+
+    ``figures`` are shown beside the guess; ``causes`` explain wrong guesses; ``seen`` are the
+    values that the sentence of the reveal names.
+    """
+
+    value: Fraction | str
+    figures: tuple[Figure, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    seen: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One question, asked first on ``first`` and again on what ``draw`` gives.
+
+    ``stops`` are what the slider of a ratio stops at, and ``decimals`` how many it is asked to;
+    ``options`` are what may be chosen. ``words`` turns numbers into the values that texts name.
+    """
+
+    name: str
+    kind: Kind
+    first: Numbers
+    draw: Callable[[random.Random], Numbers]
+    truth: Callable[[Numbers], Truth]
+    options: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
+    decimals: int = 0
+    words: Callable[[Numbers], Mapping[str, object]] = dict
+
+    def read(self, given: object) -> Guess | str:
+        """A guess from what was typed or chosen.
+
+        Raises:
+            InputError: it is no guess of this kind.
+        """
+        if self.kind is Kind.AMOUNT:
+            return guesses.amount(given)
+        if self.kind is Kind.TIMES:
+            return guesses.times(given, self.decimals)
+        if not isinstance(given, str):
+            raise InputError(f"a guess is one of {', '.join(self.options)}, got {shorten(given)}.")
+        if given not in self.options:
+            raise unknown("option", given, self.options)
+        return given
+
+    def again(self, seed: str, used: list[Numbers]) -> Numbers:
+        """New numbers for the same question, not used before where there are others."""
+        chance = random.Random(seed)
+        numbers = self.draw(chance)
+        for _ in range(100):
+            if numbers not in used:
+                break
+            numbers = self.draw(chance)
+        return numbers
+
+
+_TOPICS: dict[str, Topic] = {}
+
+
+def topic(
+    name: str, kind: Kind, first: Numbers, draw: Callable[[random.Random], Numbers], **more: Any
+) -> Callable[[Callable[[Numbers], Truth]], Callable[[Numbers], Truth]]:
+    """Register the function below as the truth of a question ``"02.output"``."""
+
+    def register(truth: Callable[[Numbers], Truth]) -> Callable[[Numbers], Truth]:
+        if name in _TOPICS and _TOPICS[name].truth.__module__ != truth.__module__:
+            raise ValueError(f"two questions are called {name!r}")
+        _TOPICS[name] = Topic(name, kind, first, draw, truth, **more)
+        return truth
+
+    return register
+
+
+def topics() -> dict[str, Topic]:
+    """Every question of every lesson, by its name."""
+    from memlab.lesson import content
+
+    content.load()
+    return dict(_TOPICS)

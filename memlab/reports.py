@@ -1,0 +1,109 @@
+"""What the command line says of a plan and of a claim: figures for JSON, and the same as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING, Any
+
+from memlab import units
+
+if TYPE_CHECKING:
+    from memlab.claims import Claim
+    from memlab.networks.graph import Network
+    from memlab.planner.ledger import Ledger
+    from memlab.step.step import Step
+
+LARGEST = 5
+"""How many of the blocks alive at the peak ``memlab plan`` lists."""
+
+
+def identity(network: Network, step: Step) -> dict[str, Any]:
+    """What was planned, for JSON."""
+    return {
+        "network": network.name,
+        "variant": network.variant or None,
+        "input": list(network.input_shape),
+        "format": step.format,
+        "optimizer": step.optimizer or None,
+    }
+
+
+def facts_of(network: Network, step: Step, ledger: Ledger, batch: int) -> dict[str, Any]:
+    """The figures of a plan: JSON prints them, and the table is made from them."""
+    why = ledger.why(batch)
+    peak, roles = why.peak, ledger.roles(batch, why.peak.index)
+    per_sample = dict.fromkeys(roles, 0)
+    for block in why.blocks:
+        per_sample[block.entry.role] += block.entry.size.per_sample
+    label, _, settings = step.describe().partition(", ")
+    return {
+        "schema": "memlab.plan/1",
+        "title": f"{label}, batch {batch}, {settings}",
+        **identity(network, step),
+        "batch": batch,
+        "parameters": network.parameters,
+        "peak_bytes": peak.nbytes,
+        "peak_at": {"index": peak.index, "op": peak.row.name, "phase": str(peak.row.phase)},
+        "operations": len(ledger.rows),
+        "roles": {str(role): nbytes for role, nbytes in roles.items()},
+        "roles_per_sample": {str(role): nbytes for role, nbytes in per_sample.items()},
+        "alive": len(why.blocks),
+        "largest": [
+            {
+                "name": block.entry.name,
+                "role": str(block.entry.role),
+                "bytes": block.nbytes,
+                "formula": block.entry.formula(batch),
+                "made_by": block.made_by,
+                "needed_by": block.needed_by,
+            }
+            for block in why.blocks[:LARGEST]
+        ],
+    }
+
+
+def table(facts: Mapping[str, Any]) -> str:
+    """The figures of a plan as a table."""
+    peak, at, largest = facts["peak_bytes"], facts["peak_at"], facts["largest"]
+    slopes = facts["roles_per_sample"]
+    rows = [(_words(role), size, slopes[role]) for role, size in facts["roles"].items()]
+    rows.append(("total", peak, sum(slopes.values())))
+    width = max(len(block["name"]) for block in largest)
+    others = facts["alive"] - len(largest)
+    rest = peak - sum(block["bytes"] for block in largest)
+    lines = [
+        facts["title"],
+        f"Peak {units.both(peak)} = {units.exact(peak)}",
+        f"at operation {at['index'] + 1} of {facts['operations']}, {at['op']} ({at['phase']})",
+        f"\n{'at the peak':20}{'bytes':>18}{'share':>9}{'bytes per sample':>19}",
+        *(f"{name:20}{size:18,}{100 * size / peak:7.1f} %{each:19,}" for name, size, each in rows),
+        f"\n{len(largest)} largest of {facts['alive']} blocks alive there",
+        *(f"{b['name']:{width}}  {_words(b['role']):18}  {b['formula']}" for b in largest),
+        *([f"{others} others: {units.exact(rest)}"] if others else []),
+        f"\n{facts['parameters']:,} parameters",
+        f"{facts['feature_map_values']:,} feature-map values per sample, "
+        f"by the counting rule {facts['convention']!r}:",
+    ]
+    return "\n".join(lines)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def paragraph(claim: Claim) -> str:
+    """A published figure and what came out."""
+    said = {
+        "claim": claim.claim,
+        "claimed": claim.claimed,
+        "computed": claim.result,
+        "verdict": claim.verdict,
+        "note": claim.folk,
+        "call": claim.call,
+        "source": f"{claim.source} ({claim.sure})",
+    }
+    wrapper = TextWrapper(96, break_long_words=False, break_on_hyphens=False)
+    wrapper.initial_indent, wrapper.subsequent_indent = "  ", " " * 12
+    lines = [wrapper.fill(f"{key:10}{text}") for key, text in said.items() if text]
+    return "\n".join([claim.id, *lines])

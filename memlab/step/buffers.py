@@ -1,0 +1,175 @@
+"""What each way to convolve needs as workspace, and which layers it can compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from memlab import formats
+from memlab.formats import Format
+from memlab.networks.layers import Conv2d, Dims, Shape
+
+
+class Per(StrEnum):
+    """What a buffer is there for, once each."""
+
+    THREAD = "thread"
+    BATCH = "sample"
+    STEP = "operation"
+
+
+class Buffer(NamedTuple):
+    """A part of the workspace: its axes without batch and threads, and how often it is there."""
+
+    axes: Dims
+    per: Per = Per.THREAD
+    format: Format | None = None
+    """None for the format of the step."""
+    fills: int = 1
+    """How often it is written and read for each image (or sample, or operation) in one pass."""
+
+
+Buffers = Mapping[str, Buffer]
+"""The parts of a workspace by the name under which the kernel knows them."""
+Needs = Callable[[Conv2d, Shape, Shape], Buffers]
+"""From a layer and its input and output per sample."""
+
+
+def none(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """No workspace."""
+    return {}
+
+
+def pointwise(layer: Conv2d) -> bool:
+    """Whether the lowered matrix of a layer is its input: nothing has to be copied."""
+    return (layer.kernel, layer.stride, layer.padding) == (1, 1, 0)
+
+
+def lowered(per: Per) -> Needs:
+    """The lowered copy: of an image at a time, or of all."""
+
+    def needs(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+        if pointwise(layer):
+            return {}
+        kernel = (("k", layer.kernel), ("k", layer.kernel))
+        return {"workspace": Buffer((("C", x[0]), *kernel, ("Ho", y[1]), ("Wo", y[2])), per)}
+
+    return needs
+
+
+def mec_applies(layer: Conv2d, x: Shape) -> bool:
+    """Rows that a kernel skips would break its matrix, and windows apart share none."""
+    return layer.dilation == 1 and layer.kernel > layer.stride
+
+
+def mec(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """Every padded row once per column of the kernel (G8), and the weights in that order."""
+    inner = ("C/g" if layer.groups > 1 else "C", x[0] // layer.groups)
+    kernel, rows = ("k", layer.kernel), x[1] + 2 * layer.padding
+    lowered = (("Hp", rows), ("C", x[0]), kernel, ("Wo", y[2]))
+    return {
+        "workspace": Buffer(lowered, Per.BATCH),
+        "ordered weights": Buffer((("K", y[0]), kernel, inner, kernel), Per.STEP),
+    }
+
+
+TILES = 512
+"""About how many tiles of Winograd's algorithm are transformed together."""
+
+
+def winograd_applies(layer: Conv2d, x: Shape) -> bool:
+    """Only what F(2x2, 3x3) is made for."""
+    return (layer.kernel, layer.stride, layer.dilation, layer.groups) == (3, 1, 1, 1)
+
+
+def winograd(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """16 values per kernel, which is all that a fused kernel takes (G5), and per tile: this one
+    transforms some whole rows of tiles at a time."""
+    down, across = -(-y[1] // 2), -(-y[2] // 2)
+    blocks = -(-down // max(1, TILES // across))
+    tiles = ("T", -(-down // blocks) * across)
+    return {
+        "transformed weights": Buffer((("16", 16), ("K", y[0]), ("C", x[0])), Per.STEP),
+        "transformed inputs": Buffer((("16", 16), ("C", x[0]), tiles), fills=blocks),
+        "transformed outputs": Buffer((("16", 16), ("K", y[0]), tiles), fills=blocks),
+        "padded row": Buffer((("row", 2 * across + 2),), fills=4 * x[0] * down),
+    }
+
+
+def fft_applies(layer: Conv2d, x: Shape) -> bool:
+    """Each output map is a sum of whole correlations."""
+    return (layer.stride, layer.dilation, layer.groups) == (1, 1, 1)
+
+
+def fft(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """The spectra of all inputs, kernels and outputs, half of each because the values are real
+    (G7); and two planes between which one transform goes back and forth."""
+    height, width = (smooth(extent + 2 * layer.padding) for extent in x[1:])
+    half = (("2", 2), ("Hf", height), ("Wf/2+1", width // 2 + 1))
+    plane = (("2", 2), ("2", 2), ("Hf", height), ("Wf", width))
+    return {
+        "input spectra": Buffer((("C", x[0]), *half), Per.BATCH),
+        "kernel spectra": Buffer((("K", y[0]), ("C", x[0]), *half), Per.STEP),
+        "output spectra": Buffer((("K", y[0]), *half), Per.BATCH),
+        "planes": Buffer(plane, fills=x[0] + y[0]),
+    }
+
+
+def smooth(size: int) -> int:
+    """The least product of 2, 3 and 5 that is at least ``size``."""
+    found = size
+    while True:
+        rest = found
+        for factor in (2, 3, 5):
+            while rest % factor == 0:
+                rest //= factor
+        if rest == 1:
+            return found
+        found += 1
+
+
+TILE, PANEL, ROWS, MAPS, BLOCK = 48, 2**15, 36, 512, 8
+"""Output places in a tile; the most values in a panel of lowered ones, and about how many of its
+rows meet ``dY`` at once; the most output maps in a panel of ``dY``, and the rows of ``dL``."""
+
+
+def panel_applies(layer: Conv2d, x: Shape) -> bool:
+    """A panel holds a channel at least."""
+    return layer.kernel**2 * TILE <= PANEL
+
+
+def panel(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """The lowered values of a tile: all rows, or those of as many channels as a panel holds."""
+    inner, taps = x[0] // layer.groups, layer.kernel**2
+    together = min(inner, PANEL // (TILE * taps))
+    fills = layer.groups * -(-inner // together) * -(-y[1] * y[2] // TILE)
+    return {"workspace": Buffer((("rows", together * taps), ("tile", TILE)), fills=fills)}
+
+
+def panel_backward(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """A few lowered rows at many places, for the gradient of the weights; the maps of a tile of
+    ``dY`` and some rows of ``dL``, for that of the input, and where these belong."""
+    inner, taps, places = x[0] // layer.groups, layer.kernel**2, y[1] * y[2]
+    together = min(inner, max(1, ROWS // taps))
+    tile = min(-(-places // TILE), PANEL // (together * taps * TILE)) * TILE
+    fills = layer.groups * -(-inner // together) * -(-places // tile)
+    maps = min(y[0] // layer.groups, MAPS)
+    turns = layer.groups * -(-y[0] // layer.groups // maps) * -(-places // TILE)
+    return {
+        "lowered": Buffer((("rows", together * taps), ("tile", tile)), fills=fills),
+        "panel": Buffer((("maps", maps + BLOCK), ("tile", TILE)), fills=turns),
+        **tap_table(layer, x, y),
+    }
+
+
+def tap_table_applies(layer: Conv2d, x: Shape) -> bool:
+    """Neighbouring output places read neighbouring values."""
+    return layer.stride == 1
+
+
+def tap_table(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """For every tap, the distance to its values and a bit for each of them."""
+    axes = (("k", layer.kernel), ("k", layer.kernel), ("entry", 2))
+    fills = -(-y[1] * y[2] // TILE)
+    return {"table": Buffer(axes, Per.THREAD, formats.find("int64"), fills)}

@@ -1,0 +1,1 @@
+"""Rewrites of a step, one per file: each takes a step and gives another one."""

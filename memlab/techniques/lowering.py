@@ -1,0 +1,160 @@
+"""How the convolutions of a step are computed: by one algorithm, or each by the fastest that fits.
+
+An algorithm is paid in workspace. The search is that of cuDNN: for every operation, the fastest
+algorithm whose workspace stays within a limit. It holds for the batch that it was made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
+
+from memlab import units
+from memlab.errors import InputError, pick, shorten, whole
+from memlab.networks.layers import Conv2d, Shape
+from memlab.planner import clock
+from memlab.step import algorithms
+from memlab.step.algorithms import ALGORITHMS, Choice
+from memlab.step.op import Op
+from memlab.step.step import Step
+from memlab.step.tensor import Tensor
+
+Times = Mapping[str, Mapping[str, float]]
+"""Seconds by the names of operation and algorithm: ``{"conv1": {"direct": 2.1}}``."""
+
+
+def lowering(
+    step: Step,
+    algorithm: str | None = None,
+    *,
+    batch: int | None = None,
+    limit: int | str | None = None,
+    times: Times | None = None,
+) -> Step:
+    """The same step with its convolutions computed by ``algorithm``, or each by the fastest.
+
+    Without an algorithm, every operation takes the fastest one at ``batch`` whose workspace is at
+    most ``limit`` (bytes, or ``"64 MiB"``; no limit where it is ``None``). The direct one always
+    fits. How fast they are is what ``planner.clock`` says, or for the operations in ``times`` what
+    was measured: of these, only algorithms that have a time are taken.
+
+    Raises:
+        InputError: no algorithm and no batch, or both; an unknown name; no amount of memory; a
+            batch that the step does not hold for.
+    """
+    if not isinstance(step, Step):
+        raise InputError(
+            f"lowering rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
+        )
+    if algorithm is None:
+        return _search(step, _checked(step, batch), limit, times or {})
+    if (batch, limit, times) != (None, None, None):
+        raise InputError(
+            f"with the algorithm {algorithm!r} there is nothing to search for; leave out "
+            "batch, limit and times, or the algorithm."
+        )
+    algorithms.find(algorithm)
+    chosen = {op.name: _choose(op, algorithm, step.threads) for op in _convolutions(step)}
+    note = [] if algorithm == algorithms.DEFAULT else [f"{algorithm} convolution"]
+    return _rewritten(step, chosen, note, step.batches)
+
+
+def _search(step: Step, batch: int, limit: int | str | None, times: Times) -> Step:
+    """Every operation by the fastest algorithm within the limit."""
+    most = inf if limit is None else units.parse(limit)
+    _check_names(step, times)
+    chosen = {
+        op.name: _fastest(op, step.threads, batch, most, times.get(op.name))
+        for op in _convolutions(step)
+    }
+    return _rewritten(step, chosen, [_note(limit)], range(batch, batch + 1))
+
+
+def _checked(step: Step, batch: int | None) -> int:
+    if batch is None:
+        raise InputError(
+            "lowering needs an algorithm, or a batch to search at; try lowering(step, 'winograd') "
+            "or lowering(step, batch=32, limit='64 MiB')."
+        )
+    at = whole("batch", batch)
+    if step.batches is not None and at not in step.batches:
+        raise InputError(
+            f"this step holds for batch {step.batches.start} to {step.batches.stop - 1}, got {at}; "
+            "start from a step without techniques."
+        )
+    return at
+
+
+def _check_names(step: Step, times: Times) -> None:
+    names = {op.name: op for op in _convolutions(step)}
+    for name, row in times.items():
+        pick("convolution", name, names)
+        for algorithm in row:
+            pick("algorithm", algorithm, ALGORITHMS)
+
+
+def _convolutions(step: Step) -> list[Op]:
+    return [op for op in step.ops if isinstance(op.attributes.get("layer"), Conv2d)
+            and op.kind in ("conv2d", "conv2d.backward")]  # fmt: skip
+
+
+def _fastest(
+    op: Op, threads: int, batch: int, limit: float, times: Mapping[str, float] | None
+) -> Choice:
+    """The fastest choice within the limit, of equally fast ones the smallest."""
+    ranked: list[tuple[float, int, Choice]] = []
+    for name in ALGORITHMS:
+        choice = _choose(op, name, threads)
+        nbytes = sum(tensor.size.at(batch) for tensor in choice.workspace.values())
+        seconds = _seconds(_with(op, choice), batch, times)
+        if nbytes <= limit and seconds is not None:
+            ranked.append((seconds, nbytes, choice))
+    if not ranked:
+        return _choose(op, "direct", threads)
+    return min(ranked, key=lambda entry: entry[:2])[2]
+
+
+def _seconds(op: Op, batch: int, times: Mapping[str, float] | None) -> float | None:
+    """As measured, else by the clock; ``None`` where neither knows the algorithm."""
+    if times is not None:
+        return times.get(op.algorithm)
+    return clock.seconds(op, batch) if clock.knows(op) else None
+
+
+def _choose(op: Op, name: str, threads: int) -> Choice:
+    backward, x = op.kind.endswith(".backward"), op.reads["x"]
+    y = op.reads["dy"] if backward else op.writes["y"]
+    layer = op.attributes["layer"]
+    shapes = _shape(x), _shape(y)
+    return algorithms.choose(name, layer, *shapes, backward, op.layer, x.format, threads)
+
+
+def _shape(tensor: Tensor) -> Shape:
+    """Per sample."""
+    return tuple(extent for _, extent in tensor.axes[1:])
+
+
+def _with(op: Op, choice: Choice) -> Op:
+    """The operation computed by another algorithm. It fills the workspace once, or in backward once
+    for each gradient."""
+    gradients = [name for name in (*op.writes, *op.updates) if name in ("dweight", "dx")]
+    fills = len(gradients) or 1
+    before = _choose(op, op.algorithm, 1)
+    moved = op.bytes_moved + fills * choice.moved + -fills * before.moved
+    return replace(op, algorithm=choice.algorithm, workspace=choice.workspace, bytes_moved=moved)
+
+
+def _rewritten(
+    step: Step, chosen: Mapping[str, Choice], note: list[str], batches: range | None
+) -> Step:
+    ops = tuple(_with(op, chosen[op.name]) if op.name in chosen else op for op in step.ops)
+    others = [other for other in step.notes if "convolution" not in other]
+    return replace(step, ops=ops, notes=(*note, *others), batches=batches)
+
+
+def _note(limit: int | str | None) -> str:
+    if limit is None:
+        return "fastest convolutions"
+    most = limit.strip() if isinstance(limit, str) else units.short(limit)
+    return f"convolutions within {most} of workspace"

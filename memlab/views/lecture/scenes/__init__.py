@@ -1,0 +1,1 @@
+"""The ten scenes, the sheet on which k, stride and padding change, and the real run."""

@@ -1,0 +1,1 @@
+"""Prediction cards and exercises as widgets and pictures."""

@@ -1,0 +1,70 @@
+"""The benchmark of convolutions, on small ones: what it reports, with and without PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+from memlab.bench import convolution
+from memlab.bench.convolution import BEST, Case
+from memlab.networks.layers import Conv2d
+from memlab.step.algorithms import ALGORITHMS
+from tests.oracles.requirement import torch_or_skip
+
+PLAIN = Case("plain", (3, 8, 9), Conv2d(4, 3, pad=1))
+STRIDED = Case("strided", (4, 8, 8), Conv2d(2, 3, 2, groups=2, bias=False))
+
+
+@pytest.fixture(autouse=True)
+def gently(monkeypatch):
+    """Other tests run beside these, and after them in this process."""
+    monkeypatch.setattr(convolution, "keep_freed_memory", lambda: None)
+    monkeypatch.setattr(convolution, "SHORTEST", 0.0)
+
+
+def small():
+    return convolution.run(repeats=1, cases=(PLAIN, STRIDED))
+
+
+def test_without_pytorch_it_reports_every_algorithm(monkeypatch):
+    monkeypatch.setattr(convolution, "find_spec", lambda name: None)
+    lines = {line.name: line for line in small().lines}
+    for name in ALGORITHMS:
+        assert lines[f"plain: {name}"].unit == "s"
+    assert lines["plain: direct, workspace"].value == 0
+    assert lines["plain: im2col-image, workspace"].value == 3 * 9 * 8 * 9 * 4
+    assert lines["plain: im2col-tile, workspace"].value == 3 * 9 * 48 * 4
+    assert lines["plain: offsets, workspace"].value == 9 * 2 * 8
+    assert "PyTorch is not installed: no comparison" in lines
+
+
+def test_an_algorithm_that_leaves_a_layer_to_another_is_not_timed(monkeypatch):
+    monkeypatch.setattr(convolution, "find_spec", lambda name: None)
+    names = {line.name for line in small().lines}
+    assert "strided: im2col-tile" in names
+    assert "strided: offsets" not in names
+
+
+def test_beside_pytorch_the_best_one_is_named():
+    torch = torch_or_skip()
+    threads = torch.get_num_threads()
+    result = small()
+    values = {line.name: line.value for line in result.lines}
+    for case in (PLAIN, STRIDED):
+        times = {name: values.get(f"{case.name}: {name}", 1e9) for name in ALGORITHMS}
+        best = min(times, key=times.__getitem__)
+        expected = times[best] / values[f"{case.name}: PyTorch"]
+        assert values[f"{case.name}: {BEST}{best}"] == pytest.approx(expected)
+    (mean,) = (line for line in result.lines if "geometric mean" in line.name)
+    assert mean.aim == convolution.AIM
+    assert torch.get_num_threads() == threads
+
+
+def test_the_core_of_the_blas_is_named(monkeypatch):
+    monkeypatch.setattr(convolution, "find_spec", lambda name: None)
+    assert any("BLAS of scipy" in line.name and "core " in line.name for line in small().lines)
+
+
+def test_each_different_convolution_of_a_network_occurs_once():
+    cases = convolution.of("resnet50")
+    assert len(cases) == len({case[1:] for case in cases}) == 20
+    assert cases[0].layer == Conv2d(64, 7, 2, 3, bias=False)

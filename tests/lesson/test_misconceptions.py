@@ -1,0 +1,308 @@
+"""A wrong guess names its mistake, where one mistake alone explains it; a right one is right."""
+
+from collections import Counter
+from fractions import Fraction
+from math import prod
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import memlab
+from memlab import strings, units
+from memlab.lesson import quantities
+from memlab.lesson.guess import amount
+from memlab.lesson.misconceptions import Cause, alike, cause_of, distinct, judge, rounded
+from memlab.networks import zoo
+from memlab.networks.layers import Conv2d, Linear
+from memlab.planner.book import plan
+from memlab.planner.ledger import Ledger
+from memlab.step.build import training_step
+
+
+def grouped():
+    """A convolution in groups, which no network of the zoo has."""
+    x = memlab.network("grouped", image=(12, 40, 40)).conv(24, 5, 2, 2, groups=6, name="conv1")
+    x = x.relu().conv(36, 3, 1, 1, groups=12, name="conv2")
+    return x.relu().max_pool("all").flatten().linear(10).cross_entropy()
+
+
+NETWORKS = {
+    "mnist_cnn": zoo.mnist_cnn,
+    "alexnet": zoo.alexnet,
+    "overfeat": zoo.overfeat,
+    "vgg11": zoo.vgg11,
+    "vgg16": zoo.vgg16,
+    "googlenet": zoo.googlenet,
+    "resnet18": zoo.resnet18,
+    "resnet50": zoo.resnet50,
+    "resnet101": zoo.resnet101,
+    "grouped": grouped,
+}
+BATCH = 24
+
+
+# -- people who make one mistake each, by formulas of their own ---------------------------------
+
+
+def size(n, k, stride, pad):
+    return (n + 2 * pad - k) // stride + 1
+
+
+def output_of(node, batch=BATCH, each=4, stride=True, pad=True):
+    """Bytes of a convolution's output as somebody works them out."""
+    layer, (_, h, w) = node.layer, node.input_shapes[0]
+    s, p = layer.stride if stride else 1, layer.padding if pad else 0
+    side = size(h, layer.kernel, s, p) * size(w, layer.kernel, s, p)
+    return batch * layer.out_channels * side * each
+
+
+def wrong_outputs(node):
+    layer, (inner, *_), right = node.layer, node.input_shapes[0], output_of(node)
+    yield "bits", right * 8
+    yield "values", output_of(node, each=1)
+    yield "batch", output_of(node, batch=1)
+    yield "stride", output_of(node, stride=False)
+    yield "stride_once", right * layer.stride
+    if layer.kernel <= min(node.input_shapes[0][1:]):
+        yield "padding", output_of(node, pad=False)
+    yield "gradients", 2 * right
+    yield "channels", right / layer.out_channels * inner
+
+
+def wrong_copies(node):
+    layer, (inner, h, w) = node.layer, node.input_shapes[0]
+    values = inner * layer.kernel**2 / layer.out_channels
+    for name, nbytes in wrong_outputs(node):
+        if name not in ("gradients", "channels"):
+            yield name, nbytes * values
+    right = output_of(node) * values
+    yield "one_k", right / layer.kernel
+    yield "not_lowered", BATCH * inner * h * w * 4
+    yield "lowered_twice", right * layer.kernel**2
+
+
+def wrong_parameters(node):
+    layer, inner = node.layer, node.input_shapes[0][0]
+    conv = isinstance(layer, Conv2d)
+    outputs = layer.out_channels if conv else layer.out_features
+    k, groups = (layer.kernel, layer.groups) if conv else (1, 1)
+    weights, bias = outputs * inner * k * k / groups, outputs * layer.bias
+    yield "bits", 32 * (weights + bias)
+    yield "values", weights + bias
+    yield "gradients", 8 * (weights + bias)
+    yield "momentum", 12 * (weights + bias)
+    yield "adam", 16 * (weights + bias)
+    if layer.bias:
+        yield "bias", 4 * weights
+    if conv:
+        yield "one_k", 4 * (weights / k + bias)
+        yield "groups", 4 * (weights * groups + bias)
+
+
+def wrong_states(count, optimizer):
+    arrays = {"sgd": 2, "momentum": 3, "adam": 4}[optimizer]
+    yield "bits", 32 * arrays * count
+    yield "values", arrays * count
+    yield "one_array", 4 * (arrays - 1) * count  # x3, as B1 has it for Adam
+    if arrays == 4:
+        yield "optimizer", 8 * count
+
+
+def asked(network):
+    """Every quantity of a network with the mistakes that people make about it."""
+    for node in network.nodes:
+        if isinstance(node.layer, Conv2d):
+            yield quantities.feature_map(node, BATCH), wrong_outputs(node)
+            yield quantities.lowered(node, BATCH), wrong_copies(node)
+        if isinstance(node.layer, (Conv2d, Linear)):
+            yield quantities.parameters(node), wrong_parameters(node)
+    for optimizer in ("sgd", "momentum", "adam"):
+        state = quantities.model_state(network.parameters, optimizer)
+        yield state, wrong_states(network.parameters, optimizer)
+
+
+def written(nbytes):
+    """As people write an amount: 4 digits and a unit."""
+    unit = next((u for u in ("GB", "MB", "kB") if nbytes >= units.UNITS[u]), "B")
+    return f"{nbytes / units.UNITS[unit]:.3f} {unit}" if unit != "B" else f"{round(nbytes)} B"
+
+
+LISTED = {
+    "bits", "values", "batch", "one_k", "not_lowered", "lowered_twice", "stride", "stride_once",
+    "padding", "gradients", "momentum", "adam", "one_array", "optimizer", "groups", "bias",
+    "channels",
+}  # fmt: skip
+
+
+def recognised(make):
+    """How often each mistake was made where it is distinct; each must be named."""
+    seen: Counter[str] = Counter()
+    for quantity, wrong in asked(make()):
+        clear = {cause.name for cause in distinct(quantity.nbytes, quantity.causes)}
+        for name, nbytes in wrong:
+            if name not in clear:
+                continue
+            verdict = judge(amount(written(nbytes)), quantity.nbytes, quantity.causes)
+            assert not verdict.right
+            assert verdict.cause is not None, (name, written(nbytes), quantity)
+            assert verdict.cause.name == name
+            seen[name] += 1
+    return seen
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_mistake_is_recognised_from_the_guess_that_makes_it(name):
+    assert sum(recognised(NETWORKS[name]).values()) > 10
+
+
+def test_every_mistake_of_the_list_is_recognised_somewhere():
+    seen: Counter[str] = Counter()
+    for make in NETWORKS.values():
+        seen += recognised(make)
+    assert set(seen) == LISTED
+    assert min(seen.values()) >= 2, seen
+
+
+def test_every_cause_has_its_question():
+    for name in LISTED:
+        assert strings.get(f"cause.{name}").rstrip(".").count("?") == 1
+
+
+# -- truth --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["mnist_cnn", "alexnet", "resnet18", "grouped"])
+def test_a_quantity_is_what_the_plan_says(name):
+    network = NETWORKS[name]()
+    ledger = plan(training_step(network, "adam"))
+    entries = {entry.name: entry for entry in ledger.entries}
+    for node in network.nodes:
+        if not isinstance(node.layer, (Conv2d, Linear)):
+            continue
+        due = sum(entries[f"{node.name}.{array.name}"].size.at(1) for array in node.parameters)
+        assert quantities.parameters(node).nbytes == due
+        if isinstance(node.layer, Conv2d):
+            assert quantities.feature_map(node, 7).nbytes == entries[node.name].size.at(7)
+    roles = {"parameter", "parameter_gradient", "optimizer_state"}
+    sizes = sum(e.size.at(1) for e in ledger.entries if e.role in roles)
+    assert quantities.model_state(network.parameters, "adam").nbytes == sizes
+
+
+def test_a_lowered_copy_is_the_workspace_of_each_image():
+    network = zoo.vgg11()
+    ledger = plan(training_step(network, "sgd"))
+    for node in network.nodes:
+        if isinstance(node.layer, Conv2d):
+            (found,) = (e for e in ledger.entries if e.name == f"{node.name}.workspace")
+            assert found.size.at(1) == quantities.lowered(node, 1).nbytes
+
+
+ALL = sorted(zoo.ZOO)
+LEDGERS: dict[str, Ledger] = {}
+
+
+def ledger_of(name):
+    if name not in LEDGERS:
+        LEDGERS[name] = plan(training_step(zoo.build(name)))
+    return LEDGERS[name]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    name=st.sampled_from(ALL),
+    batch=st.integers(1, 4096),
+    unit=st.sampled_from(sorted(set(units.UNITS))),
+    digits=st.integers(0, 6),
+    extra=st.floats(0.5, 2),
+)
+def test_no_right_answer_is_called_wrong(name, batch, unit, digits, extra):
+    truth = ledger_of(name).peak(batch)
+    text = units.in_unit(truth, unit, digits)
+    rival = Cause("values", Fraction(truth) * Fraction(extra))  # a cause next to the truth
+    assume(amount(text).value)  # 0 GB rounds every small amount, and answers nothing
+    assert judge(amount(text), truth, [rival]).right
+    twin = amount(text).twin
+    if twin is not None:  # the number of the other unit, too, with a note
+        shown = units.in_unit(truth, twin.unit, digits).replace(twin.unit, unit)
+        assume(amount(shown).value)
+        assert judge(amount(shown), truth, [rival]).right
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_short_form_is_called_wrong(name):
+    for batch in (1, 2, 3, 7, 8, 16, 31, 32, 64, 100, 256, 512):
+        truth = ledger_of(name).peak(batch)
+        for text in (units.exact(truth), units.short(truth), units.both(truth).split(" (")[0]):
+            assert judge(amount(text), truth).right, text
+
+
+def test_a_right_guess_in_the_other_unit_is_right_and_says_so():
+    truth = 6_422_528
+    assert judge(amount("6.42 MB"), truth) == judge(amount("6,422,528 B"), truth).__class__(
+        True, ratio=Fraction(6_420_000, truth)
+    )
+    verdict = judge(amount("6.13 MB"), truth)
+    assert (verdict.right, verdict.unit) == (True, "MiB")
+    assert judge(amount("6.42 MiB"), truth).unit == "MB"
+    assert not judge(amount("6.0 MB"), truth).right
+
+
+# -- silence ------------------------------------------------------------------------------------
+
+
+def test_two_causes_that_fit_say_nothing():
+    causes = [Cause("a", Fraction(1000)), Cause("b", Fraction(1010)), Cause("c", Fraction(4000))]
+    assert cause_of(amount("1005 B"), causes) is None
+    assert cause_of(amount("1 kB"), causes) is None
+    assert cause_of(amount("4 kB"), causes) is causes[2]
+    assert cause_of(amount("2000 B"), causes) is None
+    assert cause_of(amount("3.9 KiB"), causes) is causes[2]
+
+
+def test_a_cause_is_found_in_the_other_unit_too():
+    cause = Cause("a", Fraction(64 * 2**20, 10))
+    assert cause_of(amount("6.40 MB"), [cause]) is cause
+    assert cause_of(amount("6.40 MiB"), [cause]) is cause
+    assert cause_of(amount("6.00 MB"), [cause]) is None
+
+
+def test_rounding_on_the_way_is_forgiven_up_to_1_percent():
+    cause = Cause("a", Fraction(1_000_000))
+    assert cause_of(amount("1,009,000 B"), [cause]) is cause
+    assert cause_of(amount("1,011,000 B"), [cause]) is None
+
+
+def test_causes_are_alike_within_3_percent_after_rounding():
+    def pairs(*values):
+        return alike(1000, [Cause(chr(97 + i), Fraction(v)) for i, v in enumerate(values)])
+
+    assert pairs(4000, 500) == []
+    assert pairs(4000, 4100) == [("a", "b")]
+    assert pairs(4000, 4130) == []
+    assert pairs(1029) == [("truth", "a")]
+    assert pairs(0) == []
+
+
+def test_the_same_mistake_twice_is_one():
+    twice = [Cause("a", Fraction(100)), Cause("a", Fraction(100))]
+    assert alike(1000, twice) == []
+    assert cause_of(amount("100 B"), twice) is twice[0]
+
+
+def test_rounded_keeps_3_digits():
+    assert rounded(6_422_528) == 6_420_000
+    assert rounded(Fraction(1, 3)) == Fraction("0.333")
+    assert rounded(0) == 0
+
+
+def test_a_close_guess_is_called_close():
+    assert judge(amount("1040 B"), 1000).close
+    assert not judge(amount("1060 B"), 1000).close
+    assert not judge(amount("1000 B"), 1000).close
+    assert judge(amount("5 B"), 0).ratio == 0
+
+
+def test_shapes_are_products():
+    (node, *_) = NETWORKS["grouped"]().nodes
+    assert quantities.feature_map(node, 3).nbytes == 3 * prod((24, 20, 20)) * 4

@@ -1,0 +1,304 @@
+"""What a learner has done is kept, loses nothing, and never stops a lesson."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+
+import pytest
+from filelock import FileLock
+
+from memlab import strings
+from memlab.errors import InputError
+from memlab.lesson import predict, progress
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """A process that has said nothing and drawn no seed."""
+    monkeypatch.delenv("MEMLAB_SEED", raising=False)
+    monkeypatch.delenv("MEMLAB_PROGRESS", raising=False)
+    monkeypatch.setattr(progress, "PATIENCE", 0.1)
+    progress._say.cache_clear()
+    progress._drawn.cache_clear()
+
+
+@pytest.fixture
+def named(monkeypatch):
+    def name(path):
+        monkeypatch.setenv("MEMLAB_PROGRESS", str(path))
+        return path
+
+    return name
+
+
+@pytest.fixture
+def path(tmp_path, named):
+    return named(tmp_path / "progress.json")
+
+
+def do_everything():
+    progress.answered("02.output", "6.4 MB", False)
+    progress.checked("02.peak", True)
+    progress.hinted("02.peak", 1)
+    progress.solved("02.peak")
+    return progress.seed()
+
+
+# -- what is kept -------------------------------------------------------------------------------
+
+
+def test_every_attempt_at_a_card_is_kept_with_its_time(path):
+    begun = datetime.now().astimezone().replace(microsecond=0)
+    progress.answered("02.output", "6.4 MB", False)
+    progress.answered("02.output", "", None)
+    progress.answered("02.output", "6.5 MB", True)
+    turns = progress.read(path)["cards"]["02.output"]
+    assert [(turn["guess"], turn["right"]) for turn in turns] == [
+        *(("6.4 MB", False), ("", None), ("6.5 MB", True))
+    ]
+    for turn in turns:
+        at = datetime.fromisoformat(turn["at"])
+        assert begun <= at <= datetime.now().astimezone()
+        assert at.microsecond == 0
+
+
+def test_an_exercise_counts_its_checks_and_keeps_when_it_first_passed(path, monkeypatch):
+    monkeypatch.setattr(progress, "_now", iter(["first", "second"]).__next__)
+    progress.checked("02.peak", False)
+    assert progress.read(path)["exercises"]["02.peak"]["passed"] is None
+    progress.checked("02.peak", True)
+    progress.checked("02.peak", True)
+    progress.checked("02.peak", False)
+    entry = progress.read(path)["exercises"]["02.peak"]
+    assert entry == {"checks": 4, "passed": "first", "hints": 0, "solution": None}
+
+
+def test_hints_and_a_solution_that_was_shown_are_kept(path, monkeypatch):
+    monkeypatch.setattr(progress, "_now", iter(["first", "second"]).__next__)
+    for degree in (1, 3, 2):
+        progress.hinted("02.peak", degree)
+    progress.solved("02.peak")
+    progress.solved("02.peak")
+    entry = progress.read(path)["exercises"]["02.peak"]
+    assert entry == {"checks": 0, "passed": None, "hints": 3, "solution": "first"}
+
+
+def test_people_can_read_the_file_and_what_they_add_stays(path):
+    progress.answered("02.output", "k² × 3", False)
+    kept = progress.read(path)
+    assert kept["schema"] == "memlab.progress/1"
+    assert '\n      {\n        "at": "' in path.read_text(encoding="utf-8")
+    assert "k² × 3" in path.read_text(encoding="utf-8")
+    path.write_text(json.dumps(kept | {"note": "mine"}), encoding="utf-8")
+    progress.answered("02.output", "9", True)
+    assert progress.read(path)["note"] == "mine"
+
+
+def test_a_revealed_card_is_kept(path):
+    card = predict("02.output").skip().reveal()
+    (turn,) = progress.read(path)["cards"]["02.output"]
+    assert (turn["guess"], turn["right"]) == ("", None)
+    card.reveal()
+    assert len(progress.read(path)["cards"]["02.output"]) == 1
+
+
+def test_a_folder_that_is_not_there_yet_is_made(tmp_path, named):
+    path = named(tmp_path / "new" / "progress.json")
+    assert progress.seed() == progress.read(path)["seed"]
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_where_no_file_is_named_nothing_is_written(value, tmp_path, monkeypatch, capsys):
+    if value is not None:
+        monkeypatch.setenv("MEMLAB_PROGRESS", value)
+    monkeypatch.chdir(tmp_path)
+    do_everything()
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().out == ""
+
+
+WRITER = """
+import sys
+from memlab.lesson import progress
+progress.PATIENCE = 60
+print("ready", flush=True)
+sys.stdin.read()
+for n in range(40):
+    progress.answered("02.output", f"{sys.argv[1]} {n}", False)
+    progress.checked("02.peak", False)
+"""
+
+
+def writer(name):
+    command = [sys.executable, "-c", WRITER, name]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def test_two_notebooks_that_write_at_once_lose_nothing(path):
+    with writer("a") as one, writer("b") as two:
+        assert [each.stdout.readline() for each in (one, two)] == [b"ready\n", b"ready\n"]
+        one.stdin.close()
+        two.stdin.close()
+        assert [each.stdout.read() for each in (one, two)] == [b"", b""]
+    assert (one.returncode, two.returncode) == (0, 0)
+    kept = progress.read(path)
+    guesses = [turn["guess"] for turn in kept["cards"]["02.output"]]
+    for name in ("a", "b"):
+        assert [guess for guess in guesses if guess[0] == name] == [
+            f"{name} {n}" for n in range(40)
+        ]
+    assert kept["exercises"]["02.peak"]["checks"] == 80
+
+
+# -- seeds --------------------------------------------------------------------------------------
+
+
+def test_a_seed_belongs_to_its_file_and_neighbours_differ(tmp_path, named):
+    seeds = set()
+    for name in ("one", "two"):
+        path = named(tmp_path / name)
+        seeds.add(first := progress.seed())
+        do_everything()
+        assert progress.seed() == first == progress.read(path)["seed"]
+    assert len(seeds) == 2
+
+
+def test_without_a_file_a_seed_stays_within_its_process():
+    code = "from memlab.lesson.progress import seed; print(seed(), seed())"
+    lines = [subprocess.check_output([sys.executable, "-c", code]).split() for _ in range(2)]
+    assert [first == again for first, again in lines] == [True, True]
+    assert lines[0] != lines[1]
+
+
+def test_the_environment_may_set_the_seed(path, monkeypatch):
+    mine = progress.seed()
+    monkeypatch.setenv("MEMLAB_SEED", "7")
+    assert progress.seed() == 7
+    monkeypatch.setenv("MEMLAB_SEED", "")
+    assert progress.seed() == mine
+
+
+def test_a_seed_that_is_no_number_is_said_once_and_another_used(path, monkeypatch, capsys):
+    mine = progress.seed()
+    monkeypatch.setenv("MEMLAB_SEED", "seven")
+    assert progress.seed() == progress.seed() == mine
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    assert "'seven'" in out
+
+
+# -- what goes wrong ----------------------------------------------------------------------------
+
+SOUND = {"schema": "memlab.progress/1", "seed": 1, "cards": {}, "exercises": {}}
+BROKEN = {
+    "nothing": b"",
+    "half": b'{"schema": "memlab.progress/1",',
+    "no text": b"\xff\xfe\x00",
+    "deep": b"[" * 100_000,
+    "a list": b"[1, 2]",
+    "another schema": json.dumps(SOUND | {"schema": "memlab.progress/2"}).encode(),
+    "no seed": json.dumps(SOUND | {"seed": None}).encode(),
+    "cards in a list": json.dumps(SOUND | {"cards": []}).encode(),
+    "an empty card": json.dumps(SOUND | {"cards": {"02.output": []}}).encode(),
+    "a turn of words": json.dumps(SOUND | {"cards": {"02.output": ["right"]}}).encode(),
+    "checks in words": json.dumps(SOUND | {"exercises": {"02.peak": {"checks": "2"}}}).encode(),
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_broken_file_stays_as_it_is_and_the_lesson_goes_on(path, content, capsys):
+    path.write_bytes(content)
+    assert do_everything() == do_everything()
+    assert path.read_bytes() == content
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    assert str(path) in out
+    with pytest.raises(InputError, match="rename or delete it"):
+        progress.read(path)
+
+
+def test_a_sound_file_is_read():
+    assert progress._sound(SOUND)
+
+
+def test_a_file_that_cannot_be_written_is_said_once(tmp_path, named, capsys):
+    parent = tmp_path / "file"
+    parent.write_text("no folder")
+    path = named(parent / "progress.json")
+    assert do_everything() == do_everything()
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    assert str(path) in out
+    assert parent.read_text() == "no folder"
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="root may write everywhere")
+def test_in_a_read_only_folder_the_file_is_still_read(path, capsys):
+    mine, before = do_everything(), path.read_bytes()
+    path.parent.chmod(0o500)
+    try:
+        assert do_everything() == mine
+    finally:
+        path.parent.chmod(0o700)
+    assert path.read_bytes() == before
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_a_write_that_is_cut_short_leaves_the_old_file(path, monkeypatch, capsys):
+    mine, before = do_everything(), path.read_bytes()
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "no")))
+    assert do_everything() == mine
+    assert path.read_bytes() == before
+    assert not list(path.parent.glob("*.part"))
+    assert not list(path.parent.glob(".*.part"))
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_a_lock_that_is_held_is_not_waited_for_long(path, capsys):
+    mine, before = do_everything(), path.read_bytes()
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        assert do_everything() == mine
+    assert path.read_bytes() == before
+    assert capsys.readouterr().out == strings.get("progress.locked", path=path) + "\n"
+    do_everything()
+    assert progress.read(path)["exercises"]["02.peak"]["checks"] == 2
+
+
+# -- the table ----------------------------------------------------------------------------------
+
+
+def test_the_table_has_a_row_for_each_card_and_exercise(path):
+    progress.answered("03.copy", "9", True)
+    for guess, right in (("6.4 MB", False), ("", None), ("6.5 MB", False)):
+        progress.answered("02.output", guess, right)
+    for guess, right in (("1 MB", True), ("2 MB", False)):
+        progress.answered("02.peak", guess, right)
+    progress.answered("02.last", "", None)
+    progress.checked("02.alone", False)
+    progress.checked("02.worked", True)
+    progress.hinted("02.worked", 2)
+    progress.solved("02.worked")
+    top, *lines = progress.text(progress.read(path), path).splitlines()
+    assert str(path) in top
+    assert lines == [
+        "",
+        "Lesson 02",
+        "  card    guess   result   rounds",
+        "  output  6.5 MB  not yet  3",
+        "  peak    1 MB    right    2",
+        "  last    none    skipped  1",
+        "  exercise  checks  result   hints  solution",
+        "  alone     1       not yet  0      not shown",
+        "  worked    1       passed   2      shown",
+        "",
+        "Lesson 03",
+        "  card  guess  result  rounds",
+        "  copy  9      right   1",
+    ]
+
+
+def test_the_table_of_a_file_without_entries_says_so(path):
+    progress.seed()
+    assert progress.text(progress.read(path), path).endswith("No card and no exercise yet.")

@@ -1,0 +1,192 @@
+"""The wrong-answer zoo: what learners write, and the question that each of them gets.
+
+For every exercise of the lessons the solution passes and the stub is not counted as wrong; every
+slip of an exercise has a function here that makes it.
+"""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lessons import build
+from memlab.lesson import Exercise, exercise
+from memlab.lesson.task import tasks
+
+TASKS = sorted(tasks())
+SEEDS = range(6)
+
+
+def cells(lesson, tag):
+    """The code cells with a tag in the source of a lesson."""
+    (source,) = build.sources(build.LESSONS, [lesson])
+    solved = tag == "solution"
+    return [
+        cell.source
+        for cell in build.notebook(source, solved).cells
+        if cell.cell_type == "code" and tag in cell.metadata.get("tags", [])
+    ]
+
+
+def function(name, tag):
+    """The function of an exercise as the stub or the solution defines it."""
+    lesson, _, wanted = name.partition(".")
+    (code,) = (c for c in cells(lesson, tag) if re.search(rf"^def {wanted}\(", c, re.MULTILINE))
+    space = {"np": np}
+    exec(code, space)
+    return space[wanted]
+
+
+# -- wrong ways, as learners write them ---------------------------------------------------------
+
+
+def layers(batch, inputs, hidden, outputs, *, maps=None, loss=1, parameters=None, each=4):
+    """Bytes of the exercise ``kept``, with one part replaced."""
+    found = inputs + hidden + 2 * outputs if maps is None else maps
+    weights = inputs * hidden + hidden + hidden * outputs + outputs
+    return each * (batch * found + (weights if parameters is None else parameters) + loss)
+
+
+def gradients(x, t, w1, w2):
+    y = w1 * x
+    y += w2
+    np.tanh(y, out=y)
+    g = y - t
+    g *= 2
+    y *= y
+    np.subtract(1, y, out=y)
+    g *= y
+    dw2 = g.mean()
+    g *= x
+    return g.mean(), dw2
+
+
+def convolution(batch, channels, size, kernels, k, stride, pad, each=4):
+    rows = (size + 2 * pad - k) // stride + 1
+    return each * batch * kernels * rows * rows
+
+
+def limits(memory, fixed, each):
+    return [(memory - a) // b for a, b in zip(fixed, each, strict=True) if b]
+
+
+ZOO: dict[str, dict[str, Any]] = {
+    "00.mebibytes": {
+        "decimal": lambda nbytes: nbytes / 10**6,
+        "kibi": lambda nbytes: nbytes / 1024,
+        "gibi": lambda nbytes: nbytes / 2**30,
+        "mixed": lambda nbytes: nbytes / 1024 / 1000,
+        "bits": lambda nbytes: 8 * nbytes / 2**20,
+        "whole": lambda nbytes: nbytes // 2**20,
+    },
+    "01.kept": {
+        "values": lambda **a: layers(**a, each=1),
+        "bits": lambda **a: layers(**a, each=32),
+        "no_loss": lambda **a: layers(**a, loss=0),
+        "hidden_twice": lambda **a: layers(
+            **a, maps=a["inputs"] + 2 * a["hidden"] + 2 * a["outputs"]
+        ),
+        "no_input": lambda **a: layers(**a, maps=a["hidden"] + 2 * a["outputs"]),
+        "one_output": lambda **a: layers(**a, maps=a["inputs"] + a["hidden"] + a["outputs"]),
+        "no_bias": lambda **a: layers(
+            **a, parameters=a["inputs"] * a["hidden"] + a["hidden"] * a["outputs"]
+        ),
+        "no_parameters": lambda **a: layers(**a, parameters=0),
+        "gradients": lambda **a: 2 * layers(**a) - layers(**a, parameters=0),
+        "one_sample": lambda **a: layers(**{**a, "batch": 1}),
+    },
+    "01.my_step": {
+        "sign": lambda **a: [-value for value in gradients(**a)],
+        "sum": lambda **a: [len(a["x"]) * value for value in gradients(**a)],
+        "half": lambda **a: [value / 2 for value in gradients(**a)],
+        "no_x": lambda **a: [gradients(**a)[1]] * 2,
+        "swapped": lambda **a: gradients(**a)[::-1],
+    },
+    "02.output_bytes": {
+        "values": lambda **a: convolution(**a, each=1),
+        "bits": lambda **a: convolution(**a, each=32),
+        "batch": lambda **a: convolution(**{**a, "batch": 1}),
+        "stride": lambda **a: convolution(**{**a, "stride": 1}),
+        "padding": lambda **a: convolution(**{**a, "pad": 0}),
+        "channels": lambda **a: convolution(**{**a, "kernels": a["channels"]}),
+        "both_channels": lambda **a: a["channels"] * convolution(**a),
+        "one_side": lambda batch, channels, size, kernels, k, stride, pad: (
+            4 * batch * kernels * ((size - k + pad) // stride + 1) ** 2
+        ),
+        "not_whole": lambda batch, channels, size, kernels, k, stride, pad: (
+            4 * batch * kernels * ((size + 2 * pad - k) / stride + 1) ** 2
+        ),
+        "one_less": lambda batch, channels, size, kernels, k, stride, pad: (
+            4 * batch * kernels * ((size + 2 * pad - k) // stride) ** 2
+        ),
+    },
+    "02.largest_batch": {
+        "no_floor": lambda memory, fixed, each: min(memory // b for b in each if b),
+        "largest": lambda **a: max(limits(**a)),
+        "mixed": lambda memory, fixed, each: (memory - max(fixed)) // max(each),
+        "sum": lambda memory, fixed, each: (memory - sum(fixed)) // sum(each),
+        "one_more": lambda **a: min(limits(**a)) + 1,
+        "not_whole": lambda memory, fixed, each: min(
+            (memory - a) / b for a, b in zip(fixed, each, strict=True) if b
+        ),
+    },
+}
+
+
+def wrong(name, answer):
+    """A wrong way with the parameters of its exercise: a check looks at them."""
+    names = ", ".join(tasks()[name].parameters)
+    passed = ", ".join(f"{word}={word}" for word in tasks()[name].parameters)
+    return eval(f"lambda {names}: answer({passed})", {"answer": answer})
+
+
+def test_the_zoo_has_every_slip_of_every_exercise():
+    assert {name: set(slips) for name, slips in ZOO.items()} == {
+        name: set(task.slips) for name, task in tasks().items()
+    }
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_solution_passes(name):
+    found = function(name, "solution")
+    for seed in SEEDS:
+        report = exercise(name).check(found, seed=seed)
+        assert report.passed, report
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_stub_is_not_yet(name):
+    report = exercise(name).check(function(name, "stub"))
+    assert not report.passed
+    assert not report.attempted
+    assert report.text().startswith("Not yet:")
+
+
+@pytest.mark.parametrize(("name", "slip"), [(n, slip) for n in ZOO for slip in ZOO[n]])
+def test_a_wrong_answer_fails_with_its_question(name, slip):
+    answer = wrong(name, ZOO[name][slip])
+    for seed in SEEDS:
+        report = exercise(name).check(answer, seed=seed)
+        assert not report.passed
+        assert report.slip == slip, report
+
+
+def test_temporaries_are_counted():
+    def naive(x, t, w1, w2):
+        y = np.tanh(w1 * x + w2)
+        g = 2 * (y - t) * (1 - y**2)
+        return (g * x).mean(), g.mean()
+
+    report = exercise("01.my_step").check(naive)
+    assert not report.passed
+    assert report.ratio is not None
+    assert 1.9 < report.ratio < 2.6
+    assert "Your step peaks at 2." in report.text()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_last_hint_leaves_blanks(name):
+    given = Exercise(tasks()[name])
+    hints = [given.hint().text() for _ in range(3)]
+    assert ["__" in hint for hint in hints] == [False, False, True]

@@ -1,0 +1,114 @@
+"""A lesson as its rules see it: the cells of its source, its sections, its two notebooks."""
+
+import ast
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lessons import build
+from memlab.lesson.question import Topic, topics
+
+CARD = re.compile(r'^(\w+) = lesson\.predict\("(\d\d)\.(\w+)"\)\n\1\Z', re.MULTILINE)
+"""The last 2 lines of a cell that shows a card."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """`cells` are those of the source; the notebooks are as they are stored, with outputs."""
+
+    name: str
+    cells: list[Any]
+    learners: dict[str, Any]
+    solved: dict[str, Any]
+    terms: frozenset[str]
+    topics: dict[str, Topic] = field(default_factory=dict)
+
+    @property
+    def number(self) -> str:
+        return self.name[:2]
+
+    @property
+    def numbers(self) -> list[Any]:
+        return [cell for cell in self.cells if build.NUMBERS in cell.metadata.tags]
+
+    def of(self, kind: str) -> list[Any]:
+        """Cells of a kind that stand in a notebook."""
+        shown = [cell for cell in self.cells if build.NUMBERS not in cell.metadata.tags]
+        return [cell for cell in shown if cell.cell_type == kind]
+
+    @property
+    def head(self) -> list[str]:
+        """The paragraphs of the first cell."""
+        first = self.of("markdown")[:1]
+        return first[0].source.split("\n\n") if first else []
+
+    @property
+    def asked(self) -> dict[str, Topic]:
+        """What the cards of this lesson ask, by the variable that holds the card."""
+        cards = [match for cell in self.of("code") if (match := CARD.search(cell.source))]
+        names = {match[1]: f"{match[2]}.{match[3]}" for match in cards}
+        return {card: self.topics[name] for card, name in names.items() if name in self.topics}
+
+
+@dataclass
+class Section:
+    heading: str
+    prose: str = ""
+    code: list[str] = field(default_factory=list)
+
+
+def read(source: Path) -> Lesson:
+    """A lesson of the checkout."""
+    learners, solved = (json.loads(path.read_text("utf-8")) for path in build.targets(source))
+    glossary = tomllib.loads((source.parent / "glossary.toml").read_text("utf-8"))
+    terms = frozenset(term["en"] for term in glossary["term"])
+    asked = {name: topic for name, topic in topics().items() if name[:2] == source.stem[:2]}
+    return Lesson(source.stem, build.cells(source), learners, solved, terms, asked)
+
+
+def sections(lesson: Lesson) -> list[Section]:
+    """What stands under each `## ` heading."""
+    found = [Section("")]
+    for cell in lesson.cells:
+        if build.NUMBERS in cell.metadata.tags:
+            continue
+        if cell.cell_type == "code":
+            found[-1].code.append(cell.source)
+            continue
+        text = re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL)
+        before, *rest = re.split(r"^## ", text, flags=re.MULTILINE)
+        found[-1].prose += before
+        found += [Section(*part.partition("\n")[::2]) for part in rest]
+    return found[1:]
+
+
+def prose(lesson: Lesson) -> str:
+    return "\n\n".join(cell.source for cell in lesson.of("markdown"))
+
+
+def tree(cell: Any) -> ast.Module:
+    """A cell as Python; a line of IPython (%%html) is none."""
+    try:
+        return ast.parse(str(cell.source))
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def calls(cell: Any, method: str) -> list[ast.Call]:
+    """Calls of `x.method(...)` in a cell."""
+    found = [node for node in ast.walk(tree(cell)) if isinstance(node, ast.Call)]
+    return [c for c in found if isinstance(c.func, ast.Attribute) and c.func.attr == method]
+
+
+def minutes_line(lesson: Lesson) -> re.Match[str] | None:
+    lines = [" ".join(part.split()) for part in lesson.head]
+    matches = (re.fullmatch(r"(\d+) minutes\. Needs: (.+)\.", line) for line in lines)
+    return next((match for match in matches if match), None)
+
+
+def functions(cell: Any) -> set[str]:
+    """The functions that a cell defines."""
+    return {node.name for node in tree(cell).body if isinstance(node, ast.FunctionDef)}

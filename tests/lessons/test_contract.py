@@ -1,0 +1,406 @@
+"""Every lesson keeps the contract, and the contract sees a lesson that does not."""
+
+import copy
+import json
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+from lessons import build
+from memlab import strings
+from memlab.lesson.question import Figure, Kind, Topic, Truth
+from tests.lessons import numerals
+from tests.lessons.contract import RULES
+from tests.lessons.parts import Lesson, read
+from tests.lessons.structure import words
+
+SOURCES = sorted((build.LESSONS / "source").glob("[0-9][0-9]_*.py"))
+stored_lesson = cache(read)
+NAMES = {rule.__name__ for rule in RULES}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_a_lesson_keeps_the_contract(source, rule):
+    assert rule(stored_lesson(source)) == []
+
+
+# -- a small lesson that keeps it ---------------------------------------------------------------
+
+SOURCE = """# %% [markdown]
+# # 07 A small lesson: what does it hold?
+#
+# 40 minutes. Needs: [00 Start](00_start.ipynb), [01 One linear layer](01_linear.ipynb).
+#
+# You will be able to
+#
+# - count the bytes of a layer,
+# - say when they are free again.
+#
+# Words: [peak](glossary.md),
+# [batch](glossary.md).
+
+# %%
+from memlab import lesson, units, views
+
+views.network_memory("vgg16", batch=64)
+
+# %% [markdown]
+# ![The floor and the mountain](images/a.png)
+#
+# ## One output takes more than its input
+#
+# ResNet-50 has 26M parameters (He et al., 2016), and a batch of 64 images. A MB has 10⁶ bytes.
+# Lesson 01 counted `12345` of them in 3 layers. It took 25.557 MB.
+
+# %% tags=["numbers"]
+{
+    "26M": "zoo.resnet50().parameters / 1e6",
+    "10⁶ bytes": "units.parse('1 MB')",
+}
+
+# %%
+output = lesson.predict("07.output")
+output
+
+# %% tags=["solution"]
+output.guess("0.2 MB").reveal()
+
+# %%
+if output.answered():
+    print(units.both(memlab.zoo.resnet50().parameters))
+
+# %% tags=["nbval-ignore-output"]
+print(seconds)
+
+# %% [markdown]
+# ## Exercise: the largest batch
+#
+# Shapes, bytes, lifetime, peak.
+
+# %%
+largest = lesson.exercise("07.largest_batch")
+
+# %% tags=["stub"]
+def largest_batch(memory):
+    return None  # replace None
+
+# %% tags=["solution"]
+def largest_batch(memory):
+    return memory // 64
+
+# %%
+largest.check(largest_batch)
+
+# %% [markdown]
+# ## What this plan leaves out
+#
+# Python's own objects.
+
+# %% [markdown]
+# ## Key points
+#
+# - A MB is a unit.
+"""
+QUESTION = "How many bytes does the output of 1,024 values take?"
+SVG = "<svg role='img'><title>VGG-16, batch 64</title><text>25.557 MB</text></svg>"
+FIGURES = (Figure("planned", Fraction(802_816)), Figure("planned", Fraction(1024), "values"))
+
+
+def again(chance):
+    return {"network": "alexnet"}
+
+
+def truth(numbers):
+    return Truth(Fraction(802_816), FIGURES)
+
+
+TOPICS = {"07.output": Topic("07.output", Kind.AMOUNT, {"network": "mnist_cnn"}, again, truth)}
+
+
+def output(**data):
+    data = {kind.replace("__", "+").replace("_", "/"): text for kind, text in data.items()}
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+PICTURE = output(text_plain="VGG-16, batch 64", image_svg__xml=SVG)
+SHOWN = {
+    "views.": PICTURE,
+    "output = ": output(text_plain=f"Predict. {QUESTION}\nAnswer: ..."),
+    "print(seconds": output(text_plain=build.NOTE),
+}
+
+
+@pytest.fixture
+def lesson(tmp_path, monkeypatch):
+    """The lesson with some of its source replaced, and outputs of some cells."""
+    monkeypatch.setitem(strings.table(), "ask.07.output.question", QUESTION)
+
+    def make(*changes, learners=SHOWN, solved=SHOWN):
+        text = SOURCE
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        source = tmp_path / "07_small.py"
+        source.write_text(text, encoding="utf-8")
+        notebooks = stored(source, learners, solved=False), stored(source, solved, solved=True)
+        terms = frozenset(["peak", "batch"])
+        return Lesson("07_small", build.cells(source), *notebooks, terms, TOPICS)
+
+    return make
+
+
+def stored(source, shown, solved):
+    """A notebook whose cells show what is given for some words of their sources."""
+    made = json.loads(build.text_of(build.notebook(source, solved)))
+    for cell in made["cells"]:
+        for part, data in shown.items():
+            if part in "".join(cell["source"]) and cell["cell_type"] == "code":
+                cell["outputs"] = [copy.deepcopy(data)]
+    return made
+
+
+def broken(lesson):
+    return {rule.__name__: found for rule in RULES if (found := rule(lesson))}
+
+
+def test_the_small_lesson_keeps_it(lesson):
+    assert broken(lesson()) == {}
+
+
+# -- and what breaks it -------------------------------------------------------------------------
+
+LONG = "largest.check(largest_batch)\n" + ("\n# %%\n" + "x\n" * 5) * 10
+TWICE = '# %% tags=["numbers"]\n{"26M": "25.6 * 10**6"}\n\n# %%\noutput ='
+VIEW = 'views.network_memory("vgg16", batch=64)\n'
+EARLY = "# %%\nif output.answered():\n    pass\n\n# %%\noutput ="
+PLANTED = [
+    ("title", "no '# 07 Title: question?'", "# 07 A", "# 08 A"),
+    ("title", "no '# 07 Title: question?'", "hold?", "hold"),
+    ("preparation", "55 minutes are not 1 to 50", "40 minutes", "55 minutes"),
+    ("preparation", "no paragraph 'N minutes. Needs: ... .'", "40 minutes. Needs", "Needs"),
+    ("preparation", "'Python' is no link", "[00 Start](00_start.ipynb)", "Python"),
+    ("preparation", "is no link to an earlier", "[00 Start](00_start", "[00 Start](01_start"),
+    ("preparation", "no link to an earlier lesson", "[01 One linear layer](01_", "[08 On](08_"),
+    ("objectives", "'You will be able to'", "You will be able to", "You will learn"),
+    ("objectives", "no list follows", "# - say when they are free again.\n", ""),
+    ("glossary_words", "no paragraph 'Words: ", "# Words: [peak](glossary.md),\n# ", "# "),
+    ("glossary_words", "'summit' is no term", "[peak](glossary.md)", "[summit](glossary.md)"),
+    ("glossary_words", "no paragraph 'Words: ", "[peak](glossary.md)", "peak"),
+    ("blocks", "'None' has no card", "## One output", "## None\n#\n# Text.\n#\n# ## One output"),
+    ("blocks", "4 blocks", "## Exercise", "## A\n#\n# ## B\n#\n# ## C\n#\n# ## Exercise"),
+    ("blocks", "0 blocks", "## One output takes more", "## Appendix: more"),
+    ("limits", "leaves out'", "## What this plan leaves out", "## Appendix: limits"),
+    ("limits", "leaves out'", "# Python's own objects.", "#"),
+    ("key_points", "the last section is no 'Key points'", "## Key points", "## Appendix: points"),
+    ("key_points", "'Key points' with a list", "# - A MB is a unit.", "# A MB is a unit."),
+    ("key_points", "the last section is no 'Key points'", "unit.\n", "unit.\n#\n# ## Appendix\n"),
+    ("exercises", "no section 'Exercise...' holds", "lesson.exercise(", "print("),
+    ("exercises", "'06.largest_batch' is not of lesson 07", '"07.largest', '"06.largest'),
+    ("stubs", "leaves nothing to fill in", "None  # replace None", "64"),
+    ("stubs", "solution does not stand below it", ' tags=["solution"]\ndef', "\ndef"),
+    ("exercises", "no exercise is checked", "largest.check(largest_batch)", "1"),
+    (
+        "exercises",
+        "'smallest' is checked and is no stub",
+        "check(largest_batch)",
+        "check(smallest)",
+    ),
+    ("subgoals", "not name lifetime, peak", "Shapes, bytes, lifetime, peak", "Shapes, bytes"),
+    ("cards", "asks '07.input', which is no question", '"07.output"', '"07.input"'),
+    ("cards", "output.guess(...).reveal()", "output.guess(", "other.guess("),
+    ("cards", "output.guess(...).reveal()", ".reveal()", ""),
+    ("cards", "output.guess(...).reveal()", ' tags=["solution"]\noutput', "\noutput"),
+    ("cards", "is no card", "largest =", 'other = lesson.predict("07.output"), 0\n\n\nlargest ='),
+    (
+        "gates",
+        "waits for input, which no card above is",
+        "if output.answered()",
+        "if input.answered()",
+    ),
+    ("gates", "waits for output, which no card above is", "# %%\noutput =", EARLY),
+    ("gates", "and not in an 'if'", "if output.answered():\n    ", "output.answered()\n"),
+    ("length", "words are more than 1,200", "Python's own objects.", "A word. " * 600),
+    ("cell_lines", "has 16 lines, over 15", "largest.check", "x = 1\n" * 15 + "largest.check"),
+    ("cell_lines", "half of the code cells", "largest.check(largest_batch)\n", LONG),
+    ("forbidden", "says 'simply'", "It took", "It simply took"),
+    ("forbidden", "says 'obviously'", "print(seconds)", "print(seconds, 'obviously')"),
+    ("figures", "has no alt text: ![]", "![The floor and the mountain]", "![]"),
+    ("figures", "no alt text: <img", "# Python's own", "# <img src='a.png'> Python's own"),
+    ("numbers", "'25.558 MB' is not computed", "It took 25.557 MB", "It took 25.558 MB"),
+    ("numbers", "'25.557 MiB' is not computed", "It took 25.557 MB", "It took 25.557 MiB"),
+    ("numbers", "'30' is not computed and not checked", "in 3 layers", "in 30 layers"),
+    ("numbers", "'3 MB' is not computed and not checked", "in 3 layers", "in 3 MB"),
+    ("numbers", "'27M' is not computed and not checked", "has 26M", "has 27M"),
+    ("numbers", "'26M' is 138", '"26M": "zoo.resnet50()', '"26M": "zoo.vgg16()'),
+    ("numbers", "fails with AttributeError", '"26M": "zoo.resnet50()', '"26M": "zoo.resnet51()'),
+    ("numbers", "'99' is checked and stands in no prose", '    "10⁶', '    "99": "99",\n    "10⁶'),
+    ("numbers", "'9 %' is not computed", "3 layers", "3 layers, each of 26M and 9 %"),
+    ("numbers", "is no dict of numerals and expressions", '    "10⁶', '    7: 8,\n    "10⁶'),
+    ("numbers", "'about 26M' is not one numeral", '"26M":', '"about 26M":'),
+    ("numbers", "'26M' is checked twice", "# %%\noutput =", TWICE),
+    ("numbers", "'99' is not computed and not checked", "![The floor", "![99 floor"),
+    ("first_view", "shows 'mnist_cnn', which a card", 'memory("vgg16"', 'memory("mnist_cnn"'),
+    ("first_view", "shows 'mnist_cnn'", 'memory("vgg16"', "memory(memlab.zoo.mnist_cnn()"),
+    ("first_view", "names no network", '"vgg16", ', ""),
+    (
+        "first_view",
+        "waits for a card",
+        VIEW,
+        'views.run("vgg16")\n',
+        "    print(units",
+        "    views.network_memory('vgg16')\n    print(units",
+    ),
+    ("hidden", "the truth of '07.output': 802_816", "print(seconds", "print(seconds, 802_816"),
+    ("hidden", "the truth of '07.output': 803 kB", "print(seconds", "print(seconds, '803 kB'"),
+]
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda row: f"{row[0]}: {row[1]}")
+def test_a_changed_source_breaks_one_rule(lesson, planted):
+    rule, sentence, *texts = planted
+    found = broken(lesson(*zip(texts[::2], texts[1::2], strict=True)))
+    assert set(found) == {rule}, found
+    assert any(sentence in text for text in found[rule]), found
+
+
+def picture(**more):
+    return {"views.": output(text_plain="VGG-16, batch 64", **more)}
+
+
+def printed(text):
+    return {"print(seconds": output(text_plain=text)}
+
+
+def card(text):
+    return {"output = ": output(text_plain=f"Predict. {QUESTION}\n{text}")}
+
+
+STORED = [
+    ("figures", "no alt text: image/svg+xml", picture(image_svg__xml="<svg><text>4</text></svg>")),
+    ("figures", "no alt text: image/png", picture(image_png="iVBORw0KGgo=")),
+    ("figures", "no alt text: <img src='a.png'>", picture(text_html="<img src='a.png'>")),
+    ("notes", "is tagged nbval-ignore-output and stores", printed("took 3 s")),
+    ("notes", "stores '4 ms'", picture(text_html="<td>4 ms</td>")),
+    ("notes", "stores 'threads'", picture(text_html="on <b>2</b> threads")),
+    ("notes", "stores 'free here'", picture(image_svg__xml=SVG.replace("25.557", "free here"))),
+    ("hidden", "the truth of '07.output': 802,816", picture(text_html="<td>802,816 B</td>")),
+    ("hidden", "the truth of '07.output': 784.0 KiB", picture(text_html="784.0 KiB")),
+    ("hidden", "the truth of '07.output': 802816", picture(text_html="<p data-peak='802816'>")),
+    ("asking", "does not show its question", {"output = ": output(text_plain="Predict.")}),
+    ("asking", "shows 'right answer'", card("right answer  peak")),
+    ("asking", "shows 'The same on new numbers", card("The same on new numbers: output.retry().")),
+]
+
+
+@pytest.mark.parametrize(("rule", "sentence", "shown"), STORED)
+def test_a_changed_output_breaks_one_rule(lesson, rule, sentence, shown):
+    found = broken(lesson(learners=SHOWN | shown))
+    assert set(found) == {rule}, found
+    assert any(sentence in text for text in found[rule]), found
+
+
+def test_a_number_that_no_output_shows_any_more_is_seen(lesson):
+    shown = SHOWN | {"views.": output(text_plain="26.557 MB", image_svg__xml="<svg><title>A")}
+    assert broken(lesson(solved=shown)) == {
+        "numbers": ["cell 07-small-02: '25.557 MB' is not computed and not checked"]
+    }
+
+
+def test_every_rule_is_broken_once():
+    assert {row[0] for row in PLANTED + STORED} == NAMES
+
+
+def test_a_short_lesson_need_not_name_the_four_subgoals(lesson):
+    changes = ("40 minutes", "10 minutes"), ("Shapes, bytes, lifetime, peak", "Alone")
+    assert broken(lesson(*changes)) == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("output = lesson", "batch = 4\noutput = lesson"),
+        (
+            "if output.answered():\n    print(",
+            "for _ in range(2) if output.answered() else ():\n    print(",
+        ),
+        ("if output.answered():", "if output.answered() and 1 < 2:"),
+        ("It took", "Adjust it, justified and simplified. It took"),
+        ("    return None  # replace None", "    return memory // ...  # how many bytes each?"),
+    ],
+)
+def test_other_ways_to_keep_it(lesson, old, new):
+    assert broken(lesson((old, new))) == {}
+
+
+def test_words_are_those_of_the_prose():
+    text = "Run [the cell](02_network.ipynb) now.\n\n```\nnot me\n```\n"
+    assert words(text) == ["Run", "the", "cell", "now"]
+
+
+# -- numerals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It takes 1,024 values, 2.5 MB or 26M.", ["1,024", "2.5 MB", "26M"]),
+        ("64·3·28x28 at 10⁶ and 2²⁰", ["64", "3", "28", "28", "10⁶", "2²⁰"]),
+        ("9 times, 5 %, 3 x, 8×, 12 GB cards", ["9 times", "5 %", "3 x", "8×", "12 GB"]),
+        ("# 02 A network\n\n45 minutes. Needs: [00 Start](00_start.ipynb).", []),
+        ("ResNet-50, VGG-16, fp32, conv1, w1, A12, im2col, k², lesson 03, lessons 04 and 05", []),
+        ("1. one\n2. two\n\n`a[3]`, (He et al., 2016), (2016), <https://a.org/1>", []),
+        ("```\n77\n```\n![figure 5](images/6.png) in [the 7](8.ipynb)", ["5"]),
+        ("in 2016, conv1 of 3 (see 4)", ["2016", "3", "4"]),
+    ],
+)
+def test_the_numerals_of_prose(text, expected):
+    assert [numeral.text for numeral in numerals.find(numerals.prose(text))] == expected
+
+
+@pytest.mark.parametrize("text", ["11", "0.5", "2.0", "3 MB", "4 bytes", "9 times", "5 %", "10⁶"])
+def test_these_have_to_be_computed(text):
+    (numeral,) = numerals.find(text)
+    assert numeral.counts
+
+
+@pytest.mark.parametrize("text", ["0", "3", "10"])
+def test_these_count_things(text):
+    (numeral,) = numerals.find(text)
+    assert not numeral.counts
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "fits"),
+    [
+        ("26M", 25.56, True),
+        ("26M", 25_557_032, True),
+        ("26M", 26_600_000, False),
+        ("6.4 MB", 6_422_528, True),
+        ("6.4 MiB", 6_422_528, False),
+        ("9.0 times", 9.04, True),
+        ("9.00 times", 9.04, False),
+        ("5 %", 0.049, True),
+        ("10⁶", 1_000_001, False),
+    ],
+)
+def test_a_value_is_right_to_the_printed_digits(text, value, fits):
+    (numeral,) = numerals.find(text)
+    assert numeral.fits(value) is fits
+
+
+@pytest.mark.parametrize("code", ["1010", "1_010", "f(1010.0)", "'1,010'", "1.01e3"])
+def test_the_same_number_in_code(code):
+    assert (Fraction(1010), "") in numerals.keys(code)
+
+
+def test_a_number_in_another_unit_is_another_number():
+    assert (Fraction(12), "GB") in numerals.keys("free='12GB'")
+    assert (Fraction(12), "GB") not in numerals.keys("free='12 GiB'")
+    assert (Fraction(2**20), "") in numerals.keys("2**20")
+
+
+@pytest.mark.parametrize("expression", ["1 / 0", "zoo", "'12'", "True", "nobody"])
+def test_an_expression_that_is_no_number_is_a_fault(expression):
+    assert numerals.faults({"12": expression})

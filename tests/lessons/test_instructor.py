@@ -1,0 +1,458 @@
+"""Every instructor page keeps its form, and every figure on it is computed."""
+
+import itertools
+import math
+import re
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import memlab
+from lessons import build
+from memlab import claims, counting, zoo
+from memlab.lesson import checking, words
+from memlab.lesson.card import Round
+from memlab.lesson.content.lesson_01 import convolutions
+from memlab.lesson.guess import Guess
+from memlab.lesson.misconceptions import judge
+from memlab.lesson.question import Kind, topics
+from memlab.lesson.task import tasks
+from tests.lessons import numerals
+from tests.lessons.structure import FORBIDDEN
+from tests.lessons.test_sources import LINK
+
+HEADINGS = ("Goal", "Minute plan", "Board sketch", "Wrong predictions", "Questions", "What to cut")
+PAGES = sorted((build.LESSONS / "instructor").glob("[0-9][0-9].md"))
+LESSONS = sorted((build.LESSONS / "source").glob("[0-9][0-9]_*.py"))
+NUMBERS = re.compile(r"<!-- numbers\n(.*)-->\s*\Z", re.DOTALL)
+NO_FIGURE = re.compile(r"^\| \d+-\d+ \||\d+ minutes\b|\bminute \d+", re.MULTILINE)
+QUOTED = re.compile(r"`(\w+)`")
+UNIT = 10**8
+"""Bytes for each sign of a bar on the board."""
+
+
+# -- what the expressions of a page may use -----------------------------------------------------
+
+
+@cache
+def plan(network, optimizer="momentum", format="fp32"):
+    """The planned training step of a network of the zoo."""
+    return memlab.plan(memlab.training_step(zoo.build(network), optimizer, format))
+
+
+def at_peak(network, batch, optimizer="momentum"):
+    """The floor and the mountain of the operation at the peak, in bytes."""
+    ledger = plan(network, optimizer)
+    fixed, each = ledger.line()
+    index = ledger.peak_at(batch).index
+    return int(fixed[index]), batch * int(each[index])
+
+
+def floor(*chosen):
+    return at_peak(*chosen)[0]
+
+
+def mountain(*chosen):
+    return at_peak(*chosen)[1]
+
+
+def inside(network, batch, operation, optimizer):
+    """The bytes that are alive inside one operation."""
+    ledger = plan(network, optimizer)
+    names = [row.name for row in ledger.rows]
+    return int(ledger.timeline(batch)[names.index(operation)])
+
+
+def block(network, name, batch, *chosen):
+    """The bytes of one block of a step."""
+    entries = plan(network, *chosen).entries
+    return next(entry for entry in entries if entry.name == name).size.at(batch)
+
+
+def passes(network, optimizer):
+    """The first batch at which the mountain is larger than the floor."""
+    parts = (at_peak(network, batch, optimizer) for batch in itertools.count(1))
+    return next(batch for batch, (low, high) in enumerate(parts, 1) if high > low)
+
+
+def trained(depth, optimizer="sgd"):
+    """The planned training step of so many convolutions, as in lesson 01."""
+    return memlab.plan(memlab.training_step(convolutions(depth), optimizer))
+
+
+def predicted(batch):
+    """The peak of a prediction with 4 convolutions, without the workspace, in bytes."""
+    step = memlab.inference_step(convolutions(4))
+    return memlab.plan(step).peak(batch, workspace=False)
+
+
+def claim(name):
+    """One published figure."""
+    return next(row for row in claims.find(name) if row.id == name)
+
+
+def kept(network, batch, *kinds):
+    """The outputs of the layers of some kinds that are alive at the peak, in bytes."""
+    names = {node.name for node in zoo.build(network).nodes if node.kind in kinds}
+    ledger = plan(network)
+    alive = ledger.alive(ledger.peak_at(batch).index)
+    return sum(entry.size.at(batch) for entry in alive if entry.name in names)
+
+
+def counted(network, batch):
+    """What the text of A5 counts: outputs of convolutions and sums, in bytes."""
+    return 4 * batch * counting.find("conv-sums").values(zoo.build(network))
+
+
+@cache
+def revealed(name):
+    return topics()[name].truth(topics()[name].first)
+
+
+def cause(name, mistake):
+    return next(cause.value for cause in revealed(name).causes if cause.name == mistake)
+
+
+def close(name, guess):
+    """Whether a card calls a guess close."""
+    read, truth = topics()[name].read(guess), revealed(name)
+    assert isinstance(read, Guess)
+    found = judge(read, truth.value, truth.causes)
+    return found.close and not found.right
+
+
+NAMES = numerals.NAMES | {
+    "math": math,
+    "convolutions": convolutions,
+    "plan": plan,
+    "floor": floor,
+    "mountain": mountain,
+    "inside": inside,
+    "kept": kept,
+    "block": block,
+    "passes": passes,
+    "trained": trained,
+    "predicted": predicted,
+    "claim": claim,
+    "close": close,
+    "counted": counted,
+    "asked": lambda name: topics()[name].first,
+    "truth": lambda name: revealed(name).value,
+    "cause": cause,
+    "single": plan("linear1", "sgd", "fp64"),
+    "UNIT": UNIT,
+}
+
+
+# -- a page -------------------------------------------------------------------------------------
+
+
+def parts(page):
+    """What stands under each heading."""
+    found = re.split(r"^## (.+)\n", NUMBERS.sub("", page), flags=re.MULTILINE)
+    return dict(zip(found[1::2], found[2::2], strict=True))
+
+
+def rows(text):
+    """The cells of the rows of tables, without their heads."""
+    lines = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
+    cells = [[cell.strip() for cell in line.split(" | ")] for line in lines]
+    return [row for row in cells if row[0] not in ("minute", "guess", "result")]
+
+
+def asked_of(page):
+    """The cards and exercises below Wrong predictions: name, truth as printed, rows."""
+    text = parts(page).get("Wrong predictions", "")
+    found = re.split(r"^### `([\d.\w]+)`(?:: (.+))?\n", text, flags=re.MULTILINE)
+    return [
+        (n, t or "", rows(r)) for n, t, r in zip(*(found[i::3] for i in (1, 2, 3)), strict=True)
+    ]
+
+
+def source(number):
+    """The source of the lesson."""
+    return next(path for path in LESSONS if path.name.startswith(number)).read_text("utf-8")
+
+
+def of_lesson(number, known):
+    return {name: one for name, one in known.items() if name.startswith(f"{number}.")}
+
+
+# -- the rules: each takes the number and the text of a page, and returns what breaks it --------
+
+
+def form(number, page):
+    """Its first line, its headings, its warning, its words, its links."""
+    title = re.findall(r"^# # (\d\d [^:\n]+):", source(number), re.MULTILINE)[0]
+    breaks = [] if page.startswith(f"# {title}: for instructors\n") else ["the first line"]
+    found = tuple(re.findall(r"^## (.+)$", page, re.MULTILINE))
+    breaks += [] if found == HEADINGS else [f"its headings are {found}"]
+    head = page.partition("## ")[0]
+    breaks += [] if "This page holds the answers" in head else ["no warning on top"]
+    breaks += [f"it says {word!r}" for word in FORBIDDEN.findall(page)]
+    here = build.LESSONS / "instructor"
+    links = [link for link in LINK.findall(page) if not (here / link).exists()]
+    return breaks + [f"{link} leads nowhere" for link in links]
+
+
+def minutes(number, page):
+    """Its plan has the minutes of the lesson, and each short plan has its own."""
+    whole = re.findall(r"^# (\d+) minutes\. Needs:", source(number), re.MULTILINE)[0]
+    text = parts(page)
+    short = re.split(r"^\*\*(\d+) minutes\b", text.get("What to cut", ""), flags=re.MULTILINE)
+    plans = [(whole, text.get("Minute plan", "")), *zip(short[1::2], short[2::2], strict=True)]
+    breaks = [] if short[1::2] == ["25", "10"] else [f"short plans for {short[1::2]}"]
+    return breaks + [f"the plan of {n} minutes breaks off" for n, t in plans if not adds_up(n, t)]
+
+
+def adds_up(whole, text):
+    """Whether each line begins where the one before ended, from 0 to the end."""
+    times = [tuple(map(int, re.findall(r"\d+", row[0]))) for row in rows(text)]
+    begins, ends = [time[0] for time in times], [time[-1] for time in times]
+    rises = all(begin < end for begin, end in zip(begins, ends, strict=True))
+    return rises and begins == [0, *ends[:-1]] and ends[-1:] == [int(whole)]
+
+
+def names(number, page):
+    """Every card and exercise of the lesson is in the minute plan and has its table."""
+    due = set(of_lesson(number, topics())) | set(of_lesson(number, tasks()))
+    planned = set(re.findall(rf"`({number}\.\w+)`", parts(page).get("Minute plan", "")))
+    tables = [name for name, _, _ in asked_of(page)]
+    breaks = [f"{name} is not in the minute plan" for name in due - planned]
+    breaks += [f"{name} is none of its cards and exercises" for name in planned - due]
+    return breaks if sorted(tables) == sorted(due) else [*breaks, f"its tables are {tables}"]
+
+
+def guesses(number, page):
+    """A card says to each guess what the page says, and each of its causes has a row."""
+    breaks = []
+    for name, printed, lines in asked_of(page):
+        topic = topics().get(name)
+        if topic is None:
+            continue
+        breaks += [] if verdict(name, printed)[0] else [f"{name} is not {printed!r}"]
+        for guess, shows, *_ in lines:
+            found = (False, named(shows))
+            if verdict(name, guess) != found:
+                breaks.append(f"{name} says {verdict(name, guess)} to {guess}, not {found}")
+        choice = topic.kind is Kind.CHOICE
+        due = {*topic.options} - {printed} if choice else {c.name for c in revealed(name).causes}
+        told = {guess if choice else verdict(name, guess)[1] for guess, *_ in lines}
+        breaks += [f"{name} has no row for {missing}" for missing in due - told]
+    return breaks
+
+
+def verdict(name, guess):
+    """Whether a guess is right, and the cause that the card names, or nothing."""
+    topic, truth = topics()[name], revealed(name)
+    read = topic.read(guess)
+    if isinstance(read, str):
+        return read == truth.value, ""
+    found = judge(read, truth.value, truth.causes)
+    return found.right, found.cause.name if found.cause else ""
+
+
+def named(text):
+    """The cause or slip that a cell begins with."""
+    match = QUOTED.match(text)
+    return match[1] if match else ""
+
+
+def slips(number, page):
+    """What an exercise says to each result is what the page says."""
+    breaks = []
+    for name, _, lines in asked_of(page):
+        if name not in tasks():
+            continue
+        task = tasks()[name]
+        for result, shows, *_ in lines:
+            slip = named(shows)
+            if slip and slip not in task.slips:
+                breaks.append(f"{name} has no slip {slip}")
+            if result.startswith("`"):
+                code = f"lambda {', '.join(task.parameters)}: {result.strip('`')}"
+                found = checking.check(task, eval(code), seed=1).slip
+                breaks += [] if found == slip else [f"{name} names {found!r} for {result}"]
+    return breaks
+
+
+def changes(number, page):
+    """Every "Change it" of the lesson has its row with an answer."""
+    text = parts(page).get("Questions", "").partition("### Change it\n")[2]
+    due = source(number).count("**Change it.**")
+    told = [row for row in rows(text) if row[0] != "change" and len(row) == 2]
+    return [] if len(told) == due else [f"{len(told)} answers to {due} changes"]
+
+
+def cited(number, page):
+    """Every claim that is named is in a lesson or in the published table."""
+    known = {row.id.partition(".")[0] for row in claims.table()}
+    ids = set(re.findall(r"\b[A-H]\d{1,2}\b", NUMBERS.sub("", page)))
+    known |= set(re.findall(r"\b[A-H]\d{1,2}\b", source(number)))
+    return [f"{id} is no claim" for id in sorted(ids - known)]
+
+
+def figures(number, page):
+    """Every figure is in the table at the end, or in a question or its reveal."""
+    given = table(page)
+    breaks = [fault for text, expression in given for fault in faults(text, expression)]
+    texts = [text for text, _ in given]
+    breaks += [f"{text} is checked twice" for text in set(texts) if texts.count(text) > 1]
+    shown = stated(page)
+    known = keys("\n".join([*texts, *map(told, of_lesson(number, topics()))]))
+    breaks += [f"{n.text} is not computed" for n in shown if n.counts and key(n) not in known]
+    used = {key(numeral) for numeral in shown}
+    unused = [text for text in texts if key(numerals.find(text)[0]) not in used]
+    return breaks + [f"{text} is checked and not said" for text in unused]
+
+
+def table(page):
+    """Numeral and expression of each line of the table at the end."""
+    match = NUMBERS.search(page)
+    lines = match[1].splitlines() if match else []
+    return [tuple(line.split(" = ", 1)) for line in lines]
+
+
+def faults(text, expression):
+    found = numerals.find(text)
+    if [numeral.text for numeral in found] != [text]:
+        return [f"{text!r} is not one numeral"]
+    value = Fraction(eval(expression, dict(NAMES)))
+    return [] if found[0].fits(value) else [f"{text} is {float(value)}: {expression}"]
+
+
+def stated(page):
+    """The numerals that a class may hear: prose, tables and sketches, not code or minutes."""
+    text = NUMBERS.sub("", page)
+    text = NO_FIGURE.sub("| ", re.sub(r"^```$", "", text, flags=re.MULTILINE))
+    return numerals.find(numerals.prose(text))
+
+
+def told(name):
+    """A question and what its reveal says."""
+    asked = Round(topics()[name], topics()[name].first, truth=revealed(name))
+    return "\n".join([words.question(asked), *words.said(asked)])
+
+
+def key(numeral):
+    """5 samples are no 5 B."""
+    return numeral.value, numeral.unit
+
+
+def keys(text):
+    """What a text is evidence for: each numeral, with and without its unit."""
+    found = numerals.find(text)
+    return {key(numeral) for numeral in found} | {(numeral.value, "") for numeral in found}
+
+
+RULES = (form, minutes, names, guesses, slips, changes, cited, figures)
+
+
+# -- the pages ----------------------------------------------------------------------------------
+
+
+def test_every_lesson_has_its_page():
+    assert [path.stem for path in PAGES] == [path.name[:2] for path in LESSONS]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_keeps_the_rules(path, rule):
+    assert rule(path.stem, path.read_text(encoding="utf-8")) == []
+
+
+def read(number):
+    return Path(build.LESSONS / "instructor" / f"{number}.md").read_text(encoding="utf-8")
+
+
+def test_the_chart_of_lifetimes_is_the_plan():
+    ledger = NAMES["single"]
+    said = {"h.weight": "w1", "h.bias": "w2", "input": "x", "target": "t", "loss": "E"}
+    marks = {"gradient of y": "dE/dy", "gradient of h": "dE/dh"}
+    marks |= {"gradient of h.weight": "dE/dw1", "gradient of h.bias": "dE/dw2"}
+    lines = ["bytes   " + "".join(f"{nbytes:3}" for nbytes in ledger.timeline(1))]
+    for entry in ledger.entries:
+        alive = (entry in ledger.alive(index) for index in range(len(ledger.rows)))
+        name = {**said, **marks}.get(entry.name, entry.name)
+        lines.append(f"{name:8}" + "".join("  #" if here else "   " for here in alive))
+    missing = [line for line in lines if line.rstrip() not in read("01").splitlines()]
+    assert missing == []
+
+
+def test_the_bars_are_the_plan():
+    bars = []
+    for label, network, optimizer, batches in (
+        ("VGG-16, Adam", "vgg16", "adam", (8, 4)),
+        ("ResNet-50, momentum", "resnet50", "momentum", (32, 16)),
+    ):
+        for batch in batches:
+            low, high = at_peak(network, batch, optimizer)
+            bar = "=" * round(low / UNIT) + "^" * round(high / UNIT)
+            name = label if batch == batches[0] else ""
+            bars.append(f"{name:20}{batch:3}  {bar:30}{(low + high) / 1e9:.3f} GB")
+    assert [bar for bar in bars if bar not in read("02").splitlines()] == []
+
+
+def test_the_operations_at_the_peak_are_the_plans():
+    page = read("02")
+    for network, batch, optimizer, said in (
+        ("mnist_cnn", 32, "momentum", "peak        in {}: 99 MB"),
+        ("vgg16", 8, "adam", "At batch 8 it is {},"),
+        ("vgg16", 4, "adam", "At batch 4 it is {},"),
+    ):
+        assert said.format(plan(network, optimizer).peak_at(batch).row.name) in page
+
+
+# -- the rules see what breaks them -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "number", "said", "wrong"),
+    [
+        (form, "00", "# 00 Start: for", "# 00 Begin: for"),
+        (form, "00", "## Goal", "## Aims"),
+        (form, "00", "This page holds the answers", "A page"),
+        (form, "00", "Do not project it.", "Just do not project it."),
+        (form, "00", "../00_start.ipynb", "../00_begin.ipynb"),
+        (minutes, "00", "| 9-10 |", "| 9-11 |"),
+        (minutes, "00", "| 2-4 |", "| 3-4 |"),
+        (minutes, "00", "**25 minutes.**", "**20 minutes.**"),
+        (minutes, "01", "| 24-25 |", "| 24-26 |"),
+        (names, "01", "| 20-25 | The", "| 20-25 | `01.chart`: the"),
+        (names, "01", "`01.peak`: guess", "a card: guess"),
+        (names, "02", "### `02.largest_batch`", "### `02.batch`"),
+        (guesses, "01", "### `01.peak`: 56 B", "### `01.peak`: 64 B"),
+        (guesses, "01", "| 88 B | `everything`", "| 88 B | `bits`"),
+        (guesses, "01", "| 88 B | `everything`", "| 88 B | Everything"),
+        (guesses, "01", "| 28 B | `four_bytes`", "| 29 B | `four_bytes`"),
+        (guesses, "01", "| stays |", "| shrinks |"),
+        (guesses, "02", "| 1.09 x | VGG", "| 1.85 x | VGG"),
+        (guesses, "02", "### `02.total`: 1.36 x", "### `02.total`: 1.37 x"),
+        (slips, "01", "`no_loss`", "`no_losses`"),
+        (slips, "00", "`nbytes / 10**6`", "`nbytes / 10**9`"),
+        (slips, "02", "`mixed`", "`largest`"),
+        (slips, "02", "((size + pad - k) // stride + 1)", "((size + pad) // stride + 1)"),
+        (changes, "00", "| `mnist_cnn` and AlexNet with", "`mnist_cnn` and AlexNet with"),
+        (changes, "02", "### Change it", "### Changes"),
+        (cited, "02", "(A5)", "(A99)"),
+        (figures, "00", "61,100,840 parameters", "61,100,841 parameters"),
+        (figures, "00", "1.13 times as", "1.14 times as"),
+        (figures, "00", "floor, MB               732", "floor, MB               733"),
+        (figures, "01", "32,024 B", "32,025 B"),
+        (figures, "01", "32,024 B = ", "32,025 B = "),
+        (figures, "01", "30,312 B = ", "30,313 B = "),
+        (figures, "00", "1 value has 4 B", "1 value has 5 B"),
+        (figures, "02", "floor 2.207 GB", "floor 2.207 GiB"),
+        (figures, "02", "of which 116 MB", "of which 166 MB"),
+        (figures, "02", "At 35.", "At 36."),
+        (figures, "02", "= 1.240 GB of", "= 1.241 GB of"),
+        (figures, "01", "5.52, 8.20", "5.52, 8.21"),
+        (figures, "02", "<!-- numbers\n", "<!-- numbers\n5 MB = 5\n"),
+    ],
+)
+def test_a_rule_sees_what_breaks_it(rule, number, said, wrong):
+    page = read(number)
+    assert said in page
+    assert rule(number, page.replace(said, wrong, 1)) != []

@@ -1,0 +1,79 @@
+"""What a card asks, in every form in which a notebook could give it away."""
+
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from html import unescape
+from typing import Any
+
+from lessons import build
+from memlab import strings, units
+from memlab.lesson import words
+from memlab.lesson.card import Round
+from memlab.lesson.question import Kind, Topic
+
+LONG = 4
+"""Digits from which on a number alone gives an answer away."""
+TOLD = re.compile(r"""\b(?:aria-label|alt|title|data-[\w-]+)=(?:"([^"]*)"|'([^']*)')""")
+
+
+def found(notebook: dict[str, Any], secrets: Mapping[str, Iterable[str]]) -> list[str]:
+    """Where a notebook holds a form of the truth of a question, in its cells or their outputs."""
+    texts = {cell["id"]: text_of(cell) for cell in notebook["cells"]}
+    return [
+        f"cell {id} holds the truth of {name!r}: {form}"
+        for name, forms in secrets.items()
+        for form in forms
+        for id, text in texts.items()
+        if holds(text, form)
+    ]
+
+
+def holds(text: str, form: str) -> bool:
+    """Whether a number stands in a text, and not as a part of another one."""
+    return re.search(rf"(?<![\w.,]){re.escape(form)}(?!\w|[.,]\d)", text) is not None
+
+
+def forms(topic: Topic) -> list[str]:
+    """How its truth and the figures beside it may be written, but for what the question names."""
+    truth = topic.truth(topic.first)
+    asked = words.question(Round(topic, topic.first))
+    value = set() if isinstance(truth.value, str) else written(truth.value, topic.kind)
+    figures = {form for figure in truth.figures for form in written(figure.value, topic.kind)}
+    return sorted(value | {form for form in figures if not holds(asked, form)})
+
+
+def written(value: Fraction, kind: Kind) -> set[str]:
+    """A ratio with a decimal point; bytes with all digits and in units, to 1, 2 and 3 decimals."""
+    if kind is Kind.TIMES:
+        texts = {words.number(value), *(f"{float(value):.{n}f}" for n in (2, 3))}
+        return set() if value.denominator == 1 else {text for text in texts if "." in text}
+    nbytes = round(value)
+    digits = {str(nbytes), f"{nbytes:,}", f"{nbytes:_}"} if len(str(nbytes)) >= LONG else set()
+    shown = set(re.findall(r"\d[\d.,]* \w+", f"{units.short(nbytes)}; {units.both(nbytes)}"))
+    finer = {units.in_unit(nbytes, text.split()[1], n) for text in shown for n in (1, 2)}
+    return digits | shown | (finer if nbytes >= units.DECIMAL["kB"] else set()) if nbytes else set()
+
+
+def text_of(cell: dict[str, Any]) -> str:
+    """What a cell says and shows, and what its pictures say to a screen reader or a script."""
+    parts = ["".join(cell["source"])]
+    for output in cell.get("outputs", []):
+        parts.append(build.text_of_output(output))
+        markup = "".join("".join(text) for text in output.get("data", {}).values())
+        parts += [unescape(one or other) for one, other in TOLD.findall(markup)]
+    return "\n".join(parts)
+
+
+def not_asking(text: str, topic: Topic) -> list[str]:
+    """What is wrong with the stored output of a card: no question, or a reveal."""
+    name = topic.name.partition(".")[2]
+    wanted = words.question(Round(topic, topic.first))
+    shown = [strings.get("card.again", name=name), strings.get("card.right")]
+    shown.append(strings.get("card.verdict.right"))
+    faults = [] if flat(wanted) in flat(text) else ["does not show its question"]
+    return faults + [f"shows {said!r}" for said in shown if flat(said) in flat(text)]
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())

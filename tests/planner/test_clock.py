@@ -1,0 +1,99 @@
+"""Seconds by the roofline: figures by hand, and what the recorded file must hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import memlab
+from memlab import InputError
+from memlab.devices import DEVICES, Device
+from memlab.networks.layers import Conv2d
+from memlab.planner import clock
+from memlab.step.algorithms import ALGORITHMS
+from memlab.step.op import Op
+from memlab.step.step import Step
+from memlab.step.storage import Size
+
+ROUND = Device("round", 10**9, "a machine of round figures", "by hand", 1000, 100)
+"""1,000 bytes and 100 operations per second."""
+
+
+def step(format: str = "fp32", algorithm: str = "im2col-image") -> Step:
+    x = memlab.network("one layer", image=(4, 8, 8)).conv(6, 3, pad=1).relu()
+    net = x.flatten().linear(3).cross_entropy()
+    return memlab.training_step(net, format=format, algorithm=algorithm)
+
+
+def named(step: Step, name: str) -> Op:
+    return next(op for op in step.ops if op.name == name)
+
+
+def test_the_slower_of_computing_and_moving_counts() -> None:
+    op = named(step(), "relu1")
+    assert clock.seconds(op, 2, ROUND) == max(op.flops.at(2) / 100, op.bytes_moved.at(2) / 1000)
+    busy = replace(op, flops=Size(5, 3 * 10**6))
+    assert clock.seconds(busy, 2, ROUND) == (5 + 6 * 10**6) / 100
+    moving = replace(op, bytes_moved=Size(7, 10**9))
+    assert clock.seconds(moving, 2, ROUND) == (7 + 2 * 10**9) / 1000
+
+
+def test_a_convolution_reaches_its_share_of_the_rate() -> None:
+    op = named(step(), "conv1")
+    share = clock.share(op)
+    assert 0 < share < 2
+    assert clock.seconds(op, 3, ROUND) == op.flops.at(3) / (100 * share)
+    assert clock.share(named(step(algorithm="direct"), "conv1")) < share / 5
+    assert clock.share(named(step(), "fc1")) == 1
+
+
+def test_a_vector_holds_half_as_many_values_of_twice_the_bits() -> None:
+    narrow, wide = (named(step(format), "conv1") for format in ("fp32", "fp64"))
+    assert clock.seconds(wide, 2, ROUND) == 2 * clock.seconds(narrow, 2, ROUND)
+
+
+def test_a_step_takes_the_sum_of_its_operations() -> None:
+    whole = step()
+    assert clock.total(whole, 4, ROUND) == sum(clock.seconds(op, 4, ROUND) for op in whole.ops)
+    assert clock.total(whole, 4) < clock.total(whole, 8) <= 2 * clock.total(whole, 4)
+
+
+def test_the_layer_most_alike_is_looked_up() -> None:
+    """A measured layer has its own share; the kernel decides before the stride and the sizes."""
+    for key, row in clock.rates().shares.items():
+        kernel, stride, channels, out, places = key
+        side = int(places**0.5) * stride
+        layer = Conv2d(out, kernel, stride, kernel // 2)
+        x = memlab.network("like", image=(channels, side, side)).conv(channels, 1)
+        net = x.then(layer, name="layer").squared_error()
+        for name, shares in row.items():
+            like = memlab.training_step(net, algorithm=name)
+            assert clock.share(named(like, "layer")) == shares["forward"], (key, name)
+
+
+def test_the_recorded_figures_name_their_machine() -> None:
+    rates = clock.rates()
+    assert rates.machine["processor"]
+    assert rates.machine["date"]
+    assert {"python", "numpy", "numba"} <= set(rates.machine["versions"])
+    assert rates.command.startswith("python -m memlab.bench.rates")
+    assert 1e9 < rates.flops < 1e13
+    assert 1e9 < rates.bandwidth < 1e12
+    assert len(rates.shares) > 5
+    for row in rates.shares.values():
+        assert {"direct", "im2col-image"} <= set(row) <= set(ALGORITHMS)
+        for shares in row.values():
+            assert set(shares) <= {"forward", "backward"}
+            assert all(0 < share < 2.5 for share in shares.values())
+
+
+def test_what_has_no_figures_is_refused() -> None:
+    op = named(step(), "conv1")
+    with pytest.raises(InputError, match="no source gives the rate and the bandwidth of the 12 GB"):
+        clock.seconds(op, 1, DEVICES["12 GB card"])
+    with pytest.raises(InputError, match="no rate is recorded for magic; measure it with"):
+        clock.seconds(replace(op, algorithm="magic"), 1)
+    assert clock.knows(op)
+    assert not clock.knows(replace(op, algorithm="magic"))
+    assert clock.knows(named(step(), "fc1"))

@@ -1,0 +1,40 @@
+"""The plan holds under every algorithm, and all of them compute the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import memlab
+from memlab.networks.graph import Network
+from memlab.step.algorithms import ALGORITHMS
+
+
+def small() -> Network:
+    """A convolution that every algorithm can compute, and others that most cannot."""
+    x = memlab.network("small", image=(3, 14, 11)).conv(8, 3, pad=1).relu().conv(6, 3).relu()
+    x = x.conv(8, 3, stride=2, pad=1).relu().conv(8, 1).conv(4, 5, pad=2, groups=2)
+    return x.flatten().linear(3).cross_entropy()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("format", ["fp32", "fp64"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_plan_holds_under_every_algorithm(algorithm: str, format: str, threads: int) -> None:
+    step = memlab.training_step(small(), format=format, threads=threads)
+    run = memlab.run(memlab.lowering(step, algorithm), 3)
+    assert run.residual == 0
+    assert algorithm in {op.algorithm for op in run.step.ops}
+    expected = memlab.run(memlab.training_step(small(), format=format, algorithm="direct"), 3)
+    near = 1e-4 if format == "fp32" else 1e-10
+    assert run.loss == pytest.approx(expected.loss, rel=near)
+    for name, values in run.parameters.items():
+        np.testing.assert_allclose(values, expected.parameters[name], rtol=near, atol=near)
+
+
+@pytest.mark.parametrize("limit", [0, "20 kB", "1 MiB", None])
+def test_the_plan_of_a_search_holds_at_its_batch(limit: str | int | None) -> None:
+    step = memlab.lowering(memlab.training_step(small()), batch=2, limit=limit)
+    assert memlab.run(step, 2).residual == 0
+    with pytest.raises(memlab.InputError, match="this plan holds for batch 2 to 2, got 3"):
+        memlab.run(step, 3)

@@ -1,0 +1,175 @@
+"""The choice of algorithms: one for all convolutions, or each the fastest within a limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import memlab
+from memlab import InputError
+from memlab.networks.graph import Network
+from memlab.planner import clock
+from memlab.step.algorithms import ALGORITHMS
+from memlab.step.op import Op
+from memlab.step.step import Step
+from memlab.techniques.lowering import lowering
+from tests.networks_at_random import networks
+
+MIB = 2**20
+
+
+def small() -> Network:
+    x = memlab.network("small", image=(3, 32, 32)).conv(8, 3, pad=1).relu()
+    x = x.conv(16, 5, stride=2).relu().conv(8, 1).relu()
+    return x.flatten().linear(5).cross_entropy()
+
+
+def convolutions(step: Step) -> list[Op]:
+    return [op for op in step.ops if op.kind.startswith("conv2d")]
+
+
+def workspace(op: Op, batch: int) -> int:
+    return sum(tensor.size.at(batch) for tensor in op.workspace.values())
+
+
+def seconds(step: Step, batch: int) -> float:
+    return sum(clock.seconds(op, batch) for op in convolutions(step))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("name", memlab.zoo.ZOO)
+def test_an_algorithm_for_all_is_that_of_the_step_itself(name: str, algorithm: str) -> None:
+    net = memlab.zoo.build(name)
+    expected = memlab.training_step(net, algorithm=algorithm)
+    found = lowering(memlab.training_step(net), algorithm)
+    assert found == expected
+    assert memlab.plan(found) == memlab.plan(expected)
+
+
+@given(networks(), st.sampled_from(list(ALGORITHMS)), st.sampled_from(list(ALGORITHMS)),
+       st.integers(1, 3))  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_the_last_algorithm_counts(net: Network, first: str, last: str, threads: int) -> None:
+    for make in (memlab.training_step, memlab.inference_step):
+        step = lowering(make(net, algorithm=first, threads=threads), last)
+        assert step == make(net, algorithm=last, threads=threads)
+
+
+@given(networks(), st.integers(1, 64), st.integers(0, 40_000), st.integers(0, 40_000))
+@settings(max_examples=40, deadline=None)
+def test_a_larger_limit_is_never_slower(net: Network, batch: int, one: int, other: int) -> None:
+    step = memlab.training_step(net)
+    tight, wide = (lowering(step, batch=batch, limit=limit) for limit in sorted((one, other)))
+    free = lowering(step, batch=batch)
+    assert seconds(free, batch) <= seconds(wide, batch) <= seconds(tight, batch)
+    for limited, limit in ((tight, min(one, other)), (wide, max(one, other))):
+        assert all(workspace(op, batch) <= limit for op in convolutions(limited))
+
+
+@given(networks(), st.integers(1, 64))
+@settings(max_examples=30, deadline=None)
+def test_without_a_limit_every_operation_takes_the_fastest(net: Network, batch: int) -> None:
+    step = memlab.training_step(net)
+    free = lowering(step, batch=batch)
+    for name in ALGORITHMS:
+        for best, op in zip(convolutions(free), convolutions(lowering(step, name)), strict=True):
+            if clock.knows(op):
+                assert clock.seconds(best, batch) <= clock.seconds(op, batch)
+
+
+def test_a_limit_of_0_leaves_no_workspace() -> None:
+    step = lowering(memlab.training_step(small()), batch=4, limit=0)
+    assert [workspace(op, 4) for op in convolutions(step)] == [0] * 6
+    taken = {op.name: op.algorithm for op in convolutions(step)}
+    pointwise = {"conv3", "backward of conv3"}  # its lowered matrix is its input
+    assert {taken[name] for name in taken if name not in pointwise} == {"direct"}
+    assert all(taken[name].startswith("im2col") for name in pointwise)
+
+
+def test_a_step_says_what_is_unlike_the_default() -> None:
+    step = memlab.training_step(small(), threads=2)
+    assert lowering(step, "winograd").notes == ("winograd convolution", "2 threads")
+    assert lowering(step, "im2col-image") == step
+    limited = lowering(step, batch=4, limit="64 MiB")
+    assert limited.notes == ("convolutions within 64 MiB of workspace", "2 threads")
+    assert lowering(limited, batch=4).notes == ("fastest convolutions", "2 threads")
+    assert lowering(step, batch=4, limit=67_108_864).notes[0] == (
+        "convolutions within 67.1 MB of workspace"
+    )
+
+
+def test_another_batch_is_refused() -> None:
+    step = lowering(memlab.training_step(small()), batch=4, limit="1 MiB")
+    assert memlab.plan(step).peak(4) > 0
+    with pytest.raises(InputError, match="this plan holds for batch 4 to 4, got 5; plan again at"):
+        memlab.plan(step).peak(5)
+    with pytest.raises(InputError, match="this step holds for batch 4 to 4, got 5; start from"):
+        lowering(step, batch=5)
+    assert lowering(step, "direct").batches == range(4, 5)
+
+
+def test_a_limit_counts_every_thread_and_the_whole_batch() -> None:
+    times = {"conv1": {"im2col-batch": 1.0, "im2col-image": 2.0, "direct": 9.0}}
+    one = 3 * 9 * 32 * 32 * 4
+    cases = [
+        (8, 1, "im2col-batch"),
+        (7, 1, "im2col-image"),
+        (1, 2, "direct"),
+        (2, 2, "im2col-image"),
+    ]
+    for images, threads, expected in cases:
+        step = memlab.training_step(small(), threads=threads)
+        step = lowering(step, batch=8, limit=images * one, times=times)
+        assert convolutions(step)[0].algorithm == expected, (images, threads)
+
+
+def test_measured_times_decide() -> None:
+    step = memlab.training_step(small())
+    times = {"conv1": {"direct": 1.0, "mec": 2.0}, "backward of conv2": {"mec": 1.0}}
+    chosen = {op.name: op.algorithm for op in convolutions(lowering(step, batch=4, times=times))}
+    assert chosen["conv1"] == "direct"
+    assert chosen["backward of conv2"] == "mec"
+    free = {op.name: op.algorithm for op in convolutions(lowering(step, batch=4))}
+    assert {n: a for n, a in chosen.items() if n not in times}.items() <= free.items()
+    # what was measured does not fit: the direct one always does
+    tight = lowering(step, batch=4, limit=0, times={"conv1": {"mec": 1.0}})
+    assert convolutions(tight)[0].algorithm == "direct"
+
+
+def test_a_limit_decides_layer_by_layer() -> None:
+    """VGG-16 at batch 128: within 64 MiB, layers of many maps and small images are transformed,
+    and no layer takes the k k copy of the whole batch."""
+    step = lowering(memlab.training_step(memlab.zoo.vgg16()), batch=128, limit="64 MiB")
+    assert {op.algorithm for op in convolutions(step)} - {"im2col-batch"}
+    assert max(workspace(op, 128) for op in convolutions(step)) <= 64 * MIB
+    assert memlab.plan(step).peak(128) < memlab.plan(
+        memlab.training_step(memlab.zoo.vgg16(), algorithm="im2col-batch")
+    ).peak(128)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "lowering needs an algorithm, or a batch to search at; try lowering"),
+        ({"limit": "1 MiB"}, "lowering needs an algorithm, or a batch to search at"),
+        ({"algorithm": "winograd", "batch": 4}, "there is nothing to search for; leave out"),
+        ({"algorithm": "direct", "limit": 0}, "there is nothing to search for"),
+        ({"algorithm": "winnograd"}, "did you mean 'winograd'"),
+        ({"batch": 0}, "batch must be at least 1, got 0"),
+        ({"batch": 4, "limit": "much"}, "'much' is no amount of memory"),
+        ({"batch": 4, "limit": -1}, "'-1' is no amount of memory"),
+        ({"batch": 4, "times": {"conv9": {}}}, "unknown convolution 'conv9'; did you mean"),
+        ({"batch": 4, "times": {"conv1": {"fast": 1.0}}}, "unknown algorithm 'fast'"),
+    ],
+)
+def test_bad_options_are_one_sentence(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        lowering(memlab.training_step(small()), **options)
+
+
+def test_a_network_is_no_step() -> None:
+    with pytest.raises(InputError, match="lowering rewrites a step, got <small: 9 layers"):
+        lowering(small(), "direct")  # type: ignore[arg-type]

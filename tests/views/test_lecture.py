@@ -1,0 +1,353 @@
+"""The lecture file: traced from the index map, computed from the layer, whole in itself."""
+
+import json
+import re
+from collections import Counter
+from fractions import Fraction
+from html import unescape
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import memlab
+from lessons import build
+from memlab import cli, strings, units
+from memlab.errors import InputError
+from memlab.kernels.lowering import im2col
+from memlab.lesson import quantities
+from memlab.views.lecture import facts, k2, pixels, record, windows
+from memlab.views.lecture.page import SHORT, page, scenes
+from memlab.views.lecture.scenes import bench, question, run
+from memlab.views.svg import Box
+from tests.lessons import test_instructor as pages
+from tests.lessons.structure import FORBIDDEN
+from tests.lessons.test_sources import LINK
+
+COMMITTED = build.LESSONS / "lecture" / "k2.html"
+LIMIT = 400_000
+RECORDED = record.Recorded(115_605_504, 115_605_504, 0.0093, "Linux x86_64, 2 cores, 2026-11-21")
+MAKE = "memlab lecture k2 --no-run -o lessons/lecture/k2.html"
+
+
+@pytest.fixture(scope="module")
+def planned():
+    return page()
+
+
+def numbers(text):
+    return [int(word.replace(",", "")) for word in re.findall(r"\d[\d,]*", text)]
+
+
+def data(text):
+    found = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+# -- the picture is the index map -----------------------------------------------------------------
+
+
+def by_windows(k, stride, pad):
+    """The same copies, from NumPy's windows over a padded picture of pixel numbers."""
+    rim = k // 2 if pad == "same" else 0
+    image = np.pad(np.arange(64).reshape(8, 8), rim, constant_values=-1)
+    found = np.lib.stride_tricks.sliding_window_view(image, (k, k))[::stride, ::stride]
+    return found.transpose(2, 3, 0, 1).reshape(k * k, -1)
+
+
+@pytest.mark.parametrize("lowered", windows.every(), ids=lambda one: one.key)
+def test_copies_are_windows_over_the_padded_picture(lowered):
+    copies = [[-1 if n is None else n for n in copy] for copy in lowered.copies]
+    assert copies == by_windows(lowered.k, lowered.stride, lowered.pad).tolist()
+
+
+@pytest.mark.parametrize("lowered", windows.every(), ids=lambda one: one.key)
+def test_copies_are_what_the_kernel_writes(lowered):
+    image = np.arange(1, 65, dtype=np.float32).reshape(1, 8, 8)
+    k, places = lowered.k, lowered.places
+    matrix = np.empty((1, k, k, places, places), np.float32)
+    im2col(image, matrix, lowered.stride, k // 2 if lowered.pad == "same" else 0, 1)
+    copies = [[0 if n is None else n + 1 for n in copy] for copy in lowered.copies]
+    assert copies == matrix.reshape(k * k, -1).tolist()
+
+
+def test_values_and_zeros_add_up():
+    lowered, strided = windows.lower(3), windows.lower(3, 2)
+    assert (lowered.cells - lowered.zeros, lowered.zeros) == (484, 92)
+    assert (strided.cells - strided.zeros, strided.zeros) == (121, 23)
+    assert Counter(map(lowered.written, range(64))) == {9: 36, 6: 24, 4: 4}
+    assert not windows.lower(1).made
+    assert windows.lower(1, 2).made
+
+
+@pytest.mark.parametrize("cell", [8, 16])
+def test_drawn_cells_are_those_of_the_copy(cell):
+    """The runs of a row, put back together from the path."""
+    kinds = windows.kinds(windows.lower(3).copies[0])
+    drawn = {}
+    for name, path in re.findall(r'class="(\w+)-run" d="(.*?)"', pixels.strokes(kinds, 8, cell)):
+        kind = {value: key for key, value in pixels.CLASSES.items()}[name]
+        for x, y, wide in re.findall(r"M(\d+) (\d+)h(\d+)", path):
+            for i in range(int(wide) // cell):
+                drawn[int(y) // cell * 8 + int(x) // cell + i] = kind
+    assert "".join(drawn[i] for i in range(64)) == kinds
+
+
+def test_a_hatch_stays_inside():
+    x, y = 30, 50
+    for left, top, along, up in re.findall(
+        r"M([\d.]+) ([\d.]+)l([\d.]+) (-[\d.]+)", pixels.hatch(x, y, 40, 16)
+    ):
+        ends = [(float(left), float(top)), (float(left) + float(along), float(top) + float(up))]
+        assert all(x <= a <= x + 40 and y <= b <= y + 16 for a, b in ends)
+
+
+# -- the figures are computed -------------------------------------------------------------------
+
+
+def test_bytes_are_those_of_the_plan():
+    node = memlab.zoo.vgg16().by_name["conv1_2"]
+    assert facts.layer() == node
+    assert facts.lowered(facts.layer()) == quantities.lowered(node, 128).nbytes == 14_797_504_512
+    assert facts.way("im2col-batch").nbytes == facts.lowered(facts.layer())
+    assert facts.way("im2col-image").nbytes == facts.lowered(facts.layer(), 1)
+    sizes = [facts.way(name).nbytes for name in facts.WAYS]
+    assert sizes == sorted(sizes, reverse=True)
+    assert facts.lowered(facts.layer(1)) == 0
+    assert facts.factor(facts.layer(3, 2)) == Fraction(9, 4)
+    assert question.nbytes()[2] == facts.lowered(facts.layer())
+    fits = facts.fits(facts.layer())
+    assert facts.lowered(facts.layer(), fits) <= facts.CARD.memory
+    assert facts.lowered(facts.layer(), fits + 1) > facts.CARD.memory
+
+
+@pytest.mark.parametrize("lowered", windows.every(), ids=lambda one: one.key)
+@pytest.mark.parametrize("index", range(len(facts.BATCHES)))
+def test_the_bench_multiplies_out(lowered, index):
+    words, batch = bench.texts()[lowered.key]["batches"][index], facts.BATCHES[index]
+    node = facts.layer(lowered.k, lowered.stride, lowered.pad)
+    size = facts.lowered(node, batch)
+    assert words["bytes"] == facts.amount(size)
+    if size:
+        left, _, right = words["formula"].replace("²", "**2").replace("·", "*").partition(" = ")
+        assert eval(left.removesuffix(" B")) == size == numbers(right)[0]
+        assert size == batch * prod(node.input_shapes[0]) * 4 * facts.factor(node)
+        assert bool(words["over"]) == (size > facts.CARD.memory)
+        assert size in numbers(words["twin"])
+
+
+def forget():
+    facts.network.cache_clear()
+    facts.layer.cache_clear()
+
+
+def test_another_layer_changes_every_figure(monkeypatch):
+    """No figure stands in a text: with a layer of AlexNet nothing is left of VGG-16."""
+    old = unescape(page(RECORDED))
+    with monkeypatch.context() as patch:
+        patch.setattr(facts, "NETWORK", "alexnet")
+        patch.setattr(facts, "LAYER", "conv3")
+        forget()
+        new = unescape(page())
+    forget()
+    said = "VGG-16|conv1_2|1.64 GB|4.93 GB|14.80 GB|133 GB|115.6 MB|14,797,504,512|1,644,167,168"
+    gone = f"{said}|41.10 GB|80.56 GB|115,605,504|largest batch: 103|224·224".split("|")
+    assert [text for text in gone if text not in old] == []
+    assert [text for text in gone if re.search(rf"(?<![\d.,]){text}(?![\d.,])", new)] == []
+
+
+def test_texts_hold_no_figure():
+    """Numerals in the strings file are keys, the 1 of 1 x 1, and small counts."""
+    words = {key: text for key, text in strings.table().items() if key.startswith("lecture.")}
+    for key, text in words.items():
+        if key.startswith(("lecture.help.", "lecture.bench.keys")):
+            continue
+        said = set(re.findall(r"\d+", re.sub(r"\{\w+\}|im2col|k2", "", text)))
+        allowed = {"1", "0", "4", "00"} | (
+            {"3", "5", "7"} if key == "lecture.formula.notes" else set()
+        )
+        assert said <= allowed, key
+
+
+def test_a_text_twin_says_what_its_step_shows():
+    for scene in scenes(RECORDED):
+        assert len(scene.twins) == scene.sheet.steps
+        assert len(set(scene.twins)) == len(scene.twins), scene.name
+        assert scene.notes
+    copies = next(scene for scene in scenes() if scene.name == "copies")
+    whole, each = facts.lowered(facts.layer()), facts.source()
+    for step, twin in enumerate(copies.twins[:-1], 1):
+        assert {step * each, whole, each} <= set(numbers(twin))
+    assert copies.twins[4].startswith("Step 5 of 9: copy (ky=1, kx=1) written, the unshifted")
+    sizes = [units.exact(size) for size in question.nbytes()]
+    assert all(size in scenes()[0].twins[0] for size in sizes)
+
+
+# -- laid out -------------------------------------------------------------------------------------
+
+SHEETS = {scene.name: scene.sheet for scene in scenes(RECORDED)}
+SHEETS |= {"run": run.draw(RECORDED), "no run": run.draw(None)}
+PAGE = Box(64, 0, 1216, 708)
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_texts_are_large_apart_and_on_the_page(name):
+    sheet = SHEETS[name]
+    assert sheet.collisions() == []
+    for label in sheet.labels:
+        assert label.size >= 28 or label.content == "", label
+        assert PAGE.left - 0.5 <= label.box.left, label
+        assert label.box.right <= PAGE.right + 0.5, label
+        assert label.box.bottom <= PAGE.bottom, label
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_step_has_at_most_six_amounts(name):
+    sheet = SHEETS[name]
+    for step in range(sheet.steps):
+        texts = [one.label.content for one in sheet.spoken if one.first <= step <= one.last]
+        shown = " | ".join(text for text in texts if "·" not in text)
+        units_of = "[GM]B|KiB|B|ms|times|values|zeros"
+        amounts = re.findall(rf"(?<![\w.])[\d.,]*\d(?= (?:{units_of})\b)", shown)
+        assert len(set(amounts)) <= 6, (step, amounts)
+
+
+# -- one file, whole in itself --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recorded", [None, RECORDED])
+def test_it_is_small_and_needs_nothing_else(recorded):
+    text = page(recorded)
+    assert len(text.encode()) < LIMIT
+    assert set(re.findall(r'\b(?:src|href|xlink:href|action)="([^"]?)', text)) == {"#"}
+    assert set(re.findall(r"url\((.)", text)) == {"#"}
+    for word in ("@import", "fetch(", "XMLHttpRequest", "WebSocket", "import(", "<link", "<iframe"):
+        assert word not in text
+    assert set(re.findall(r"https?://[\w./]+", text)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_every_part_that_is_used_is_there_once(planned):
+    ids = Counter(re.findall(r'\bid="([^"]+)"', planned))
+    assert [name for name, count in ids.items() if count > 1] == []
+    used = set(re.findall(r'href="#([^"]+)"', planned)) | set(re.findall(r"url\(#(\w+)\)", planned))
+    assert used <= set(ids)
+
+
+def test_it_says_what_was_measured_and_what_was_not(planned):
+    recorded = page(RECORDED)
+    assert RECORDED.where not in planned
+    assert "not measured: this page was written with --no-run" in planned
+    assert recorded.count(f"recorded: {RECORDED.where}") >= 2
+    assert "not measured" not in recorded
+    assert RECORDED.text() == data(recorded)["run"]
+    assert "Not measured" in data(planned)["run"]
+
+
+def test_the_run_is_measured():
+    done = record.record()
+    assert done.planned == done.measured == facts.lowered(facts.layer(), 1) == 115_605_504
+    assert done.residual == 0
+    assert 0 < done.seconds < 10
+    assert re.search(r"\d{4}-\d\d-\d\d$", done.where)
+
+
+def test_a_run_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr("memlab.devices.free_memory", lambda: 10**8)
+    with pytest.raises(InputError, match=r"^the run needs 128 MB and 100 MB are free; .*--no-run"):
+        k2.write()
+
+
+def test_the_committed_file_is_up_to_date(planned):
+    assert COMMITTED.read_text(encoding="utf-8") == planned + "\n", f"run: {MAKE}"
+    assert COMMITTED.stat().st_size < LIMIT
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def test_the_command_writes_the_file(tmp_path, capsys, planned, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["lecture", "k2", "--no-run"]) == 0
+    assert Path("k2.html").read_text(encoding="utf-8") == planned + "\n"
+    assert capsys.readouterr().out.startswith("k2.html: ")
+    assert cli.main(["lecture", "k2", "-o", "other.html", "--no-run", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["file"], said["recorded"]) == ("other.html", None)
+    assert said["bytes"] == Path("other.html").stat().st_size
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["k2.html", "other.html"]
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch, capsys):
+    target = tmp_path / "k2.html"
+    target.write_text("old", encoding="utf-8")
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "no")))
+    assert cli.main(["lecture", "k2", "-o", str(target), "--no-run"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["k3"], "unknown lecture 'k3'. Known: k2."),
+        (["k2", "-o", "no/such.html"], "cannot write 'no/such.html'"),
+        (["k2", "-o", ""], "cannot write ''"),
+        ([], "arguments are required: NAME; try: memlab lecture k2 -o k2.html"),
+    ],
+)
+def test_a_mistake_gets_one_sentence(words, sentence, capsys):
+    assert cli.main(["lecture", *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+# -- what instructors read ------------------------------------------------------------------------
+
+
+def test_the_readme_names_the_command_and_the_file():
+    readme = (build.LESSONS.parent / "README.md").read_text(encoding="utf-8")
+    assert "memlab lecture k2 -o k2.html" in readme
+    assert "(lessons/lecture/k2.html)" in readme
+
+
+GUIDE = build.LESSONS / "instructor" / "k2.md"
+
+
+def blow_up(network):
+    """All convolutions of a network lowered at once, relative to their inputs (A8)."""
+    nodes = facts.convolutions(network)
+    values = [(quantities.lowered(node, 1).nbytes, prod(node.input_shapes[0])) for node in nodes]
+    return Fraction(sum(low for low, _ in values), 4 * sum(size for _, size in values))
+
+
+@pytest.fixture
+def guide(monkeypatch):
+    """The instructor page, whose expressions may use the figures of the lecture."""
+    known = {"facts": facts, "windows": windows, "blow_up": blow_up, "Fraction": Fraction}
+    for name, value in known.items():
+        monkeypatch.setitem(pages.NAMES, name, value)
+    return GUIDE.read_text(encoding="utf-8")
+
+
+def test_every_figure_of_the_instructor_page_is_computed(guide):
+    assert pages.figures("k2", guide) == []
+    assert "This page holds the answers" in guide.partition("## ")[0]
+    assert not FORBIDDEN.search(guide)
+    links = [link for link in LINK.findall(guide) if not (GUIDE.parent / link).exists()]
+    assert links == []
+
+
+@pytest.mark.parametrize("minutes", [6, 20])
+def test_a_script_has_its_minutes_and_its_scenes(guide, minutes):
+    script = pages.parts(guide)[f"{minutes} minutes"]
+    assert pages.adds_up(minutes, script)
+    played = [int(row[1]) for row in pages.rows(script)]
+    every = enumerate(scenes(), 1)
+    assert played == [i for i, scene in every if minutes == 20 or scene.name in SHORT]
+
+
+def test_a_wrong_figure_of_the_instructor_page_is_seen(guide):
+    assert pages.figures("k2", guide.replace("of 92 zeros", "of 93 zeros")) != []
+    assert pages.figures("k2", guide.replace("115.6 MB = ", "115.7 MB = ")) != []
