@@ -17,7 +17,7 @@ from tests.oracles.requirement import torch_or_skip
 @pytest.fixture(autouse=True)
 def gently(monkeypatch):
     """Other tests run beside these, and after them in this process."""
-    monkeypatch.setattr(step, "_keep_freed_memory", lambda: None)
+    monkeypatch.setattr(step, "keep_freed_memory", lambda: None)
     monkeypatch.setattr(step, "cores", lambda: 1)
 
 
