@@ -13,8 +13,9 @@
 # Words: [peak](glossary.md), [parameter](glossary.md), [MB, GB](glossary.md),
 # [MiB, GiB](glossary.md), [floor](glossary.md), [mountain](glossary.md).
 #
-# To run a cell, click it and press Shift+Enter. Run this one first. Your set-up is right when its
-# last line says "No problem."
+# To run a cell, click it and press Shift+Enter; the next one is then selected. Run every cell, in
+# order: cards and views get their buttons when you run them. Begin with the cell below. Your set-up
+# is right when its last line says "No problem."
 
 # %% tags=["nbval-ignore-output"]
 from memlab import doctor
@@ -39,7 +40,8 @@ print(units.exact(ledger.peak(batch=4)))
 
 # %% [markdown]
 # The ledger lists every operation of the step, and every block of memory that one of them needs.
-# It is a plan: nothing has run yet. The **peak** is the most that is alive at one moment.
+# It is a plan: nothing has run yet. The **peak** is the most that is alive at one moment. In a
+# formula, B is the batch, F the features that go in and K those that come out.
 #
 # Before you change the batch, predict. A guess helps you to learn also when it is wrong.
 # Type it below with its unit, lock it, then reveal.
@@ -108,7 +110,7 @@ view
 # | go through the operations | ← → on the picture |
 # | go to the peak | P on the picture |
 # | read it as text | the button **Text** |
-# | see another example | **Start**, **Surprising**, **Break it**: they change network and batch |
+# | go back to where the view began | the button **Start** |
 # | take the line of Python with you | the button **Copy state** |
 #
 # And AlexNet?
@@ -163,6 +165,10 @@ exercise.check(mebibytes)
 # | `lessons/` | the lessons as they come; a `git pull` changes these and leaves yours alone |
 # | `lessons/solutions/` | every exercise solved, with its output |
 # | [glossary](glossary.md) | the words, each with its Chinese and Japanese name |
+#
+# You come back another day? Choose Run > Run All Cells: a card or a view that says "model not found"
+# is there again. Cards then ask anew. Letters with numbers in brackets, such as (A1), are claims:
+# `memlab claims A1` in a terminal shows the text, and what memlab computes.
 #
 # To start a lesson again, rename or delete your copy, and run `make lab` again: it makes a fresh
 # one. On a projector, make everything larger with a cell of these 2 lines:

@@ -7,7 +7,7 @@
 #
 # - write the gradients of a small layer by hand, and check them against a run,
 # - say for each number whether backward needs it, and until when,
-# - explain why prediction needs less memory than training, and measure it.
+# - explain why inference, the use of a trained network, needs less memory than training.
 #
 # Words: [training step](glossary.md), [backpropagation](glossary.md), [gradient](glossary.md),
 # [lifetime](glossary.md), [residual](glossary.md), [workspace](glossary.md).
@@ -126,9 +126,8 @@ if peak.answered():
     print(ledger.why(batch=1).text())
 
 # %% [markdown]
-# Here `h.weight` is w1, `h.bias` is w2, `input` is x and `target` is t. In a formula, B is the
-# batch, F the features that go in and K those that come out. Read the gradients again with this
-# list:
+# Here `h.weight` is w1, `h.bias` is w2, `input` is x and `target` is t. A name such as y stands for
+# a block, and for the operation that makes it. Read the gradients again with this list:
 #
 # | block | who needs it after forward |
 # |---|---|
@@ -147,15 +146,15 @@ for block in ("h", "y", "input"):
     print(f"{block:6} from {ledger.made_by(entry):16} to {ledger.needed_by(entry)}")
 
 # %% [markdown]
-# **Change it.** Set `batch=1` to `batch=1000` in the cell that shows the run, twice. Which blocks
-# grow, and which stay as they are?
+# **Change it.** Set `batch=1` to `batch=1000` in the cell that shows the run, twice. Your guess was
+# for batch 1. Which blocks grow, and which stay as they are?
 
 # %% [markdown] tags=["solution"]
 # **Answer.** The input, the target, y and its gradient grow. The weight, the bias and the loss
 # stay.
 
 # %% [markdown]
-# ## Prediction needs less for two reasons
+# ## Inference needs less for two reasons
 #
 # A larger network, in its lesson size: images of 64·64, and 4 convolutions. A text says that a
 # step makes gradients for every sample, stores them and takes their mean at the end (B5).
@@ -202,7 +201,7 @@ print("\n".join(f"{role:18} {nbytes:>10,} B" for role, nbytes in roles.items()))
 
 # %% [markdown]
 # The images are small against the maps that are made from them, and few parameters can make large
-# maps (A15). Now prediction:
+# maps (A15). Now inference: the trained network is used, and nothing is learned.
 
 # %%
 prediction = lesson.predict("01.prediction")
@@ -218,16 +217,16 @@ def peak_of(step, batch):
 
 
 if prediction.answered():
-    for name, step_of in (("training", training), ("prediction", inference)):
+    for name, step_of in (("training", training), ("inference", inference)):
         print(name, *(f"batch {b}: {units.both(peak_of(step_of, b))}" for b in (1, 5)))
-    print(f"prediction, 5 to 1: {peak_of(inference, 5) / peak_of(inference, 1):.2f} times")
+    print(f"inference, 5 to 1: {peak_of(inference, 5) / peak_of(inference, 1):.2f} times")
 
 # %% [markdown]
 # Two reasons, and both are measured (D2):
 #
 # - **Nothing is kept.** A map is freed as soon as the next layer has read it, and no gradient is
 #   made.
-# - **Any batch will do.** A training step needs its batch for a good gradient. A prediction needs
+# - **Any batch will do.** A training step needs its batch for a good gradient. Inference needs
 #   none, so the samples can come one by one. The parameters stay, so batch 5 takes a little less
 #   than 5 times what batch 1 takes.
 #
@@ -237,7 +236,8 @@ if prediction.answered():
 for depth in (2, 4, 8) if prediction.answered() else ():
     net = convolutions(depth)
     both = memlab.training_step(net, "sgd"), memlab.inference_step(net)
-    print(f"{depth} convolutions:", *(units.short(peak_of(made, 5)) for made in both))
+    peaks = [units.short(peak_of(made, 5)) for made in both]
+    print(f"{depth} convolutions: training {peaks[0]}, inference {peaks[1]}")
 
 # %% [markdown]
 # **Change it.** Replace `"sgd"` by `"adam"` in the last cell. Why does so little change here, and
@@ -327,7 +327,7 @@ exercise.check(my_step)
 # - A gradient is a product along the way back, and the update steps against it.
 # - What backward reads must be kept: the inputs of layers with weights, and what gives f'(h).
 # - Maps grow with the batch. There is one gradient for each parameter, whatever the batch.
-# - Prediction keeps nothing, and may take one sample at a time.
+# - Inference keeps nothing, and may take one sample at a time.
 # - Planned equals measured, at every operation, to the byte.
 #
 # Next: [02 A whole network](02_network.ipynb). Where do ResNet-50's bytes go?

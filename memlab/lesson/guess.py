@@ -13,7 +13,7 @@ from memlab.errors import InputError, shorten
 TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
 """Units that texts mix up. Each is read as the other too, in both directions."""
 _TWINS = TWINS | {binary: decimal for decimal, binary in TWINS.items()}
-_UNITS = {name.lower(): name for name in units.UNITS}
+_UNITS = {name.lower(): name for name in units.UNITS} | {"byte": "B", "bytes": "B"}
 _NUMBER = r"(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?"
 _AMOUNT = re.compile(rf"{_NUMBER}\s*([a-z]+)", re.IGNORECASE | re.ASCII)
 _TIMES = re.compile(rf"(?:x|×)?\s*{_NUMBER}\s*(?:x|×|times)?", re.IGNORECASE | re.ASCII)

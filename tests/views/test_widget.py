@@ -187,7 +187,9 @@ def test_it_offers_what_a_lesson_wants():
     assert names == ["batch", "batch_number", "optimizer", "training", "format", "start", "copy"]
     two = views.network_memory("vgg16", networks=("vgg16", "resnet50"))
     assert [v for v, _ in two.controls()[0].options] == ["vgg16", "resnet50"]
-    assert "start" not in [control.name for control in two.controls()]
+    two.network, two.batch = "resnet50", 4
+    send(two, event("start"))
+    assert (two.network.name, two.batch) == ("vgg16", 32)
     with pytest.raises(InputError, match="unknown network 'vgg61'"):
         views.network_memory(networks=("vgg61",))
 
@@ -196,7 +198,9 @@ def test_a_ledger_and_a_step_are_shown_as_they_are():
     step = memlab.training_step(memlab.zoo.vgg11(), optimizer="adam")
     for subject in (step, memlab.plan(step)):
         view = views.network_memory(subject, batch=16)
-        assert [control.name for control in view.controls()] == ["batch", "batch_number", "copy"]
+        assert [control.name for control in view.controls()] == [
+            "batch", "batch_number", "start", "copy",
+        ]  # fmt: skip
         assert "VGG-11, batch 16, fp32, Adam, training" in view.text()
     with pytest.raises(InputError, match="try 'vgg16'"):
         views.network_memory(16)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from memlab.lesson.question import Kind, Numbers, Truth, topic
 from memlab.networks import counting, zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
+from memlab.planner.book import plan
 
 FP32 = 4
 
@@ -75,6 +76,15 @@ def _words(n: Numbers) -> Numbers:
     return {**n, "label": label, "title": TITLES[n["optimizer"]], "half": n["batch"] // 2}
 
 
+def _half_words(n: Numbers) -> Numbers:
+    """What the peak can be estimated from: parameters, and what each image adds."""
+    made = zoo.build(n["network"])
+    ledger = plan(step_of(made, n["optimizer"]))
+    each = ledger.line()[1][ledger.peak_at(n["batch"]).index]
+    parameters = f"{made.parameters / 10**6:.1f}"
+    return {**_words(n), "parameters": parameters, "each": units.short(int(each))}
+
+
 def _draw_half(chance: Random) -> Numbers:
     name = chance.choice(("vgg11", "vgg19", "alexnet", "resnet18", "resnet34", "googlenet_bn"))
     optimizer = chance.choice(("sgd", "momentum", "adam"))
@@ -94,8 +104,10 @@ def half(n: Numbers) -> Truth:
     )
 
 
-topic("02.halve", Kind.TIMES, _VGG, _draw_half, stops=_STOPS, decimals=1, words=_words)(half)
-topic("02.resnet", Kind.TIMES, _RESNET, _draw_half, stops=_STOPS, decimals=1, words=_words)(half)
+for _name, _numbers in (("02.halve", _VGG), ("02.resnet", _RESNET)):
+    topic(
+        _name, Kind.TIMES, _numbers, _draw_half, stops=_STOPS, decimals=1, words=_half_words
+    )(half)
 
 
 # -- a published total --------------------------------------------------------------------------

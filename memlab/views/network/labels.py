@@ -48,7 +48,7 @@ def _growth(plot: Plot, old: Rows) -> None:
     middles = (low + high) / 2 + np.array([0, -16, 16, -32, 32])
     places = [Box(x + 8, y - 7, x + 8 + wide, y + 5) for y in middles.tolist()]
     if box := plot.board.first([p for p in places if high < p.top and p.bottom < low], 2):
-        plot.svg.text(box.left, box.top + 11, name, 12, bold=True)
+        plot.svg.text(box.left, box.top + 11, name, 12, bold=True, chip=True)
 
 
 def _before(plot: Plot, old: Rows) -> None:

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from memlab.views.network.view import NetworkMemory
 
 PRESETS: dict[str, tuple[str, int, str]] = {
-    "start": ("mnist_cnn", 32, "momentum"),
     "surprise": ("vgg16", 8, "adam"),
     "break": ("resnet50", 512, "momentum"),
 }
-"""Network, batch, optimizer. The second is nearly all floor; the third fits few machines."""
+"""Network, batch, optimizer. The first is nearly all floor; the second fits few machines."""
 
 
 def preset(name: str, state: State) -> State:
@@ -42,8 +41,9 @@ def controls(view: NetworkMemory) -> list[Control]:
     found += _batch(view)
     if view.network is not None:
         found += _settings(view)
-    offered = [name for name, (network, _, _) in PRESETS.items() if network in view.networks]
-    buttons = [*offered, "copy"]
+    choice = view.networks if len(view.networks) > 1 else ()
+    offered = [name for name, (network, _, _) in PRESETS.items() if network in choice]
+    buttons = ["start", *offered, "copy"]
     return found + [Control("button", name, _label(name), place="buttons") for name in buttons]
 
 

@@ -38,7 +38,7 @@ class NetworkMemory(View):
         self.rules = rules and state.network is not None
         self._own = state.network
         self._told: tuple[int, int] | None = None
-        self.state = self._fresh(state)
+        self.state = self._start = self._fresh(state)
         super().__init__()
 
     # -- from Python ------------------------------------------------------------------------
@@ -196,6 +196,8 @@ class NetworkMemory(View):
             self.state = self._next(training=value == "training")
         elif name in ("optimizer", "format", "rule"):
             self.state = self._next(**{name: str(value)})
+        elif name == "start":
+            self.state = self._fresh(replace(self._start, width=state.width, guess=state.guess))
         elif name in panel.PRESETS:
             self.state = self._fresh(panel.preset(name, state))
         elif name == "width":

@@ -20,6 +20,8 @@ WIDTH, LEFT, LINE = 820, 100, 17
 BARS = 430
 """The right end of the bars' axis: each bar's bytes stand behind it."""
 PLOT = 190
+NAMED = 8
+"""So few operations stand with their names under the axis."""
 TICK = 8
 
 
@@ -28,7 +30,8 @@ def draw(rows: Rows) -> Svg:
     verdict, lines = words.verdict(rows), words.differences(rows)
     top = 40 + (LINE if verdict else 0)
     plot = top + PITCH * len(rows.bars) + 104
-    listed = plot + PLOT + 48
+    named = _named(rows)
+    listed = plot + PLOT + 48 + (LINE if named else 0)
     height = listed + (LINE * len(lines) + 6 if lines else -18)
     key = f"r{crc32(repr(rows.bars + rows.operations).encode()):08x}"
     svg = Svg(WIDTH, height, key)
@@ -94,6 +97,8 @@ def _timeline(svg: Svg, rows: Rows, box: Box) -> None:
     size = min(max(0.7 * wide, 2.4), 6.0)
     svg.path(dots, class_="rule", stroke_width=size, stroke_linecap="round")
     _numbers(svg, frame)
+    if _named(rows):
+        _names(svg, rows, frame)
     for operation in rows.differing:
         _mark(svg, frame, operation)
 
@@ -134,6 +139,18 @@ def _numbers(svg: Svg, frame: Frame) -> None:
         if taken.first([text_box(x, bottom + 16, name, 11, "middle")], 4):
             svg.text(x, bottom + 16, name, 11, "middle")
             svg.line(x, bottom, x, bottom + 4, class_="rule", opacity=0.5)
+
+
+def _named(rows: Rows) -> bool:
+    return len(rows.operations) <= NAMED
+
+
+def _names(svg: Svg, rows: Rows, frame: Frame) -> None:
+    """The names of a few operations, each under its own."""
+    wide = (frame.box.right - frame.box.left) / len(rows.operations) - 6
+    for operation in rows.operations:
+        name = extents.shortened(operation.row.name, wide, 11)
+        svg.text(frame.x(operation.index + 0.5), frame.box.bottom + 33, name, 11, "middle")
 
 
 def _mark(svg: Svg, frame: Frame, operation: Operation) -> None:
