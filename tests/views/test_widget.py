@@ -189,6 +189,7 @@ def test_it_offers_what_a_lesson_wants():
     assert [v for v, _ in two.controls()[0].options] == ["vgg16", "resnet50"]
     two.network, two.batch = "resnet50", 4
     send(two, event("start"))
+    assert two.network is not None
     assert (two.network.name, two.batch) == ("vgg16", 32)
     with pytest.raises(InputError, match="unknown network 'vgg61'"):
         views.network_memory(networks=("vgg61",))

@@ -105,9 +105,9 @@ def half(n: Numbers) -> Truth:
 
 
 for _name, _numbers in (("02.halve", _VGG), ("02.resnet", _RESNET)):
-    topic(
-        _name, Kind.TIMES, _numbers, _draw_half, stops=_STOPS, decimals=1, words=_half_words
-    )(half)
+    topic(_name, Kind.TIMES, _numbers, _draw_half, stops=_STOPS, decimals=1, words=_half_words)(
+        half
+    )
 
 
 # -- a published total --------------------------------------------------------------------------
