@@ -5,7 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from memlab.views.lecture import facts, windows
+from memlab.views.copies import windows
+from memlab.views.lecture import facts
 from memlab.views.lecture.page import SHORT, page, scenes
 from memlab.views.lecture.record import Recorded
 

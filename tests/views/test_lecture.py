@@ -8,16 +8,15 @@ from html import unescape
 from math import prod
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import memlab
 from lessons import build
 from memlab import cli, strings, units
 from memlab.errors import InputError
-from memlab.kernels.lowering import im2col
 from memlab.lesson import quantities
-from memlab.views.lecture import facts, k2, pixels, record, windows
+from memlab.views.copies import windows
+from memlab.views.lecture import facts, k2, record
 from memlab.views.lecture.page import SHORT, page, scenes
 from memlab.views.lecture.scenes import bench, question, run
 from memlab.views.svg import Box
@@ -44,64 +43,6 @@ def data(text):
     found = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
     assert found
     return json.loads(found[1])
-
-
-# -- the picture is the index map -----------------------------------------------------------------
-
-
-def by_windows(k, stride, pad):
-    """The same copies, from NumPy's windows over a padded picture of pixel numbers."""
-    rim = k // 2 if pad == "same" else 0
-    image = np.pad(np.arange(64).reshape(8, 8), rim, constant_values=-1)
-    found = np.lib.stride_tricks.sliding_window_view(image, (k, k))[::stride, ::stride]
-    return found.transpose(2, 3, 0, 1).reshape(k * k, -1)
-
-
-@pytest.mark.parametrize("lowered", windows.every(), ids=lambda one: one.key)
-def test_copies_are_windows_over_the_padded_picture(lowered):
-    copies = [[-1 if n is None else n for n in copy] for copy in lowered.copies]
-    assert copies == by_windows(lowered.k, lowered.stride, lowered.pad).tolist()
-
-
-@pytest.mark.parametrize("lowered", windows.every(), ids=lambda one: one.key)
-def test_copies_are_what_the_kernel_writes(lowered):
-    image = np.arange(1, 65, dtype=np.float32).reshape(1, 8, 8)
-    k, places = lowered.k, lowered.places
-    matrix = np.empty((1, k, k, places, places), np.float32)
-    im2col(image, matrix, lowered.stride, k // 2 if lowered.pad == "same" else 0, 1)
-    copies = [[0 if n is None else n + 1 for n in copy] for copy in lowered.copies]
-    assert copies == matrix.reshape(k * k, -1).tolist()
-
-
-def test_values_and_zeros_add_up():
-    lowered, strided = windows.lower(3), windows.lower(3, 2)
-    assert (lowered.cells - lowered.zeros, lowered.zeros) == (484, 92)
-    assert (strided.cells - strided.zeros, strided.zeros) == (121, 23)
-    assert Counter(map(lowered.written, range(64))) == {9: 36, 6: 24, 4: 4}
-    assert not windows.lower(1).made
-    assert windows.lower(1, 2).made
-
-
-@pytest.mark.parametrize("cell", [8, 16])
-def test_drawn_cells_are_those_of_the_copy(cell):
-    """The runs of a row, put back together from the path."""
-    kinds = windows.kinds(windows.lower(3).copies[0])
-    drawn = {}
-    for name, path in re.findall(r'class="(\w+)-run" d="(.*?)"', pixels.strokes(kinds, 8, cell)):
-        kind = {value: key for key, value in pixels.CLASSES.items()}[name]
-        for x, y, wide in re.findall(r"M(\d+) (\d+)h(\d+)", path):
-            for i in range(int(wide) // cell):
-                drawn[int(y) // cell * 8 + int(x) // cell + i] = kind
-    assert "".join(drawn[i] for i in range(64)) == kinds
-
-
-def test_a_hatch_stays_inside():
-    x, y = 30, 50
-    for left, top, along, up in re.findall(
-        r"M([\d.]+) ([\d.]+)l([\d.]+) (-[\d.]+)", pixels.hatch(x, y, 40, 16)
-    ):
-        ends = [(float(left), float(top)), (float(left) + float(along), float(top) + float(up))]
-        assert all(x <= a <= x + 40 and y <= b <= y + 16 for a, b in ends)
 
 
 # -- the figures are computed -------------------------------------------------------------------

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
 from functools import cache
-from math import prod
 from typing import NamedTuple
 
-from memlab import devices, formats, units, zoo
+from memlab import devices, zoo
 from memlab.lesson import quantities
 from memlab.networks.graph import Network, Node
-from memlab.networks.layers import Conv2d
-from memlab.step import algorithms
-from memlab.step.algorithms import pointwise
+from memlab.views.copies import layer as layers
+from memlab.views.copies.layer import amount as amount
+from memlab.views.copies.layer import by_copy as by_copy
+from memlab.views.copies.layer import conv as conv
+from memlab.views.copies.layer import convolutions as convolutions
+from memlab.views.copies.layer import factor as factor
+from memlab.views.copies.layer import part as part
+from memlab.views.copies.layer import times as times
 
 NETWORK, LAYER, BATCH = "vgg16", "conv1_2", 128
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -31,10 +33,7 @@ def network() -> Network:
 @cache
 def layer(k: int = 3, stride: int = 1, pad: str = "same") -> Node:
     """The layer of the question, or the same with another kernel."""
-    node = network().by_name[LAYER]
-    assert isinstance(node.layer, Conv2d)
-    changed = Conv2d(node.layer.out_channels, k, stride, "same" if pad == "same" else 0)
-    return replace(node, layer=changed, shape=changed.output(*node.input_shapes))
+    return layers.changed(network().by_name[LAYER], k, stride, pad)
 
 
 def kernel() -> int:
@@ -42,25 +41,14 @@ def kernel() -> int:
     return conv(network().by_name[LAYER]).kernel
 
 
-def conv(node: Node) -> Conv2d:
-    """The convolution of a node."""
-    assert isinstance(node.layer, Conv2d)
-    return node.layer
-
-
 def source(batch: int = BATCH) -> int:
     """Bytes of the input."""
-    return batch * prod(layer().input_shapes[0]) * quantities.FP32
+    return layers.source(layer(), batch)
 
 
 def lowered(node: Node, batch: int = BATCH) -> int:
-    """Bytes of the lowered copy of a layer's input; 0 where that is the input itself (A8)."""
-    return 0 if pointwise(conv(node)) else quantities.lowered(node, batch).nbytes
-
-
-def factor(node: Node) -> Fraction:
-    """How many times its input that is: k² Ho Wo / (H W)."""
-    return Fraction(lowered(node, 1), prod(node.input_shapes[0]) * quantities.FP32)
+    """Bytes of the lowered copy of a layer's input; 0 where that is the input itself."""
+    return layers.lowered(node, batch)
 
 
 def mistake(name: str) -> int:
@@ -78,11 +66,8 @@ class Way(NamedTuple):
 
 def way(name: str) -> Way:
     """The workspace of an algorithm for the layer of the question, at its batch."""
-    node = layer()
-    (buffer,) = algorithms.choose(
-        name, conv(node), node.input_shapes[0], node.shape, False, LAYER, formats.find("fp32")
-    ).workspace.values()
-    return Way(buffer.size.at(BATCH), buffer.formula())
+    found = layers.workspace(layer(), name)
+    return Way(found.size.at(BATCH), found.formula())
 
 
 def fits(node: Node) -> int:
@@ -94,33 +79,3 @@ def fits(node: Node) -> int:
 def pointwise_network(variant: str = "v1.5") -> Network:
     """A network of many 1 x 1 convolutions."""
     return zoo.resnet50(variant=variant)
-
-
-def convolutions(network: Network) -> list[Node]:
-    """Its convolutions, in order."""
-    return [node for node in network.nodes if isinstance(node.layer, Conv2d)]
-
-
-# -- as text --------------------------------------------------------------------------------------
-
-
-def amount(nbytes: int) -> str:
-    """Bytes for a projector: ``'14.80 GB'``, ``'133 GB'``, ``'115.6 MB'``, ``'4.5 KiB'``."""
-    if nbytes >= units.DECIMAL["GB"]:
-        return units.in_unit(nbytes, "GB", 2 if nbytes < 100 * units.DECIMAL["GB"] else 0)
-    if nbytes >= units.DECIMAL["MB"]:
-        return units.in_unit(nbytes, "MB", 1)
-    kibi = units.UNITS["KiB"]
-    return (
-        units.in_unit(nbytes, "KiB", 1 if nbytes % kibi else 0) if nbytes >= kibi else f"{nbytes} B"
-    )
-
-
-def times(ratio: Fraction) -> str:
-    """A factor: ``'9'``, ``'2.25'``; with two decimals where it has more."""
-    return f"{ratio}" if ratio.denominator == 1 else f"{float(ratio):.2f}"
-
-
-def part(ratio: Fraction) -> str:
-    """A part of one: ``'¼'``."""
-    return {Fraction(1, 4): "¼", Fraction(1, 2): "½"}.get(ratio, str(ratio))

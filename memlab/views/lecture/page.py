@@ -9,7 +9,8 @@ from string import Template
 from typing import Any
 
 from memlab import strings
-from memlab.views.lecture import facts, parts, pixels, windows
+from memlab.views.copies import pixels, windows
+from memlab.views.lecture import facts, parts
 from memlab.views.lecture.record import Recorded
 from memlab.views.lecture.scene import Scene
 from memlab.views.lecture.scenes import (

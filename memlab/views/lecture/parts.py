@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memlab.views.lecture import windows
-from memlab.views.lecture.pixels import CELL, SMALL, cells, strokes
+from memlab.views.copies import windows
+from memlab.views.copies.pixels import CELL, SMALL, cells, strokes
 from memlab.views.lecture.sheet import U
 
 

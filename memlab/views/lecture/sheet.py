@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memlab import strings
-from memlab.views.lecture import pixels
+from memlab.views.copies import pixels
 from memlab.views.svg import Box, Label, Runs, Svg
 
 WIDE, HIGH = 1280, 720

@@ -8,9 +8,10 @@ from typing import Any
 
 from memlab import units
 from memlab.lesson.quantities import FP32
-from memlab.views.lecture import facts, windows
-from memlab.views.lecture.pixels import SMALL as CELL
-from memlab.views.lecture.pixels import grid
+from memlab.views.copies import windows
+from memlab.views.copies.pixels import SMALL as CELL
+from memlab.views.copies.pixels import grid
+from memlab.views.lecture import facts
 from memlab.views.lecture.sheet import LEFT, RIGHT, Sheet, say
 
 SIDE = windows.SIZE * CELL

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from memlab import units
-from memlab.views.lecture import facts, windows
-from memlab.views.lecture.pixels import CELL, hatch
+from memlab.views.copies import windows
+from memlab.views.copies.pixels import CELL, hatch
+from memlab.views.lecture import facts
 from memlab.views.lecture.scene import Scene
 from memlab.views.lecture.scenes.fold import mark_row
 from memlab.views.lecture.sheet import INPUT, LEFT, MATRIX, TEXT, Sheet, U, say, slot

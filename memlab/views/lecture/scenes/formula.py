@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from memlab import units
-from memlab.views.lecture import facts, windows
+from memlab.views.copies import windows
+from memlab.views.lecture import facts
 from memlab.views.lecture.scene import Scene
 from memlab.views.lecture.sheet import LEFT, RIGHT, Sheet, U, say
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from memlab.networks.graph import Network, Node
-from memlab.views.lecture import facts, windows
+from memlab.networks.graph import Network
+from memlab.views.copies import windows
+from memlab.views.lecture import facts
 from memlab.views.lecture.scene import Scene
 from memlab.views.lecture.sheet import LEFT, RIGHT, Sheet, U, say, slot
 from memlab.views.svg import Box
@@ -31,7 +32,7 @@ def make() -> Scene:
     with sheet.step(2):
         counts = _strip(sheet, facts.pointwise_network())
     other = facts.pointwise_network("v1")
-    others = len(_sort(facts.convolutions(other))[0])
+    others = len(facts.by_copy(facts.convolutions(other))[0])
     twins = [say("pointwise.twin"), say("pointwise.twin_none"), say("pointwise.twin_net", **counts)]
     return Scene(
         "pointwise",
@@ -41,17 +42,9 @@ def make() -> Scene:
     )
 
 
-def _sort(nodes: list[Node]) -> tuple[list[Node], list[Node], list[Node]]:
-    """Those that need no copy, those whose copy is a part of the input, and the others."""
-    ratios = {node.name: facts.factor(node) for node in nodes}
-    none = [node for node in nodes if ratios[node.name] == 0]
-    part = [node for node in nodes if 0 < ratios[node.name] < 1]
-    return none, part, [node for node in nodes if ratios[node.name] >= 1]
-
-
 def _strip(sheet: Sheet, network: Network) -> dict[str, Any]:
     nodes = facts.convolutions(network)
-    none, part, whole = _sort(nodes)
+    none, part, whole = facts.by_copy(nodes)
     ratio = facts.factor(part[0])
     counts: dict[str, Any] = {
         "all": len(nodes), "none": len(none), "parts": len(part), "whole": len(whole),

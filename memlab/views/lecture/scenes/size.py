@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memlab import units
+from memlab.views.copies.pixels import hatch
 from memlab.views.lecture import facts
-from memlab.views.lecture.pixels import hatch
 from memlab.views.lecture.scene import Scene
 from memlab.views.lecture.scenes.question import ANSWERS, nbytes
 from memlab.views.lecture.sheet import LEFT, RIGHT, Sheet, U, say

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from memlab.views.lecture import facts, windows
+from memlab.views.copies import windows
+from memlab.views.lecture import facts
 from memlab.views.lecture.scene import Scene
 from memlab.views.lecture.sheet import COPIES, INPUT, LEFT, Sheet, U, say, slot
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memlab.views.lecture import windows
-from memlab.views.lecture.pixels import CELL, cells
+from memlab.views.copies import windows
+from memlab.views.copies.pixels import CELL, cells
 from memlab.views.lecture.scene import Scene
 from memlab.views.lecture.sheet import INPUT, MATRIX, TEXT, Sheet, say
 from memlab.views.svg import Box

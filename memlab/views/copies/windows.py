@@ -1,14 +1,15 @@
 """A small picture, lowered: which of its pixels each cell of the lowered matrix holds.
 
-Every copy that the lecture shows is traced from the index map that the kernels compile.
+Every copy that is drawn is traced from the index map that the kernels compile.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import chain, product
 
 from memlab.kernels.indices import source
 from memlab.networks.windows import window
@@ -42,7 +43,7 @@ class Lowered:
 
     @property
     def key(self) -> str:
-        """Its name in the page: ``'3-1-same'``."""
+        """Its name: ``'3-1-same'``."""
         return f"{self.k}-{self.stride}-{self.pad}"
 
     @property
@@ -60,16 +61,31 @@ class Lowered:
         """How many of them were added."""
         return sum(copy.count(None) for copy in self.copies)
 
+    def stands(self, pixel: int) -> tuple[tuple[int, int], ...]:
+        """Where a pixel stands: number of the copy, place in it."""
+        places = range(self.places**2)
+        return tuple(
+            (index, place)
+            for index, copy in enumerate(self.copies)
+            for place in places
+            if copy[place] == pixel
+        )
+
     def written(self, pixel: int) -> int:
         """How often a pixel stands in the matrix."""
         return sum(copy.count(pixel) for copy in self.copies)
+
+    def counts(self, copies: int) -> tuple[int, ...]:
+        """The same for every pixel in the first ``copies`` rows."""
+        found = Counter(chain.from_iterable(self.copies[:copies]))
+        return tuple(found[pixel] for pixel in range(SIZE**2))
 
 
 @cache
 def lower(k: int, stride: int = 1, pad: str = "same") -> Lowered:
     """The picture lowered for a kernel of ``k`` x ``k``."""
     rim = k // 2 if pad == "same" else 0
-    places = window("lecture", SIZE, k, stride, rim)
+    places = window("picture", SIZE, k, stride, rim)
     copies = tuple(
         tuple(
             _number(source(oy, ky, stride, rim, 1), source(ox, kx, stride, rim, 1))
@@ -81,7 +97,7 @@ def lower(k: int, stride: int = 1, pad: str = "same") -> Lowered:
 
 
 def every() -> tuple[Lowered, ...]:
-    """All that the page can show."""
+    """All that can be drawn."""
     return tuple(lower(*chosen) for chosen in product(KERNELS, STRIDES, PADS))
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from itertools import groupby
 
 CELL = 16
-"""Pixels of a cell, on a page of 1280 x 720."""
+"""Pixels of a cell on a page of the lecture, 1280 x 720."""
 SMALL = 8
-"""The same on the bench."""
+"""The same on its bench."""
 CLASSES = {"#": "on", ".": "pale", "0": "zero"}
 
 
