@@ -1,0 +1,288 @@
+"""The view of a warp: its addresses against the kernels, its figures, its picture, its answers."""
+
+import json
+import threading
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import memlab
+from lessons import build
+from memlab import zoo
+from memlab.errors import InputError
+from memlab.kernels import cuda as on_device
+from memlab.lesson import transactions
+from memlab.networks.builder import network
+from memlab.views import warp_memory
+from memlab.views.warp import picture, twin, words
+from memlab.views.warp.rows import MOST, rows
+from memlab.views.warp.state import State, moved, start
+from memlab.views.warp.threads import ORDERS, threads, warps
+
+simulated = pytest.mark.skipif(not on_device.target().simulated, reason="a GPU logs no accesses")
+VGG = zoo.vgg16()
+
+
+def small(channels=2, height=5, width=40, k=3, stride=1, pad=1):
+    x = network("small", image=(channels, height, width)).conv(4, k, stride, pad, name="conv")
+    return x.max_pool("all").flatten().linear(10).cross_entropy()
+
+
+SMALL = (
+    small(),
+    small(width=14, height=7),
+    small(width=7, height=7, k=5, pad=2),
+    small(width=70, stride=2),
+    small(channels=3, height=4, width=4, k=2, pad=0),
+)
+by_network = pytest.mark.parametrize("net", SMALL, ids=lambda net: str(net.input_shape))
+by_order = pytest.mark.parametrize("order", ORDERS)
+
+
+def all_threads(net, order):
+    node = net.by_name["conv"]
+    return [found for w in range(warps(node, order)) for found in threads(node, order, w)]
+
+
+# -- addresses ----------------------------------------------------------------------------------
+
+
+@by_network
+@by_order
+def test_the_warps_lower_every_value_once_and_as_the_kernel_does(net, order):
+    layer = net.by_name["conv"].layer
+    image = np.arange(1, 1 + np.prod(net.input_shape), dtype=np.float32)
+    lowered = memlab.kernels.im2col(
+        image.reshape(1, *net.input_shape), layer.kernel, layer.stride, layer.padding
+    )
+    made = np.full(lowered.size, -1, np.float32)
+    for thread in all_threads(net, order):
+        assert made[thread.store // 4] == -1
+        made[thread.store // 4] = 0 if thread.load is None else image[thread.load // 4]
+    assert np.array_equal(made, lowered.reshape(-1))
+
+
+@pytest.fixture
+def accesses(monkeypatch):
+    """What the kernels load and store: for each array and warp, the bytes of each turn."""
+    from numba.cuda.simulator.cudadrv import devicearray
+
+    fake = devicearray.FakeWithinKernelCUDAArray
+    found: Any = defaultdict(lambda: defaultdict(list))
+
+    def logging(plain, kind):
+        def access(self, index, *value):
+            thread: Any = threading.current_thread()
+            if hasattr(thread, "thread_id"):
+                warp = (*thread.blockIdx, thread.thread_id // 32)
+                found[kind, warp][thread.thread_id].append(4 * int(index))
+            return plain(self, index, *value)
+
+        return access
+
+    monkeypatch.setattr(fake, "__getitem__", logging(fake.__getitem__, "load"))
+    monkeypatch.setattr(fake, "__setitem__", logging(fake.__setitem__, "store"))
+    return found
+
+
+@simulated
+@pytest.mark.parametrize("net", SMALL[:3], ids=lambda net: str(net.input_shape))
+def test_a_warp_along_a_row_is_one_of_the_cuda_kernel(net, monkeypatch, accesses):
+    from numba import cuda
+
+    from memlab.kernels.cuda import grids
+
+    for name, value in {"THREADS": 256, "WIDE": 2**20, "HIGH": 2**16 - 1, "DEEP": 8}.items():
+        monkeypatch.setattr(grids, name, value)  # as on a GPU
+    node = net.by_name["conv"]
+    image = cuda.to_device(np.zeros((1, *net.input_shape), np.float32))
+    on_device.im2col(image, node.layer.kernel, pad=node.layer.padding)
+    done = {
+        frozenset(turn)
+        for (kind, _), each in accesses.items()
+        if kind == "store"
+        for turn in zip(*each.values(), strict=True)
+    }
+    shown = {
+        frozenset(thread.store for thread in threads(node, "row", warp))
+        for warp in range(warps(node, "row"))
+    }
+    assert shown == done
+    loads = sorted(
+        a for (kind, _), e in accesses.items() if kind == "load" for b in e.values() for a in b
+    )
+    assert loads == sorted(t.load for t in all_threads(net, "row") if t.load is not None)
+
+
+# -- figures ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "stride", "load", "store"),
+    [("row", 1, 160, 128), ("row", 2, 288, 128), ("column", 1, 352, 1024)],
+)
+def test_the_figures_that_the_lesson_tells(order, stride, load, store):
+    found = rows(start(VGG, "conv1_2", order, stride))
+    assert (found.load.moved, found.store.moved) == (load, store)
+    assert found.load.used == found.store.used == 128
+
+
+@by_network
+@by_order
+def test_moved_bytes_are_those_of_the_sectors_that_hold_a_value(net, order):
+    node = net.by_name["conv"]
+    for warp in range(0, warps(node, order), 3):
+        found = rows(State(net, "conv", order, node.layer.stride, warp))
+        for side in found.sides:
+            touched = {byte // 32 for first in side.addresses for byte in range(first, first + 4)}
+            assert side.moved == 32 * len(touched) <= MOST
+            assert side.sectors == sum(len(line.sectors) for line in side.lines)
+            assert side.used == 4 * sum(len(line.cells) for line in side.lines)
+            assert sorted(t for line in side.lines for t in line.threads) == [
+                number for number, _ in side.accesses
+            ]
+
+
+def test_values_that_share_a_sector_move_once():
+    assert transactions.moved([]) == 0
+    assert transactions.moved([28, 28, 32]) == 64
+    assert transactions.sectors([0, 31, 32, 127]) == {0, 1, 3}
+
+
+def test_a_warp_in_the_padding_loads_nothing():
+    found = rows(State(VGG, "conv1_2"))
+    assert found.load.moved == found.load.used == 0
+    assert found.load.lines == ()
+    assert "Loads move nothing." in twin.write(found)
+    assert "32 are in the padding" in twin.write(found)
+
+
+def test_the_first_warp_that_is_shown_has_no_padding():
+    for layer in ("conv1_1", "conv1_2", "conv3_1"):
+        for order in ORDERS:
+            found = rows(start(VGG, layer, order))
+            assert len(found.load.accesses) == len(found.threads) > 16
+
+
+# -- picture and text ---------------------------------------------------------------------------
+
+
+def checked(shown):
+    """Draw it; the picture parses, and no text overlaps another or the edge or is too small."""
+    svg = picture.draw(rows(shown))
+    assert svg.collisions() == []
+    assert svg.outside() == []
+    assert min(label.size for label in svg.labels) >= 11
+    ET.fromstring(svg.render("title"))
+    return svg
+
+
+@by_order
+@pytest.mark.parametrize("stride", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [("vgg16", "conv1_2"), ("vgg16", "conv5_1"), ("resnet50", "conv1"), ("resnet50", "4.2.conv2")],
+)
+def test_every_layer_is_drawn_without_collisions(name, layer, order, stride):
+    shown = start(zoo.build(name), layer, order, stride)
+    for warp in (0, shown.warp, shown.last // 2, shown.last):
+        checked(moved(shown, warp=warp))
+
+
+@by_network
+@by_order
+def test_the_picture_shows_the_numbers_of_the_text(net, order):
+    node = net.by_name["conv"]
+    found = rows(start(net, "conv", order, node.layer.stride))
+    text = twin.write(found)
+    for label in checked(found.state).labels:
+        for number in label.content.replace(".", " ").replace(";", " ").split():
+            assert not number[0].isdigit() or number.rstrip(",") in text or number == f"{MOST:,}"
+
+
+def test_numbers_in_a_row_are_a_span():
+    assert words.span([0, 1, 2, 5, 9, 10]) == "0–2, 5, 9–10"
+    assert words.span([]) == ""
+
+
+def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
+    view = warp_memory(order="column")
+    assert not build.VARIES.search(view.text())
+    assert not build.VARIES.search(words.title(view.state))
+    assert warp_memory(order="column").svg() == view.svg()
+    assert set(view.stored()) == {"image/svg+xml", "text/plain"}
+
+
+# -- the widget ---------------------------------------------------------------------------------
+
+
+def send(view, **events):
+    listed = [{"name": name, "value": value} for name, value in events.items()]
+    view._receive(view, {"number": 1, "events": listed}, [])
+    assert len(json.dumps(view.now_)) < 100_000
+    return view.now_["shown"]
+
+
+def test_the_controls_change_what_is_shown():
+    view = warp_memory()
+    assert (view.order, view.stride, view.warp) == ("row", 1, 8)
+    assert send(view, warp=9)["shown"] == 9
+    shown = send(view, order="column")
+    assert (view.warp, shown["state"]) == (4050, "column|1|4050|352|1024")
+    assert "Stores move 1,024 B" in shown["says"]
+    send(view, stride="2", warp_number=" 17 ")
+    assert (view.stride, view.warp) == (2, 17)
+    assert send(view, warp=10**9)["shown"] == view.state.last
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("", "warp must be a whole number, got no number; try 0."),
+        (None, "warp must be a whole number, got no number; try 0."),
+        ("1.5", "warp must be a whole number, got 1.5; try 0."),
+        ("-1", "warp must be at least 0, got -1; try 1."),
+        ("903168", "the last of 903,168 warps is 903,167, got 903,168; try 903,167."),
+    ],
+)
+def test_a_bad_number_gets_one_sentence_and_changes_nothing(value, says):
+    view = warp_memory()
+    assert send(view, warp_number=value)["error"] == says
+    assert view.warp == 8
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"order": "diagonal"},
+        {"stride": 3},
+        {"stride": 0},
+        {"warp": -1},
+        {"warp": 10**9},
+        {"layer": "fc6"},
+        {"layer": "conv9"},
+        {"network": "vgg61"},
+        {"network": 16},
+    ],
+)
+def test_bad_input_gets_one_sentence(given):
+    with pytest.raises(InputError, match=r"; try |did you mean|Known: "):
+        warp_memory(**given)
+
+
+def test_python_steers_it_and_its_code_makes_it_again():
+    view = warp_memory()
+    view.order, view.stride = "column", 2
+    view.warp = 100
+    with pytest.raises(InputError):
+        view.stride = 3
+    again = eval(view.code(), {"memlab": memlab})
+    assert again.text() == view.text()
+    assert repr(view) == (
+        "<memory that a warp moves: neighbours down a column of the matrix, "
+        "warp 100 (0 to 225,791)>"
+    )
+    assert len(set(view.frames())) == len(ORDERS)
