@@ -14,10 +14,12 @@ Tags of a cell, written `# %% tags=["solution"]`:
     solution               stands in the solutions only
     stub                   stands in the learners' notebook only: what the solution replaces
     numbers                stands in neither: what the numerals of the prose follow from
-    nbval-ignore-output    shows seconds, threads or free memory: a note stands for its output
+    nbval-ignore-output    shows seconds, threads, free memory or what PyTorch takes: a note stands
+                           for its output
 
-A cell with the last tag names the machine and the date, and shows no bytes but free ones; a cell
-that shows such figures without the tag stops the run, and so does one that warns or fails.
+A cell with the last tag names the machine and the date, and shows bytes only in lines with one of
+these or with a cache; a cell that shows such figures without the tag stops the run, and so does one
+that warns or fails.
 
 Stored outputs hold no live widgets: JupyterLab cannot show one without its kernel, and shows the
 picture beside it instead.
@@ -61,7 +63,10 @@ METADATA = {
 }
 NOTE = "Run this cell: what it shows depends on your machine, which it names with the date.\n"
 FREE = re.compile(r"\bfree here\b|B\)? free\b|\bfree:? \d", re.IGNORECASE)
-VARIES = re.compile(rf"\d (?:s|ms|seconds?)\b|\bthreads\b|{FREE.pattern}", re.IGNORECASE)
+VARIES = re.compile(
+    rf"\d (?:s|ms|seconds?)\b|\bthreads\b|\b(?:PyTorch|oneDNN)\b|{FREE.pattern}", re.IGNORECASE
+)
+OWN = re.compile(rf"{VARIES.pattern}|\bcache\b", re.IGNORECASE)
 BYTES = re.compile(r"\d (?:[kMGT]i?)?B\b(?!/s)")
 GLOSSARY = """# Glossary
 
@@ -227,9 +232,9 @@ def differs(cell: NotebookNode, solved: bool) -> str:
     if ".answered()" in cell.source and not solved:
         return ""
     if not varies:
-        return f"shows no seconds, threads or free memory; it needs no {DIFFERS}."
+        return f"shows nothing that differs from machine to machine; it needs no {DIFFERS}."
     for line in shown.splitlines():
-        if BYTES.search(line) and not FREE.search(line):
+        if BYTES.search(line) and not OWN.search(line):
             return f"shows bytes that are the same everywhere; show {line.strip()!r} in another."
     named = date.today().isoformat(), (platform.machine(), platform.system())
     if named[0] not in shown or not any(name and name in shown for name in named[1]):

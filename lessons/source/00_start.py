@@ -166,8 +166,8 @@ exercise.check(mebibytes)
 # | `lessons/solutions/` | every exercise solved, with its output |
 # | [glossary](glossary.md) | the words, each with its Chinese and Japanese name |
 #
-# You come back another day? Choose Run > Run All Cells: a card or a view that says "model not found"
-# is there again. Cards then ask anew. Letters with numbers in brackets, such as (A1), are claims:
+# You come back another day? Choose Run > Run All Cells: a card or a view that says "model not
+# found" is there again. Cards then ask anew. Letters with numbers in brackets, such as (A1), are claims:
 # `memlab claims A1` in a terminal shows the text, and what memlab computes.
 #
 # To start a lesson again, rename or delete your copy, and run `make lab` again: it makes a fresh

@@ -95,7 +95,7 @@ halve.guess(2).reveal()
 
 # %%
 if halve.answered():
-    vgg = views.network_memory("vgg16", networks=("vgg16", "resnet50"), batch=8, optimizer="adam")
+    vgg = views.network_memory("vgg16", networks=("vgg16",), batch=8, optimizer="adam")
     vgg.batch = 4
     display(vgg)
 
@@ -113,10 +113,10 @@ if halve.answered():
     print(small.text().split("\n\n")[0])
 
 # %% [markdown]
-# The peak moved to another operation, and the floor of **that** operation is higher: its workspace
-# is larger, while the gradient of the first layer is not made yet. So the floor in the headline
-# changed, although no operation's floor did. Why was this operation not the peak at batch 8? Set
-# **Batch** to 8 in the view and go to it with → to see.
+# The peak moved to another operation. **That** one has a higher floor, because its workspace is
+# larger, and a smaller mountain. So the floor in the headline changed, although no operation's
+# floor did. Why was this operation not the peak at batch 8? Set **Batch** to 8 in the view and go
+# to it with → to see.
 
 # %% [markdown] tags=["solution"]
 # **Answer.** At batch 8 the mountain is twice as high. At the operation of the old peak the
@@ -149,6 +149,8 @@ if resnet.answered():
         print(f"{role:18} {nbytes / plan.peak(32):6.1%} of the peak at batch 32")
 
 # %% [markdown]
+# **Surprising** and **Break it** are two more examples, and **Start** goes back.
+#
 # **Change it.** Choose VGG-16 in the view above, open **More** and set Adam. Find the first batch
 # at which the mountain is larger than the floor.
 
@@ -285,7 +287,7 @@ for budget in ("4 GB", "12 GB", "24 GB"):
 #   (ResNet-50) makes it the first thing to try.
 # - A published total means something once you know its rule and its unit.
 #
-# The workspace is the subject of lesson 03. Back to [01 One linear layer](01_linear.ipynb).
+# Next: [03 Lowering](03_lowering.ipynb). What is in the workspace, and must it be there?
 
 # %% tags=["numbers"]
 {"2 GB": "32 * 4 * counting.find('conv-sums').values(zoo.resnet50())"}

@@ -71,6 +71,22 @@ def limits(memory, fixed, each):
     return [(memory - a) // b for a, b in zip(fixed, each, strict=True) if b]
 
 
+def copy_bytes(batch, channels, size, k, stride, pad, each=4, taps=2):
+    rows = (size + 2 * pad - k) // stride + 1
+    return each * batch * channels * k**taps * rows * rows
+
+
+def copies(layers, **more):
+    """The copy of one image for each layer that needs one."""
+    return [copy_bytes(1, *layer, **more) for layer in layers if layer[2:] != (1, 1, 0)]
+
+
+def place_of(n, k, rows, columns):
+    oy, ox = n // columns % rows, n % columns
+    plane = rows * columns
+    return n // (plane * k * k), n // (plane * k) % k, n // plane % k, oy, ox
+
+
 ZOO: dict[str, dict[str, Any]] = {
     "00.mebibytes": {
         "decimal": lambda nbytes: nbytes / 10**6,
@@ -130,6 +146,70 @@ ZOO: dict[str, dict[str, Any]] = {
         "not_whole": lambda memory, fixed, each: min(
             (memory - a) / b for a, b in zip(fixed, each, strict=True) if b
         ),
+    },
+    "03.lowered_bytes": {
+        "values": lambda **a: copy_bytes(**a, each=1),
+        "bits": lambda **a: copy_bytes(**a, each=32),
+        "batch": lambda **a: copy_bytes(**{**a, "batch": 1}),
+        "one_k": lambda **a: copy_bytes(**a, taps=1),
+        "not_lowered": lambda **a: 4 * a["batch"] * a["channels"] * a["size"] ** 2,
+        "stride": lambda **a: copy_bytes(**{**a, "stride": 1}),
+        "padding": lambda **a: copy_bytes(**{**a, "pad": 0}),
+        "one_channel": lambda **a: copy_bytes(**{**a, "channels": 1}),
+        "input_places": lambda batch, channels, size, k, stride, pad: (
+            4 * batch * channels * k * k * size * size
+        ),
+        "one_side": lambda batch, channels, size, k, stride, pad: (
+            4 * batch * channels * k * k * ((size - k + pad) // stride + 1) ** 2
+        ),
+        "not_whole": lambda batch, channels, size, k, stride, pad: (
+            4 * batch * channels * k * k * ((size + 2 * pad - k) / stride + 1) ** 2
+        ),
+        "one_less": lambda batch, channels, size, k, stride, pad: (
+            4 * batch * channels * k * k * ((size + 2 * pad - k) // stride) ** 2
+        ),
+    },
+    "03.images_together": {
+        "sum": lambda limit, layers: limit // sum(copies(layers)),
+        "smallest": lambda limit, layers: limit // min(copies(layers)),
+        "pointwise": lambda limit, layers: limit // max(copy_bytes(1, *one) for one in layers),
+        "one_k": lambda limit, layers: limit // max(copies(layers, taps=1)),
+        "stride": lambda limit, layers: (
+            limit // max(copies([(c, size, k, 1, pad) for c, size, k, _, pad in layers]))
+        ),
+        "values": lambda limit, layers: limit // max(copies(layers, each=1)),
+        "one_more": lambda limit, layers: limit // max(copies(layers)) + 1,
+        "not_whole": lambda limit, layers: limit / max(copies(layers)),
+    },
+    "04.place": {
+        "rows_and_columns": lambda **a: [place_of(**a)[i] for i in (0, 2, 1, 3, 4)],
+        "transposed": lambda n, k, rows, columns: (
+            *place_of(n, k, rows, columns)[:3],
+            n // rows % columns,
+            n % rows,
+        ),
+        "one_k": lambda n, k, rows, columns: (
+            n // (rows * columns * k),
+            *place_of(n, k, rows, columns)[1:],
+        ),
+        "no_rest": lambda n, k, rows, columns: (
+            n // (rows * columns * k * k),
+            n // (rows * columns * k),
+            n // (rows * columns),
+            n // columns,
+            n % columns,
+        ),
+        "backwards": lambda **a: place_of(**a)[::-1],
+    },
+    "04.moved": {
+        "only_values": lambda addresses: 4 * len(set(addresses)),
+        "every_value": lambda addresses: 4 * len(addresses),
+        "each_thread": lambda addresses: 32 * len(addresses),
+        "whole_lines": lambda addresses: 128 * len({a // 128 for a in addresses}),
+        "in_between": lambda addresses: (addresses[-1] // 32 * 32 + 32) - addresses[0] // 32 * 32,
+        "count": lambda addresses: len({a // 32 for a in addresses}),
+        "not_whole": lambda addresses: 32 * len({a / 32 for a in addresses}),
+        "from_first": lambda addresses: 32 * len({(a - addresses[0]) // 32 for a in addresses}),
     },
 }
 

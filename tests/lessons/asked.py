@@ -9,6 +9,8 @@ from tests.lessons import truths
 from tests.lessons.parts import CARD, Lesson, calls, functions, minutes_line, sections, tree
 
 SUBGOALS, SHORT = ("shapes", "bytes", "lifetime", "peak"), 20
+VIEWS = {"network_memory": ("network",), "shifted_copies": ("network", "layer")}
+"""The live views, and what each is of: its first arguments, and keys of what a question is on."""
 
 
 def stubs(lesson: Lesson) -> list[str]:
@@ -88,22 +90,25 @@ def gates(lesson: Lesson) -> list[str]:
 
 
 def first_view(lesson: Lesson) -> list[str]:
-    """The first network view is open to everybody, on a network that no card asks about."""
-    views = [(cell, c) for cell in lesson.of("code") for c in calls(cell, "network_memory")]
+    """The first live view is open to everybody, on what no card asks about."""
+    views = [(cell, c, of) for cell in lesson.of("code") for of in VIEWS for c in calls(cell, of)]
     if not views:
         return []
-    cell, call = views[0]
-    secret = {str(topic.first.get("network")) for topic in lesson.asked.values()}
-    subjects = [*call.args, *(word.value for word in call.keywords)]
-    parts = [node for subject in subjects for node in ast.walk(subject)]
+    cell, call, view = views[0]
+    parts = [node for given in (*call.args, *call.keywords) for node in ast.walk(given)]
     named = {node.value for node in parts if isinstance(node, ast.Constant)}
     named |= {node.attr for node in parts if isinstance(node, ast.Attribute)}
-    breaks = [f"the first view shows {name!r}, which a card asks about" for name in named & secret]
+    secrets = {tuple(str(t.first.get(key)) for key in VIEWS[view]) for t in lesson.asked.values()}
+    breaks = [
+        f"the first view shows {' '.join(secret)!r}, which a card asks about"
+        for secret in secrets
+        if named.issuperset(secret)
+    ]
     if calls(cell, "answered") or build.SOLUTION in cell.metadata.tags:
         breaks.append(f"the first view, in cell {cell.id}, waits for a card")
-    if not call.args:
-        breaks.append(f"the first view, in cell {cell.id}, names no network")
-    return breaks
+    words = {word.arg for word in call.keywords}
+    missing = [key for key in VIEWS[view][len(call.args) :] if key not in words]
+    return breaks + [f"the first view, in cell {cell.id}, names no {key}" for key in missing]
 
 
 def hidden(lesson: Lesson) -> list[str]:

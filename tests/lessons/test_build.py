@@ -195,7 +195,15 @@ def shown(text, *tags, source="show()", kind="text/plain"):
 
 @pytest.mark.parametrize(
     "text",
-    ["took 0.25 s", "4 ms", "3 seconds", "2 threads", "1.2 GB free here now", "free 3 GB"],
+    [
+        "took 0.25 s",
+        "4 ms",
+        "3 seconds",
+        "2 threads",
+        "1.2 GB free here now",
+        "free 3 GB",
+        "oneDNN: 3 GB",
+    ],
 )
 @pytest.mark.parametrize("kind", ["text/plain", "text/html", "image/svg+xml"])
 def test_what_differs_has_the_tag_and_names_machine_and_date(text, kind):
@@ -213,10 +221,13 @@ def test_what_is_the_same_everywhere_has_no_tag(text):
     assert "it needs no nbval" in build.differs(shown(text, build.DIFFERS), solved=True)
 
 
-def test_bytes_stand_in_another_cell_than_seconds():
+@pytest.mark.parametrize(
+    "beside", ["24.725 GB (23.026 GiB) free", "lowered 96 B, 4 ms", "L2 cache 1 MiB", "oneDNN 9 B"]
+)
+def test_bytes_stand_beside_seconds_or_in_another_cell(beside):
     text = f"took 3 s, {MACHINE}\npeak 96 B"
     assert "show 'peak 96 B' in another" in build.differs(shown(text, build.DIFFERS), solved=True)
-    text = f"took 3 s, {MACHINE}\nread 96 MB/s, memory: 24.725 GB (23.026 GiB) free"
+    text = f"took 3 s, {MACHINE}\nread 96 MB/s\n{beside}"
     assert build.differs(shown(text, build.DIFFERS), solved=True) == ""
 
 

@@ -116,7 +116,8 @@ def truth(numbers):
     return Truth(Fraction(802_816), FIGURES)
 
 
-TOPICS = {"07.output": Topic("07.output", Kind.AMOUNT, {"network": "mnist_cnn"}, again, truth)}
+FIRST = {"network": "mnist_cnn", "layer": "conv2"}
+TOPICS = {"07.output": Topic("07.output", Kind.AMOUNT, FIRST, again, truth)}
 
 
 def output(**data):
@@ -174,6 +175,7 @@ def test_the_small_lesson_keeps_it(lesson):
 LONG = "largest.check(largest_batch)\n" + ("\n# %%\n" + "x\n" * 5) * 10
 TWICE = '# %% tags=["numbers"]\n{"26M": "25.6 * 10**6"}\n\n# %%\noutput ='
 VIEW = 'views.network_memory("vgg16", batch=64)\n'
+COPIES = 'views.shifted_copies("mnist_cnn", '
 EARLY = "# %%\nif output.answered():\n    pass\n\n# %%\noutput ="
 PLANTED = [
     ("title", "no '# 07 Title: question?'", "# 07 A", "# 08 A"),
@@ -244,6 +246,9 @@ PLANTED = [
     ("first_view", "shows 'mnist_cnn', which a card", 'memory("vgg16"', 'memory("mnist_cnn"'),
     ("first_view", "shows 'mnist_cnn'", 'memory("vgg16"', "memory(memlab.zoo.mnist_cnn()"),
     ("first_view", "names no network", '"vgg16", ', ""),
+    ("first_view", "shows 'mnist_cnn conv2', which", VIEW, f'{COPIES}"conv2")\n'),
+    ("first_view", "shows 'mnist_cnn conv2'", VIEW, f'{COPIES}layer="conv2")\n'),
+    ("first_view", "names no layer", VIEW, f"{COPIES})\n"),
     (
         "first_view",
         "waits for a card",
@@ -328,6 +333,7 @@ def test_a_short_lesson_need_not_name_the_four_subgoals(lesson):
         ("if output.answered():", "if output.answered() and 1 < 2:"),
         ("It took", "Adjust it, justified and simplified. It took"),
         ("    return None  # replace None", "    return memory // ...  # how many bytes each?"),
+        (VIEW, f'{COPIES}"conv1")\n'),
     ],
 )
 def test_other_ways_to_keep_it(lesson, old, new):

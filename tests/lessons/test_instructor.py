@@ -19,6 +19,7 @@ from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import judge
 from memlab.lesson.question import Kind, topics
 from memlab.lesson.task import tasks
+from memlab.networks.layers import Conv2d
 from tests.lessons import numerals
 from tests.lessons.structure import FORBIDDEN
 from tests.lessons.test_sources import LINK
@@ -403,6 +404,28 @@ def test_the_operations_at_the_peak_are_the_plans():
         ("vgg16", 4, "adam", "At batch 4 it is {},"),
     ):
         assert said.format(plan(network, optimizer).peak_at(batch).row.name) in page
+    lowered = memlab.plan(memlab.training_step(zoo.vgg16(), algorithm="im2col-batch"))
+    name = lowered.peak_at(32).row.name.replace("conv1_2", "`conv1_2`")
+    assert f"{name} becomes the operation at the peak" in read("03")
+
+
+def test_the_copies_by_window_are_the_plan():
+    network = zoo.build("resnet50")
+    ledger = memlab.plan(memlab.inference_step(network, algorithm="im2col-batch"))
+    copies = {entry.name: entry.size.at(32) for entry in ledger.entries}
+    lines = []
+    for k, stride in ((7, 2), (3, 1), (1, 2), (1, 1)):
+        nodes = [
+            node
+            for node in network.nodes
+            if isinstance(node.layer, Conv2d)
+            and (node.layer.kernel, node.layer.stride) == (k, stride)
+        ]
+        inputs = sum(4 * 32 * math.prod(node.input_shapes[0]) for node in nodes) / 1e9
+        made = sum(copies.get(f"{node.name}.workspace", 0) for node in nodes) / 1e9
+        copied = f"{made:.2f}" if made else "0"
+        lines.append(f"{k}x{k}, stride {stride}{len(nodes):11}{inputs:13.2f}         {copied}")
+    assert [line for line in lines if line not in read("03").splitlines()] == []
 
 
 # -- the rules see what breaks them -------------------------------------------------------------
@@ -450,6 +473,10 @@ def test_the_operations_at_the_peak_are_the_plans():
         (figures, "02", "= 1.240 GB of", "= 1.241 GB of"),
         (figures, "01", "5.52, 8.20", "5.52, 8.21"),
         (figures, "02", "<!-- numbers\n", "<!-- numbers\n5 MB = 5\n"),
+        (guesses, "03", "### `03.whole`: 2.05 x", "### `03.whole`: 2.15 x"),
+        (guesses, "03", "| 15 x | `linear`", "| 15 x | `one_k`"),
+        (slips, "03", "`not_whole`", "`smallest`"),
+        (figures, "03", "1.916 GB, and", "1.961 GB, and"),
     ],
 )
 def test_a_rule_sees_what_breaks_it(rule, number, said, wrong):

@@ -1,0 +1,155 @@
+"""Lesson 03, lowering: the bytes of a lowered copy, and the images that are lowered together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from random import Random
+
+from memlab.lesson.content.lesson_02 import FP32, one_convolution
+from memlab.lesson.content.lesson_03 import forward_by, workspace
+from memlab.lesson.quantities import lowered
+from memlab.lesson.task import Arguments, Slip, task
+from memlab.planner.book import plan
+from memlab.planner.entries import Entry, Row
+from memlab.planner.ledger import Ledger
+from memlab.step.op import Phase
+from memlab.step.storage import Size
+from memlab.step.tensor import Role
+
+Layer = tuple[int, int, int, int, int]
+"""Channels, size, k, stride, padding."""
+POINTWISE = (1, 1, 0)
+
+
+def _copy_of(layer: Layer, batch: int) -> int:
+    """The copy of the whole batch in the plan of a forward pass; 0 where the plan has none."""
+    names = ("channels", "size", "k", "stride", "pad")
+    network = one_convolution({"kernels": 1, **dict(zip(names, layer, strict=True))})
+    return workspace(plan(forward_by("im2col-batch", network)), "conv", batch)
+
+
+def _draw_window(chance: Random, size: int) -> Arguments:
+    """Some with padding, the others with a stride that does not divide: each mistake must show."""
+    while True:
+        found = _any_window(chance, size)
+        if found["pad"] or _room(found) % found["stride"]:
+            return found
+
+
+def _any_window(chance: Random, size: int) -> Arguments:
+    padded = size % 2 == 0
+    k = chance.choice((3, 5)) if padded else chance.randint(2, 5)
+    return {
+        "batch": chance.randint(1, 2 * size),
+        "channels": chance.randint(1, size),
+        "size": chance.randint(5, 5 + 2 * size),
+        "k": k,
+        "stride": 1 if padded else chance.randint(2, 3),
+        "pad": k // 2 if padded else 0,
+    }
+
+
+def _mistake(name: str) -> Slip:
+    """What that cause gives in a case; the truth where there is nothing to mistake."""
+
+    def wrong(truth: int, a: Arguments) -> Fraction:
+        node = one_convolution({"kernels": 1, **a}).by_name["conv"]
+        causes = {cause.name: cause.value for cause in lowered(node, a["batch"]).causes}
+        return causes.get(name, Fraction(truth))
+
+    return wrong
+
+
+def _with(rows: Callable[[Arguments], int | float]) -> Slip:
+    """What comes out with other rows and columns."""
+    return lambda truth, a: FP32 * a["batch"] * a["channels"] * (a["k"] * rows(a)) ** 2
+
+
+def _room(a: Arguments, sides: int = 2) -> int:
+    """How far the window can move, with zeros on so many sides."""
+    return int(a["size"] + sides * a["pad"] - a["k"])
+
+
+_MISTAKES = ("values", "bits", "batch", "one_k", "not_lowered", "stride", "padding")
+_COPY_SLIPS: dict[str, Slip] = {
+    **{name: _mistake(name) for name in _MISTAKES},
+    "one_channel": lambda truth, a: Fraction(truth, a["channels"]),
+    "input_places": _with(lambda a: a["size"]),
+    "one_side": _with(lambda a: _room(a, 1) // a["stride"] + 1),
+    "not_whole": _with(lambda a: _room(a) / a["stride"] + 1),
+    "one_less": _with(lambda a: _room(a) // a["stride"]),
+}
+
+
+@task("03.lowered_bytes", _draw_window, slips=_COPY_SLIPS)
+def lowered_bytes(batch: int, channels: int, size: int, k: int, stride: int, pad: int) -> int:
+    """The lowered copy of a whole batch in the plan of a forward pass, fp32, in bytes."""
+    return _copy_of((channels, size, k, stride, pad), batch)
+
+
+# -- several layers -----------------------------------------------------------------------------
+
+
+def _draw_layers(chance: Random, size: int) -> Arguments:
+    """Layers with windows, and a 1x1 whose input is larger than any copy of the others."""
+    layers = [_any_layer(chance, size) for _ in range(1 + size // 3)]
+    most = max(_copy_of(layer, 1) for layer in layers)
+    side = chance.randint(5, 10)
+    wide = 2 * most // (FP32 * side * side) + chance.randint(1, size)
+    layers.insert(chance.randint(0, len(layers)), (wide, side, *POINTWISE))
+    return {"limit": most * chance.randint(2, 9) + chance.randint(1, most - 1), "layers": layers}
+
+
+def _any_layer(chance: Random, size: int) -> Layer:
+    k, channels = chance.choice((3, 5, 7)), chance.randint(1, size)
+    return channels, chance.randint(8, 8 + size), k, chance.choice((1, 2, 2)), k // 2
+
+
+def _copies(a: Arguments) -> list[int]:
+    """The copies of one image that are made."""
+    return [copy for layer in a["layers"] if (copy := _copy_of(layer, 1))]
+
+
+def _with_largest(nbytes: Callable[[Layer], int]) -> Slip:
+    """What comes out with other bytes for each of the layers that need a copy."""
+
+    def wrong(truth: int, a: Arguments) -> int:
+        needs = (nbytes(layer) for layer in a["layers"] if layer[2:] != POINTWISE)
+        return int(a["limit"] // max(needs))
+
+    return wrong
+
+
+def _unthinned(layer: Layer) -> int:
+    channels, size, k, _, pad = layer
+    return _copy_of((channels, size, k, 1, pad), 1)
+
+
+def _matrices(a: Arguments) -> Iterator[int]:
+    """The matrices of one image, also those that are the input itself."""
+    for layer in a["layers"]:
+        yield _copy_of(layer, 1) or FP32 * layer[0] * layer[1] ** 2
+
+
+_IMAGES_SLIPS: dict[str, Slip] = {
+    "sum": lambda truth, a: a["limit"] // sum(_copies(a)),
+    "smallest": lambda truth, a: a["limit"] // min(_copies(a)),
+    "pointwise": lambda truth, a: a["limit"] // max(_matrices(a)),
+    "one_k": _with_largest(lambda layer: _copy_of(layer, 1) // layer[2]),
+    "stride": _with_largest(_unthinned),
+    "values": lambda truth, a: a["limit"] // (max(_copies(a)) // FP32),
+    "one_more": lambda truth, a: truth + 1,
+    "not_whole": lambda truth, a: a["limit"] / max(_copies(a)),
+}
+
+
+@task("03.images_together", _draw_layers, slips=_IMAGES_SLIPS)
+def images_together(limit: int, layers: list[Layer]) -> int:
+    """The largest batch whose copies stay within the limit, as a plan of the layers finds it."""
+    copies = [(i, copy) for i, layer in enumerate(layers) if (copy := _copy_of(layer, 1))]
+    rows = tuple(Row(f"operation {i}", "conv2d", Phase.FORWARD) for i in range(len(layers)))
+    entries = tuple(Entry(f"copy {i}", Role.WORKSPACE, Size(0, copy), i, i) for i, copy in copies)
+    found = Ledger(rows, entries).fit(limit).batch
+    assert found is not None
+    return found
