@@ -3,20 +3,25 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
 RUN := .venv/bin/python
+CUDA ?= cuda13
 
-# uv is used where it is found; pip does the same, more slowly.
+# uv is used where it is found; pip does the same, more slowly. $(@D) is the environment's folder.
 ifeq ($(UV),)
-CREATE = $(PYTHON) -m venv .venv
-INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check
+CREATE = $(PYTHON) -m venv $(@D)
+INSTALL = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check
 else
-CREATE = $(UV) venv --quiet --allow-existing --seed --python "$$(command -v $(PYTHON))" .venv
-INSTALL = $(UV) pip install --quiet --python $(RUN)
+CREATE = $(UV) venv --quiet --allow-existing --seed --python "$$(command -v $(PYTHON))" $(@D)
+INSTALL = $(UV) pip install --quiet --python $(@D)/bin/python
 endif
 
 OLD = Here, $(PYTHON) is Python {}.{}, and memlab needs 3.11 or newer: \
 try `make lab PYTHON=python3.12`.
 
-.PHONY: help lab test lessons format constraints clean
+# What CUDA's own release chooses, and PyTorch's in another way: no part of constraints.txt.
+TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cuda-runtime \
+	nvjitlink nvvm)
+
+.PHONY: help lab test gpu lessons format constraints clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -28,6 +33,11 @@ lab: .venv/lab  ## set up once, then open the lessons (ARGS=--no-browser)
 test: .venv/test  ## run every check and every test, with times
 	@$(RUN) tests/run.py $(ARGS)
 
+gpu: .venv/test  ## test on this machine's GPU, and record its figures (CUDA=cuda12)
+	@$(RUN) tests/gpu.py look
+	@$(MAKE) --no-print-directory .venv-cuda/test
+	@.venv-cuda/bin/python tests/gpu.py
+
 lessons: .venv/test  ## make the notebooks from lessons/source
 	@$(RUN) lessons/build.py $(ARGS)
 
@@ -36,23 +46,27 @@ format: .venv/test  ## format the code
 	@$(RUN) -m ruff format .
 
 constraints:  ## resolve the versions in constraints.txt again (needs uv)
-	uv pip compile --quiet --universal --upgrade --extra lab --extra lessons --extra test pyproject.toml \
+	uv pip compile --quiet --universal --upgrade pyproject.toml \
+		$(addprefix --extra ,lab lessons test cuda13) $(addprefix --no-emit-package ,$(TOOLKIT)) \
 		--no-annotate --no-header --no-emit-index-url --output-file constraints.txt
 
 clean:  ## remove the environment and the caches; my/ stays
-	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache \
+	rm -rf .venv .venv-cuda build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache \
 		.hypothesis .import_linter_cache
 	find memlab tests lessons -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is renewed when the dependencies change, and only then.
 .venv/lab: EXTRAS = lab,lessons
 .venv/test: EXTRAS = lab,lessons,test
-.venv/lab .venv/test: .venv/pyvenv.cfg pyproject.toml constraints.txt
-	@echo "Installing memlab[$(EXTRAS)] into .venv ..."
+.venv-cuda/test: EXTRAS = $(CUDA),test
+.venv/lab .venv/test: .venv/pyvenv.cfg
+.venv-cuda/test: .venv-cuda/pyvenv.cfg
+.venv/lab .venv/test .venv-cuda/test: pyproject.toml constraints.txt
+	@echo "Installing memlab[$(EXTRAS)] into $(@D) ..."
 	@$(INSTALL) --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
-.venv/pyvenv.cfg:
+.venv/pyvenv.cfg .venv-cuda/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; \
 		sys.exit("$(OLD)".format(*v) if v < (3, 11) else 0)'
 	@$(CREATE)
