@@ -1,0 +1,101 @@
+"""Compiled kernels are kept while the files stay as they are, and a broken cache is no error."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memlab.kernels import compile as compiling
+
+HELPER = """from probes.compile import compiled
+
+@compiled
+def scaled(x):
+    return x * 2
+"""
+KERNEL = """from probes.compile import compiled
+from probes.helper import scaled
+
+@compiled
+def probe(x):
+    return scaled(x) + 1
+"""
+CALL = """from probes.kernel import probe
+print(probe(3), sum(probe.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the package ``probes`` lies: a kernel that calls a function of another file."""
+    probes = tmp_path / "probes"
+    probes.mkdir()
+    shutil.copy(compiling.__file__, probes)
+    (probes / "helper.py").write_text(HELPER)
+    (probes / "kernel.py").write_text(KERNEL)
+    return tmp_path
+
+
+def printed(code: str, folder: Path) -> str:
+    """What a fresh Python prints that keeps its kernels in ``folder/cache``."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_kernel_is_compiled_once(folder: Path) -> None:
+    assert printed(CALL, folder) == "7 0\n"
+    assert printed(CALL, folder) == "7 1\n"
+
+
+def test_a_change_in_a_file_that_a_kernel_calls_is_seen(folder: Path) -> None:
+    assert printed(CALL, folder) == "7 0\n"
+    (folder / "probes" / "helper.py").write_text(HELPER.replace("2", "5"))
+    assert printed(CALL, folder) == "16 0\n"
+    assert printed(CALL, folder) == "16 1\n"
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+@pytest.mark.parametrize("length", [0, 20])
+def test_a_file_that_ends_early_is_no_error(ending: str, length: int, folder: Path) -> None:
+    printed(CALL, folder)
+    for file in (folder / "cache").rglob(f"*{ending}"):
+        file.write_bytes(file.read_bytes()[:length])
+    assert printed(CALL, folder) == "7 0\n"
+
+
+def test_a_cache_folder_that_goes_after_the_import_is_no_error(folder: Path) -> None:
+    blocked = """import pathlib, shutil
+from probes.kernel import probe
+(cache,) = pathlib.Path("{cache}").iterdir()
+shutil.rmtree(cache)
+cache.touch()
+"""
+    code = blocked.format(cache=folder / "cache") + CALL
+    assert printed(code, folder) == "7 0\n"
+
+
+def test_a_cache_folder_that_takes_no_byte_after_the_import_is_no_error(folder: Path) -> None:
+    """The limit on the size of a file holds for root too, who may write to any folder."""
+    pytest.importorskip("resource", reason="Windows has no limit on the size of a file")
+    full = """import resource
+from probes.kernel import probe
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+"""
+    assert printed(f"{full}assert probe(3) == 7", folder) == ""
+    assert not [file for file in (folder / "cache").rglob("*") if file.is_file()]
+
+
+def test_without_a_cache_folder_a_kernel_is_compiled_in_each_session() -> None:
+    names: dict[str, Any] = {}
+    exec("def probe(x):\n    return x + 1", names)  # a function of no file
+    assert compiling.compiled(names["probe"])(2) == 3
