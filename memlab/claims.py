@@ -17,6 +17,7 @@ from typing import Any
 import memlab
 from memlab import units
 from memlab.errors import InputError
+from memlab.networks.layers import Conv2d
 from memlab.step.tensor import Role
 
 SCALES: dict[str, int | Decimal] = {
@@ -130,6 +131,23 @@ def share(network: str, batch: int, *parts: str) -> float:
     """The share of some parts in a network's memory, under the counting of vDNN (C2, C9)."""
     total = memlab.counting.find("vdnn").total_bytes(memlab.zoo.build(network), batch)
     return sum(total[part] for part in parts) / sum(total.values())
+
+
+def stored_winograd(network: str, layer: str, batch: int) -> int:
+    """Bytes of Winograd's F(4x4, 3x3) with every transform in memory: 36 values for each kernel,
+    and for each tile of 4x4 outputs and each channel on either side (G6)."""
+    node = memlab.zoo.build(network).by_name[layer]
+    (c, *_), (k, height, width) = node.input_shapes[0], node.shape
+    tiles = -(-height // 4) * -(-width // 4)
+    return 4 * 36 * (k * c + batch * tiles * (c + k))
+
+
+def indirection(network: str, layer: str) -> int:
+    """Bytes of an indirection buffer: a pointer for each tap of each output place (G9)."""
+    node = memlab.zoo.build(network).by_name[layer]
+    assert isinstance(node.layer, Conv2d)
+    _, height, width = node.shape
+    return 8 * node.layer.kernel**2 * height * width
 
 
 _OF_PARAMETERS = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)

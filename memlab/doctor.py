@@ -10,7 +10,6 @@ import os
 import re
 import sys
 import tempfile
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module, metadata
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from memlab import devices, units
+from memlab.errors import InputError
 
 Status = Literal["ok", "note", "problem"]
 Version = tuple[int, ...]
@@ -78,10 +78,10 @@ def check_python(version: Version, executable: str) -> Check:
 def check_package(requirement: str, installed: str | None, python: str) -> Check | None:
     """A line of the package's metadata, such as ``jupyterlab>=4; extra == 'lab'``, is met.
 
-    ``None`` for a requirement that only developers have.
+    ``None`` for a requirement that a learner may do without, such as PyTorch.
     """
     name, least, extra = parse(requirement)
-    if extra == "test":
+    if extra not in ("", "lab", "lessons"):
         return None
     wanted = f"{name}>={least}" if least else name
     fix = f'"{python}" -m pip install "{wanted}"'
@@ -127,11 +127,17 @@ def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> Check:
     return Check(name, "problem", f"starts {argv[0]}, and not {python}", fix)
 
 
-def check_cuda(device: str) -> Check:
-    """A GPU is welcome and never needed."""
-    if device:
-        return Check("CUDA", "ok", device)
-    return Check("CUDA", "note", "no device; every lesson runs without one, with recorded figures")
+def check_cuda(gpu: str, simulated: bool, error: str, python: str) -> Check:
+    """A GPU is welcome and never needed. ``error`` says why Numba cannot use what is there."""
+    if error:
+        fix = f'"{python}" -m pip install -e ".[cuda13]" -c constraints.txt (older driver: cuda12)'
+        return Check("CUDA", "note", error, fix if gpu else "")
+    if gpu and simulated:
+        text = f"simulated, because NUMBA_ENABLE_CUDASIM asks for it; there is a GPU: {gpu}"
+        return Check("CUDA", "note", text)
+    if simulated:
+        return Check("CUDA", "note", "simulated: no GPU here, and no lesson needs one")
+    return Check("CUDA", "ok", gpu)
 
 
 def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Check:
@@ -178,7 +184,7 @@ def examine() -> list[Check]:
         *packages,
         check_numba(_failure("numba"), python),
         check_kernel(_kernel_command(), python, own=sys.prefix != sys.base_prefix),
-        check_cuda(_cuda_device()),
+        _cuda(python),
         check_cache(_cache_folders()),
         _memory(),
     ]
@@ -231,15 +237,17 @@ def _kernel_command() -> list[str] | None:
         return None
 
 
-def _cuda_device() -> str:
+def _cuda(python: str) -> Check | None:
     try:
-        cuda = import_module("numba.cuda")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            name = cuda.gpus[0].name if cuda.is_available() else ""
-    except Exception:  # a driver that cannot start is no device
-        return ""
-    return name.decode() if isinstance(name, bytes) else str(name)
+        targets = import_module("memlab.kernels.cuda.target")
+    except Exception:  # Numba's own line says why
+        return None
+    gpu, simulated, error = targets.gpu(), False, ""
+    try:
+        simulated = targets.target().simulated
+    except InputError as problem:
+        error = str(problem)
+    return check_cuda(gpu.name if gpu else "", simulated, error, python)
 
 
 def _cache_folders() -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
@@ -74,8 +74,16 @@ def test_the_mending_line_names_the_version_that_is_needed():
     assert check.fix == f'"{PYTHON}" -m pip install "ipywidgets>=8"'
 
 
-def test_what_only_developers_need_is_not_looked_at():
-    assert doctor.check_package("pytest; extra == 'test'", None, PYTHON) is None
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "pytest; extra == 'test'",
+        "torch==2.13.0; extra == 'oracle'",
+        "numba-cuda; extra == 'cuda13'",
+    ],
+)
+def test_what_a_learner_may_do_without_is_not_looked_at(requirement):
+    assert doctor.check_package(requirement, None, PYTHON) is None
 
 
 def test_a_numba_that_does_not_start_is_a_problem():
@@ -117,11 +125,35 @@ def test_environments_that_share_one_python_are_told_apart(tmp_path):
     assert doctor.check_kernel([theirs], ours, own=True).status == "problem"
 
 
-def test_no_gpu_is_no_problem():
-    assert doctor.check_cuda("H200").status == "ok"
-    none = doctor.check_cuda("")
-    assert none.status == "note"
-    assert "every lesson runs without one" in none.text
+@pytest.mark.parametrize(
+    ("gpu", "simulated", "error", "status", "text", "fix"),
+    [
+        ("H200", False, "", "ok", "H200", ""),
+        ("", True, "", "note", "simulated: no GPU here, and no lesson needs one", ""),
+        ("H200", True, "", "note", "NUMBA_ENABLE_CUDASIM asks for it; there is a GPU: H200", ""),
+        ("H200", False, "Numba cannot use the H200.", "note", "Numba cannot use", "cuda13"),
+        ("", False, "there is no GPU", "note", "there is no GPU", ""),
+    ],
+)
+def test_no_gpu_is_no_problem(gpu, simulated, error, status, text, fix):
+    check = doctor.check_cuda(gpu, simulated, error, PYTHON)
+    assert check.status == status
+    assert text in check.text
+    assert fix in check.fix
+    assert bool(check.fix) == bool(fix)
+
+
+def test_a_gpu_that_numba_cannot_use_is_told_with_the_extra_that_is_missing(monkeypatch):
+    targets = import_module("memlab.kernels.cuda.target")
+    monkeypatch.setattr(targets, "gpu", lambda: targets.Target("H200", False, (9, 0)))
+    monkeypatch.setattr(targets, "simulated", lambda: False)
+    monkeypatch.setattr(targets, "usable", lambda: False)
+    targets.target.cache_clear()
+    check = doctor._cuda(PYTHON)
+    assert check
+    assert check.status == "note"
+    assert "Numba cannot use the H200" in check.text
+    assert check.fix.startswith(f'"{PYTHON}" -m pip install -e ".[cuda13]"')
 
 
 def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
