@@ -8,6 +8,7 @@ to the digits that were printed. Docstrings and lessons cite the ids.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -133,6 +134,21 @@ def share(network: str, batch: int, *parts: str) -> float:
     return sum(total[part] for part in parts) / sum(total.values())
 
 
+def lowered_bytes(network: str, batch: int) -> int:
+    """Bytes of every convolution's lowered input together: k² Ho Wo values for each channel and
+    image, those of 1x1 windows counted too (A7, A8)."""
+    return 4 * batch * sum(c * k * k * h * w for c, k, h, w in _lowered(network))
+
+
+def lowered_factor(network: str, layer: str = "") -> float:
+    """How many times its input a convolution's lowered copy takes, or all those of a network
+    together take their inputs (A8)."""
+    made = memlab.zoo.build(network)
+    nodes = [made.by_name[layer]] if layer else [n for n in made.nodes if n.kind == "conv2d"]
+    inputs = sum(c * h * w for c, h, w in (node.input_shapes[0] for node in nodes))
+    return sum(c * k * k * h * w for c, k, h, w in _lowered(network, layer)) / inputs
+
+
 def stored_winograd(network: str, layer: str, batch: int) -> int:
     """Bytes of Winograd's F(4x4, 3x3) with every transform in memory: 36 values for each kernel,
     and for each tile of 4x4 outputs and each channel on either side (G6)."""
@@ -148,6 +164,14 @@ def indirection(network: str, layer: str) -> int:
     assert isinstance(node.layer, Conv2d)
     _, height, width = node.shape
     return 8 * node.layer.kernel**2 * height * width
+
+
+def _lowered(network: str, layer: str = "") -> Iterator[tuple[int, int, int, int]]:
+    """Channels, kernel, and rows and columns of the output, of each convolution."""
+    for node in memlab.zoo.build(network).nodes:
+        if isinstance(node.layer, Conv2d) and layer in ("", node.name):
+            _, height, width = node.shape
+            yield node.input_shapes[0][0], node.layer.kernel, height, width
 
 
 _OF_PARAMETERS = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)

@@ -17,6 +17,7 @@ DIFFERS = {
     "A4.resnet50.parameter_bytes",
     "A4.resnet50.together_exact",
     "A5.resnet50.batch32_binary",
+    "A7.resnet50.lowered",
     "A12.batch.fp32",
     "A12.doubling",
     "B1.adam.copies",

@@ -167,8 +167,8 @@ exercise.check(mebibytes)
 # | [glossary](glossary.md) | the words, each with its Chinese and Japanese name |
 #
 # You come back another day? Choose Run > Run All Cells: a card or a view that says "model not
-# found" is there again. Cards then ask anew. Letters with numbers in brackets, such as (A1), are claims:
-# `memlab claims A1` in a terminal shows the text, and what memlab computes.
+# found" is there again. Cards then ask anew. Letters with numbers in brackets, such as (A4), name
+# facts that were checked; for most of them `memlab claims A4` in a terminal computes the figures.
 #
 # To start a lesson again, rename or delete your copy, and run `make lab` again: it makes a fresh
 # one. On a projector, make everything larger with a cell of these 2 lines:
