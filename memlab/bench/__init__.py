@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memlab.bench import convolution, im2col, plan, step
+from memlab.bench import convolution, gpu, im2col, plan, step, torch_lowering
 from memlab.bench.timing import Result
 from memlab.errors import unknown
 
@@ -16,7 +16,12 @@ BENCHMARKS: dict[str, Benchmark] = {
     "im2col": im2col.run,
     "convolution": convolution.run,
     "convolution-resnet50": convolution.resnet50,
+    "torch-lowering": torch_lowering.run,
+    "gpu": gpu.run,
 }
+
+PLOTTED = ("im2col", "convolution", "convolution-resnet50")
+"""Those whose result has groups of timings, which a plot shows."""
 
 
 def find(name: str) -> Benchmark:

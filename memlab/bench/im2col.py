@@ -17,8 +17,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from memlab import kernels, units
-from memlab.bench.processor import Way, one_thread, timed
-from memlab.bench.timing import Line, Result, line, machine, ratio
+from memlab.bench.processor import Samples, Way, limited, timed
+from memlab.bench.timing import Group, Line, Result, Timing, line, machine, ratio
 from memlab.kernels.registry import Array
 
 LIMIT, RIVAL, BACK = 1 / 0.58, 1 / 5, 1 / 2.5
@@ -61,27 +61,44 @@ CASES = (
 def run(repeats: int = 9, cases: Iterable[Case] = CASES) -> Result:
     """Time im2col and col2im on six shapes, beside a copy, NumPy's ways and PyTorch's."""
     lines: list[Line] = []
-    with one_thread():
+    groups: list[Group] = []
+    with limited():
         for case in cases:
-            lines += _times(case, repeats)
-    return Result("im2col", machine(), (*lines, *_summary(lines)))
+            times, nbytes = _times(case, repeats)
+            lines += _lines(case, times, nbytes)
+            groups += _groups(case, times)
+    return Result("im2col", machine(), (*lines, *_summary(lines)), tuple(groups))
 
 
-def _times(case: Case, repeats: int) -> list[Line]:
+def _times(case: Case, repeats: int) -> tuple[dict[str, Samples], int]:
+    """Samples of every way, and the bytes of the lowered matrix."""
     x = np.random.default_rng(0).standard_normal(case.shape, np.float32)
     lowered = kernels.im2col(x, *case[2:])
     forth = _ways_forth(case, x, {name: np.empty_like(lowered) for name in TO_LOWER})
     back = _ways_back(case, lowered, {name: np.empty_like(x) for name in TO_FOLD})
-    times = timed({**forth, **back}, repeats, SHORTEST)
+    return timed({**forth, **back}, repeats, SHORTEST), lowered.nbytes
+
+
+def _lines(case: Case, times: dict[str, Samples], nbytes: int) -> list[Line]:
     return [
-        line(f"{case.name}: {FORTH} to {units.short(lowered.nbytes)}", times[FORTH]),
-        *(_against(case, FORTH, rival, times) for rival in forth if rival != FORTH),
+        line(f"{case.name}: {FORTH} to {units.short(nbytes)}", times[FORTH]),
+        *(_against(case, FORTH, rival, times) for rival in TO_LOWER[1:] if rival in times),
         line(f"{case.name}: {AND_BACK}", times[AND_BACK]),
-        *(_against(case, AND_BACK, rival, times) for rival in back if rival != AND_BACK),
+        *(_against(case, AND_BACK, rival, times) for rival in TO_FOLD[1:] if rival in times),
     ]
 
 
-def _against(case: Case, mine: str, rival: str, times: dict[str, tuple[float, ...]]) -> Line:
+def _groups(case: Case, times: dict[str, Samples]) -> list[Group]:
+    """Forth, and back where there is a rival."""
+    sides = [(case.name, TO_LOWER), (f"{case.name}, back", TO_FOLD)]
+    found = []
+    for name, ways in sides:
+        timings = [Timing(way.partition(",")[0], None, times[way]) for way in ways if way in times]
+        found += [Group(name, tuple(timings))] if len(timings) > 1 else []
+    return found
+
+
+def _against(case: Case, mine: str, rival: str, times: dict[str, Samples]) -> Line:
     what = rival.partition(",")[0]
     return ratio(f"{case.name}: {mine} against {what}", times[mine], times[rival])
 

@@ -1,44 +1,55 @@
-"""Kernels on one core, by processor time: other programs move it less than the time on the wall."""
+"""Kernels on few cores. On one, by processor time: other programs move it less than the time on
+the wall."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
-from time import process_time
+from pathlib import Path
+from time import perf_counter, process_time
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
-from memlab.bench.timing import interleave
+from memlab import units
+from memlab.bench.timing import interleave, once
+from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
 from memlab.step.op import Op
 
 Way = Callable[[], object]
+Samples = tuple[float, ...]
+
+LONG = 0.5
+"""Seconds of a call that is an average by itself: one sample is enough."""
+LEAST, MOST, SPREAD = 5, 15, 0.04
+"""Samples of a shorter call have settled when there are ``LEAST`` and their middle half lies within
+``SPREAD`` of the median, or when there are ``MOST``."""
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """BLAS, and PyTorch where it is installed, on one thread."""
-    with threadpool_limits(1):
+def limited(threads: int = 1) -> Iterator[None]:
+    """BLAS, and PyTorch where it is installed, on so many threads."""
+    with threadpool_limits(threads):
         if find_spec("torch") is None:
             yield
             return
         import torch
 
         before = torch.get_num_threads()
-        torch.set_num_threads(1)
+        torch.set_num_threads(threads)
         try:
             yield
         finally:
             torch.set_num_threads(before)
 
 
-def timed(
-    ways: Mapping[str, Way], repeats: int, shortest: float = 0.0
-) -> dict[str, tuple[float, ...]]:
+def timed(ways: Mapping[str, Way], repeats: int, shortest: float = 0.0) -> dict[str, Samples]:
     """Seconds of one call of every way, interleaved, ``repeats`` samples each.
 
     A way is called so often within a sample that the sample takes at least about ``shortest``
@@ -48,6 +59,42 @@ def timed(
     cases = {name: partial(_repeat, way, counts[name]) for name, way in ways.items()}
     samples = interleave(cases, repeats, clock=process_time)
     return {name: tuple(each / counts[name] for each in found) for name, found in samples.items()}
+
+
+def settled(
+    ways: Mapping[str, Way], most: int = MOST, shortest: float = 0.0, threads: int = 1,
+    progress: bool = False,
+) -> dict[str, Samples]:  # fmt: skip
+    """The same for ways that are compiled already, with as few samples as are stable.
+
+    The time is the processor's on one thread, and that on the wall on several.
+    """
+    clock = process_time if threads == 1 else perf_counter
+    samples: dict[str, Samples] = {}
+    counts, limits = dict.fromkeys(ways, 1), dict.fromkeys(ways, most)
+    with tqdm(delay=1, disable=not progress, leave=False, unit=" samples") as bar:
+        for name, way in ways.items():
+            bar.set_description(name)
+            seconds = once(partial(_repeat, way, 1), clock=clock)
+            counts[name] = max(1, int(shortest / max(seconds, 1e-6)))
+            samples[name] = (seconds,) if seconds >= LONG else ()
+            limits[name] = 1 if seconds >= LONG else most
+        turn = 0
+        while moving := [name for name in ways if not _is_settled(samples[name], limits[name])]:
+            first, turn = turn % len(moving), turn + 1
+            for name in moving[first:] + moving[:first]:
+                bar.set_description(name)
+                seconds = once(partial(_repeat, ways[name], counts[name]), clock=clock)
+                samples[name] += (seconds / counts[name],)
+                bar.update()
+    return samples
+
+
+def _is_settled(samples: Samples, most: int) -> bool:
+    if len(samples) < LEAST or len(samples) >= most:
+        return len(samples) >= most
+    low, middle, high = statistics.quantiles(samples, n=4)
+    return high - low <= SPREAD * middle
 
 
 def prepared(op: Op, batch: int, operands: dict[str, Array] | None = None) -> Way:
@@ -62,7 +109,7 @@ def prepared(op: Op, batch: int, operands: dict[str, Array] | None = None) -> Wa
             values = drawn.standard_normal(tensor.shape(batch), np.float32)
             shared[name] = values.astype(tensor.format.dtype())
     workspace = {
-        name: np.zeros(tensor.shape(batch), tensor.format.dtype())
+        name: np.full(tensor.shape(batch), 0, tensor.format.dtype())
         for name, tensor in op.workspace.items()
     }
     call = Call(shared | workspace, op.attributes["layer"], op.phase != "forward")
@@ -82,3 +129,17 @@ def _count(way: Way, shortest: float) -> int:
 def _repeat(way: Way, count: int, turn: int) -> None:
     for _ in range(count):
         way()
+
+
+def caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str, int]:
+    """Bytes of this processor's caches for data by level, ``{"L1": 49152, ...}``; empty where the
+    system does not say."""
+    found = {}
+    for index in sorted(root.glob("index*")):
+        try:
+            level, kind, size = ((index / n).read_text().strip() for n in ("level", "type", "size"))
+            if kind != "Instruction":
+                found[f"L{level}"] = units.parse(f"{size}iB")
+        except (OSError, InputError):
+            continue
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.bench.processor import Way, one_thread, prepared, timed
+from memlab.bench.processor import Way, limited, prepared, timed
 from memlab.bench.step import blas
 from memlab.bench.timing import machine, median
 from memlab.kernels import registry
@@ -21,7 +21,7 @@ from memlab.kernels.registry import Array
 from memlab.networks.builder import network
 from memlab.networks.layers import Conv2d, Shape
 from memlab.planner import clock
-from memlab.step.algorithms import ALGORITHMS
+from memlab.step.algorithms import on
 from memlab.step.build import training_step
 from memlab.step.op import Op
 
@@ -47,7 +47,7 @@ def measure(layers: tuple[tuple[Shape, Conv2d], ...] = LAYERS, rounds: int = 3) 
     """The rate of a large product, the bandwidth of a large copy, and the shares of every
     algorithm on each layer."""
     registry.load()
-    with one_thread():
+    with limited():
         flops, bandwidth = _product(rounds), _copy(rounds)
         rows = [_row(shape, layer, flops, rounds) for shape, layer in layers]
     return {
@@ -77,7 +77,7 @@ def _median(way: Way, rounds: int) -> float:
 def _row(shape: Shape, layer: Conv2d, flops: float, rounds: int) -> dict[str, Any]:
     ops = {
         f"{name}, {op.phase}": op
-        for name in ALGORITHMS
+        for name in on("cpu")
         for op in _ops(shape, layer, name)
         if op.algorithm == name
     }

@@ -20,7 +20,8 @@ from typing import Any
 
 from memlab.errors import whole
 
-PACKAGES = ("memlab", "numpy", "numba")
+PACKAGES = ("memlab", "numpy", "numba", "torch")
+"""Those whose versions a result names, where they are installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,37 @@ class Line:
         return f"{text} aim {scale * self.aim:6.4g} {unit:3} {verdict}"
 
 
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One way to compute something: the planned bytes of its workspace, and the seconds of each
+    sample. Of a rival no plan knows the workspace."""
+
+    name: str
+    workspace: int | None
+    samples: tuple[float, ...]
+
+    @property
+    def seconds(self) -> float:
+        """The median."""
+        return median(self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Ways to compute the same thing, that took turns."""
+
+    name: str
+    timings: tuple[Timing, ...]
+
+
 @dataclass(frozen=True)
 class Result:
-    """What a benchmark found, and on which machine."""
+    """What a benchmark found, and on which machine. ``groups`` are what a plot shows of it."""
 
     benchmark: str
     machine: Machine
     lines: tuple[Line, ...]
+    groups: tuple[Group, ...] = ()
 
     @property
     def reached(self) -> bool:

@@ -10,32 +10,50 @@ from __future__ import annotations
 
 from memlab.kernels.compile import compiled
 from memlab.kernels.lanes import BIAS, ROWS, VECTORS, ZERO, multiply_offsets
+from memlab.kernels.operands import Window, convolution, window
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.kernels.tiles import Window, block_lanes, fill_table, groups, shifted, window
+from memlab.kernels.tiles import block_lanes, fill_table, shifted
 from memlab.kernels.vectors import BITS
+from memlab.kernels.workers import own, pieces, spread
 
 
 @kernel("conv2d", "offsets")
 def conv2d(call: Call) -> None:
-    """``Y = W L``, with every value of ``L`` read from where it is in the image."""
-    weight, at, bias = call["weight"], window(call, "y"), call.arrays.get("bias")
-    table = call["table"].reshape(-1)
-    for x, y in zip(call["x"], call["y"], strict=True):
-        _forward(x, weight, bias, y, table, at, groups(call))
+    """``Y = W L``, with every value of ``L`` read from where it is in the image; each thread has
+    its own blocks of places and its own table."""
+    x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
+    at, groups = window(call), convolution(call).groups
+    line, each = _line(at, block_lanes(weight))
+    blocks = at.rows * at.columns // line * each
+
+    def some(table: Array, units: range) -> None:
+        for b, first, stop in pieces(units, blocks):
+            _forward(x[b], weight, bias, y[b], table, at, groups, (first, stop))
+
+    spread(some, [table.reshape(-1) for table in own(call["table"], 3)], len(x) * blocks)
 
 
 @compiled
 def _forward(
-    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: Window, groups: int
-) -> None:
-    places, lanes = at.rows * at.columns, block_lanes(x)
-    line = places if shifted(at) else at.columns  # along which a step to the right is one value
-    for row in range(0, places, line):
-        for first in range(row, row + line, lanes):
-            count = min(lanes, row + line - first)
-            fill_table(table, at, first, count)
-            for g in range(groups):
-                _multiply(x, weight, bias, y, table, at, (g, groups), first, count)
+    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: Window, groups: int,
+    blocks: tuple[int, int],
+) -> None:  # fmt: skip
+    """Some blocks of an image, counted from the first to before the second."""
+    lanes = block_lanes(x)
+    line, each = _line(at, lanes)
+    for block in range(blocks[0], blocks[1]):
+        row, first = block // each * line, block % each * lanes
+        count = min(lanes, line - first)
+        fill_table(table, at, row + first, count)
+        for g in range(groups):
+            _multiply(x, weight, bias, y, table, at, (g, groups), row + first, count)
+
+
+@compiled
+def _line(at: Window, lanes: int) -> tuple[int, int]:
+    """Places along which a step to the right is one value of the image, and blocks in them."""
+    line = at.rows * at.columns if shifted(at) else at.columns
+    return line, -(-line // lanes)
 
 
 @compiled

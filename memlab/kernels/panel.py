@@ -10,37 +10,40 @@ from __future__ import annotations
 
 from memlab.kernels.compile import compiled
 from memlab.kernels.lanes import ADD, BIAS, ROWS, VECTORS, ZERO, multiply_panel
+from memlab.kernels.operands import Window, convolution, window
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.kernels.tiles import Window, block_lanes, groups, pack, window
+from memlab.kernels.tiles import block_lanes, pack
 from memlab.kernels.vectors import BITS
+from memlab.kernels.workers import own, pieces, spread
 
 NAME = "im2col-tile"
 
 
 @kernel("conv2d", NAME)
 def conv2d(call: Call) -> None:
-    """``Y = W L``, tile by tile of ``L``."""
-    weight, at, panel = call["weight"], window(call, "y"), _panel(call)
-    bias = call.arrays.get("bias")
-    for x, y in zip(call["x"], call["y"], strict=True):
-        _forward(x, weight, bias, y, panel, at, groups(call))
+    """``Y = W L``, tile by tile of ``L``; each thread has its own tiles and its own panel."""
+    x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
+    at, groups, panels = window(call), convolution(call).groups, own(call["workspace"], 2)
+    tiles = -(-at.rows * at.columns // panels[0].shape[1])
 
+    def some(panel: Array, units: range) -> None:
+        for b, first, stop in pieces(units, tiles):
+            _forward(x[b], weight, bias, y[b], panel, at, groups, (first, stop))
 
-def _panel(call: Call) -> Array:
-    """That of the first thread."""
-    workspace = call["workspace"]
-    return workspace if workspace.ndim == 2 else workspace[0]
+    spread(some, panels, len(x) * tiles)
 
 
 @compiled
 def _forward(
-    x: Array, weight: Array, bias: Array | None, y: Array, panel: Array, at: Window, groups: int
-) -> None:
+    x: Array, weight: Array, bias: Array | None, y: Array, panel: Array, at: Window, groups: int,
+    tiles: tuple[int, int],
+) -> None:  # fmt: skip
+    """Some tiles of an image, counted from the first to before the second."""
     outer, inner = len(weight) // groups, weight.shape[1]
     taps, places, (steps, tile) = at.kernel * at.kernel, at.rows * at.columns, panel.shape
     together, image, lowered = steps // taps, x.reshape(-1), panel.reshape(-1)
     for g in range(groups):
-        for first in range(0, places, tile):
+        for first in range(tiles[0] * tile, min(tiles[1] * tile, places), tile):
             count = min(tile, places - first)
             for c in range(0, inner, together):
                 channels = min(together, inner - c)

@@ -6,49 +6,17 @@ Places are counted along the rows of the output, so that a tile may go on in the
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from memlab.kernels.compile import compiled
 from memlab.kernels.lanes import VECTORS
-from memlab.kernels.registry import Array, Call
+from memlab.kernels.operands import Window
+from memlab.kernels.registry import Array
 from memlab.kernels.runs import add_lanes, copy_lanes, copy_run
 from memlab.kernels.vectors import BITS
 from memlab.kernels.windows import inside
-from memlab.networks.windows import Conv2d
 
 _U = np.uint64
-
-
-class Window(NamedTuple):
-    """How a kernel moves over an image: sizes of image and output, and the layer's settings."""
-
-    height: int
-    width: int
-    rows: int
-    columns: int
-    kernel: int
-    stride: int
-    pad: int
-    dilation: int
-
-
-def window(call: Call, output: str) -> Window:
-    """That of a call, whose output maps are the named array."""
-    layer, maps = call.layer, call[output]
-    image = call.arrays.get("x", call.arrays.get("dx"))
-    assert isinstance(layer, Conv2d)
-    assert image is not None
-    (height, width), (rows, columns) = image.shape[2:], maps.shape[2:]
-    settings = layer.kernel, layer.stride, layer.padding, layer.dilation
-    return Window(height, width, rows, columns, *settings)
-
-
-def groups(call: Call) -> int:
-    """Those of the layer of a call."""
-    assert isinstance(call.layer, Conv2d)
-    return call.layer.groups
 
 
 @compiled

@@ -7,7 +7,7 @@ import pytest
 from memlab.bench import convolution
 from memlab.bench.convolution import BEST, Case
 from memlab.networks.layers import Conv2d
-from memlab.step.algorithms import ALGORITHMS
+from memlab.step.algorithms import on
 from tests.oracles.requirement import torch_or_skip
 
 PLAIN = Case("plain", (3, 8, 9), Conv2d(4, 3, pad=1))
@@ -22,13 +22,13 @@ def gently(monkeypatch):
 
 
 def small():
-    return convolution.run(repeats=1, cases=(PLAIN, STRIDED))
+    return convolution.run(most=1, cases=(PLAIN, STRIDED))
 
 
 def test_without_pytorch_it_reports_every_algorithm(monkeypatch):
     monkeypatch.setattr(convolution, "find_spec", lambda name: None)
     lines = {line.name: line for line in small().lines}
-    for name in ALGORITHMS:
+    for name in on("cpu"):
         assert lines[f"plain: {name}"].unit == "s"
     assert lines["plain: direct, workspace"].value == 0
     assert lines["plain: im2col-image, workspace"].value == 3 * 9 * 8 * 9 * 4
@@ -50,7 +50,7 @@ def test_beside_pytorch_the_best_one_is_named():
     result = small()
     values = {line.name: line.value for line in result.lines}
     for case in (PLAIN, STRIDED):
-        times = {name: values.get(f"{case.name}: {name}", 1e9) for name in ALGORITHMS}
+        times = {name: values.get(f"{case.name}: {name}", 1e9) for name in on("cpu")}
         best = min(times, key=times.__getitem__)
         expected = times[best] / values[f"{case.name}: PyTorch"]
         assert values[f"{case.name}: {BEST}{best}"] == pytest.approx(expected)

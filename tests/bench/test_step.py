@@ -39,14 +39,16 @@ def test_without_pytorch_it_reports_memlab_alone(monkeypatch):
     result = small()
     assert result.reached
     assert result.lines[0].name.startswith("memlab: ResNet-18, 32x32, batch 2, ")
-    assert result.lines[1].name == "PyTorch is not installed: no comparison"
+    assert result.lines[1].name.startswith("memlab, fastest algorithms: ResNet-18, 32x32, ")
+    assert result.lines[2].name == "PyTorch is not installed: no comparison"
 
 
 def test_beside_pytorch_it_reports_both_and_their_ratio(torch):
-    mine, theirs, compared = small().lines[:3]
+    mine, chosen, theirs, *compared = small().lines[:5]
     assert theirs.name.startswith("PyTorch: ResNet-18")
-    assert compared.value == pytest.approx(mine.value / theirs.value)
-    assert compared.aim == step.AIM
+    ratios = [each.value / theirs.value for each in (mine, chosen)]
+    assert [each.value for each in compared] == pytest.approx(ratios)
+    assert [each.aim for each in compared] == [step.AIM, step.CHOSEN_AIM]
 
 
 def test_both_sides_compute_the_same(torch):

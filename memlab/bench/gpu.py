@@ -1,0 +1,221 @@
+"""How fast the CUDA kernels run on this machine's GPU, beside a fill of the same bytes and PyTorch.
+
+A launch from Python takes up to 0.2 ms, so operands are large: as many images as there is room for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from memlab.bench import convolution, im2col
+from memlab.bench.events import machine, timed
+from memlab.bench.processor import Way
+from memlab.bench.timing import Line, Result, line, median, ratio
+from memlab.errors import InputError
+from memlab.kernels import registry
+from memlab.kernels.registry import Call
+from memlab.networks.layers import Conv2d
+from memlab.step import algorithms
+from memlab.step.op import Op
+
+LARGEST, MOST = 2**32, 128
+"""Bytes that all images of a case take, or a fourth of the free memory where that is less; and the
+most images."""
+COALESCED, NAIVE, IMPLICIT = "coalesced", "naive", "implicit-gemm"
+FILL, RIVAL = "a fill of the same bytes", "PyTorch"
+OF_FILL, OF_RIVAL = 1 / 0.75, 1.0
+"""The time of the coalesced im2col, at most this many times the fill's and PyTorch's."""
+SIZES = (1024, 4096)
+"""Rows and columns of square matrices."""
+BATCHES = tuple(2**i for i in range(8))
+PER_SAMPLE = convolution.LAYERS[3]
+"""The layer whose time per sample is measured at every batch."""
+NO_GPU = "there is no GPU here that Numba can use; `memlab doctor` says what is missing."
+
+
+def run(repeats: int = 11) -> Result:
+    """Time the CUDA kernels on this machine's GPU: lowering, matrix products, convolutions."""
+    targets = import_module("memlab.kernels.cuda.target")
+    if targets.target().simulated:
+        raise InputError(NO_GPU)
+    return Result("gpu", machine(targets.target().name), tuple(lines(repeats)))
+
+
+def lines(
+    repeats: int, cases: Iterable[im2col.Case] = im2col.CASES, sizes: Iterable[int] = SIZES,
+    layers: Iterable[convolution.Case] = convolution.LAYERS,
+    growing: convolution.Case = PER_SAMPLE, batches: Iterable[int] = BATCHES,
+) -> Iterator[Line]:  # fmt: skip
+    """Every figure: of lowering, of products of square matrices, and of convolutions."""
+    registry.load("cuda")
+    with same_precision():
+        for case in cases:
+            yield from _lowering(case, repeats)
+        for size in sizes:
+            yield from _products(size, repeats)
+        for layer in layers:
+            yield from _convolutions(layer, repeats)
+        yield from _per_sample(growing, batches, repeats)
+
+
+# -- what is timed ------------------------------------------------------------------------------
+
+
+def _lowering(case: im2col.Case, repeats: int) -> Iterator[Line]:
+    """Both ways to lower as many images as there is room for, beside the rivals."""
+    cuda, (k, stride, pad) = import_module("numba.cuda"), case[2:]
+    lower = import_module("memlab.kernels.cuda").im2col
+    one = lower(_drawn((1, *case.shape[1:])), k, stride, pad)
+    batch = _batch(one.nbytes)
+    x = _drawn((batch, *case.shape[1:]))
+    out = cuda.device_array((batch, *one.shape[1:]), np.float32)
+    ways: dict[str, Way] = {
+        way: partial(lower, x, k, stride, pad, out=out, way=way) for way in (COALESCED, NAIVE)
+    }
+    ways[FILL] = partial(_filled, out)
+    if torch := _torch():
+        pairs = [k, k], [1, 1], [pad, pad], [stride, stride]
+        ways[RIVAL] = partial(torch.ops.aten.im2col.out, _seen(x), *pairs, out=_seen(out))
+    times = timed(ways, repeats)
+    name = f"{case.name.partition(',')[0]}, batch {batch}"
+    yield Line(f"{name}: bytes written", out.nbytes, "B")
+    yield from (line(f"{name}: {way}", samples) for way, samples in times.items())
+    yield ratio(f"{name}: coalesced against {FILL}", times[COALESCED], times[FILL], OF_FILL)
+    yield ratio(f"{name}: naive against coalesced", times[NAIVE], times[COALESCED])
+    if torch:
+        rival = times[RIVAL]
+        yield ratio(f"{name}: coalesced against {RIVAL}", times[COALESCED], rival, OF_RIVAL)
+
+
+def _products(size: int, repeats: int) -> Iterator[Line]:
+    """Every way to multiply two square matrices."""
+    products = import_module("memlab.kernels.cuda.product")
+    a, b, out = (_drawn((size, size)) for _ in range(3))
+    ways: dict[str, Way] = {
+        way: partial(products.product, a, b, out, way=way) for way in products.WAYS
+    }
+    if torch := _torch():
+        ways[RIVAL] = partial(torch.mm, _seen(a), _seen(b), out=_seen(out))
+    times = timed(ways, repeats)
+    name = f"product of {size}x{size}"
+    for way, samples in times.items():
+        yield line(f"{name}: {way}", samples)
+        yield Line(f"{name}: {way}, rate", 2e-9 * size**3 / median(samples), "GFLOP/s")
+
+
+def _convolutions(case: convolution.Case, repeats: int) -> Iterator[Line]:
+    """Every algorithm that a GPU has a kernel for."""
+    ops = _operations(case)
+    batch = _batch(max(convolution.workspace(op, 1) + _operands(op) for op in ops.values()))
+    operands: dict[str, Any] = {}
+    ways = {name: _prepared(op, batch, operands) for name, op in ops.items()}
+    if _torch():
+        ways[RIVAL] = _in_torch(case.layer, operands)
+    times = timed(ways, repeats)
+    name = f"{case.name}, batch {batch}"
+    yield from (line(f"{name}: {way}", samples) for way, samples in times.items())
+    for way, op in ops.items():
+        yield Line(f"{name}: {way}, workspace", convolution.workspace(op, batch), "B")
+
+
+def _per_sample(case: convolution.Case, batches: Iterable[int], repeats: int) -> Iterator[Line]:
+    """Without a workspace, at growing batches."""
+    op = convolution.operation(case, IMPLICIT)
+    ways = {str(batch): _prepared(op, batch, {}) for batch in batches}
+    for batch, samples in timed(ways, repeats).items():
+        each = tuple(seconds / int(batch) for seconds in samples)
+        yield line(f"{case.name}, {IMPLICIT}: per sample at batch {batch}", each)
+
+
+# -- operands -----------------------------------------------------------------------------------
+
+
+def _operations(case: convolution.Case) -> dict[str, Op]:
+    """The forward of a layer by every algorithm that has a kernel on a GPU."""
+    ops = {name: convolution.operation(case, name) for name in algorithms.on("cuda")}
+    return {name: op for name, op in ops.items() if op.algorithm == name}
+
+
+def _operands(op: Op) -> int:
+    """Bytes of the operands for one image."""
+    return sum(tensor.size.at(1) for tensor in {**op.reads, **op.writes}.values())
+
+
+def _prepared(op: Op, batch: int, operands: dict[str, Any]) -> Way:
+    """The kernel of an operation on drawn values, with a workspace of its own."""
+    cuda = import_module("numba.cuda")
+    for name, tensor in {**op.reads, **op.writes}.items():
+        if name not in operands:
+            operands[name] = _drawn(tensor.shape(batch))
+    workspace = {
+        name: cuda.device_array(tensor.shape(batch), tensor.format.dtype())
+        for name, tensor in op.workspace.items()
+    }
+    call = Call(operands | workspace, op.attributes["layer"], training=False)
+    return partial(registry.find(op.kind, op.algorithm, "cuda"), call)
+
+
+def _drawn(shape: tuple[int, ...]) -> Any:
+    values = np.random.default_rng(0).standard_normal(shape, np.float32)
+    return import_module("numba.cuda").to_device(values)
+
+
+def _batch(nbytes: int) -> int:
+    """How many images take no more than the largest operand may, at this many bytes each."""
+    free = import_module("numba.cuda").current_context().get_memory_info().free
+    return max(1, min(MOST, int(min(LARGEST, free / 4) // nbytes)))
+
+
+# -- the rivals ---------------------------------------------------------------------------------
+
+
+def _filled(out: Any) -> None:
+    """The driver's own way to write bytes."""
+    import_module("numba.cuda.cudadrv.driver").device_memset(out, 0, out.nbytes)
+
+
+def _torch() -> Any:
+    """PyTorch, where it is installed and uses this GPU; else None."""
+    if find_spec("torch") is None:
+        return None
+    torch = import_module("torch")
+    return torch if torch.cuda.is_available() else None
+
+
+def _seen(array: Any) -> Any:
+    """The same memory as PyTorch's tensor."""
+    return import_module("torch").as_tensor(array, device="cuda")
+
+
+def _in_torch(layer: Conv2d, operands: dict[str, Any]) -> Way:
+    """PyTorch's convolution of the same values."""
+    torch = import_module("torch")
+    given = [_seen(operands[name]) for name in ("x", "weight", "bias") if name in operands]
+    bias = given[2] if len(given) == 3 else None
+    settings = layer.stride, layer.padding, layer.dilation, layer.groups
+    return partial(torch.nn.functional.conv2d, *given[:2], bias, *settings)
+
+
+@contextmanager
+def same_precision() -> Iterator[None]:
+    """PyTorch computes in fp32 too, and not in tf32."""
+    if (torch := _torch()) is None:
+        yield
+        return
+    parts = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = [part.allow_tf32 for part in parts]
+    try:
+        for part in parts:
+            part.allow_tf32 = False
+        with torch.inference_mode():
+            yield
+    finally:
+        for part, allowed in zip(parts, before, strict=True):
+            part.allow_tf32 = allowed

@@ -1,0 +1,67 @@
+"""``memlab bench NAME --plot FILE``: what is written, and what is refused before the run."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from memlab import bench
+from memlab.bench import convolution, im2col
+from memlab.bench.convolution import Case
+from memlab.cli import main
+from memlab.networks.layers import Conv2d
+
+LAYER = Case("small", (3, 8, 9), Conv2d(4, 3, pad=1))
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    """Small layers, one sample of each."""
+    monkeypatch.setattr(convolution, "keep_freed_memory", lambda: None)
+    for module in (convolution, im2col):
+        monkeypatch.setattr(module, "SHORTEST", 0.0)
+    runs = {
+        "convolution": lambda: convolution.run(1, [LAYER]),
+        "im2col": lambda: im2col.run(1, [im2col.Case("small", (1, 3, 9, 8), 3, 1, 1)]),
+        "plan": lambda: pytest.fail("it ran before it was refused"),
+    }
+    monkeypatch.setattr(bench, "BENCHMARKS", runs)
+
+
+@pytest.mark.parametrize("name", ["convolution", "im2col"])
+def test_a_plot_is_written_beside_the_figures(name, tmp_path, capsys):
+    file = tmp_path / "plot.svg"
+    assert main(["bench", name, "--plot", str(file), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["benchmark"] == name
+    written = file.read_text(encoding="utf-8")
+    ET.fromstring(written)
+    for said in ("small", facts["machine"]["date"], f"Benchmark {name}"):
+        assert said in written
+    if name == "convolution":
+        assert "BLAS of scipy" in written
+
+
+def test_without_a_plot_nothing_is_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", "im2col"]) == 0
+    assert "sliding_window_view" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["plan", "--plot", "x.svg"], "plan has no plot"),
+        (["plan", "--plot", "no-such-folder/x.svg"], "cannot write 'no-such-folder/x.svg'"),
+        (["--plot", "x.svg"], "a plot is of one benchmark"),
+    ],
+)
+def test_a_plot_that_cannot_be_is_refused_before_the_run(
+    words, says, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", *words]) == 2
+    assert says in capsys.readouterr().err
