@@ -81,6 +81,8 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--format", metavar="F", default="fp32", help="fp64, fp32, bf16 or fp16")
         add("--optimizer", metavar="O", help="sgd, momentum or adam (default: momentum)")
         add("--inference", action="store_true", help="forward alone: nothing is kept")
+    if command == "run":
+        add("--device", metavar="D", default="cpu", help="cpu or cuda (default: cpu)")
     if command in ("plan", "run", "diff"):
         add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
     if command == "plan":
@@ -96,6 +98,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("id", metavar="ID", nargs="?", help="such as A4: claims whose id begins so")
     if command == "bench":
         add("name", metavar="NAME", nargs="?", help="such as plan")
+        add("--plot", metavar="FILE", help="write a picture (SVG) of im2col or convolution")
     if command == "lecture":
         add("name", metavar="NAME", help="such as k2")
         add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")

@@ -43,7 +43,7 @@ def plan(options: Options) -> int:
 
 
 def run(options: Options) -> int:
-    """Run one step on real arrays here, and measure it against its plan."""
+    """Run one step on real arrays, here or on a GPU, and measure it against its plan."""
     import sys
 
     import memlab
@@ -51,7 +51,7 @@ def run(options: Options) -> int:
     batch = whole("batch", _number(options.batch))
     network, step, ledger = _planned(options)
     facts = facts_of(network, step, ledger, batch) | {"schema": "memlab.run/1"}
-    done = memlab.run(step, batch, progress=sys.stderr.isatty())
+    done = memlab.run(step, batch, progress=sys.stderr.isatty(), device=options.device)
     _show(options, facts | done.as_dict(), done.text())
     return 0 if done.residual == 0 else 1
 
@@ -94,9 +94,19 @@ def bench(options: Options) -> int:
     from memlab import bench as benchmarks
 
     if options.name is None:
+        if options.plot is not None:
+            raise InputError("a plot is of one benchmark; try memlab bench im2col --plot FILE.")
         _show(options, list(benchmarks.BENCHMARKS), benchmarks.listing())
         return 0
-    result = benchmarks.find(options.name)()
+    benchmark, target = benchmarks.find(options.name), _target(options.plot)
+    if target and options.name not in benchmarks.PLOTTED:
+        known = ", ".join(benchmarks.PLOTTED)
+        raise InputError(f"{options.name} has no plot; leave out --plot, or try one of {known}.")
+    result = benchmark()
+    if target:
+        from memlab.views.speed import plot
+
+        atomic.write(target, plot.draw(result).render(str(result)) + "\n")
     _show(options, result.as_dict(), str(result))
     return 0
 

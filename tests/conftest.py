@@ -1,6 +1,10 @@
 """No test touches a learner's progress or follows a learner's settings."""
 
+import os
+
 import pytest
+
+from memlab import InputError
 
 OWN = ("MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE")
 
@@ -9,3 +13,17 @@ OWN = ("MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE")
 def _nobody_in_particular(monkeypatch):
     for name in OWN:
         monkeypatch.delenv(name, raising=False)
+
+
+def pytest_sessionstart(session):
+    """With MEMLAB_REQUIRE_GPU=1, nothing may pass in the simulator instead of on a GPU."""
+    if not os.environ.get("MEMLAB_REQUIRE_GPU"):
+        return
+    from memlab.kernels.cuda import target
+
+    try:
+        reason = "there is none" if target().simulated else ""
+    except InputError as error:
+        reason = str(error)
+    if reason:
+        pytest.exit(f"MEMLAB_REQUIRE_GPU asks for a GPU: {reason}", returncode=1)

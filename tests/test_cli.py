@@ -454,10 +454,27 @@ def test_a_run_prints_plan_and_measurement(run):
     ]
 
 
+def test_a_run_on_a_device_says_which(run):
+    code, out, err = run("run", "linear1", "--device", "cuda", "--json")
+    facts = json.loads(out)
+    assert (code, err) == (0, "")
+    assert facts["residual_bytes"] == 0
+    assert facts["planned_peak_bytes"] == facts["measured_peak_bytes"]
+    assert facts["device"] != "cpu"
+    code, out, _ = run("run", "linear1", "--device", "cuda")
+    assert code == 0
+    lines = out.splitlines()
+    assert facts["device"] in lines[0]
+    assert lines[2].split()[0] == ("simulated" if facts["simulated"] else "measured")
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["run", "mnist_cnn", "--convention", "vdnn"], "--convention"),
+        (["run", "mnist_cnn", "--device", "gpu"], "unknown device 'gpu'"),
+        (["run", "mnist_cnn", "--device"], "--device"),
+        (["run", "resnet50", "--device", "cuda", "--batch", 10**6], "refused"),
         (["run", "mnist_cnn", "--format", "bf16"], "no kernel computes"),
         (["run", "resnet50", "--batch", 10**6], "refused before anything was allocated"),
         (["run", "mnist_cnn", "--batch", 0], "batch must be at least 1"),

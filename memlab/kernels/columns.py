@@ -7,32 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from memlab import units
 from memlab.devices import free_memory
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError
 from memlab.kernels import lowering
-from memlab.kernels.registry import DTYPES, Array
-from memlab.networks.windows import window
+from memlab.kernels.checks import (
+    Shape,
+    check_array,
+    check_lowered,
+    check_out,
+    image_shape,
+    lowered_sizes,
+)
+from memlab.kernels.registry import Array
 
-Shape = tuple[int, ...]
-
-
-class _Sizes(NamedTuple):
-    """The shape of lowered images, as it is seen and as (C, k, k, Ho, Wo), and stride, padding,
-    dilation."""
-
-    lowered: Shape
-    planes: Shape
-    settings: tuple[int, int, int]
-
-
-FORMATS = frozenset(np.dtype(dtype) for dtype in DTYPES.values())
-LARGEST = 2**31 - 1
-"""Of a setting, so that no index overflows."""
 LARGE = 2**30
 """Bytes from which on a new result is held against the free memory."""
 
@@ -55,8 +47,8 @@ def im2col(
         InputError: an argument is out of range, the kernel is wider than the padded image, ``out``
             has another shape, format or layout or overlaps ``x``, or the result does not fit.
     """
-    _check_array("x", x, 4)
-    sizes = _sizes("im2col", x.shape, k, stride, pad, dilation, groups)
+    _check_numpy("x", x, 4)
+    sizes = lowered_sizes("im2col", x.shape, k, stride, pad, dilation, groups)
     out = _target(out, sizes.lowered, x)
     if x.size == 0:
         out.fill(0)
@@ -82,14 +74,10 @@ def col2im(
     Raises:
         InputError: as for ``im2col``, or ``lowered`` has another shape than ``shape`` asks for.
     """
-    images = _shape(shape)
-    sizes = _sizes("col2im", images, k, stride, pad, dilation, groups)
-    _check_array("lowered", lowered, len(sizes.lowered))
-    if lowered.shape != sizes.lowered:
-        raise InputError(
-            f"lowered has shape {lowered.shape}, and images {images} give {sizes.lowered}; "
-            "try the settings that it was lowered with."
-        )
+    images = image_shape(shape)
+    sizes = lowered_sizes("col2im", images, k, stride, pad, dilation, groups)
+    _check_numpy("lowered", lowered, len(sizes.lowered))
+    check_lowered(lowered, images, sizes)
     out = _target(out, images, lowered)
     if lowered.size == 0:
         out.fill(0)
@@ -99,56 +87,19 @@ def col2im(
     return out
 
 
-def _check_array(name: str, array: Any, axes: int) -> None:
+def _check_numpy(name: str, array: Any, axes: int) -> None:
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         kind = type(array).__name__
         raise InputError(f"{name} must be a NumPy array without a mask, got {kind}; try np.array.")
-    if array.ndim != axes:
-        raise InputError(f"{name} must have {axes} axes, got shape {array.shape}; try reshape.")
-    if array.dtype not in FORMATS:
-        hint = "try .astype(np.float32)"
-        raise InputError(f"{name} must be fp32 or fp64, got {array.dtype.str}; {hint}.")
-
-
-def _shape(given: Any) -> Shape:
-    if not isinstance(given, Sequence) or len(given) != 4:
-        raise InputError(f"shape must be (N, C, H, W), got {shorten(given)}; try x.shape.")
-    return tuple(_number("shape", n, 0) for n in given)
-
-
-def _number(name: str, given: Any, least: int = 1) -> int:
-    if type(given) is int and least <= given <= LARGEST:  # as nearly always
-        return given
-    value = whole(name, given, least)
-    if value > LARGEST:
-        raise InputError(f"{name} must be at most {LARGEST:,}, got {value:,}; try {max(least, 1)}.")
-    return value
-
-
-def _sizes(
-    what: str, shape: Shape, k: int, stride: int, pad: int, dilation: int, groups: int
-) -> _Sizes:
-    k, groups = _number("k", k), _number("groups", groups)
-    settings = _number("stride", stride), _number("pad", pad, 0), _number("dilation", dilation)
-    batch, channels, height, width = shape
-    if channels % groups:
-        raise InputError(f"{groups} groups do not divide {channels} channels; try a divisor.")
-    rows, columns = window(what, height, k, *settings), window(what, width, k, *settings)
-    matrix = (channels // groups * k * k, rows * columns)
-    lowered = (batch, *matrix) if groups == 1 else (batch, groups, *matrix)
-    return _Sizes(lowered, (-1, k, k, rows, columns), settings)
+    check_array(name, array, axes)
 
 
 def _target(out: Array | None, shape: Shape, like: Array) -> Array:
     """A new array, or ``out`` once it is known to take the result."""
     if out is None:
         return _new(shape, like.dtype)
-    _check_array("out", out, len(shape))
-    if out.shape != shape or out.dtype != like.dtype:
-        raise InputError(
-            f"out is {out.dtype} of shape {out.shape}, and the result is {like.dtype} of shape "
-            f"{shape}; try np.empty({shape}, np.{like.dtype})."
-        )
+    _check_numpy("out", out, len(shape))
+    check_out(out, shape, like)
     if not out.flags.carray:  # contiguous, aligned, writable
         raise InputError("out must be contiguous and writable; try np.empty with its shape.")
     if np.may_share_memory(like, out):

@@ -14,6 +14,7 @@ from memlab.kernels.arrays import matrix
 from memlab.kernels.blas import gemm
 from memlab.kernels.linear import add_bias, sum_bias
 from memlab.kernels.lowering import col2im, im2col
+from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.networks.windows import Conv2d
 
@@ -45,7 +46,7 @@ def conv2d_batch_backward(call: Call) -> None:
 
 
 def _forward(call: Call, together: int) -> None:
-    x, y, layer = call["x"], call["y"], _layer(call)
+    x, y, layer = call["x"], call["y"], convolution(call)
     for images in _portions(len(x), together):
         for b, lowered in _lower(call, x, images):
             for w, rows, out in _groups(layer.groups, call["weight"], lowered, y[b]):
@@ -55,7 +56,7 @@ def _forward(call: Call, together: int) -> None:
 
 
 def _backward(call: Call, together: int) -> None:
-    x, dy, dweight, layer = call["x"], call["dy"], call["dweight"], _layer(call)
+    x, dy, dweight, layer = call["x"], call["dy"], call["dweight"], convolution(call)
     for images in _portions(len(x), together):
         for b, lowered in _lower(call, x, images):
             for dw, rows, out in _groups(layer.groups, dweight, lowered, dy[b]):
@@ -88,7 +89,7 @@ def _portions(batch: int, together: int) -> Iterator[range]:
 
 def _lower(call: Call, x: Array, images: range) -> list[tuple[int, Array]]:
     """Lower some images; each with its lowered matrix."""
-    workspace, layer = _workspace(call), _layer(call)
+    workspace, layer = _workspace(call), convolution(call)
     if workspace is None:
         return [(b, x[b]) for b in images]
     for b in images:
@@ -105,11 +106,6 @@ def _groups(groups: int, weight: Array, lowered: Array, out: Array) -> list[tupl
         tuple(array[cut[g] : cut[g + 1]] for array, cut in zip(whole, parts, strict=True))
         for g in range(groups)
     ]
-
-
-def _layer(call: Call) -> Conv2d:
-    assert isinstance(call.layer, Conv2d)
-    return call.layer
 
 
 def _workspace(call: Call) -> Array | None:

@@ -11,9 +11,9 @@ import numpy as np
 
 from memlab.kernels.compile import compiled
 from memlab.kernels.linear import add_bias, sum_bias
+from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.windows import inside
-from memlab.networks.windows import Conv2d
 
 _U = np.uint64
 
@@ -44,8 +44,7 @@ def conv2d_backward(call: Call) -> None:
 
 
 def _settings(call: Call) -> Settings:
-    layer = call.layer
-    assert isinstance(layer, Conv2d)
+    layer = convolution(call)
     return layer.groups, layer.stride, layer.padding, layer.dilation
 
 

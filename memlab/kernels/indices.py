@@ -1,6 +1,6 @@
 """Where lowering reads: the index map in plain Python, for whoever needs it.
 
-The CPU kernels compile these functions, a GPU kernel may, and a picture calls them as they are.
+The kernels of every device compile these functions, and a picture calls them as they are.
 They hold along one axis: rows and columns follow the same map.
 """
 
@@ -19,6 +19,31 @@ def source(place: int, position: int, stride: int, pad: int, dilation: int) -> i
     [-1, 0, 1]
     """
     return place * stride + position * dilation - pad
+
+
+def reader(row: int, position: int, stride: int, pad: int, dilation: int) -> int:
+    """The output row that reads row ``row`` of the image under kernel row ``position``: the way
+    back of ``source``.
+
+    Below 0, or from the number of output rows on, there is none.
+
+    >>> [reader(0, ky, stride=2, pad=1, dilation=1) for ky in range(3)]
+    [-1, 0, -1]
+    """
+    steps = row + pad - position * dilation
+    place = steps // stride
+    return place if place * stride == steps else -1
+
+
+def inside(size: int, places: int, stride: int, shift: int) -> tuple[int, int]:
+    """Where a window that slides over a row meets the row: the places ``o``, from the first to
+    before the last, for which ``o * stride + shift`` lies inside a row of that size."""
+    if stride == 1:  # spares two divisions
+        start, stop = -shift, size - shift
+    else:
+        start, stop = -(shift // stride), (size - 1 - shift) // stride + 1
+    start = min(max(0, start), places)
+    return start, max(start, min(stop, places))
 
 
 def recurrence(stride: int, dilation: int) -> tuple[int, int]:

@@ -21,9 +21,9 @@ from memlab.kernels.arrays import matrix
 from memlab.kernels.blas import gemm
 from memlab.kernels.compile import compiled
 from memlab.kernels.linear import add_bias, sum_bias
+from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.windows import inside
-from memlab.networks.windows import Conv2d
 
 _U = np.uint64
 
@@ -59,7 +59,7 @@ def conv2d_backward(call: Call) -> None:
 
 
 def _input_gradients(call: Call) -> None:
-    lowered, layer = call["workspace"], _layer(call)
+    lowered, layer = call["workspace"], convolution(call)
     lowered.fill(0)
     for b, (dx, dy) in enumerate(zip(call["dx"], call["dy"], strict=True)):
         for weights, rows, out in _row_products(call, b, dy):
@@ -73,7 +73,7 @@ def _order(call: Call, weight: Array) -> None:
 
 
 def _lower(call: Call) -> None:
-    layer = _layer(call)
+    layer = convolution(call)
     for b, image in enumerate(call["x"]):
         _lower_image(image, _grouped(call, b), layer.stride, layer.padding)
 
@@ -81,14 +81,14 @@ def _lower(call: Call) -> None:
 def _grouped(call: Call, b: int) -> Array:
     """The lowered image as (groups, rows, C / groups, k, Wo): each group has its rows together."""
     rows, channels, *rest = call["workspace"].shape[1:]
-    groups = _layer(call).groups
+    groups = convolution(call).groups
     image: Array = call["workspace"][b]
     return image.reshape(groups, rows, channels // groups, *rest)
 
 
 def _row_products(call: Call, b: int, maps: Array) -> Iterator[tuple[Array, Array, Array]]:
     """Per group and output row: its weights, the lowered rows under it, its row of the maps."""
-    layer, lowered = _layer(call), _grouped(call, b)
+    layer, lowered = convolution(call), _grouped(call, b)
     weights = matrix(call["ordered weights"])
     count = len(weights) // layer.groups
     for g, image in enumerate(lowered):
@@ -97,11 +97,6 @@ def _row_products(call: Call, b: int, maps: Array) -> Iterator[tuple[Array, Arra
             top = oy * layer.stride
             rows = image[top : top + layer.kernel].reshape(-1, image.shape[-1])
             yield weights[kernels], rows, maps[kernels, oy]
-
-
-def _layer(call: Call) -> Conv2d:
-    assert isinstance(call.layer, Conv2d)
-    return call.layer
 
 
 @compiled
@@ -118,7 +113,7 @@ def _lower_image(image: Array, lowered: Array, stride: int, pad: int) -> None:
                         start, stop = columns, columns
                     for ox in range(start):
                         target[ox] = 0
-                    source = image[g * channels + c, max(y, 0)]
+                    source = image[g * channels + c, min(max(y, 0), image.shape[1] - 1)]
                     for ox in range(start, stop):
                         target[_U(ox)] = source[_U(ox * stride + left)]
                     for ox in range(stop, columns):

@@ -7,43 +7,36 @@ from collections.abc import Iterator
 import numpy as np
 
 from memlab.kernels.compile import compiled
+from memlab.kernels.operands import adam_settings, parameters
 from memlab.kernels.registry import Array, Call, kernel
-
-_GRADIENT = "gradient of "
 
 
 @kernel("sgd")
 def sgd(call: Call) -> None:
     """``w -= rate g``."""
-    for w, g in _parameters(call):
+    for w, g in _lines(call):
         _sgd(w, g, call.settings["rate"])
 
 
 @kernel("momentum")
 def momentum(call: Call) -> None:
     """``v = momentum v + g``, then ``w -= rate v``; no dampening."""
-    for w, g, v in _parameters(call, "momentum"):
+    for w, g, v in _lines(call, "momentum"):
         _momentum(w, g, v, call.settings["rate"], call.settings["momentum"])
 
 
 @kernel("adam")
 def adam(call: Call) -> None:
     """Running means of g and g^2, corrected for their start at 0 (Kingma and Ba 2015)."""
-    of = call.settings
-    beta1, beta2 = of["beta1"], of["beta2"]
-    rate = of["rate"] / (1 - beta1 ** of["step"])
-    correction = (1 - beta2 ** of["step"]) ** 0.5
-    for w, g, m, v in _parameters(call, "first_moment", "second_moment"):
-        _adam(w, g, m, v, rate, beta1, beta2, of["epsilon"], correction)
+    settings = adam_settings(call)
+    for w, g, m, v in _lines(call, "first_moment", "second_moment"):
+        _adam(w, g, m, v, *settings)
 
 
-def _parameters(call: Call, *slots: str) -> Iterator[tuple[Array, ...]]:
+def _lines(call: Call, *slots: str) -> Iterator[tuple[Array, ...]]:
     """Each parameter with its gradient and its state, as lines."""
-    for name in call.arrays:
-        if name.startswith(_GRADIENT):
-            own = name.removeprefix(_GRADIENT)
-            names = (own, name, *(f"{own}.{slot}" for slot in slots))
-            yield tuple(call[each].reshape(-1) for each in names)
+    for arrays in parameters(call, *slots):
+        yield tuple(array.reshape(-1) for array in arrays)
 
 
 @compiled

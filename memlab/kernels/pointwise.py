@@ -8,6 +8,7 @@ import numpy as np
 
 from memlab.kernels.arrays import lines
 from memlab.kernels.compile import compiled
+from memlab.kernels.operands import inputs
 from memlab.kernels.registry import Array, Call, kernel
 
 
@@ -42,7 +43,7 @@ def tanh_backward(call: Call) -> None:
 @kernel("add")
 def add(call: Call) -> None:
     """``x0 + x1 + ...``."""
-    first, second, *rest = _inputs(call)
+    first, second, *rest = inputs(call)
     for x0, x1, y in lines(first, second, call["y"]):
         _add(x0, x1, y)
     for x in rest:
@@ -58,16 +59,10 @@ def accumulate_gradient(call: Call) -> None:
 @kernel("concat")
 def concat(call: Call) -> None:
     """Each input into its channels of y."""
-    inputs, y = _inputs(call), call["y"]
-    ends = list(accumulate(x.shape[1] for x in inputs))
-    for x, end in zip(inputs, ends, strict=True):
+    parts, y = inputs(call), call["y"]
+    ends = list(accumulate(x.shape[1] for x in parts))
+    for x, end in zip(parts, ends, strict=True):
         np.copyto(y[:, end - x.shape[1] : end], x)
-
-
-def _inputs(call: Call) -> list[Array]:
-    """``x0, x1, ...`` in order."""
-    count = sum(name[0] == "x" and name[1:].isdigit() for name in call.arrays)
-    return [call[f"x{i}"] for i in range(count)]
 
 
 def _accumulate(dx: Array, dy: Array) -> None:

@@ -9,59 +9,49 @@ import numpy as np
 
 from memlab.kernels.arrays import lines
 from memlab.kernels.compile import compiled
+from memlab.kernels.operands import Geometry, geometry
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.networks.windows import AvgPool2d, MaxPool2d
 
 _U = np.uint64
-
-Geometry = tuple[int, int, int, int, int, int, int, int]
-"""Height and width of input, output and window, then stride and padding."""
 
 
 @kernel("max_pool2d")
 def max_pool2d(call: Call) -> None:
     """The largest value of each window, the first of equals; its place where training asks."""
     x, y, indices = call["x"], call["y"], call.arrays.get("indices")
-    geometry = _geometry(call, x, y)
+    at = geometry(call, x, y)
     if indices is None:
         for x_line, y_line in lines(x, y):
-            _maximum(x_line, y_line, None, geometry)
+            _maximum(x_line, y_line, None, at)
     else:
         for x_line, y_line, index in lines(x, y, indices):
-            _maximum(x_line, y_line, index, geometry)
+            _maximum(x_line, y_line, index, at)
 
 
 @kernel("max_pool2d.backward")
 def max_pool2d_backward(call: Call) -> None:
     """Each ``dy`` goes to the place that its window took."""
     dx, dy, indices = call["dx"], call["dy"], call["indices"]
-    geometry = _geometry(call, dx, dy)
+    at = geometry(call, dx, dy)
     for dx_line, dy_line, index in lines(dx, dy, indices):
-        _maximum_backward(dy_line, index, dx_line, geometry, call.accumulate)
+        _maximum_backward(dy_line, index, dx_line, at, call.accumulate)
 
 
 @kernel("avg_pool2d")
 def avg_pool2d(call: Call) -> None:
     """The mean of each window, zeros of the padding included; what hangs over the padded map is
     not counted."""
-    geometry = _geometry(call, call["x"], call["y"])
+    at = geometry(call, call["x"], call["y"])
     for x, y in lines(call["x"], call["y"]):
-        _mean(x, y, geometry)
+        _mean(x, y, at)
 
 
 @kernel("avg_pool2d.backward")
 def avg_pool2d_backward(call: Call) -> None:
     """Each ``dy`` in equal parts to the places of its window."""
-    geometry = _geometry(call, call["dx"], call["dy"])
+    at = geometry(call, call["dx"], call["dy"])
     for dx, dy in lines(call["dx"], call["dy"]):
-        _mean_backward(dy, dx, geometry, call.accumulate)
-
-
-def _geometry(call: Call, x: Array, y: Array) -> Geometry:
-    assert isinstance(call.layer, MaxPool2d | AvgPool2d)
-    _, channels, height, width = x.shape
-    window = call.layer.geometry((channels, height, width))
-    return (height, width, y.shape[2], y.shape[3], *window)
+        _mean_backward(dy, dx, at, call.accumulate)
 
 
 @compiled
@@ -106,8 +96,8 @@ def _maximum_backward(
         for oy in range(rows):
             for ox in range(columns):
                 o = (plane * rows + oy) * columns + ox
-                ky = indices[o] // kw
-                kx = indices[o] - ky * kw
+                place = np.int64(indices[o])
+                ky, kx = place // kw, place % kw
                 iy, ix = oy * stride - pad + ky, ox * stride - pad + kx
                 dx[(plane * height + iy) * width + ix] += dy[o]
 

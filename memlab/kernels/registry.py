@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError
+from memlab.errors import InputError, pick
 from memlab.networks.layer import Layer
+from memlab.step.algorithms import ALGORITHMS
 
 Array = npt.NDArray[Any]
 Key = tuple[str, str, str, str]
@@ -46,20 +47,26 @@ class Call:
 Kernel = Callable[[Call], None]
 KERNELS: dict[Key, Kernel] = {}
 
-MODULES = (
-    "convolution", "direct", "draw", "fft", "linear", "local_response", "loss", "mec",
-    "normalization", "offsets", "optimizers", "panel", "panel_gradients", "pointwise",
-    "pooling", "winograd",
-)  # fmt: skip
-"""The files that register kernels; they load Numba, so the first kernel that is asked for loads
-them."""
+_EVERYWHERE = ("convolution", "direct", "draw", "linear", "local_response", "loss",
+               "normalization", "optimizers", "pointwise", "pooling")  # fmt: skip
+MODULES = {
+    "cpu": tuple(
+        f"memlab.kernels.{name}"
+        for name in (
+            *_EVERYWHERE, "fft", "mec", "offsets", "panel", "panel_gradients", "winograd",
+        )
+    ),
+    "cuda": tuple(f"memlab.kernels.cuda.{name}" for name in (*_EVERYWHERE, "implicit")),
+}  # fmt: skip
+"""The files that register the kernels of a device; they load Numba, so the first kernel that is
+asked for loads them."""
 
 DTYPES = {"fp32": np.float32, "fp64": np.float64}
-"""The formats that the CPU computes in."""
+"""The formats that every device computes in."""
 
 
 def kernel(kind: str, algorithm: str = "", device: str = "cpu") -> Callable[[Kernel], Kernel]:
-    """Register a kernel for every format that the CPU computes in."""
+    """Register a kernel for every format that it computes in."""
 
     def register(function: Kernel) -> Kernel:
         for format in DTYPES:
@@ -73,22 +80,38 @@ def find(kind: str, algorithm: str = "", device: str = "cpu", format: str = "fp3
     """The kernel for an operation.
 
     Raises:
-        InputError: there is none; the message names the formats that there are.
+        InputError: there is none; the message names the formats, or the devices, that there are.
     """
-    load()
+    load(device)
     key = (kind, algorithm, device, format)
     if key not in KERNELS:
-        known = [f for k, a, d, f in KERNELS if (k, a, d) == key[:3]]
-        hint = f"try format {' or '.join(known)}" if known else "plan it instead of running it"
         name = f"{kind} ({algorithm})" if algorithm else kind
+        hint = _hint(kind, algorithm, device)
         raise InputError(f"no kernel computes {name} in {format} on {device}; {hint}.")
     return KERNELS[key]
 
 
+def _hint(kind: str, algorithm: str, device: str) -> str:
+    """What to try where a kernel is missing."""
+    formats = [f for k, a, d, f in KERNELS if (k, a, d) == (kind, algorithm, device)]
+    if formats:
+        return f"try format {' or '.join(formats)}"
+    if algorithm in ALGORITHMS:
+        others = [each for each in ALGORITHMS[algorithm].devices if each != device]
+        if others:
+            return f"try device {' or '.join(others)}, or plan it instead of running it"
+    return "plan it instead of running it"
+
+
 @cache
-def load() -> None:
-    """Fill the list, and let Numba load its own tables. They are arrays that stay, so a measurement
-    begins after this."""
-    for name in MODULES:
-        import_module(f"memlab.kernels.{name}")
-    import_module("memlab.kernels.windows").inside(1, 1, 1, 0)
+def load(device: str = "cpu") -> None:
+    """Fill the list for a device, and let Numba load its own tables. They are arrays that stay, so
+    a measurement begins after this.
+
+    Raises:
+        InputError: no such device, or Numba's CUDA package cannot be imported.
+    """
+    for name in pick("device", device, MODULES):
+        import_module(name)
+    if device == "cpu":
+        import_module("memlab.kernels.windows").inside(1, 1, 1, 0)

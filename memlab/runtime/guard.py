@@ -1,11 +1,22 @@
-"""Refuse what does not fit before anything is allocated: out of memory is a lesson, not a crash."""
+"""Refuse what does not fit before anything is allocated: out of memory is a lesson, not a crash.
+
+A simulated GPU has a second limit, the reader's time.
+"""
 
 from __future__ import annotations
 
-from memlab import devices, units
+from memlab import units
 from memlab.errors import InputError
 from memlab.planner.answers import Fit
 from memlab.planner.ledger import Ledger
+from memlab.step.step import Step
+from memlab.step.storage import Size
+
+MINUTE = 60 * 10**9
+PATIENCE = 5 * MINUTE
+OPERATION, BYTE = 10_000, 2_500
+"""Nanoseconds that the simulator takes for an arithmetic operation, and for a byte that is moved:
+a rule of thumb, within a factor of 3 for layers of some size."""
 
 
 class DoesNotFitError(InputError):
@@ -27,12 +38,33 @@ class DoesNotFitError(InputError):
         )
 
 
-def check(ledger: Ledger, batch: int, free: int | None = None) -> None:
-    """Let a plan pass that fits into what is free on this machine, control groups included.
+def check(ledger: Ledger, batch: int, free: int) -> None:
+    """Let a plan pass that fits into what is free.
 
     Raises:
         DoesNotFitError: it does not.
     """
-    room = devices.free_memory() if free is None else free
-    if ledger.peak(batch) > room:
-        raise DoesNotFitError(ledger, batch, room)
+    if ledger.peak(batch) > free:
+        raise DoesNotFitError(ledger, batch, free)
+
+
+def check_time(step: Step, batch: int) -> None:
+    """Let a step pass that Numba's simulator of a GPU gets through in a few minutes.
+
+    Raises:
+        InputError: it would take longer, as far as one can tell from operations and bytes.
+    """
+    time = sum((OPERATION * op.flops + BYTE * op.bytes_moved for op in step.ops), Size())
+    if time.at(batch) <= PATIENCE:
+        return
+    largest = (PATIENCE - time.fixed) // time.per_sample if time.per_sample else 0
+    hint = (
+        f"the largest batch that takes less is {largest}"
+        if largest > 0
+        else "not even batch 1 takes less; try a smaller image"
+    )
+    raise InputError(
+        f"refused before anything was allocated: {step.describe()} at batch {batch} would take "
+        f"Numba's simulator of a GPU about {time.at(batch) / MINUTE:,.0f}, more than "
+        f"{PATIENCE // MINUTE} minutes; {hint}."
+    )

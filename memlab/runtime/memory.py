@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from memlab.kernels.registry import Array
+from memlab.runtime.backend import Backend
 from memlab.runtime.meter import Meter
 from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
 
 
 class Memory:
-    """Storages by name as arrays of bytes; tensors are views of them at one batch."""
+    """Storages by name as blocks of bytes; tensors are views of them at one batch."""
 
-    def __init__(self, batch: int, meter: Meter | None = None) -> None:
+    def __init__(self, batch: int, backend: Backend, meter: Meter | None = None) -> None:
         self.batch = batch
+        self.backend = backend
         self.meter = meter
-        self.blocks: dict[str, Array] = {}
+        self.blocks: dict[str, Any] = {}
 
     def allocate(self, storage: Storage, label: str) -> None:
-        """Make the array of a storage, under a name for the meter."""
+        """Make the block of a storage, under a name for the meter."""
         if self.meter is not None:
             self.meter.label = label
-        self.blocks[storage.name] = np.empty(storage.size.at(self.batch), np.uint8)
+        self.blocks[storage.name] = self.backend.block(storage.size.at(self.batch))
         if self.meter is not None:
             self.meter.label = ""
 
     def free(self, name: str) -> None:
-        """Drop the array of a storage; its bytes are free once no view is left."""
+        """Drop the block of a storage; its bytes are free once no view is left."""
         del self.blocks[name]
 
     def clear(self) -> None:
@@ -45,7 +46,16 @@ class Memory:
             for extent in reversed(shape[2:]):
                 inner.insert(0, inner[0] * extent)
             strides = (tensor.pitch, *inner)
-        return np.ndarray(shape, dtype, self.blocks[tensor.storage.name], tensor.offset, strides)
+        block = self.blocks[tensor.storage.name]
+        return self.backend.view(block, shape, dtype, tensor.offset, strides)
+
+    def fill(self, tensor: Tensor, write: Callable[[Array], None]) -> None:
+        """Let a function write the values of a tensor, into an array on the host."""
+        self.backend.fill(self.view(tensor), write)
+
+    def read(self, tensor: Tensor) -> Array:
+        """The values of a tensor on the host: a copy where they are not there already."""
+        return self.backend.read(self.view(tensor))
 
     def views(self, operands: Mapping[str, Tensor]) -> dict[str, Array]:
         """The values of several, by their names."""

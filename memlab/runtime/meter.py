@@ -1,28 +1,69 @@
-"""The meter: bytes of array data alive, and the most that was, as NumPy's allocator saw them.
+"""The meter: bytes of array data alive, and the most that was, as the allocator saw them.
 
-It knows nothing of the plan. What does not pass through NumPy's allocator stands outside and is
-named in ``OUTSIDE``.
+It knows nothing of the plan. A hook tells it of every allocation and release: NumPy's, or that of
+a device. What does not pass through the allocator stands outside; each backend names it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ctypes import py_object, pythonapi
 from dataclasses import dataclass, field
 from functools import cache
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from memlab.errors import InputError
-from memlab.runtime.hook import Hook, HookError
+from memlab.runtime.hook import Hook, HookError, Report
 
-OUTSIDE = ("panels that BLAS packs", "Python's own objects", "compiled code")
-"""What the meter does not see."""
+TRIAL = 1234
+"""Bytes of the block that a hook is tried with."""
+
+
+class Reporting(Protocol):
+    """A hook: it calls ``report`` for every allocation and release while it is installed."""
+
+    report: Report | None
+
+    def install(self) -> Any:
+        """Begin to see; returns what is to be restored."""
+
+    def restore(self, before: Any) -> None:
+        """Give the allocator from before back."""
 
 
 class BusyError(InputError):
     """A measurement inside another one."""
+
+
+@cache
+def the_hook() -> Hook:
+    """NumPy's hook, tried once before it is trusted.
+
+    Raises:
+        HookError: it does not see what it should.
+    """
+    hook = Hook()
+    pythonapi.Py_IncRef(py_object(hook))  # arrays may call it until the process ends
+    check(hook, lambda nbytes: np.empty(nbytes, np.uint8))
+    return hook
+
+
+def check(hook: Reporting, allocate: Callable[[int], object]) -> None:
+    """Try a hook with one block that is dropped at once.
+
+    Raises:
+        BusyError: it is in use.
+        HookError: it saw anything else than this block and its release.
+    """
+    with Meter(hook=hook) as meter:
+        allocate(TRIAL)
+    if meter.seen != [Seen(TRIAL, "", -1, death=-1)]:
+        raise HookError(
+            f"the allocation hook saw {meter.seen} instead of {TRIAL:,} bytes and a release."
+        )
 
 
 @dataclass(slots=True)
@@ -37,7 +78,7 @@ class Seen:
 
 @dataclass
 class Meter:
-    """Measures inside a ``with`` block, in this thread.
+    """Measures inside a ``with`` block, in this thread: NumPy's arrays, or what ``hook`` sees.
 
     ``label`` names the blocks that are allocated next, ``op`` the operation that runs.
     """
@@ -47,15 +88,15 @@ class Meter:
     op: int = -1
     label: str = ""
     seen: list[Seen] = field(default_factory=list)
+    hook: Reporting = field(default_factory=the_hook)
     _where: dict[int, Seen] = field(default_factory=dict)
     _before: Any = None
 
     def __enter__(self) -> Meter:
-        hook = the_hook()
-        if hook.report is not None:
+        if self.hook.report is not None:
             raise BusyError("another measurement is running; wait until it has ended.")
-        self._before = hook.install()
-        hook.report = self._report
+        self._before = self.hook.install()
+        self.hook.report = self._report
         return self
 
     def __exit__(
@@ -64,9 +105,8 @@ class Meter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        hook = the_hook()
-        hook.report = None
-        hook.restore(self._before)
+        self.hook.report = None
+        self.hook.restore(self._before)
 
     def start_peak(self) -> int:
         """Begin to look for a new peak; the bytes alive now."""
@@ -84,27 +124,3 @@ class Meter:
             self.seen.append(block)
             self.live += nbytes
             self.peak = max(self.peak, self.live)
-
-
-@cache
-def the_hook() -> Hook:
-    """The hook, tried once before it is trusted.
-
-    Raises:
-        HookError: it does not see what it should.
-    """
-    hook, sizes = Hook(), list[int]()
-    hook.report = lambda old, new, nbytes: sizes.append(nbytes if new else -1)
-    pythonapi.Py_IncRef(py_object(hook))  # arrays may call it until the process ends
-    before = hook.install()
-    try:
-        block = np.empty(1234, np.uint8)
-        del block
-    finally:
-        hook.restore(before)
-        hook.report = None
-    if sizes != [1234, -1]:
-        raise HookError(
-            f"NumPy's allocation hook saw {sizes} instead of 1,234 bytes and a release."
-        )
-    return hook

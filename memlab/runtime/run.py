@@ -14,9 +14,10 @@ from memlab import units
 from memlab.kernels.registry import Array
 from memlab.planner.book import plan
 from memlab.planner.ledger import BEFORE, Entry, Ledger
-from memlab.runtime import guard
-from memlab.runtime.compiling import compile_times
-from memlab.runtime.meter import OUTSIDE, Meter, Seen
+from memlab.runtime import backend, guard
+from memlab.runtime.backend import Backend
+from memlab.runtime.compiling import compilations
+from memlab.runtime.meter import Meter, Seen
 from memlab.runtime.session import Session, kernels_of
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -28,7 +29,9 @@ class Run:
     """What a step gave back, what was planned for it, and what it used.
 
     ``before``, ``inside`` and ``after`` are measured bytes per operation; ``seconds`` leaves out
-    the ``compile_seconds`` that Numba took for kernels it met for the first time.
+    the ``compile_seconds`` that Numba took for kernels it met for the first time. ``counted`` is
+    how far the device's own counter of used bytes rose, where it has one; ``outside`` names what
+    the measurement does not see.
     """
 
     step: Step
@@ -45,6 +48,10 @@ class Run:
     output: Array | None = None
     parameters: Mapping[str, Array] = field(default_factory=dict, repr=False)
     gradients: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    device: str = "cpu"
+    simulated: bool = False
+    outside: tuple[str, ...] = ()
+    counted: int | None = None
 
     @property
     def residuals(self) -> list[int]:
@@ -78,17 +85,26 @@ class Run:
         """Planned, measured, residual, seconds, and what the measurement does not see."""
         planned = self.planned.peak_at(self.batch)
         where = f"at operation {planned.index + 1} of {len(self.inside)}, {planned.row.name}"
+        on = "" if self.device == "cpu" else f", on {'the ' * self.simulated}{self.device}"
+        slow = "  of the simulator, which say nothing of a GPU" if self.simulated else ""
         lines = [
-            f"{self.step.describe()}, batch {self.batch}",
+            f"{self.step.describe()}, batch {self.batch}{on}",
             f"planned   {units.exact(planned.nbytes):>20}  {units.both(planned.nbytes)} {where}",
-            f"measured  {units.exact(self.peak):>20}  {units.both(self.peak)}",
+            f"{self.measured.origin:10}{units.exact(self.peak):>20}  {units.both(self.peak)}",
             f"residual  {units.exact(self.residual):>20}  over {len(self.inside)} operations: "
             "before, inside, after",
-            f"seconds   {self.seconds:>18.3f} s",
-            f"outside   {'; '.join(OUTSIDE)}",
-            f"{'':10}the operating system counted at most {units.both(self.resident_set)}",
+            f"seconds   {self.seconds:>18.3f} s{slow}",
+            f"outside   {'; '.join(self.outside)}",
+            f"{'':10}{self._beside()}",
         ]
         return "\n".join(lines)
+
+    def _beside(self) -> str:
+        """What another counter says: of other things too, and in steps."""
+        if self.counted is None:
+            return f"the operating system counted at most {units.both(self.resident_set)}"
+        more = units.both(self.counted)
+        return f"the device's own counter: at most {more} more than before (in steps of 2 MiB)"
 
     __str__ = text
 
@@ -101,6 +117,9 @@ class Run:
             "seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
             "resident_set_bytes": self.resident_set,
+            "device": self.device,
+            "simulated": self.simulated,
+            "device_counter_bytes": self.counted,
             "loss": self.loss,
         }
 
@@ -115,27 +134,32 @@ def run(
     settings: Mapping[str, float] | None = None,
     keep: str | None = None,
     progress: bool = False,
+    device: str = "cpu",
 ) -> Run:
     """Run a step once, allocating and freeing exactly when its plan says, and measure it.
 
     ``x`` has the shape (batch, ...) of the network's input and ``labels`` are int64; what is not
     given is drawn from ``seed``. ``keep='gradients'`` keeps the parameters' gradients, in the plan
-    too. ``settings`` are the optimizer's.
+    too. ``settings`` are the optimizer's. ``device`` is ``"cpu"`` or ``"cuda"``: a GPU, or Numba's
+    simulator where there is none, for small steps.
 
     Raises:
         DoesNotFitError: the plan needs more than is free; nothing was allocated.
-        InputError: an input of another shape or format, or with NaN or infinity in it.
+        InputError: an input of another shape or format, or with NaN or infinity in it; no kernel
+            for an operation on that device; too large a step for the simulator.
     """
     step = step.keep(keep) if keep else step
-    planned = plan(step)
-    guard.check(planned, batch)
-    kernels_of(step)  # loads their modules, whose own arrays are no part of the step
-    with compile_times() as compiling, Meter() as meter:
-        session = Session(step, batch, seed, parameters, settings, meter)
+    planned, place = plan(step), backend.find(device)
+    guard.check(planned, batch, place.free_memory())
+    kernels_of(step, device)  # loads their modules, whose own arrays are no part of the step
+    if place.simulated:
+        guard.check_time(step, batch)
+    with compilations(place.compiling) as compiling, Meter(hook=place.hook()) as meter:
+        session = Session(step, batch, seed, parameters, settings, meter, device)
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin
-        measured = _ledger(planned, meter.seen, batch)
+        measured = _ledger(planned, meter.seen, batch, place)
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
     live = {tensor.name: session.value(tensor) for tensor in step.live_out}
     outputs = [t for t in step.live_out if t.role is Role.FEATURE_MAP]
@@ -147,8 +171,8 @@ def run(
         before,
         inside,
         after,
-        seconds - sum(compiling),
-        sum(compiling),
+        seconds - compiling.seconds,
+        compiling.seconds,
         resident_set(),
         loss=float(live[outputs[0].name][()]) if step.training else None,
         output=None if step.training else live[outputs[0].name],
@@ -158,6 +182,10 @@ def run(
         gradients={
             t.name: live[t.name] for t in step.live_out if t.role is Role.PARAMETER_GRADIENT
         },
+        device=place.name,
+        simulated=place.simulated,
+        outside=place.outside,
+        counted=place.counted(),
     )
 
 
@@ -174,7 +202,7 @@ def resident_set() -> int:
     return most if sys.platform == "darwin" else 1024 * most
 
 
-def _ledger(planned: Ledger, seen: list[Seen], batch: int) -> Ledger:
+def _ledger(planned: Ledger, seen: list[Seen], batch: int, place: Backend) -> Ledger:
     """What the meter saw as a ledger: blocks that memlab asked for under their names."""
     roles = {entry.name: entry for entry in planned.entries}
     operations = len(planned.rows)
@@ -189,6 +217,5 @@ def _ledger(planned: Ledger, seen: list[Seen], batch: int) -> Ledger:
         else:
             entry = replace(known, size=Size(block.nbytes), birth=block.birth, death=death)
         entries.append(entry)
-    return replace(
-        planned, entries=tuple(entries), origin="measured", batches=range(batch, batch + 1)
-    )
+    origin = "simulated" if place.simulated else "measured"
+    return replace(planned, entries=tuple(entries), origin=origin, batches=range(batch, batch + 1))

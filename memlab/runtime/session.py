@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import traceback
 import zlib
 from collections.abc import Mapping
-from functools import cache
+from functools import partial
 from types import TracebackType
 
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 from tqdm import tqdm
 
 from memlab.errors import InputError, unknown, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.planner.book import Life, lives
-from memlab.runtime import start
+from memlab.runtime import backend, start
 from memlab.runtime.memory import Memory
 from memlab.runtime.meter import Meter
 from memlab.step.op import Op
@@ -28,12 +26,13 @@ SETTINGS = {"rate": 0.01, "momentum": 0.9, "beta1": 0.9, "beta2": 0.999, "epsilo
 
 
 class Session:
-    """Holds the parameters, buffers and optimizer state of a step at one batch.
+    """Holds the parameters, buffers and optimizer state of a step at one batch, on a device.
 
     Use it in a ``with`` block, or call ``close``: then all that it held is free.
 
     Raises:
-        InputError: no kernel for an operation, an unknown name or a wrong shape of a given array.
+        InputError: no such device, no kernel for an operation, an unknown name or a wrong shape of
+            a given array.
     """
 
     def __init__(
@@ -44,23 +43,26 @@ class Session:
         parameters: start.Given | None = None,
         settings: Mapping[str, float] | None = None,
         meter: Meter | None = None,
+        device: str = "cpu",
     ) -> None:
         self.plan = step
+        self.backend = backend.find(device)
         self.batch = whole("batch", batch)
         self.seed = seed
         self.settings = {**SETTINGS, **_checked(settings or {})}
-        self.kernels = kernels_of(step)
+        self.kernels = kernels_of(step, device)
         self.lives = lives(step)
         self.ends = _ends(self.lives, len(step.ops))
         self.meter = meter
-        self.memory = Memory(self.batch, meter)
+        self.memory = Memory(self.batch, self.backend, meter)
         self.steps = 0
         given = parameters or {}
         start.check_names(given, {t.name: t for t in self.residents})
         try:
             for tensor in self.residents:
                 self.memory.allocate(tensor.storage, tensor.name)
-                start.fill_resident(tensor, self.memory.view(tensor), seed, given)
+                write = partial(start.fill_resident, tensor, seed=seed, given=given)
+                self.memory.fill(tensor, write)
         except BaseException:
             self.close()
             raise
@@ -86,11 +88,11 @@ class Session:
         self.steps += 1
         try:
             self._feed(x, labels)
-            with blas().limit(limits=self.plan.threads, user_api="blas"):
+            with self.backend.running(self.plan.threads):
                 bar = tqdm(self.plan.ops, delay=1, disable=not progress, leave=False, unit="op")
                 return [self._operate(index, op) for index, op in enumerate(bar)]
         except BaseException as error:
-            traceback.clear_frames(error.__traceback__)  # their views would keep blocks alive
+            self.backend.let_go(error)
             self.close()
             raise
 
@@ -102,10 +104,12 @@ class Session:
         inputs = [tensor for tensor in self.plan.live_in if tensor.role is Role.INPUT]
         for tensor, given in zip(inputs, (x, labels), strict=False):
             self.memory.allocate(tensor.storage, tensor.name)
-            values = self.memory.view(tensor)
-            start.fill_input(tensor, values, self.seed + self.steps, given)
-            if tensor.format.kind == "int":
-                start.check_labels(values, _classes(self.plan))
+            self.memory.fill(tensor, partial(self._write_input, tensor, given))
+
+    def _write_input(self, tensor: Tensor, given: npt.ArrayLike | None, values: Array) -> None:
+        start.fill_input(tensor, values, self.seed + self.steps, given)
+        if tensor.format.kind == "int":
+            start.check_labels(values, _classes(self.plan))
 
     def _operate(self, index: int, op: Op) -> tuple[int, int, int]:
         meter, memory = self.meter, self.memory
@@ -129,7 +133,7 @@ class Session:
         addend = operands.pop("addend", None)
         arrays = memory.views(operands)
         if addend is not None:
-            arrays["dx"][...] = memory.view(addend)
+            self.backend.copy(memory.view(addend), arrays["dx"])
         draw = f"{self.seed} {self.steps} {op.attributes.get('draw', op.name)}"
         kernel(
             Call(
@@ -143,8 +147,9 @@ class Session:
         )
 
     def value(self, tensor: Tensor) -> Array:
-        """The values of a tensor that is alive now, without a copy."""
-        return self.memory.view(tensor)
+        """The values of a tensor that is alive now: themselves on the processor, a copy from
+        elsewhere."""
+        return self.memory.read(tensor)
 
     def close(self) -> None:
         """Free everything."""
@@ -162,19 +167,13 @@ class Session:
         self.close()
 
 
-@cache
-def blas() -> ThreadpoolController:
-    """The BLAS libraries that the kernels use; ``registry.load`` must have loaded them."""
-    return ThreadpoolController()
-
-
-def kernels_of(step: Step) -> list[Kernel]:
+def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
     """The kernel of every operation.
 
     Raises:
         InputError: there is none for one of them.
     """
-    return [registry.find(op.kind, op.algorithm, "cpu", step.format) for op in step.ops]
+    return [registry.find(op.kind, op.algorithm, device, step.format) for op in step.ops]
 
 
 def _ends(lives: Mapping[str, Life], operations: int) -> dict[int, list[str]]:

@@ -21,6 +21,8 @@ from memlab.step.storage import Size
 from memlab.step.tensor import BATCH, Role, Tensor
 
 DEFAULT = "im2col-image"
+EVERY = ("cpu", "cuda")
+"""The devices that there are kernels for."""
 
 
 def _always(layer: Conv2d, x: Shape) -> bool:
@@ -33,7 +35,7 @@ class Algorithm:
 
     ``forward`` and ``backward`` give the buffers of a layer; backward's are forward's where it is
     None. ``applies`` says which layers it can compute; for others, and for a backward that it
-    leaves to it, ``instead`` is used.
+    leaves to it, ``instead`` is used. ``devices`` are those with a kernel for it.
     """
 
     name: str
@@ -44,14 +46,27 @@ class Algorithm:
     own_backward: bool = True
     applies: Callable[[Conv2d, Shape], bool] = _always
     instead: str = DEFAULT
+    devices: tuple[str, ...] = ("cpu",)
 
 
 ALGORITHMS: dict[str, Algorithm] = {
     entry.name: entry
     for entry in (
-        Algorithm("direct", "direct", "G1", buffers.none),
-        Algorithm("im2col-batch", "im2col, the whole batch", "G2", buffers.lowered(Per.BATCH)),
-        Algorithm(DEFAULT, "im2col, one image at a time", "G3", buffers.lowered(Per.THREAD)),
+        Algorithm("direct", "direct", "G1", buffers.none, devices=EVERY),
+        Algorithm(
+            "im2col-batch",
+            "im2col, the whole batch",
+            "G2",
+            buffers.lowered(Per.BATCH),
+            devices=EVERY,
+        ),
+        Algorithm(
+            DEFAULT,
+            "im2col, one image at a time",
+            "G3",
+            buffers.lowered(Per.THREAD),
+            devices=EVERY,
+        ),
         Algorithm(
             "mec", "lowered along the width alone", "G8", buffers.mec, applies=buffers.mec_applies
         ),
@@ -82,9 +97,22 @@ ALGORITHMS: dict[str, Algorithm] = {
             applies=buffers.tap_table_applies,
             instead="im2col-tile",
         ),
+        Algorithm(
+            "implicit-gemm", "a product read from the image", "G1", buffers.none, devices=("cuda",)
+        ),
     )
 }
 """The algorithms of a convolution, by name."""
+
+
+def on(device: str) -> list[str]:
+    """The names of the algorithms that have a kernel on a device.
+
+    Raises:
+        InputError: no such device.
+    """
+    pick("device", device, dict.fromkeys(EVERY))
+    return [name for name, entry in ALGORITHMS.items() if device in entry.devices]
 
 
 def find(name: str) -> Algorithm:

@@ -31,13 +31,15 @@ def lowering(
     batch: int | None = None,
     limit: int | str | None = None,
     times: Times | None = None,
+    device: str = "cpu",
 ) -> Step:
     """The same step with its convolutions computed by ``algorithm``, or each by the fastest.
 
-    Without an algorithm, every operation takes the fastest one at ``batch`` whose workspace is at
-    most ``limit`` (bytes, or ``"64 MiB"``; no limit where it is ``None``). The direct one always
-    fits. How fast they are is what ``planner.clock`` says, or for the operations in ``times`` what
-    was measured: of these, only algorithms that have a time are taken.
+    Without an algorithm, every operation takes the fastest one at ``batch`` that has a kernel on
+    ``device`` (``"cpu"`` or ``"cuda"``) and whose workspace is at most ``limit`` (bytes, or
+    ``"64 MiB"``; no limit where it is ``None``). The direct one always fits. How fast they are is
+    what ``planner.clock`` says, or for the operations in ``times`` what was measured: of these,
+    only algorithms that have a time are taken.
 
     Raises:
         InputError: no algorithm and no batch, or both; an unknown name; no amount of memory; a
@@ -48,7 +50,7 @@ def lowering(
             f"lowering rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
         )
     if algorithm is None:
-        return _search(step, _checked(step, batch), limit, times or {})
+        return _search(step, _checked(step, batch), limit, times or {}, algorithms.on(device))
     if (batch, limit, times) != (None, None, None):
         raise InputError(
             f"with the algorithm {algorithm!r} there is nothing to search for; leave out "
@@ -60,12 +62,16 @@ def lowering(
     return _rewritten(step, chosen, note, step.batches)
 
 
-def _search(step: Step, batch: int, limit: int | str | None, times: Times) -> Step:
-    """Every operation by the fastest algorithm within the limit."""
+def _search(
+    step: Step, batch: int, limit: int | str | None, times: Times, names: list[str]
+) -> Step:
+    """Every operation by the fastest algorithm of these within the limit."""
     most = inf if limit is None else units.parse(limit)
     _check_names(step, times)
     chosen = {
-        op.name: _fastest(op, step.threads, batch, most, times.get(op.name))
+        op.name: _fastest(
+            op, [_choose(op, name, step.threads) for name in names], batch, most, times.get(op.name)
+        )
         for op in _convolutions(step)
     }
     return _rewritten(step, chosen, [_note(limit)], range(batch, batch + 1))
@@ -100,18 +106,17 @@ def _convolutions(step: Step) -> list[Op]:
 
 
 def _fastest(
-    op: Op, threads: int, batch: int, limit: float, times: Mapping[str, float] | None
+    op: Op, choices: list[Choice], batch: int, limit: float, times: Mapping[str, float] | None
 ) -> Choice:
     """The fastest choice within the limit, of equally fast ones the smallest."""
     ranked: list[tuple[float, int, Choice]] = []
-    for name in ALGORITHMS:
-        choice = _choose(op, name, threads)
+    for choice in choices:
         nbytes = sum(tensor.size.at(batch) for tensor in choice.workspace.values())
         seconds = _seconds(_with(op, choice), batch, times)
         if nbytes <= limit and seconds is not None:
             ranked.append((seconds, nbytes, choice))
     if not ranked:
-        return _choose(op, "direct", threads)
+        return next(choice for choice in choices if choice.algorithm == "direct")
     return min(ranked, key=lambda entry: entry[:2])[2]
 
 

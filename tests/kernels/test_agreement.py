@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from memlab.kernels.registry import Array
 from memlab.networks.windows import Conv2d
-from memlab.step.algorithms import ALGORITHMS
+from memlab.step import algorithms
 from tests.kernels_by_case import Case, Trial, distance
 
-NAMES = [name for name in ALGORITHMS if name != "direct"]
+NAMES = [name for name in algorithms.on("cpu") if name != "direct"]
 sides = st.integers(3, 12)
 NEAR = {"fp64": 1e-10, "fp32": 1e-5}
 

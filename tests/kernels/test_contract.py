@@ -19,35 +19,40 @@ from memlab.kernels import compile as compiling
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
 from memlab.runtime.meter import Meter
+from memlab.step import algorithms
 from memlab.step.algorithms import ALGORITHMS
 from memlab.step.op import Op
 from memlab.step.rules import RULES, UPDATES
-from tests.kernels_by_case import CASES, Case, Trial, as_slice
+from tests.kernels_by_case import CASES, OTHERS, Case, Trial, as_slice, convolutions
 
 FORMATS = ("fp32", "fp64")
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def due() -> set[tuple[str, str]]:
-    """Kind and algorithm of every operation that a step can hold."""
+def due(device: str) -> set[tuple[str, str]]:
+    """Kind and algorithm of every operation that a step can hold on a device."""
     kinds = {kind for kind, rule in RULES.items() if not rule.is_view}
     kinds |= {f"{kind}.backward" for kind, rule in RULES.items() if not rule.gradient_is_view}
     kinds |= {*UPDATES, "accumulate", "softmax"}
-    convolutions = {("conv2d", name) for name in ALGORITHMS}
-    convolutions |= {("conv2d.backward", n) for n, each in ALGORITHMS.items() if each.own_backward}
-    return convolutions | {(kind, "") for kind in kinds if not kind.startswith("conv2d")}
+    names = algorithms.on(device)
+    found = {("conv2d", name) for name in names}
+    found |= {("conv2d.backward", n) for n in names if ALGORITHMS[n].own_backward}
+    return found | {(kind, "") for kind in kinds if not kind.startswith("conv2d")}
 
 
-def test_there_is_a_kernel_for_every_rule_and_a_rule_for_every_kernel() -> None:
-    registry.load()
-    expected = {(*each, "cpu", format) for each in due() for format in FORMATS}
-    assert set(registry.KERNELS) == expected
+@pytest.mark.parametrize("device", registry.MODULES)
+def test_there_is_a_kernel_for_every_rule_and_a_rule_for_every_kernel(device: str) -> None:
+    registry.load(device)
+    expected = {(*each, device, format) for each in due(device) for format in FORMATS}
+    assert {key for key in registry.KERNELS if key[2] == device} == expected
 
 
-def test_the_cases_reach_every_layer_and_algorithm() -> None:
-    reached = {(op.kind, op.algorithm) for case in CASES for op in case.ops("fp32")}
+@pytest.mark.parametrize("device", registry.MODULES)
+def test_the_cases_reach_every_layer_and_algorithm(device: str) -> None:
+    cases = (*convolutions(device), *OTHERS)
+    reached = {(op.kind, op.algorithm) for case in cases for op in case.ops("fp32")}
     others = {(kind, "") for kind in (*UPDATES, "accumulate", "softmax")}
-    assert reached | others == due()
+    assert reached | others == due(device)
 
 
 def test_an_unknown_format_gives_one_sentence() -> None:
@@ -55,9 +60,33 @@ def test_an_unknown_format_gives_one_sentence() -> None:
         registry.find("relu", format="bf16")
 
 
+def test_another_device_or_none_is_tried_where_a_kernel_is_missing() -> None:
+    with pytest.raises(
+        InputError, match=r"\(implicit-gemm\) in fp32 on cpu; try device cuda, or p"
+    ):
+        registry.find("conv2d", "implicit-gemm")
+    with pytest.raises(InputError, match=r"\(fft\) in fp32 on cuda; try device cpu, or plan it"):
+        registry.find("conv2d", "fft", "cuda")
+    with pytest.raises(InputError, match="no kernel computes gelu in fp32 on cpu; plan it instead"):
+        registry.find("gelu")
+    with pytest.raises(InputError, match="unknown device 'gpu'; did you mean"):
+        registry.find("relu", device="gpu")
+
+
 def test_the_list_loads_no_numba() -> None:
     code = "import sys, memlab.kernels.registry; sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_device_loads_no_kernels_of_another() -> None:
+    for device, other in (("cpu", "cuda"), ("cuda", "cpu")):
+        code = f"""if True:
+            import sys
+            from memlab.kernels import registry
+            registry.load("{device}")
+            sys.exit(any(name in sys.modules for name in registry.MODULES["{other}"]))
+        """
+        subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def calls(trial: Trial) -> list[tuple[Op, Call]]:
@@ -140,7 +169,8 @@ def test_a_temporary_of_8_bytes_is_seen() -> None:
 def dispatchers() -> dict[str, Any]:
     """Compiled functions that Python calls, by full name: their code holds those they call."""
     registry.load()
-    modules = [import_module(f"memlab.kernels.{m}") for m in (*registry.MODULES, "lowering")]
+    names = (*registry.MODULES["cpu"], "memlab.kernels.lowering")
+    modules = [import_module(name) for name in names]
     found = {f for module in modules for f in vars(module).values() if hasattr(f, "inspect_llvm")}
     called = {f.py_func.__globals__.get(n) for f in found for n in f.py_func.__code__.co_names}
     return {f"{f.__module__}.{f.__name__}": f for f in found - called}
@@ -184,19 +214,3 @@ def test_an_allocation_in_compiled_code_is_seen() -> None:
     for function in (hidden, careless):
         assert function(np.ones(3)) >= 3
         assert allocates(function, function.signatures[0])  # type: ignore[attr-defined]
-
-
-def test_without_a_cache_folder_kernels_are_compiled_each_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen, real = [], numba.njit
-
-    def njit(**options: Any) -> Any:
-        seen.append(options)
-        if options.get("cache"):
-            raise RuntimeError("no locator available")
-        return real(**options)
-
-    monkeypatch.setattr(numba, "njit", njit)
-    assert compiling.compiled(lambda x: x + 1)(2) == 3
-    assert [options.get("cache") for options in seen] == [True, None]

@@ -54,9 +54,9 @@ def test_keys_and_neighbours_are_independent(key: int) -> None:
 
 def test_the_generator_is_splitmix64() -> None:
     """The first numbers for seed 1234567, as the authors' C code prints them."""
-    from memlab.kernels.draw import _GOLDEN, _mix
+    from memlab.kernels.generator import GOLDEN, mix
 
     expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     with np.errstate(over="ignore"):
-        found = [int(_mix(np.uint64(1234567) + np.uint64(i) * _GOLDEN)) for i in (1, 2, 3)]
+        found = [int(mix(np.uint64(1234567) + np.uint64(i) * GOLDEN)) for i in (1, 2, 3)]
     assert found == expected

@@ -82,8 +82,8 @@ def tiny(classes: int = 3) -> Step:
 def planted(monkeypatch: pytest.MonkeyPatch, change: object) -> None:
     real = session.kernels_of
 
-    def kernels_of(step: Step) -> list[Kernel]:
-        kernels = real(step)
+    def kernels_of(step: Step, device: str) -> list[Kernel]:
+        kernels = real(step, device)
         kernels[2] = change(kernels[2])  # type: ignore[operator]
         return kernels
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memlab import formats
+from memlab import InputError, formats
 from memlab.networks.layers import Conv2d, Shape
-from memlab.step.algorithms import Choice, choose
+from memlab.step.algorithms import ALGORITHMS, EVERY, Choice, choose, on
 from memlab.step.buffers import smooth
 from memlab.step.storage import Size
 
@@ -87,6 +87,15 @@ def test_spectra_are_those_of_inputs_kernels_and_outputs() -> None:
 )
 def test_a_size_becomes_a_product_of_2_3_and_5(size: int, expected: int) -> None:
     assert smooth(size) == expected
+
+
+def test_every_device_has_the_direct_algorithm_and_those_that_others_fall_back_on() -> None:
+    for device in EVERY:
+        names = on(device)
+        assert {"direct", *(ALGORITHMS[name].instead for name in names)} <= set(names)
+    assert sizes(chosen("implicit-gemm")) == {}
+    with pytest.raises(InputError, match="unknown device 'tpu'"):
+        on("tpu")
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,15 @@ def test_measured_times_decide() -> None:
     assert convolutions(tight)[0].algorithm == "direct"
 
 
+def test_only_what_has_a_kernel_on_the_device_is_taken() -> None:
+    step = memlab.training_step(small())
+    times = {"conv1": {"direct": 3.0, "winograd": 1.0, "implicit-gemm": 2.0}}
+    for device, expected in (("cpu", "winograd"), ("cuda", "implicit-gemm")):
+        chosen = lowering(step, batch=4, times=times, device=device)
+        assert convolutions(chosen)[0].algorithm == expected
+        assert all(device in ALGORITHMS[op.algorithm].devices for op in convolutions(chosen))
+
+
 def test_a_limit_decides_layer_by_layer() -> None:
     """VGG-16 at batch 128: within 64 MiB, layers of many maps and small images are transformed,
     and no layer takes the k k copy of the whole batch."""
@@ -161,6 +170,7 @@ def test_a_limit_decides_layer_by_layer() -> None:
         ({"batch": 0}, "batch must be at least 1, got 0"),
         ({"batch": 4, "limit": "much"}, "'much' is no amount of memory"),
         ({"batch": 4, "limit": -1}, "'-1' is no amount of memory"),
+        ({"batch": 4, "device": "tpu"}, "unknown device 'tpu'"),
         ({"batch": 4, "times": {"conv9": {}}}, "unknown convolution 'conv9'; did you mean"),
         ({"batch": 4, "times": {"conv1": {"fast": 1.0}}}, "unknown algorithm 'fast'"),
     ],

@@ -1,0 +1,59 @@
+"""Device arrays as lines of values, which is how every kernel takes them.
+
+An operand is contiguous, or a slice of larger samples (a concat's gradient): then its samples are
+contiguous and lie further apart. Nothing here touches a value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.lib.stride_tricks import as_strided
+
+from memlab.kernels.cuda.compile import SIMULATED, launch
+from memlab.kernels.cuda.grids import values
+
+
+def line(array: Any) -> Any:
+    """Everything from the first value to the last as one contiguous array of one axis.
+
+    Between the samples of a slice, it holds values that are not the slice's own.
+    """
+    item = array.dtype.itemsize
+    length = 1 + sum(
+        (extent - 1) * stride // item
+        for extent, stride in zip(array.shape, array.strides, strict=True)
+    )
+    if SIMULATED:
+        return type(array)(as_strided(array._ary, (length,), (item,)))
+    return type(array)((length,), (item,), array.dtype, gpu_data=array.gpu_data)
+
+
+def pitch(array: Any) -> int:
+    """From one sample to the next, in values."""
+    return int(array.strides[0] // array.dtype.itemsize)
+
+
+def contiguous(*arrays: Any) -> bool:
+    """Whether the samples of all of them lie side by side."""
+    return all(array.flags["C_CONTIGUOUS"] for array in arrays)
+
+
+def launch_on_values(kernel: Any, arrays: list[Any], *numbers: Any) -> None:
+    """Run a kernel on the values of arrays of one shape, side by side.
+
+    It gets each array as a line with its pitch, then the batch, the values of a sample, and the
+    numbers. Where all are contiguous, they are one sample.
+    """
+    first = arrays[0]
+    batch = 1 if contiguous(*arrays) else len(first)
+    count = first.size // batch
+    spans = [part for array in arrays for part in (line(array), pitch(array))]
+    launch(kernel, values(count, batch), *spans, batch, count, *numbers)
+
+
+def overlap(one: Any, other: Any) -> bool:
+    """Whether two contiguous arrays share memory."""
+    name = "__array_interface__" if SIMULATED else "__cuda_array_interface__"
+    first, second = (getattr(array, name)["data"][0] for array in (one, other))
+    return bool(first < second + other.nbytes and second < first + one.nbytes)

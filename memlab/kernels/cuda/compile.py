@@ -1,0 +1,108 @@
+"""Kernels for a GPU: what their arguments are, how they are compiled, listed and launched.
+
+A kernel's annotations are its signature, so that every kernel can be compiled, and looked at,
+where there is no GPU. Arrays reach it as lines of values, whatever their shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from types import FunctionType
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from numba import cuda, types
+
+from memlab.kernels.cuda.target import simulated, target
+from memlab.kernels.registry import Array
+
+Function = Callable[..., Any]
+Shape = tuple[tuple[int, ...], tuple[int, ...]]
+"""Of a launch: blocks in the grid, threads in a block."""
+
+Values = Annotated[Array, "values"]
+"""A line of values in the format of the step."""
+Labels = Annotated[Array, "labels"]
+Places = Annotated[Array, "places"]
+"""Indices into a window, in the narrowest format that holds them."""
+
+ELEMENTS = {
+    "values": (types.float32, types.float64),
+    "labels": (types.int64,),
+    "places": (types.uint8, types.int32),
+}
+NUMBERS = {"int": types.int64, "float": types.float64, "bool": types.boolean}
+
+SIMULATED = simulated()
+
+
+class Compiled(NamedTuple):
+    """A kernel as a Python function, and the types of its arguments in one format."""
+
+    name: str
+    function: Function
+    signature: tuple[Any, ...]
+
+
+FUNCTIONS: dict[str, Function] = {}
+"""Every kernel, by the names of its file and itself."""
+
+
+def compiled(function: Function, of: Function | None = None) -> Any:
+    """A kernel, compiled at its first launch per format, and listed.
+
+    One that is made around another function, ``of``, has the name of that.
+    """
+    named = of or function
+    file = named.__module__.rpartition(".")[2]
+    FUNCTIONS[f"{file}.{named.__name__.lstrip('_')}"] = function
+    return cuda.jit(function)
+
+
+def inlined(function: Function, here: dict[str, Any] | None = None) -> Any:
+    """A function whose code becomes part of the kernels that call it.
+
+    ``here`` are the globals of the kernels' file, for a function of another file that uses
+    ``cuda`` and no other global: the simulator has its own ``cuda``, and puts it there alone.
+    """
+    if not SIMULATED:
+        return cuda.jit(device=True, inline="always")(function)
+    return function if here is None else FunctionType(function.__code__, here)
+
+
+def all_kernels() -> list[Compiled]:
+    """Every kernel that is loaded, by name, once for each signature that it is called with."""
+    return [
+        Compiled(name, function, signature)
+        for name, function in sorted(FUNCTIONS.items())
+        for signature in signatures(function)
+    ]
+
+
+def signatures(function: Function) -> list[tuple[Any, ...]]:
+    """The types of a kernel's arguments, once for each choice of formats."""
+    hints = get_type_hints(function, include_extras=True)
+    del hints["return"]
+    chosen = [dict(zip(ELEMENTS, choice, strict=True)) for choice in product(*ELEMENTS.values())]
+    found = [tuple(_type(hint, elements) for hint in hints.values()) for elements in chosen]
+    return list(dict.fromkeys(found))
+
+
+def _type(hint: Any, elements: dict[str, Any]) -> Any:
+    """Numba's type: a line of values, a tuple of whole numbers, or a number."""
+    if hasattr(hint, "__metadata__"):
+        return elements[hint.__metadata__[0]][::1]
+    if hasattr(hint, "_fields"):
+        return types.NamedUniTuple(types.int64, len(hint._fields), hint)
+    return NUMBERS[hint.__name__]
+
+
+def launch(kernel: Any, shape: Shape, *arguments: Any) -> None:
+    """Run a kernel; on a GPU it may still run when this returns."""
+    if target().simulated:
+        from memlab.kernels.cuda.simulator import simulation
+
+        with simulation():
+            kernel[shape](*arguments)
+    else:
+        kernel[shape](*arguments)

@@ -1,0 +1,137 @@
+"""Local response normalisation, by the formulas of the CPU's kernels::
+
+    s[c]  = k + alpha / size * (sum of x^2 over the channels around c)
+    y[c]  = x[c] s[c]^-beta
+    dx[i] = dy[i] s[i]^-beta - 2 alpha beta / size x[i] (sum of t[c] over the channels that see i)
+    t[c]  = dy[c] x[c] s[c]^(-beta - 1)
+
+A thread makes one value. Backward takes one image at a time, because its workspace holds one ``t``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.compile import Shape, Values, compiled, inlined, launch
+from memlab.kernels.cuda.grids import planes
+from memlab.kernels.registry import Call, kernel
+from memlab.networks.layers import LocalResponseNorm
+
+_U = np.uint64
+
+
+@kernel("local_response_norm", device="cuda")
+def local_response_norm(call: Call) -> None:
+    """``y = x s^-beta``."""
+    x, y, layer = call["x"], call["y"], _layer(call)
+    spans = line(x), pitch(x), line(y), pitch(y)
+    settings = layer.size, layer.alpha / layer.size, layer.beta, layer.k
+    launch(_forward, _grid(x), *spans, *_extents(x), *settings)
+
+
+@kernel("local_response_norm.backward", device="cuda")
+def local_response_norm_backward(call: Call) -> None:
+    """``dx`` of one image at a time, in two launches: ``t`` must be whole before it is summed."""
+    layer, t = _layer(call), line(call["workspace"])
+    settings = layer.size, layer.alpha / layer.size, layer.beta, layer.k
+    factor = 2 * layer.alpha * layer.beta / layer.size
+    for b in range(len(call["x"])):
+        x, dy, dx = (call[name][b : b + 1] for name in ("x", "dy", "dx"))
+        lines, (_, channels, plane) = (line(x), line(dy), line(dx), t), _extents(x)
+        launch(_spread, _grid(x), *lines, channels, plane, *settings, call.accumulate)
+        launch(_subtract, _grid(x), *lines, channels, plane, layer.size, factor)
+
+
+def _layer(call: Call) -> LocalResponseNorm:
+    assert isinstance(call.layer, LocalResponseNorm)
+    return call.layer
+
+
+def _extents(x: Any) -> tuple[int, int, int]:
+    """Batch, channels, values of a map."""
+    return len(x), x.shape[1], x.size // (len(x) * x.shape[1])
+
+
+def _grid(x: Any) -> Shape:
+    batch, channels, plane = _extents(x)
+    return planes(plane, channels, batch)
+
+
+@inlined
+def _denominator(
+    x: Any, start: int, c: int, channels: int, plane: int, size: int, share: Any, k: Any
+) -> Any:
+    """``s`` of one value, from size // 2 channels before it to (size - 1) // 2 after it."""
+    total = k
+    for j in range(max(0, c - size // 2), min(channels, c + (size - 1) // 2 + 1)):
+        value = x[_U(start + j * plane)]
+        total += share * value * value
+    return total
+
+
+@compiled
+def _forward(
+    x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, channels: int, plane: int,
+    size: int, share: float, beta: float, k: float,
+) -> None:  # fmt: skip
+    number = x.dtype.type
+    left, c, b = cuda.grid(3)
+    across, down, along = cuda.gridsize(3)
+    top = c
+    while b < batch:
+        c = top
+        while c < channels:
+            i = left
+            while i < plane:
+                start = b * x_pitch + i
+                s = _denominator(x, start, c, channels, plane, size, number(share), number(k))
+                value = x[_U(start + c * plane)] * s ** number(-beta)
+                y[_U(b * y_pitch + c * plane + i)] = value
+                i += across
+            c += down
+        b += along
+
+
+@compiled
+def _spread(
+    x: Values, dy: Values, dx: Values, t: Values, channels: int, plane: int, size: int,
+    share: float, beta: float, k: float, add: bool,
+) -> None:  # fmt: skip
+    """The first term of ``dx``, and ``t``."""
+    number = x.dtype.type
+    left, c, _ = cuda.grid(3)
+    across, down, _ = cuda.gridsize(3)
+    while c < channels:
+        i = left
+        while i < plane:
+            at = _U(c * plane + i)
+            s = _denominator(x, i, c, channels, plane, size, number(share), number(k))
+            through = dy[at] * s ** number(-beta)
+            t[at] = through * x[at] / s
+            dx[at] = dx[at] + through if add else through
+            i += across
+        c += down
+
+
+@compiled
+def _subtract(
+    x: Values, dy: Values, dx: Values, t: Values, channels: int, plane: int, size: int,
+    factor: float,
+) -> None:  # fmt: skip
+    number = x.dtype.type
+    left, c, _ = cuda.grid(3)
+    across, down, _ = cuda.gridsize(3)
+    while c < channels:
+        i = left
+        while i < plane:
+            total = number(0)
+            for j in range(max(0, c - (size - 1) // 2), min(channels, c + size // 2 + 1)):
+                total += t[_U(j * plane + i)]
+            at = _U(c * plane + i)
+            dx[at] -= number(factor) * x[at] * total
+            i += across
+        c += down

@@ -1,0 +1,150 @@
+"""Losses, means over the batch; their sums are kept in fp64."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from memlab.kernels.cuda import sums
+from memlab.kernels.cuda.arrays import launch_on_values, line
+from memlab.kernels.cuda.compile import Labels, Values, compiled, inlined, launch
+from memlab.kernels.cuda.grids import THREADS, results, values
+from memlab.kernels.cuda.sums import sum_differences
+from memlab.kernels.registry import Call, kernel
+
+_U, _F = np.uint64, np.float64
+add_up = inlined(sums.add_up, globals())
+
+
+@kernel("softmax", device="cuda")
+def softmax(call: Call) -> None:
+    """``exp(x) / sum of exp(x)`` over the classes."""
+    _launch_softmax(call["x"], call["y"])
+
+
+@kernel("softmax_cross_entropy", device="cuda")
+def softmax_cross_entropy(call: Call) -> None:
+    """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
+    x = call["x"]
+    lines = line(x), line(call["labels"]), line(call["loss"])
+    launch(_cross_entropy, results(1, THREADS), *lines, *x.shape)
+    if "probabilities" in call.arrays:
+        _launch_softmax(x, call["probabilities"])
+
+
+@kernel("softmax_cross_entropy.backward", device="cuda")
+def softmax_cross_entropy_backward(call: Call) -> None:
+    """``(p - 1 at the label) / batch``."""
+    p, dx = call["probabilities"], call["dx"]
+    batch, classes = dx.shape
+    lines = line(p), line(call["labels"]), line(dx)
+    launch(_cross_entropy_backward, values(classes, batch), *lines, batch, classes, call.accumulate)
+
+
+@kernel("squared_error", device="cuda")
+def squared_error(call: Call) -> None:
+    """The mean over the batch of ``sum (x - target)^2``."""
+    x = call["x"]
+    sum_differences(x, call["labels"], call["loss"], 1 / len(x))
+
+
+@kernel("squared_error.backward", device="cuda")
+def squared_error_backward(call: Call) -> None:
+    """``2 (x - target) / batch``."""
+    arrays, factor = [call["x"], call["labels"], call["dx"]], 2 / len(call["x"])
+    launch_on_values(_squared_error_backward, arrays, factor, call.accumulate)
+
+
+def _launch_softmax(x: Any, y: Any) -> None:
+    batch, classes = x.shape
+    launch(_softmax, results(batch, THREADS), line(x), line(y), classes)
+
+
+@compiled
+def _softmax(x: Values, y: Values, classes: int) -> None:
+    """A block of threads for each sample."""
+    largest = cuda.shared.array(THREADS, np.float64)
+    totals = cuda.shared.array(THREADS, np.float64)
+    start, thread = cuda.blockIdx.x * classes, cuda.threadIdx.x
+    most = -math.inf
+    i = thread
+    while i < classes:
+        most = max(most, _F(x[_U(start + i)]))
+        i += THREADS
+    largest[thread] = most
+    cuda.syncthreads()
+    half = THREADS >> 1
+    while half > 0:
+        if thread < half:
+            largest[thread] = max(largest[thread], largest[thread + half])
+        cuda.syncthreads()
+        half >>= 1
+    total = 0.0
+    i = thread
+    while i < classes:
+        total += math.exp(_F(x[_U(start + i)]) - largest[0])
+        i += THREADS
+    totals[thread] = total
+    add_up(totals, thread)
+    i = thread
+    while i < classes:
+        y[_U(start + i)] = math.exp(_F(x[_U(start + i)]) - largest[0]) / totals[0]
+        i += THREADS
+
+
+@compiled
+def _cross_entropy(x: Values, labels: Labels, loss: Values, batch: int, classes: int) -> None:
+    """One block; a thread takes every so many samples."""
+    totals = cuda.shared.array(THREADS, np.float64)
+    thread, total = cuda.threadIdx.x, 0.0
+    b = thread
+    while b < batch:
+        start, most = b * classes, -math.inf
+        for i in range(classes):
+            most = max(most, _F(x[_U(start + i)]))
+        powers = 0.0
+        for i in range(classes):
+            powers += math.exp(_F(x[_U(start + i)]) - most)
+        total += math.log(powers) + most - _F(x[_U(start + labels[b])])
+        b += THREADS
+    totals[thread] = total
+    add_up(totals, thread)
+    if thread == 0:
+        loss[0] = totals[0] / batch
+
+
+@compiled
+def _cross_entropy_backward(
+    p: Values, labels: Labels, dx: Values, batch: int, classes: int, add: bool
+) -> None:
+    number = dx.dtype.type
+    b = cuda.blockIdx.y
+    while b < batch:
+        i = cuda.grid(1)
+        while i < classes:
+            at = _U(b * classes + i)
+            expected = number(1) if i == labels[b] else number(0)
+            gradient = (p[at] - expected) / number(batch)
+            dx[at] = dx[at] + gradient if add else gradient
+            i += cuda.gridsize(1)
+        b += cuda.gridDim.y
+
+
+@compiled
+def _squared_error_backward(
+    x: Values, x_pitch: int, target: Values, target_pitch: int, dx: Values, dx_pitch: int,
+    batch: int, count: int, factor: float, add: bool,
+) -> None:  # fmt: skip
+    scale = dx.dtype.type(factor)
+    b = cuda.blockIdx.y
+    while b < batch:
+        i = cuda.grid(1)
+        while i < count:
+            to = _U(b * dx_pitch + i)
+            gradient = scale * (x[_U(b * x_pitch + i)] - target[_U(b * target_pitch + i)])
+            dx[to] = dx[to] + gradient if add else gradient
+            i += cuda.gridsize(1)
+        b += cuda.gridDim.y

@@ -1,0 +1,113 @@
+"""What the CUDA kernels run on: a GPU, or Numba's simulator where there is none.
+
+Numba decides between the two when ``numba.cuda`` is first imported, so the GPU is looked for
+before: in the driver's own library, which asks nothing of Numba.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numba
+
+from memlab.errors import InputError
+
+SWITCH = "NUMBA_ENABLE_CUDASIM"
+"""The variable by which a user decides: 1 for the simulator, 0 for the real package."""
+EXTRAS = "try pip install 'memlab[cuda13]', or 'memlab[cuda12]' for an older driver"
+CONFIG: Any = numba.config
+MAJOR, MINOR = 75, 76
+"""The driver's numbers for the two parts of a compute capability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A GPU with its compute capability, or the simulator, which has none."""
+
+    name: str
+    simulated: bool
+    capability: tuple[int, int] | None
+
+
+SIMULATOR = Target("simulator", True, None)
+
+
+@cache
+def target() -> Target:
+    """The GPU that kernels run on, else the simulator.
+
+    Raises:
+        InputError: Numba cannot use the GPU that is there, or was told to use one and there is
+            none.
+    """
+    if simulated():
+        return SIMULATOR
+    found = gpu()
+    if found is None:
+        raise InputError(
+            "there is no GPU, and numba.cuda was imported without its simulator; set "
+            f"{SWITCH}=1 and start Python again."
+        )
+    if not usable():
+        raise InputError(f"Numba cannot use the {found.name}: a part of CUDA is missing; {EXTRAS}.")
+    return found
+
+
+def simulated() -> bool:
+    """Whether ``numba.cuda``, imported here at the latest, is the simulator.
+
+    Raises:
+        InputError: it cannot be imported.
+    """
+    if "numba.cuda" not in sys.modules and SWITCH not in os.environ and gpu() is None:
+        CONFIG.ENABLE_CUDASIM = True
+    CONFIG.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # small layers have small grids
+    try:
+        import_module("numba.cuda")
+    except ImportError as error:
+        raise InputError(f"numba.cuda cannot be imported ({error}); {EXTRAS}.") from error
+    return bool(CONFIG.ENABLE_CUDASIM)
+
+
+def usable() -> bool:
+    """Whether Numba finds the compiler and the libraries that it needs beside the driver."""
+    try:
+        return bool(sys.modules["numba.cuda"].is_available())
+    except Exception:  # whatever a broken installation raises
+        return False
+
+
+@cache
+def gpu() -> Target | None:
+    """The first GPU that the driver lists, without a context on it."""
+    driver = _driver()
+    count, device, name = c.c_int(), c.c_int(), c.create_string_buffer(256)
+    if driver is None or driver.cuInit(0) or driver.cuDeviceGetCount(c.byref(count)):
+        return None
+    if count.value == 0 or driver.cuDeviceGet(c.byref(device), 0):
+        return None
+    driver.cuDeviceGetName(name, len(name), device)
+    major, minor = (_attribute(driver, number, device) for number in (MAJOR, MINOR))
+    return Target(name.value.decode(), False, (major, minor))
+
+
+def _driver() -> Any:
+    """The driver's library, or ``None``."""
+    for name in ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so"):
+        try:
+            return c.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+def _attribute(driver: Any, number: int, device: c.c_int) -> int:
+    value = c.c_int()
+    driver.cuDeviceGetAttribute(c.byref(value), number, device)
+    return value.value

@@ -1,0 +1,107 @@
+"""Where the arrays of a run live: on this machine's processor, or on a CUDA device."""
+
+from __future__ import annotations
+
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+import numpy.typing as npt
+
+from memlab.errors import pick
+from memlab.kernels.registry import Array
+from memlab.runtime.meter import Reporting
+
+
+class Backend(ABC):
+    """How arrays are made, filled, read and measured on one device.
+
+    ``name`` is what readers know it by. ``outside`` names what the hook does not see. ``compiling``
+    is Numba's event while it compiles: for CUDA it has none of its own, but the lock of the
+    compiler is held for as long.
+    """
+
+    simulated = False
+    outside: tuple[str, ...] = ()
+    compiling = "numba:compiler_lock"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def hook(self) -> Reporting:
+        """What sees every allocation and release."""
+
+    @abstractmethod
+    def free_memory(self) -> int:
+        """Bytes that arrays can still take."""
+
+    @abstractmethod
+    def block(self, nbytes: int) -> Any:
+        """New bytes."""
+
+    @abstractmethod
+    def view(
+        self,
+        block: Any,
+        shape: tuple[int, ...],
+        dtype: npt.DTypeLike,
+        offset: int,
+        strides: tuple[int, ...] | None,
+    ) -> Array:
+        """A part of a block as an array, without a copy; ``offset`` and ``strides`` in bytes."""
+
+    @abstractmethod
+    def fill(self, values: Array, write: Callable[[Array], None]) -> None:
+        """Let a function write the values, into an array on the host."""
+
+    @abstractmethod
+    def read(self, values: Array) -> Array:
+        """The values as an array on the host."""
+
+    @abstractmethod
+    def copy(self, source: Array, target: Array) -> None:
+        """Copy values of one shape, without scratch memory."""
+
+    @abstractmethod
+    def running(self, threads: int) -> AbstractContextManager[object]:
+        """What kernels run in; they have ended where the ``with`` block has. ``threads`` is how
+        many they may use on the processor."""
+
+    def let_go(self, error: BaseException) -> None:
+        """Drop the arrays that the functions which an error ended still hold."""
+        traceback.clear_frames(error.__traceback__)
+
+    def counted(self) -> int | None:
+        """The most bytes by which the device's own counter rose in the last measurement; ``None``
+        where there is no such counter."""
+        return None
+
+
+def find(device: str) -> Backend:
+    """The backend of that name; ``cuda`` is a GPU where there is one, else the simulator.
+
+    Raises:
+        InputError: no such device, or neither GPU nor simulator can be had in this process.
+    """
+    return pick("device", device, {"cpu": _cpu, "cuda": _cuda})()
+
+
+@cache
+def _cpu() -> Backend:
+    from memlab.runtime.cpu import Cpu
+
+    return Cpu("cpu")
+
+
+@cache
+def _cuda() -> Backend:
+    from memlab.kernels.cuda.target import target
+    from memlab.runtime.cuda import Gpu
+    from memlab.runtime.simulator import Simulator
+
+    found = target()
+    return Simulator("CUDA simulator") if found.simulated else Gpu(found.name)

@@ -1,0 +1,61 @@
+"""NumPy arrays in this machine's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+
+from memlab import devices
+from memlab.kernels.registry import Array
+from memlab.runtime.backend import Backend
+from memlab.runtime.meter import Reporting, the_hook
+
+
+class Cpu(Backend):
+    """The processor: an array is where it is read and written."""
+
+    outside = ("panels that BLAS packs", "Python's own objects", "compiled code")
+    compiling = "numba:compile"
+
+    def hook(self) -> Reporting:
+        return the_hook()
+
+    def free_memory(self) -> int:
+        return devices.free_memory()
+
+    def block(self, nbytes: int) -> Array:
+        return np.empty(nbytes, np.uint8)
+
+    def view(
+        self,
+        block: Array,
+        shape: tuple[int, ...],
+        dtype: npt.DTypeLike,
+        offset: int,
+        strides: tuple[int, ...] | None,
+    ) -> Array:
+        return np.ndarray(shape, dtype, block, offset, strides)
+
+    def fill(self, values: Array, write: Callable[[Array], None]) -> None:
+        write(values)
+
+    def read(self, values: Array) -> Array:
+        return values
+
+    def copy(self, source: Array, target: Array) -> None:
+        target[...] = source
+
+    def running(self, threads: int) -> AbstractContextManager[object]:
+        limit: AbstractContextManager[object] = blas().limit(limits=threads, user_api="blas")
+        return limit
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """The BLAS libraries that the kernels use; ``registry.load`` must have loaded them."""
+    return ThreadpoolController()

@@ -1,0 +1,145 @@
+"""Numba's device arrays, and a GPU that they live on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memlab import units
+from memlab.errors import InputError
+from memlab.kernels.registry import Array
+from memlab.runtime import meter
+from memlab.runtime.backend import Backend
+from memlab.runtime.manager import ManagerHook
+
+OUT_OF_MEMORY = 2
+"""The driver's code for it, ``CUDA_ERROR_OUT_OF_MEMORY``."""
+
+
+class DeviceArrays(Backend):
+    """What a GPU and the simulator of one share. Values are written and read on the host, in an
+    array of its own that is copied."""
+
+    @cached_property
+    def cuda(self) -> Any:
+        """``numba.cuda``, which is imported only once it is settled what it runs on."""
+        from numba import cuda
+
+        return cuda
+
+    def fill(self, values: Array, write: Callable[[Array], None]) -> None:
+        staging = np.empty(values.shape, values.dtype)
+        write(staging)
+        device: Any = values
+        device.copy_to_device(staging)
+
+    def read(self, values: Array) -> Array:
+        device: Any = values
+        host: Array = device.copy_to_host()
+        return host
+
+    def copy(self, source: Array, target: Array) -> None:
+        """Whole, or sample by sample where one of them is a slice of larger samples."""
+        here: Any = source
+        there: Any = target
+        if here.is_c_contiguous() and there.is_c_contiguous():
+            there.copy_to_device(here)
+        else:
+            for i in range(len(there)):
+                there[i].copy_to_device(here[i])
+
+
+class Gpu(DeviceArrays):
+    """A GPU, as the CUDA driver sees it."""
+
+    outside = (
+        "the CUDA context",
+        "compiled kernels",
+        "the threads' own registers and stacks",
+        "arrays of the host",
+    )
+
+    @cached_property
+    def _hook(self) -> ManagerHook:
+        hook = ManagerHook()
+        meter.check(hook, self.block)
+        return hook
+
+    def hook(self) -> ManagerHook:
+        """What sees every allocation and release.
+
+        Raises:
+            InputError: this is the old ``numba.cuda``, whose manager works in another way.
+        """
+        from memlab.kernels.cuda.target import EXTRAS
+
+        if self.cuda.implementation == "Built-in":
+            raise InputError(f"to measure on a GPU, Numba needs NVIDIA's package; {EXTRAS}.")
+        return self._hook
+
+    def free_memory(self) -> int:
+        context = self.cuda.current_context()
+        drop_pending(context)
+        return int(context.get_memory_info().free)
+
+    def block(self, nbytes: int) -> Any:
+        """New bytes.
+
+        Raises:
+            InputError: the device has none left.
+        """
+        from numba.cuda.cudadrv.driver import CudaAPIError
+
+        try:
+            return self.cuda.device_array(nbytes, np.uint8)
+        except CudaAPIError as error:
+            if int(error.code) != OUT_OF_MEMORY:
+                raise
+            raise InputError(
+                f"{self.name} has no {units.both(nbytes)} in one piece left, though the plan fits "
+                "into what was free; try a smaller batch, or end what else uses it."
+            ) from None
+
+    def view(
+        self,
+        block: Any,
+        shape: tuple[int, ...],
+        dtype: npt.DTypeLike,
+        offset: int,
+        strides: tuple[int, ...] | None,
+    ) -> Array:
+        first, _ = block.__cuda_array_interface__["data"]
+        description = {
+            "shape": shape,
+            "strides": strides,
+            "typestr": np.dtype(dtype).str,
+            "data": (first + offset, False),
+            "version": 3,
+        }
+        view: Array = self.cuda.from_cuda_array_interface(description, owner=block)
+        return view
+
+    @contextmanager
+    def running(self, threads: int) -> Iterator[None]:
+        """An array of the host as an operand is an error: Numba would copy it to memory of the
+        device that no manager sees."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "Host array used in CUDA kernel")
+            yield
+            self.cuda.synchronize()
+
+    def counted(self) -> int | None:
+        return self.hook().most
+
+
+def drop_pending(context: Any) -> None:
+    """Free what Numba's own manager holds back to free it later, several at once."""
+    pending = getattr(context.memory_manager, "deallocations", None)
+    if pending is not None:
+        pending.clear()

@@ -1,0 +1,130 @@
+"""Numba's CUDA simulator: its device arrays are NumPy arrays of this process, so NumPy's hook sees
+them, and with them all that the host allocates. A block counts by who asked for it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memlab import devices
+from memlab.kernels.registry import Array
+from memlab.runtime import hook as numpy_hook
+from memlab.runtime import meter
+from memlab.runtime.cuda import DeviceArrays
+from memlab.runtime.hook import Hook, Report
+
+DEVICE = "numba.cuda.simulator.cudadrv."
+"""The modules that stand for the driver. What any of them allocates lies on the device, ..."""
+HOST = ("copy_to_host", "copy_to_device", "pinned_array")
+"""... but for these functions, which make arrays of the host."""
+SOON = 5.0
+"""Seconds within which a simulated thread that was told to stop should have."""
+
+
+class SimulatorHook:
+    """NumPy's hook, which reports the blocks of the simulated device alone.
+
+    The simulator's launches, NumPy's own functions and memlab allocate on the host, as they would
+    beside a GPU. The simulated threads are threads of Python, which NumPy's hook does not see:
+    what they allocate stands for shared and local memory.
+    """
+
+    def __init__(self, hook: Hook) -> None:
+        self.hook = hook
+
+    @property
+    def report(self) -> Report | None:
+        """Called for the device's blocks; a release is passed on whose-ever block it was."""
+        return self.hook.report
+
+    @report.setter
+    def report(self, report: Report | None) -> None:
+        self.hook.report = report and partial(_pass_on, report)
+
+    def install(self) -> Any:
+        """Make it NumPy's allocator in this context; returns the one before."""
+        return self.hook.install()
+
+    def restore(self, before: Any) -> None:
+        """Give NumPy its earlier allocator back."""
+        self.hook.restore(before)
+
+
+def _pass_on(report: Report, old: int, new: int, nbytes: int) -> None:
+    report(old, new if new and _asked_by_device() else 0, nbytes)
+
+
+def _asked_by_device() -> bool:
+    """Whether the innermost function that is neither NumPy's nor the hook's is the device's."""
+    frame = sys._getframe()
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] != "numpy" and module not in (__name__, numpy_hook.__name__):
+            return module.startswith(DEVICE) and frame.f_code.co_name not in HOST
+        frame = frame.f_back  # type: ignore[assignment]  # the outermost has none
+    return False
+
+
+class Simulator(DeviceArrays):
+    """A simulated GPU: exact in values and bytes, and slow."""
+
+    simulated = True
+    outside = (
+        "shared and local arrays of the simulated threads",
+        "arrays of the host",
+        "Python's own objects",
+    )
+
+    @cached_property
+    def _hook(self) -> SimulatorHook:
+        hook = SimulatorHook(meter.the_hook())
+        meter.check(hook, self.block)
+        return hook
+
+    def hook(self) -> SimulatorHook:
+        return self._hook
+
+    def free_memory(self) -> int:
+        return devices.free_memory()
+
+    def block(self, nbytes: int) -> Any:
+        return self.cuda.device_array(nbytes, np.uint8)
+
+    def view(
+        self,
+        block: Any,
+        shape: tuple[int, ...],
+        dtype: npt.DTypeLike,
+        offset: int,
+        strides: tuple[int, ...] | None,
+    ) -> Array:
+        values = np.ndarray(shape, dtype, np.asarray(block), offset, strides)
+        view: Array = self.cuda.devicearray.FakeCUDAArray(values)
+        return view
+
+    def running(self, threads: int) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def let_go(self, error: BaseException) -> None:
+        super().let_go(error)
+        _stop_threads()
+        gc.collect()  # their errors are kept in cycles
+
+
+def _stop_threads() -> None:
+    """Simulated threads may wait for each other for ever."""
+    from numba.cuda.simulator.kernel import BlockThread
+
+    left = [thread for thread in threading.enumerate() if isinstance(thread, BlockThread)]
+    for thread in left:
+        thread.abort = True
+        thread.syncthreads_event.set()
+    for thread in left:
+        thread.join(SOON)

@@ -1,0 +1,3 @@
+"""Before any test imports ``numba.cuda``, memlab settles whether that is the simulator."""
+
+import memlab.kernels.cuda  # noqa: F401

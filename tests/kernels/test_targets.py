@@ -1,0 +1,163 @@
+"""Every target computes what the kernels compiled for the processor compute.
+
+Those are held against finite differences, and against PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memlab.kernels import registry
+from memlab.kernels.registry import Array, Call
+from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab.step import algorithms
+from memlab.step.rules import UPDATES
+from tests import kernel_targets
+from tests.kernels_by_case import OTHERS, Case, Trial, as_slice, convolutions, distance
+
+NEAR = 1e-10
+TARGETS = ("python", "cudasim", "cuda")
+BATCH = 2
+
+
+def on_targets(cases: Callable[[str], list[Case]]) -> Any:
+    """A test of every target with the cases of its device."""
+    pairs = [(t, case) for t in TARGETS for case in cases(kernel_targets.DEVICES[t])]
+    return pytest.mark.parametrize(("target", "case"), pairs, ids=str)
+
+
+def trials(target: str, case: Case) -> tuple[Trial, Trial]:
+    """A case on a target, and as the processor computes it."""
+    is_conv = isinstance(case.layer, L.Conv2d)
+    if reason := kernel_targets.missing(target, case.algorithm if is_conv else ""):
+        pytest.skip(reason)
+    known = replace(case, algorithm="direct") if is_conv else case
+    return Trial(case, BATCH, target=target), Trial(known, BATCH)
+
+
+def agree(found: dict[str, Array], expected: dict[str, Array]) -> None:
+    assert found.keys() == expected.keys()
+    for name, array in found.items():
+        assert distance(array, expected[name].astype(np.float64)) < NEAR, name
+
+
+@on_targets(lambda device: [*convolutions(device), *OTHERS])
+def test_forward_and_backward(target: str, case: Case) -> None:
+    trial, known = trials(target, case)
+    agree(trial.forward(), known.forward())
+    if trial.backward_op is not None:
+        dy = trial.weights()
+        agree(trial.backward(dy), known.backward(dy))
+
+
+def whole(array: Array) -> Array:
+    """What it is a slice of."""
+    assert array.base is not None
+    return array.base
+
+
+def sliced(device: str) -> list[Case]:
+    conv = L.Conv2d(4, 3, 2, 1, groups=2)
+    return [
+        *(Case(conv, ((4, 5, 4),), name) for name in algorithms.on(device)),
+        *(Case(L.Conv2d(3, 1), ((2, 3, 2),), name) for name in algorithms.on(device)),
+        Case(L.BatchNorm(), ((2, 3, 2),)),
+        Case(L.LocalResponseNorm(3), ((4, 2, 2),)),
+        Case(L.MaxPool2d(3, 2, 1), ((2, 5, 4),)),
+        Case(L.AvgPool2d(3, 2, 1), ((2, 5, 4),)),
+        Case(L.ReLU(), ((2, 3, 2),)),
+        Case(L.Tanh(), ((2, 3, 2),)),
+        Case(L.Dropout(0.3), ((2, 3, 2),)),
+    ]
+
+
+@on_targets(sliced)
+def test_gradients_that_are_slices_of_larger_samples(target: str, case: Case) -> None:
+    """Read from one, and added to another: what lies around it stays as it is."""
+    trial, known = trials(target, case)
+    dy, there = trial.weights(), trial.draw("dx", trial.forward_op.reads["x"])
+    assert dy is not None
+    into, expected = as_slice(there), as_slice(there)
+    found = trial.backward(as_slice(dy), into)
+    agree(found, known.backward(dy, expected))
+    assert (np.isnan(whole(into)) == np.isnan(whole(expected))).all()
+
+
+def learning(device: str) -> list[Case]:
+    conv = L.Conv2d(2, 3, pad=1)
+    convolved = [Case(conv, ((2, 3, 4),), name) for name in algorithms.on(device)]
+    return [*convolved, Case(L.Linear(3), ((4,),))]
+
+
+@on_targets(learning)
+def test_the_first_layer_has_no_gradient_of_its_input(target: str, case: Case) -> None:
+    trial, known = trials(target, case)
+    dy = trial.weights()
+    expected = known.backward(dy)
+    assert trial.backward_op is not None
+    assert dy is not None
+    op = trial.backward_op
+    reads = {name: tensor for name, tensor in op.reads.items() if name != "weight"}
+    writes = {name: tensor for name, tensor in op.writes.items() if name != "dx"}
+    first = replace(op, reads=reads, writes=writes)
+    found = trial.call(first, {**trial.values, "dy": dy})
+    agree(found, {name: expected[name] for name in writes})
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_draws_the_same_numbers(target: str) -> None:
+    case = Case(L.Dropout(0.4), ((2, 3, 5),))
+    trial, known = (replace(trial, format="fp32") for trial in trials(target, case))
+    assert (trial.forward()["y"] == known.forward()["y"]).all()
+
+
+INFERENCE = [
+    Case(L.SoftmaxCrossEntropy(), ((6,),)),
+    Case(L.BatchNorm(epsilon=1e-3), ((3, 2, 2),)),
+    Case(L.MaxPool2d(2), ((2, 5, 4),)),
+]
+
+
+@on_targets(lambda device: INFERENCE)
+def test_inference(target: str, case: Case) -> None:
+    results = []
+    for trial in trials(target, case):
+        (op,) = case.ops("fp64", training=False)
+        given = {**trial.values, "running_var": np.linspace(0.5, 2, 3)}
+        results.append(trial.call(op, given, training=False))
+    agree(*results)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", UPDATES)
+def test_updates(target: str, kind: str) -> None:
+    drawn = np.random.default_rng(0)
+    names = ["w", "gradient of w", *(f"w.{slot}" for slot in UPDATES[kind][0])]
+    arrays = {name: drawn.random((4, 3)) for name in names}
+    settings = {"rate": 0.1, "momentum": 0.9, "beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8}
+    compare(target, kind, arrays, settings=settings | {"step": 2.0})
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_gradient_meets_another(target: str) -> None:
+    dx, dy = (np.random.default_rng(seed).random((2, 3, 2)) for seed in (0, 1))
+    compare(target, "accumulate", {"dx": dx, "dy": as_slice(dy)})
+
+
+def compare(target: str, kind: str, arrays: dict[str, Array], **options: Any) -> None:
+    """Call a kernel on a target and on the processor, with copies of the same arrays."""
+    if reason := kernel_targets.missing(target):
+        pytest.skip(reason)
+    results = []
+    for name in (target, "numba"):
+        kernel = registry.find(kind, device=kernel_targets.DEVICES[name], format="fp64")
+        own = {key: as_slice(a) if a.base is not None else a.copy() for key, a in arrays.items()}
+        kernel_targets.run(name, kernel, Call(own, **options))
+        results.append({key: array.copy() for key, array in own.items()})
+    agree(*results)
+    assert any((results[0][key] != array).any() for key, array in arrays.items())

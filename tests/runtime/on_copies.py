@@ -1,0 +1,47 @@
+"""The processor's kernels for a device: on copies of its arrays, which they write back.
+
+So the runtime of a device is tested apart from its kernels, and on networks that would take a
+simulator too long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memlab.kernels import registry
+from memlab.kernels.registry import Array, Call, Kernel
+
+
+def use(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register them in the place of the device's own."""
+    for device in ("cpu", "cuda"):
+        registry.load(device)
+    for (kind, algorithm, device, format), kernel in list(registry.KERNELS.items()):
+        if device == "cpu":
+            key = kind, algorithm, "cuda", format
+            monkeypatch.setitem(registry.KERNELS, key, on_copies(kernel))
+
+
+def on_copies(kernel: Kernel) -> Kernel:
+    """A kernel for device arrays."""
+
+    def run(call: Call) -> None:
+        there: dict[str, Any] = dict(call.arrays)
+        here = {name: array.copy_to_host() for name, array in there.items()}
+        kernel(replace(call, arrays=here))
+        for name, array in there.items():
+            write(here[name], array)
+
+    return run
+
+
+def write(source: Array, target: Any) -> None:
+    """Values of the host into an array of the device, which may be a slice of larger samples."""
+    if target.is_c_contiguous():
+        target.copy_to_device(source)
+    else:
+        for one, other in zip(source, (target[i] for i in range(len(target))), strict=True):
+            other.copy_to_device(one)

@@ -1,0 +1,63 @@
+"""Compiling is no part of a step: neither its seconds, nor the arrays that its errors hold."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterator
+
+import pytest
+from numba.core.event import trigger_event
+
+import memlab
+from memlab.kernels import registry
+from memlab.kernels.registry import Call
+from memlab.runtime.compiling import compilations
+
+EVENT = "numba:compile"
+PAUSE = 0.02
+
+
+@pytest.fixture
+def _no_collection() -> Iterator[None]:
+    """No collection but those that the code asks for."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_the_outermost_compilation_counts() -> None:
+    with compilations(EVENT) as found:
+        for _ in range(2):
+            with trigger_event(EVENT), trigger_event(EVENT):
+                time.sleep(PAUSE)
+        time.sleep(PAUSE)
+        inside = found.seconds
+    with trigger_event(EVENT):
+        time.sleep(PAUSE)
+    assert found.seconds == inside
+    assert 2 * PAUSE <= found.seconds < 10
+
+
+def handled_error() -> None:
+    """An error that refers to itself, and so to all who called."""
+    try:
+        raise ValueError
+    except ValueError as error:
+        kept = [error]
+        kept.append(kept)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("_no_collection")
+def test_an_error_while_compiling_keeps_no_array_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "relu", "", "cpu", "fp32"
+    relu = registry.find(*key)
+
+    def compiling(call: Call) -> None:
+        with trigger_event(EVENT):
+            handled_error()
+        relu(call)
+
+    monkeypatch.setitem(registry.KERNELS, key, compiling)
+    x = memlab.network("small", image=(2, 6, 6)).conv(3, 3).relu().flatten().linear(2)
+    assert memlab.run(memlab.training_step(x.cross_entropy()), 2).residual == 0

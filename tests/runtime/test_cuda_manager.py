@@ -1,0 +1,105 @@
+"""Numba's memory manager, replaced: with a driver that counts instead of allocating, since the
+rest needs no GPU. Numba decides at its import between GPU and simulator, so each runs apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+DRIVER = """
+import json
+from numba import cuda
+from numba.cuda.cudadrv.driver import CudaAPIError, driver
+from memlab.errors import InputError
+from memlab.runtime.cuda import Gpu
+from memlab.runtime.manager import ManagerHook
+from memlab.runtime.meter import Meter
+
+used, freed = {}, []
+
+def allocate(nbytes):
+    address = 4096 * (len(used) + len(freed) + 1)
+    used[address] = nbytes
+    return address
+
+def free(address):
+    freed.append(used.pop(int(address)))
+
+class Context:
+    memory_manager = None
+
+    def get_memory_info(self):
+        return self.memory_manager.get_memory_info()
+
+context = Context()
+cuda.current_context = lambda: context
+driver.cuMemAlloc, driver.cuMemFree = allocate, free
+driver.cuMemGetInfo = lambda: (10**6 - sum(used.values()), 10**6)
+"""
+
+
+def seen(code: str) -> Any:
+    """What the code prints, with Numba for a GPU that the driver above stands for."""
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER + code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "0"},
+    )
+    return json.loads(done.stdout)
+
+
+def test_every_allocation_and_release_is_reported_at_once() -> None:
+    lives, blocks, last = seen("""
+hook = ManagerHook()
+with Meter(hook=hook) as meter:
+    manager, lives = context.memory_manager, []
+    meter.op, meter.label = 0, "first"
+    first = manager.memalloc(1000)
+    lives.append([meter.live, sum(used.values())])
+    meter.op, meter.label = 1, ""
+    second = manager.memalloc(24)
+    lives.append([meter.live, sum(used.values())])
+    del first
+    lives.append([meter.live, sum(used.values())])
+    meter.op = 2
+    del second
+    lives.append([meter.live, sum(used.values())])
+blocks = [[b.nbytes, b.label, b.birth, b.death] for b in meter.seen]
+print(json.dumps([lives, blocks, [meter.peak, hook.most, freed]]))
+""")
+    assert lives == [[1000, 1000], [1024, 1024], [24, 24], [0, 0]]
+    assert blocks == [[1000, "first", 0, 1], [24, "", 1, 2]]
+    assert last == [1024, 1024, [1000, 24]]
+
+
+def test_the_manager_before_comes_back_and_what_lives_on_is_freed_by_its_own() -> None:
+    assert seen("""
+context.memory_manager = before = object()
+hook = ManagerHook()
+with Meter(hook=hook) as meter:
+    manager = context.memory_manager
+    block = manager.memalloc(8)
+restored = context.memory_manager is before
+del block
+print(json.dumps([restored, meter.live, freed, manager.interface_version]))
+""") == [True, 8, [8], 1]
+
+
+def test_a_device_without_room_is_one_sentence() -> None:
+    said = seen("""
+def full(*_):
+    raise CudaAPIError(2, "out of memory")
+
+cuda.device_array = full
+try:
+    Gpu("A card").block(3 * 10**9)
+except InputError as error:
+    print(json.dumps(str(error)))
+""")
+    assert said.startswith("A card has no 3.000 GB (2.794 GiB) in one piece left")
+    assert "\n" not in said
