@@ -131,8 +131,9 @@ if warp.answered():
 # oy 0: it reads the row above the image, which is padding.
 
 # %% [markdown]
-# The simulator says nothing of time. A fill writes the same bytes and computes nothing: how near to
-# its time did a GPU come with this order?
+# The simulator says nothing of time. On a machine with a GPU, `make gpu` measures how near this
+# order comes to a fill of the same bytes, and keeps the figures; they stand here where there are
+# any.
 
 # %%
 from memlab.bench import recorded

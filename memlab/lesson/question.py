@@ -64,6 +64,8 @@ class Topic:
 
     ``stops`` are what the slider of a ratio stops at, and ``decimals`` how many it is asked to;
     ``options`` are what may be chosen. ``words`` turns numbers into the values that texts name.
+    ``near`` says that a guess can be close to the truth, or so many times too large: an address
+    cannot.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Topic:
     stops: tuple[str, ...] = ()
     decimals: int = 0
     words: Callable[[Numbers], Mapping[str, object]] = dict
+    near: bool = True
 
     def read(self, given: object) -> Guess | str:
         """A guess from what was typed or chosen.

@@ -111,10 +111,12 @@ def diagnosis(turn: Round, verdict: Verdict) -> str:
 
 def _no_cause(turn: Round, verdict: Verdict) -> str:
     """A wrong guess that no cause explains: how far off, and what the question is about."""
-    if verdict.close or not verdict.ratio:
-        return strings.get(f"card.verdict.{'close' if verdict.close else 'zero'}")
     own = f"ask.{turn.topic.name}.far"
     think = strings.get(own) if strings.has(own) else ""
+    if not turn.topic.near:
+        return strings.get("card.verdict.other", think=think)
+    if verdict.close or not verdict.ratio:
+        return strings.get(f"card.verdict.{'close' if verdict.close else 'zero'}")
     return strings.get("card.verdict.far", off=off(verdict.ratio), think=think).strip()
 
 

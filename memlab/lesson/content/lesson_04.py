@@ -68,7 +68,7 @@ def _thread_causes(n: Numbers, nbytes: int) -> list[Cause]:
     ]
 
 
-@topic("04.thread", Kind.AMOUNT, _THREAD, _draw_thread)
+@topic("04.thread", Kind.AMOUNT, _THREAD, _draw_thread, near=False)
 def thread(n: Numbers) -> Truth:
     """The byte at which a thread's value begins in the image: by the index map, and read."""
     c, ky, kx = _position(n)

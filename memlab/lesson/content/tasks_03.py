@@ -30,10 +30,14 @@ def _copy_of(layer: Layer, batch: int) -> int:
 
 
 def _draw_window(chance: Random, size: int) -> Arguments:
-    """Some with padding, the others with a stride that does not divide: each mistake must show."""
+    """Some with padding, the others with a stride that does not divide: each mistake must show,
+    also that of somebody who divides the size by the stride."""
     while True:
         found = _any_window(chance, size)
-        if found["pad"] or _room(found) % found["stride"]:
+        if found["pad"]:
+            return found
+        steps, rest = divmod(_room(found), found["stride"])
+        if rest and steps + 1 != found["size"] // found["stride"]:
             return found
 
 

@@ -67,10 +67,20 @@ def place(n: int, k: int, rows: int, columns: int) -> Place:
 
 
 def _draw_addresses(chance: Random, size: int) -> Arguments:
-    """Values some way apart, each for 2 threads, and none from the border of a sector on."""
-    apart = chance.choice((2, 3, 5, 6, 7, 9, 12)) if size > 1 else 2
+    """Values some way apart, each for 2 threads: in every second case so far that sectors lie
+    between them, in the others so that it matters where sectors begin."""
+    if size % 2 == 0:
+        return {"addresses": _apart(chance, chance.choice((9, 10, 12)), size)}
+    while True:
+        addresses = _apart(chance, chance.choice((2, 3, 5, 6, 7)), size)
+        if _from_first(addresses) != SECTOR * len(sectors(addresses)):
+            return {"addresses": addresses}
+
+
+def _apart(chance: Random, apart: int, size: int) -> list[int]:
+    """Addresses of values ``apart`` from each other, none from the border of a sector on."""
     start = FP32 * chance.choice([n for n in range(1, 64 * size) if n % 8])
-    return {"addresses": [start + FP32 * apart * (thread // 2) for thread in range(WARP)]}
+    return [start + FP32 * apart * (thread // 2) for thread in range(WARP)]
 
 
 def _show(a: Arguments) -> str:
@@ -82,6 +92,11 @@ def _span(addresses: list[int]) -> int:
     return SECTOR * (max(addresses) // SECTOR - min(addresses) // SECTOR + 1)
 
 
+def _from_first(addresses: list[int]) -> int:
+    """As if a sector began at the first address."""
+    return SECTOR * len({(address - addresses[0]) // SECTOR for address in addresses})
+
+
 _MOVED_SLIPS: dict[str, Slip] = {
     "only_values": lambda truth, a: FP32 * len(set(a["addresses"])),
     "every_value": lambda truth, a: FP32 * len(a["addresses"]),
@@ -90,9 +105,7 @@ _MOVED_SLIPS: dict[str, Slip] = {
     "in_between": lambda truth, a: _span(a["addresses"]),
     "count": lambda truth, a: len(sectors(a["addresses"])),
     "not_whole": lambda truth, a: SECTOR * len({address / SECTOR for address in a["addresses"]}),
-    "from_first": lambda truth, a: (
-        SECTOR * len({(address - a["addresses"][0]) // SECTOR for address in a["addresses"]})
-    ),
+    "from_first": lambda truth, a: _from_first(a["addresses"]),
 }
 
 
