@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda
 
-from memlab.errors import pick
+from memlab.errors import InputError, pick
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, launch
 from memlab.kernels.cuda.tiles import Layout, launch_tiles, tiled
@@ -42,6 +42,7 @@ class Operand(NamedTuple):
 
 def matrix(array: Any) -> Operand:
     """A matrix with contiguous rows, which may lie apart."""
+    assert array.strides[1] == array.dtype.itemsize or array.shape[1] == 1
     return Operand(line(array), pitch(array))
 
 
@@ -55,13 +56,19 @@ def product(
     ``way`` is ``"fast"`` or ``"simple"``.
 
     Raises:
-        InputError: there is no such way.
+        InputError: there is no such way, or the shapes do not fit.
     """
-    inner = a.shape[0 if transpose_a else 1]
+    rows, inner = a.shape[::-1] if transpose_a else a.shape
+    depth, columns = b.shape[::-1] if transpose_b else b.shape
+    if depth != inner or tuple(out.shape) != (rows, columns):
+        raise InputError(
+            f"matrices {(rows, inner)} and {(depth, columns)} have no product of shape "
+            f"{tuple(out.shape)}; try transpose_a, transpose_b or another out."
+        )
     left, right = matrix(a), matrix(b)
     left = left.transposed if transpose_a else left
     right = right.transposed if transpose_b else right
-    pick("way", way, WAYS)(left, right, matrix(out), (*out.shape, inner), accumulate)
+    pick("way", way, WAYS)(left, right, matrix(out), (rows, columns, inner), accumulate)
 
 
 def multiply(

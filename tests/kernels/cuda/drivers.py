@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-
 NAMES = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
 
 

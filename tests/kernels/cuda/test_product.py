@@ -93,6 +93,15 @@ def test_an_implicit_product_of_large_tiles() -> None:
         assert distance(found[name], expected) < 1e-12, name
 
 
+def test_shapes_that_do_not_fit_are_one_sentence() -> None:
+    a, b, out = (cuda.to_device(np.ones(shape)) for shape in ((2, 3), (4, 3), (2, 4)))
+    product(a, b, out, transpose_b=True)
+    with pytest.raises(InputError, match=r"\(2, 3\) and \(4, 3\) have no product of shape \(2, 4"):
+        product(a, b, out)
+    with pytest.raises(InputError, match=r"\(2, 3\) and \(3, 4\) have no product of shape \(4, 3"):
+        product(a, b, b, transpose_b=True)
+
+
 def test_an_unknown_way_is_one_sentence() -> None:
     with pytest.raises(InputError, match="unknown way 'quick'"):
         check("quick", (1, 1, 1), np.float64, False, (False, False, False))
