@@ -14,7 +14,7 @@ from memlab.kernels.cuda import target
 from memlab.kernels.cuda.target import gpu as find_gpu
 
 ROOT = Path(__file__).resolve().parent.parent
-TESTS = ("tests/kernels", "tests/runtime/test_cuda.py", "-k", "cuda")
+TESTS = ("tests/kernels", "tests/runtime", "-k", "cuda")
 NO_GPU = "No figures: NVIDIA's driver lists no GPU here, and the times of a simulator say nothing."
 SIMULATED = "No figures: NUMBA_ENABLE_CUDASIM asks for the simulator; unset it and try again."
 FAILED = "No figures: a test failed on the GPU."
