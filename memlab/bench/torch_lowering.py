@@ -6,10 +6,13 @@ for ``im2col-batch``.
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from tempfile import TemporaryFile
 from typing import Any
 
 from memlab import devices, strings, units
@@ -28,6 +31,10 @@ CASES = (
 )
 MOST = 15
 """From 16 images on, PyTorch may take another way."""
+CHATTER = (b"USDT:", b"STAGE:")
+"""How the lines begin that PyTorch's profiler writes to stderr when it starts and stops."""
+STDERR = 2
+"""The file descriptor: in a notebook ``sys.stderr`` is another stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,9 @@ class TorchLowering:
         version = self.machine.versions.get("torch", "")
         head = strings.get("speed.torch.head", version=version, batch=self.batch)
         where = strings.get("speed.where", machine=self.machine)
-        return "\n".join([head, *map(_line, self.rows), where])
+        equal = all(row.lowered == row.planned for row in self.rows)
+        plan = strings.get("speed.torch.equal" if equal else "speed.torch.unequal")
+        return "\n".join([head, *_table(self.rows), plan, where])
 
     def __str__(self) -> str:
         return self.text()
@@ -94,20 +103,25 @@ def measure(cases: Iterable[Case] = CASES, batch: int = 2) -> TorchLowering:
     return TorchLowering(batch, rows, machine())
 
 
-def _line(row: Scratch) -> str:
+def _table(rows: Iterable[Scratch]) -> list[str]:
+    """A line for the heads and one for each layer, in columns."""
+    heads = ("layer", "input", "lowered", "planned", "onednn")
+    cells = [[strings.get(f"speed.torch.{head}") for head in heads], *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "   ".join([name.ljust(widths[0]), *map(str.rjust, figures, widths[1:])])
+        for name, *figures in cells
+    ]
+
+
+def _cells(row: Scratch) -> list[str]:
     def amount(nbytes: int | None) -> str:
         if nbytes is None:
             return strings.get("speed.torch.none")
-        return f"{units.exact(nbytes)} = {nbytes / row.input:.2f} x"
+        return f"{units.short(nbytes)} = {nbytes / row.input:.2f} x"
 
-    return strings.get(
-        "speed.torch.line",
-        name=row.name,
-        input=units.exact(row.input),
-        lowered=amount(row.lowered),
-        planned=units.exact(row.planned),
-        onednn=amount(row.onednn),
-    )
+    sizes = units.short(row.input), amount(row.lowered), units.short(row.planned)
+    return [row.name, *sizes, amount(row.onednn)]
 
 
 def _measured(case: Case, batch: int) -> Scratch:
@@ -138,12 +152,31 @@ def _scratch(layer: Conv2d, op: Op, batch: int, onednn: bool) -> int:
         warnings.simplefilter("ignore")  # entering the flags warns of what no CPU has
         with (
             torch.backends.mkldnn.flags(enabled=onednn),
+            _quiet(),
             profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen,
         ):
             y = torch.nn.functional.conv2d(
                 given["x"], given["weight"], given.get("bias"), *settings
             )
     return _peak(seen) - int(y.nbytes)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out the profiler's lines on stderr; all others are passed on when it ends."""
+    try:
+        stderr = os.dup(STDERR)
+    except OSError:  # closed: nobody would see a line
+        yield
+        return
+    with open(stderr, "wb") as shown, TemporaryFile() as kept:
+        os.dup2(kept.fileno(), STDERR)
+        try:
+            yield
+        finally:
+            os.dup2(stderr, STDERR)
+            kept.seek(0)
+            shown.writelines(line for line in kept if not line.startswith(CHATTER))
 
 
 def _peak(seen: Any) -> int:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from io import StringIO
+
 import pytest
 
 from memlab import InputError, bench, devices
 from memlab.bench import torch_lowering
 from memlab.bench.convolution import Case
+from memlab.bench.timing import machine
+from memlab.bench.torch_lowering import Scratch
 from memlab.networks.layers import Conv2d
 from tests.oracles.requirement import torch_or_skip
 
@@ -32,10 +38,13 @@ def test_pytorch_lowers_the_whole_batch_and_takes_what_we_plan(batch):
 def test_the_text_has_a_line_per_layer_with_version_machine_and_date():
     torch = torch_or_skip()
     found = torch_lowering.measure([case for case, _ in CASES])
-    head, *lines, where = found.text().split("\n")
+    head, heads, *lines, plan, where = found.text().split("\n")
     assert f"PyTorch {torch.__version__}, batch 2" in head
     assert len(lines) == len(CASES)
-    assert "without oneDNN 225,792 B = 9.00 x, memlab plans 225,792 B" in lines[0]
+    shown = " ".join(lines[0].split())
+    assert shown.startswith("3x3 25.1 kB 226 kB = 9.00 x 226 kB ")
+    assert {len(line) for line in (heads, *lines)} == {len(heads)}
+    assert "to the byte" in plan
     assert found.machine.date in where
     assert found.machine.processor in where
     assert str(found) == repr(found) == found.text()
@@ -53,7 +62,54 @@ def test_a_build_without_onednn_says_so(monkeypatch):
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     found = torch_lowering.measure([CASES[0][0]])
     assert found.rows[0].onednn is None
-    assert "with oneDNN not in this build." in found.text()
+    assert found.text().split("\n")[2].endswith("not in this build")
+
+
+def test_a_line_of_the_table_has_at_most_100_characters():
+    size = 99_900_000
+    rows = [Scratch(case.name, size, 49 * size, 49 * size, size) for case in torch_lowering.CASES]
+    assert max(map(len, torch_lowering._table(rows))) <= 100
+
+
+def test_bytes_that_are_not_those_of_the_plan_are_said():
+    row = Scratch("a layer", 1000, 9000, 9001, None)
+    found = torch_lowering.TorchLowering(2, (row,), machine())
+    assert "other bytes" in found.text()
+    assert "to the byte" not in found.text()
+
+
+# -- what stands on stderr ----------------------------------------------------------------------
+
+
+def test_the_profiler_is_not_heard(capfd):
+    torch_or_skip()
+    torch_lowering.measure([CASES[0][0]])
+    assert "USDT" not in capfd.readouterr().err
+
+
+def test_other_lines_are_passed_on_and_so_is_an_exception(capfd):
+    @torch_lowering._quiet()
+    def failing():
+        os.write(2, b"USDT:now profiler_start\na real error\n")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
+    os.write(2, b"after\n")
+    assert capfd.readouterr().err == "a real error\nafter\n"
+
+
+def test_a_notebook_whose_stderr_has_no_descriptor_is_no_hindrance(capfd, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", StringIO())
+    with torch_lowering._quiet():
+        os.write(2, b"USDT:now\n")
+    assert capfd.readouterr().err == ""
+
+
+def test_a_closed_stderr_is_no_hindrance(monkeypatch):
+    monkeypatch.setattr(torch_lowering, "STDERR", 10**6)
+    with torch_lowering._quiet():
+        pass
 
 
 def test_without_pytorch_one_line_says_how_to_install_it(monkeypatch):

@@ -59,6 +59,9 @@ CASES = {
         caches={},
     ),
     "same": made_up(*((name, 4096, 0.0123) for name in on("cpu"))),
+    "slow": made_up(
+        ("direct", 0, 0.972), ("im2col-batch", 57_802_752, 0.0386), (RIVAL, None, 0.0198)
+    ),
     "left edge": made_up(
         ("im2col-tile", 28_224, 0.00578),
         ("im2col-batch", 14_751_744, 0.00904),
@@ -99,7 +102,9 @@ def test_pictures_and_text_show_every_way_with_its_figures(name):
         assert time in in_curve
         (line,) = (line for line in view.text().split("\n") if line.startswith(f"{shown}  "))
         assert time in line
-        assert each.workspace is None or f"{each.workspace:,} B" in line
+        assert words.workspace(each) in line
+        assert f"{words.against(each, found)} ×" in in_bars
+        assert f"{words.against(each, found)} x" in line
     for sentence in words.headline(found):
         assert sentence in in_bars
         assert sentence in view.text()
@@ -139,13 +144,16 @@ def test_every_algorithm_has_words_for_what_it_does():
 
 def test_the_fastest_is_named_and_the_largest_workspace_beside_it():
     assert words.headline(FALLING) == [
-        "Least time: im2col-tile, 35.0 ms, with 130 kB of workspace.",
+        "Least of memlab's ways: im2col-tile, 35.0 ms, with 130 kB of workspace.",
         "im2col-batch takes 1.26 times the time and 892 times the workspace.",
     ]
     assert words.headline(CASES["pointwise"]) == [
-        "Least time: im2col-batch, 2.00 ms, with 0 B of workspace.",
+        "Least of memlab's ways: im2col-batch, 2.00 ms, with 0 B of workspace.",
         "im2col-tile takes 1.00 times the time and 12.3 kB of workspace.",
     ]
+    assert words.headline(CASES["slow"])[1] == (
+        "direct takes 25.2 times the time and 0 B of workspace."
+    )
     assert len(words.headline(CASES["same"])) == 1
 
 
@@ -159,11 +167,11 @@ def test_the_curve_says_what_changes_and_which_cache_is_enough():
         "From im2col-batch to offsets: workspace 116 MB to 144 B, time 44.0 ms to 36.5 ms."
     )
     assert "im2col-batch: 116 MB fits no cache of this processor." in said
-    assert "im2col-image: 28.9 MB fits the L3 cache, 32 MiB." in said
-    assert "im2col-tile: 130 kB fits the L2 cache, 1 MiB." in said
-    assert "offsets: 144 B fits the L1 cache, 32 KiB." in said
+    assert "im2col-image: 28.9 MB fits the L3 cache, 33.6 MB (32 MiB)." in said
+    assert "im2col-tile: 130 kB fits the L2 cache, 1.0 MB (1 MiB)." in said
+    assert "offsets: 144 B fits the L1 cache, 32.8 kB (32 KiB)." in said
     assert all(line in AlgorithmTimes(FALLING).curve().text() for line in said)
-    assert "L2 cache 1 MiB" in drawn(curve.draw(FALLING))
+    assert "L2 cache 1.0 MB" in drawn(curve.draw(FALLING))
 
 
 def test_the_curve_is_joined_in_the_order_of_the_pieces():
@@ -185,12 +193,33 @@ def test_a_duration_has_three_digits(seconds, says):
 # -- axes ---------------------------------------------------------------------------------------
 
 
-def test_a_time_that_is_long_beside_the_least_leaves_the_axis():
-    assert scales.times([0.04, 0.16]).end == 0.2
-    assert scales.times([0.04, 0.17]).end == 0.04
-    assert "a bar with a gap is longer than this axis" in drawn(bars.draw(FALLING))
-    assert "↑ above this axis: direct 1.90 s" in drawn(curve.draw(FALLING))
-    assert not any("above this axis" in each for each in drawn(curve.draw(CASES["one"])))
+@pytest.mark.parametrize("name", CASES)
+def test_the_curve_has_a_point_for_every_way(name):
+    found = CASES[name]
+    field = curve._field(found, Box(0, 0, 100, 100))
+    points = [part for part in curve.draw(found).parts if "<circle" in part]
+    assert len(points) == len(words.own(found))
+    for each in found.timings:
+        assert 0 <= field.y(each.seconds) < 100
+        assert 0 <= field.place(each)[0] <= 100
+
+
+def test_a_bar_is_as_long_as_its_time():
+    found = scales.times([0.04, 1.9])
+    assert found.place(1.9) <= 1
+    assert found.place(1.9) / found.place(0.04) == pytest.approx(1.9 / 0.04)
+    assert [label for _, label in found.ticks] == ["0", "0.5", "1", "1.5", "2 s"]
+
+
+def test_times_far_apart_stand_by_their_ratios():
+    assert scales.heights([0.04, 0.4]) == scales.times([0.4])
+    found = scales.heights([0.04, 1.9])
+    assert [label for _, label in found.ticks] == [
+        *("20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1 s", "2 s")
+    ]
+    assert found.place(0.4) - found.place(0.04) == pytest.approx(found.place(1) - found.place(0.1))
+    assert "not from 0: equal distances are equal ratios" in drawn(curve.draw(FALLING))
+    assert not any("not from 0" in each for each in drawn(curve.draw(CASES["one"])))
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,15 @@ from zlib import crc32
 
 from memlab.bench.convolution import Comparison
 from memlab.bench.timing import Timing
-from memlab.views import bars, extents
+from memlab.views import axis, bars, extents
+from memlab.views.axis import Axis
 from memlab.views.bars import TALL
 from memlab.views.speed import scales, words
-from memlab.views.speed.scales import Decades, Times
+from memlab.views.speed.scales import Times
 from memlab.views.svg import Box, Svg
 
 WIDTH, LINE, PITCH = 820, 16, 40
-BYTES, TIME = (196, 426), (524, 746)
+BYTES, TIME = (196, 400), (490, 690)
 """Left and right ends of the two axes; the amounts stand behind the bars."""
 
 
@@ -22,9 +23,9 @@ def draw(found: Comparison) -> Svg:
     headline = words.headline(found)
     top = 74 + LINE * len(headline[1:])
     bottom = top + PITCH * len(found.timings)
-    sizes = scales.decades(each.workspace or 0 for each in found.timings)
+    sizes = axis.over(max(each.workspace or 0 for each in found.timings), axis.TIGHT)
     times = scales.times(each.seconds for each in found.timings)
-    lines = notes(found, times)
+    lines = notes(found)
     svg = Svg(WIDTH, bottom + 56 + LINE * len(lines), key(found, "b"))
     top_lines(svg, found)
     svg.text(BYTES[0], top - 12, words.say("workspace"), 12, bold=True)
@@ -53,48 +54,35 @@ def top_lines(svg: Svg, found: Comparison) -> None:
         svg.text(0, 36 + LINE * index, extents.shortened(line, WIDTH, 13), 13)
 
 
-def notes(found: Comparison, times: Times) -> list[str]:
+def notes(found: Comparison) -> list[str]:
     """The small print, in lines."""
-    beyond = any(each.seconds > times.end for each in found.timings)
-    first = [words.say("broken")] if beyond else []
-    return [line for note in first + words.notes(found) for line in extents.wrap(note, WIDTH, 11)]
+    return [line for note in words.notes(found) for line in extents.wrap(note, WIDTH, 11)]
 
 
-def _grid(svg: Svg, sizes: Decades, times: Times, top: float, bottom: float) -> None:
-    places = [(_at(BYTES, part), label) for part, label in sizes.ticks]
-    room = (BYTES[1] - BYTES[0]) / (len(places) - 1)
-    apart = 1 if room > 46 else 2  # labels stand at every second line where all would collide
-    ends = [(_at(TIME, second / times.end), label) for second, label in times.ticks]
-    for index, (x, label) in enumerate(places):
-        svg.line(x, top, x, bottom, class_="grid")
-        if (len(places) - 1 - index) % apart == 0:
-            svg.text(x, bottom + 14, label, 11, "middle")
-    for x, label in ends:
+def _grid(svg: Svg, sizes: Axis, times: Times, top: float, bottom: float) -> None:
+    places = [(_at(BYTES, nbytes / sizes.end), label) for nbytes, label in sizes.ticks]
+    places += [(_at(TIME, part), label) for part, label in times.ticks]
+    for x, label in places:
         svg.line(x, top, x, bottom, class_="grid")
         svg.text(x, bottom + 14, label, 11, "middle")
-    svg.text(BYTES[0], bottom + 29, words.say("decades"), 11, dim=True)
+    svg.text(TIME[0], bottom + 30, words.say("times"), 11, dim=True)
 
 
-def _row(
-    svg: Svg, found: Comparison, each: Timing, top: float, sizes: Decades, times: Times
-) -> None:
+def _row(svg: Svg, found: Comparison, each: Timing, top: float, sizes: Axis, times: Times) -> None:
     """One way: its name and what it does, and two bars with their amounts."""
     base, way = top + TALL - 4, words.way(each)
     svg.text(0, base - 6 if way else base, words.name(each, found), 12, bold=True)
     if way:
         svg.text(0, base + 9, extents.shortened(way, BYTES[0] - 12, 11), 11, dim=True)
-    end = _at(BYTES, sizes.place(each.workspace or 0))
+    end = _at(BYTES, (each.workspace or 0) / sizes.end)
     if each.workspace:
         bars.draw(svg, Box(BYTES[0], top, end, top + TALL), "planned")
     known = each.workspace is not None
     svg.text(end + 8, base, words.workspace(each), 12 if known else 11, bold=known, dim=not known)
-    end = _at(TIME, min(each.seconds / times.end, 1))
+    end = _at(TIME, times.place(each.seconds))
     bars.draw(svg, Box(TIME[0], top, end, top + TALL), "measured")
-    if each.seconds > times.end:
-        cut = f"M{end - 30:.1f} {top + TALL + 3:.1f}l7 {-TALL - 6}"
-        svg.path(f"{cut}h6l-7 {TALL + 6}Z", class_="page")
-        svg.path(f"{cut}m6 0l-7 {TALL + 6}", class_="rule")
-    svg.text(end + 8, base, words.duration(each.seconds), 12, bold=True)
+    right = svg.text(end + 8, base, words.duration(each.seconds), 12, bold=True).right
+    svg.text(right + 8, base, f"{words.against(each, found)} ×", 12)
 
 
 def _at(ends: tuple[int, int], part: float) -> float:

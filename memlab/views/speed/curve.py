@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from memlab import units
 from memlab.bench.convolution import Comparison
 from memlab.bench.timing import Timing
 from memlab.views import extents
 from memlab.views.place import Board
 from memlab.views.speed import bars, scales, words
-from memlab.views.speed.scales import Decades, Times
+from memlab.views.speed.scales import Decades, Ratios, Times
 from memlab.views.svg import Box, Svg, text_box
 
 WIDTH, TALL, LINE = 820, 290, 16
@@ -29,7 +30,7 @@ class Field:
 
     box: Box
     sizes: Decades
-    times: Times
+    times: Times | Ratios
     nothing: bool
 
     @property
@@ -45,7 +46,11 @@ class Field:
 
     def y(self, seconds: float) -> float:
         """How high a time stands."""
-        return self.box.bottom - (self.box.bottom - self.box.top) * seconds / self.times.end
+        return self.height(self.times.place(seconds))
+
+    def height(self, part: float) -> float:
+        """A place on the axis of time, from 0 to 1, in pixels."""
+        return self.box.bottom - (self.box.bottom - self.box.top) * part
 
     def holds(self, box: Box) -> bool:
         """Whether a label would lie inside."""
@@ -60,8 +65,8 @@ class Field:
 
 def draw(found: Comparison) -> Svg:
     """The picture."""
-    lines = [line for note in words.notes(found) for line in extents.wrap(note, WIDTH, 11)]
-    box = Box(LEFT, 94, RIGHT, 94 + TALL)
+    lines = bars.notes(found)
+    box = Box(LEFT, 100, RIGHT, 100 + TALL)
     svg = Svg(WIDTH, box.bottom + 56 + LINE * len(lines), bars.key(found, "c"))
     field = _field(found, box)
     head = sentences(found)[:1] or words.headline(found)[:1]
@@ -108,7 +113,7 @@ def _fits(each: Timing, found: Comparison) -> str:
     values = {"name": each.name, "workspace": words.workspace(each)}
     for level, size in found.caches.items():
         if (each.workspace or 0) <= size:
-            return words.say("curve.fits", **values, level=level, size=words.binary(size))
+            return words.say("curve.fits", **values, level=level, size=words.cache(size))
     return words.say("curve.too_large", **values)
 
 
@@ -116,18 +121,20 @@ def _fits(each: Timing, found: Comparison) -> str:
 
 
 def _field(found: Comparison, box: Box) -> Field:
-    times = scales.times(each.seconds for each in found.timings)
-    shown = [each for each in words.own(found) if each.seconds <= times.end]
-    sizes = [each.workspace or 0 for each in shown]
+    times = scales.heights(each.seconds for each in found.timings)
+    sizes = [each.workspace or 0 for each in words.own(found)]
     return Field(box, scales.decades(sizes), times, 0 in sizes)
 
 
 def _grid(svg: Svg, field: Field) -> None:
     box = field.box
-    svg.text(0, box.top - 22, words.say("time"), 12, bold=True)
-    for seconds, label in field.times.ticks:
-        svg.line(box.left, field.y(seconds), box.right, field.y(seconds), class_="grid")
-        svg.text(box.left - 8, field.y(seconds) + 4, label, 11, "end")
+    right = svg.text(0, box.top - 36, words.say("time"), 12, bold=True).right
+    if isinstance(field.times, Ratios):
+        svg.text(right + 10, box.top - 36, words.say("curve.ratios"), 11, dim=True)
+    for place, label in field.times.ticks:
+        y = field.height(place)
+        svg.line(box.left, y, box.right, y, class_="grid")
+        svg.text(box.left - 8, y + 4, label, 11, "end")
     for place, label in field.sizes.ticks:
         x = field.left + (box.right - field.left) * place
         svg.line(x, box.top, x, box.bottom, class_="grid")
@@ -146,13 +153,13 @@ def _caches(svg: Svg, found: Comparison, field: Field, taken: Board) -> None:
         if 0 < field.sizes.place(size) < 1:
             x = field.x(size)
             svg.line(x, top - 4, x, bottom, class_="before thin")
-            name = words.say("curve.cache", level=level, size=words.binary(size))
+            name = words.say("curve.cache", level=level, size=units.short(size))
             taken.take(svg.text(x, top - 9, name, 11, "middle"))
 
 
 def _rivals(svg: Svg, found: Comparison, field: Field, taken: Board) -> list[Timing]:
     """A rival's time is a line across: nobody planned its workspace."""
-    rivals = [e for e in found.timings if e.workspace is None and e.seconds <= field.times.end]
+    rivals = [each for each in found.timings if each.workspace is None]
     for y in (field.y(each.seconds) for each in rivals):
         svg.line(field.box.left, y, field.box.right, y, class_="before")
         taken.take(Box(field.box.left, y - 1, field.box.right, y + 1))
@@ -173,8 +180,7 @@ def _named(svg: Svg, found: Comparison, rival: Timing, field: Field, taken: Boar
 
 
 def _points(svg: Svg, found: Comparison, field: Field, taken: Board) -> None:
-    shown = [each for each in words.own(found) if each.seconds <= field.times.end]
-    joined = [each for each in path(found) if each in shown]
+    shown, joined = words.own(found), path(found)
     for one, other in pairwise(map(field.place, joined)):
         svg.line(*one, *other, class_="rule", stroke_width=1.8)
         for x, y in np.linspace(one, other, 99).tolist():
@@ -186,11 +192,6 @@ def _points(svg: Svg, found: Comparison, field: Field, taken: Board) -> None:
         svg.add("circle", cx=x, cy=y, r=DOT, stroke="currentColor", stroke_width=1.8, **look)
     for each in shown:
         _label(svg, field, each, taken)
-    beyond = [each for each in found.timings if each.seconds > field.times.end]
-    names = [f"{words.name(e, found)} {words.duration(e.seconds)}" for e in beyond]
-    if names:
-        text = words.say("curve.above", names=", ".join(names))
-        svg.text(field.box.right, field.box.top - 26, text, 11, "end", dim=True)
 
 
 def _near(drop: int) -> int:

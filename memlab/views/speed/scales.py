@@ -1,17 +1,19 @@
-"""The axes of time and workspace: bytes by powers of ten, time from 0."""
+"""The axes of time and workspace: from 0 for bars, by ratios for points far apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import log10
+from math import ceil, log10
 
 from memlab import units
 from memlab.views import axis
 from memlab.views.speed.words import SECONDS
 
-LONG = 4
-"""A time of more than so many times the least is drawn beyond the end of the axis."""
+LONG = 10
+"""Points are drawn from 0 where the longest time is at most so many times the least."""
+ROUND = tuple(digit * 10.0**power for power in range(-10, 7) for digit in (1, 2, 5))
+"""Seconds at which an axis of ratios has a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +56,54 @@ class Times:
     end: float
     step: float
 
+    def place(self, seconds: float) -> float:
+        """Where a time lies, from 0 to 1."""
+        return seconds / self.end
+
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """Seconds and labels, all in one unit, which the last one names."""
+        """Places and labels, all in one unit, which the last one names."""
         unit = next(unit for unit, size in SECONDS.items() if self.end >= size)
         count = round(self.end / self.step)
         labels = [f"{index * self.step / SECONDS[unit]:.4g}" for index in range(count + 1)]
         labels[-1] += f" {unit}"
-        return [(index * self.step, label) for index, label in enumerate(labels)]
+        return [(index / count, label) for index, label in enumerate(labels)]
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Seconds from ``first`` to ``last``: equal ratios are equally far apart."""
+
+    first: float
+    last: float
+
+    def place(self, seconds: float) -> float:
+        """Where a time lies, from 0 to 1."""
+        return log10(seconds / self.first) / log10(self.last / self.first)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Places and labels of the round times."""
+        found = [each for each in ROUND if self.first <= each <= self.last]
+        return [(self.place(each), _round(each)) for each in found]
 
 
 def times(seconds: Iterable[float]) -> Times:
-    """A round axis for all but times that are long beside the least."""
-    found = list(seconds)
-    most = max(each for each in found if each <= LONG * min(found))
-    whole = axis.over(max(1, round(1e9 * most)), axis.TIGHT)
+    """The shortest round axis from 0 that holds every time."""
+    whole = axis.over(max(1, ceil(1e9 * max(seconds))), axis.TIGHT)
     return Times(whole.end / 1e9, whole.step / 1e9)
+
+
+def heights(seconds: Iterable[float]) -> Times | Ratios:
+    """An axis that holds every time: from 0, or of ratios where they are far apart."""
+    found = list(seconds)
+    if max(found) <= LONG * min(found):
+        return times(found)
+    first = max(each for each in ROUND if each <= 0.9 * min(found))
+    return Ratios(first, min(each for each in ROUND if each >= max(found)))
+
+
+def _round(seconds: float) -> str:
+    """``'20 ms'``."""
+    unit = next(unit for unit, size in SECONDS.items() if seconds >= 0.9995 * size)
+    return f"{seconds / SECONDS[unit]:g} {unit}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memlab import units
 from memlab.bench.convolution import Comparison
 from memlab.views.network.twin import columns
 from memlab.views.speed import words
@@ -16,13 +15,12 @@ def write(found: Comparison, *more: str) -> str:
 
 def table(found: Comparison) -> list[str]:
     """A line for every way, in the order that was asked for."""
-    least = min(each.seconds for each in found.timings)
     heads = ["algorithm", "workspace", "time", "against"]
     cells = [[words.say(head) for head in heads]]
     for each in found.timings:
-        size = words.workspace(each) if each.workspace is None else units.exact(each.workspace)
-        against = f"{each.seconds / least:.2f} x"
-        cells.append([words.name(each, found), size, words.duration(each.seconds), against])
+        against = f"{words.against(each, found)} x"
+        figures = [words.workspace(each), words.duration(each.seconds), against]
+        cells.append([words.name(each, found), *figures])
     ways = ["", *map(words.way, found.timings)]
     lines = zip(columns(cells), ways, strict=True)
     return [f"{line}   {way}".rstrip() for line, way in lines]

@@ -57,10 +57,10 @@ def workspace(each: Timing) -> str:
     return say("unplanned") if each.workspace is None else units.short(each.workspace)
 
 
-def binary(nbytes: int) -> str:
-    """The size of a cache as its makers write it: ``'32 KiB'``."""
+def cache(nbytes: int) -> str:
+    """The size of a cache, also as its makers write it: ``'32.8 kB (32 KiB)'``."""
     unit = "MiB" if nbytes >= units.BINARY["MiB"] else "KiB"
-    return f"{nbytes / units.BINARY[unit]:,g} {unit}"
+    return f"{units.short(nbytes)} ({nbytes / units.BINARY[unit]:,g} {unit})"
 
 
 def ratio(value: float) -> str:
@@ -73,21 +73,29 @@ def fastest(found: Comparison) -> Timing:
     return min(own(found), key=lambda each: each.seconds)
 
 
+def against(each: Timing, found: Comparison) -> str:
+    """A time divided by that of the fastest algorithm: ``'25.2'``."""
+    return ratio(each.seconds / fastest(found).seconds)
+
+
 def own(found: Comparison) -> list[Timing]:
     """The algorithms, whose workspace is planned."""
     return [each for each in found.timings if each.workspace is not None]
 
 
 def headline(found: Comparison) -> list[str]:
-    """The fastest algorithm, and the one with the largest workspace beside it."""
-    best, large = fastest(found), max(own(found), key=lambda each: each.workspace or 0)
+    """The fastest algorithm, and beside it the one with the largest workspace, else the slowest."""
+    best, other = fastest(found), max(own(found), key=lambda each: each.workspace or 0)
     first = say("least", name=best.name, time=duration(best.seconds), workspace=workspace(best))
-    if large.workspace == best.workspace:
+    if other.workspace == best.workspace:
+        other = max(own(found), key=lambda each: each.seconds)
+    less, more = best.workspace or 0, other.workspace or 0
+    if (other.seconds, more) == (best.seconds, less):
         return [first]
-    values = {"name": large.name, "ratio": ratio(large.seconds / best.seconds)}
-    if not best.workspace or large.workspace is None:
-        return [first, say("most_nothing", **values, workspace=workspace(large))]
-    return [first, say("most", **values, bytes=ratio(large.workspace / best.workspace))]
+    values = {"name": other.name, "ratio": against(other, found)}
+    if 0 < less < more:
+        return [first, say("most", **values, bytes=ratio(more / less))]
+    return [first, say("most_amount", **values, workspace=workspace(other))]
 
 
 def notes(found: Comparison) -> list[str]:
