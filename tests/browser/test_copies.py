@@ -70,9 +70,9 @@ def state(page):
 
 def test_one_key_is_one_copy_and_one_picture(page_with_view):
     page = page_with_view
-    press(page, "Start")
+    slider(page).press("Home")
     settled(page, 0)
-    sees(page, "Nothing is written yet")
+    sees(page, "Nothing is copied in the picture yet")
     page.evaluate(
         f"""() => {{ window.pictures = 0; new MutationObserver(() => window.pictures++)
             .observe(document.querySelector('{ROOT} .ml-picture'), {{childList: true}}); }}"""
@@ -114,17 +114,21 @@ def test_the_picture_follows_the_controls(page_with_view):
     press(page, "1 × 1")
     settled(page, 0)
     sees(page, "0 B")
+    press(page, "Start")
+    wait(page, "root.dataset.state === 'vgg16.conv1_2|3|1|same|128|im2col-batch|9|14797504512'")
 
 
 def test_a_copy_is_written_for_real(page_with_view):
     page = page_with_view
-    press(page, "Write it for real")
+    press(page, "Write 1 image for real")
     sees(page, "residual 0 B")
     drawn = picture(page).text_content()
     assert drawn.count("115,605,504 B") == 2
     status = page.locator(f"{ROOT} .ml-says")
-    assert status.inner_text().startswith("planned 115,605,504 B, measured 115,605,504 B")
-    button = page.get_by_role("button", name="Write it for real", exact=True)
+    said = status.inner_text()
+    assert said.startswith("1 image was written here in ")
+    assert "ms: planned 115,605,504 B, measured 115,605,504 B, residual 0 B." in said
+    button = page.get_by_role("button", name="Write 1 image for real", exact=True)
     button.wait_for()
     assert button.get_attribute("aria-disabled") is None
     page.get_by_label("Lowered", exact=True).select_option("direct")
@@ -144,8 +148,7 @@ def test_pins_by_keyboard(page_with_view):
     page.keyboard.press("Home")
     sees(page, "This pixel, row 1, column 1, stands 4 times.")
     page.keyboard.press("Enter")
-    sees(page, "Output place 37, row 5, column 5")
-    page.keyboard.press("Home")
+    sees(page, "Output place 1, row 1, column 1")
     sees(page, "4 values and 5 zeros.")
     wait(page, "root.querySelector('.ml-quiet').textContent.includes('column 1 of the matrix')")
     page.keyboard.press("Escape")
@@ -173,7 +176,7 @@ def test_a_copy_slides_to_its_place_unless_motion_is_unwanted(page_with_view):
     name = f"getComputedStyle(document.querySelector('{ROOT} .print')).animationName"
     for motion, animation in (("no-preference", "memlab-fly"), ("reduce", "none")):
         page.emulate_media(reduced_motion=motion)
-        press(page, "Start")
+        slider(page).press("Home")
         settled(page, 0)
         slider(page).press("ArrowRight")
         settled(page, 1)

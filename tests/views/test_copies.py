@@ -222,6 +222,42 @@ def test_without_same_padding_nobody_says_nine():
     assert "324 cells of 324, 5.06 times the 64 of the picture" in text
 
 
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({}, ""),
+        ({"stride": 2}, ""),
+        ({"pad": "none"}, "the edge counts more here"),
+        ({"how": "im2col-image"}, "above: the copy of 1 image, the input of 128"),
+        ({"how": "im2col-image", "batch": 1}, ""),
+        ({"how": "im2col-image", "batch": 1, "pad": "none"}, "the edge counts more here"),
+        ({"how": "im2col-tile"}, "a tile is a larger part here"),
+        ({"pad": "none", "step": 0}, ""),
+        ({"layer": "4.2.conv2", "network": "resnet50", "pad": "none"}, "the edge counts less here"),
+    ],
+)
+def test_two_factors_on_a_picture_are_told_apart(settings, why):
+    found = rows(state(**settings))
+    labels = " ".join(label.content for label in picture.draw(found).labels)
+    assert f"this 8 × 8 picture: {words.times(found.covered)} ×" in labels
+    assert bool(why) == (words.times(found.covered) != words.times(found.now))
+    assert words.why(found) == why
+    assert why in labels
+    assert f"times the 64 of the picture{f': {why}' if why else '.'}" in twin.write(found)
+
+
+def test_the_legend_has_every_kind_of_cell():
+    shown = "".join(kinds for kinds, _ in words.tally(rows(state())))
+    assert set(shown) == set(pixels.CLASSES)
+
+
+def test_the_copy_of_an_image_does_not_contradict_the_picture():
+    text = twin.write(rows(state(step=0, k=7, done=DONE)))
+    assert "Step 0 of 49: nothing is copied in the picture yet." in text
+    assert "1 image was written here in 9.3 ms: planned 115,605,504 B" in text
+    assert "the copy alone does not fit" in text
+
+
 def test_one_by_one_makes_no_copy():
     shown = state("1.2.conv1", "resnet50")
     found = rows(shown)
@@ -230,7 +266,13 @@ def test_one_by_one_makes_no_copy():
     text = twin.write(found)
     assert "1 × 1: the matrix is the input, so no copy is made." in text
     assert "30 of its 53 convolutions are 1 × 1 with stride 1 and make no copy" in text
+    assert "ResNet-50 itself" not in text
+    made_up = rows(state(k=1))
+    assert "VGG-16 itself, with nothing made up: 0 of its 13 convolutions" in twin.write(made_up)
+    labels = [label.content for label in picture.draw(made_up).labels]
+    assert "VGG-16 itself, with nothing made up, its 13 convolutions in order" in labels
     quarter = rows(moved(shown, stride=2))
+    assert ": 1 copy of 4 × 4, " in twin.write(quarter)
     assert (quarter.count, quarter.factor) == (1, Fraction(1, 4))
     assert not rows(state(how="direct")).pointwise
 
@@ -430,6 +472,23 @@ def test_keys_move_a_pin():
     assert keys.press(state(stride=2), "Enter").pin == "place:10"
 
 
+@pytest.mark.parametrize("lowered", windows.every(), ids=lambda one: one.key)
+def test_enter_stays_at_the_place(lowered):
+    """A place and the pixel in the centre of its window, from the oracle, there and back."""
+    shown = state(k=lowered.k, stride=lowered.stride, pad=lowered.pad)
+    centres = by_windows(lowered.k, lowered.stride, lowered.pad)[lowered.k**2 // 2].tolist()
+    for place, pixel in enumerate(centres):
+        there = keys.press(keys.pin(shown, f"pixel:{pixel}"), "Enter")
+        assert there.pin == f"place:{place}"
+        assert keys.press(there, "Enter").pin == f"pixel:{pixel}"
+
+
+def test_enter_takes_the_nearest_place_where_no_window_has_its_centre():
+    assert keys.press(state(stride=2, pin="pixel:63"), "Enter").pin == "place:15"
+    assert keys.press(state(pad="none", pin="pixel:0"), "Enter").pin == "place:0"
+    assert keys.press(state(pad="none", pin="pixel:63"), "Enter").pin == "place:35"
+
+
 def test_a_click_pins_what_is_there():
     shown = state(stride=2)
     assert keys.point(shown, "pixels-3", 5).pin == "pixel:29"
@@ -458,7 +517,7 @@ def test_the_slider_is_the_first_control_and_one_step_is_one_copy(view):
 
 
 def test_a_copy_is_seen_to_come_where_it_is_the_next(view):
-    send(view, event("start"))
+    send(view, event("step", 0))
     comes = 'class="print"'
     assert comes in send(view, event("step", 1))["svg"]
     assert comes not in send(view, event("key", "ArrowRight"))["svg"]
@@ -469,7 +528,7 @@ def test_a_copy_is_seen_to_come_where_it_is_the_next(view):
 
 
 def test_a_drag_is_silent_until_it_ends(view):
-    send(view, event("start"))
+    send(view, event("step", 0))
     assert send(view, event("step", 4, dragging=True))["says"] == ""
     assert send(view, event("step", 4))["says"]
     assert send(view, event("batch", 3, dragging=True))["says"] == ""
@@ -495,8 +554,15 @@ def test_presets(view):
     assert not view.rows.verdicts[0].fits
     send(view, event("how", "im2col-tile"))
     assert view.rows.total < 2**20
-    send(view, event("start"))
-    assert (view.k, view.step, view.how) == (3, 0, "im2col-batch")
+
+
+def test_start_is_where_the_view_was_made():
+    shown = views.shifted_copies("vgg16", "conv3_2", batch=8, k=5, step=7, free=False)
+    made, code = shown.svg(), shown.code()
+    send(shown, event("break"), event("pixels-2", 2), event("counts", True), event("width", 600))
+    send(shown, event("start"))
+    assert (shown.svg(), shown.code()) == (made, code)
+    assert shown.state.width == 600
 
 
 def test_controls_change_what_they_say(view):
@@ -607,8 +673,8 @@ def test_its_code_makes_it_again(view):
 def test_frames_are_one_per_step(view):
     frames = view.frames()
     assert len(frames) == len(set(frames)) == 10
-    assert "written 0 of 9 copies" in frames[0]
-    assert "written 9 of 9 copies" in frames[-1]
+    assert "0 of 9 copies in the picture" in frames[0]
+    assert "9 of 9 copies in the picture" in frames[-1]
     ids = [set(re.findall(r'id="([\w-]+)"', frame)) for frame in frames]
     assert not ids[0] & ids[1]
     view.how = "direct"
@@ -670,7 +736,8 @@ def test_one_image_is_written_and_measured(view, changes):
     assert done.planned == done.measured == layers.lowered(view.state.node, 1)
     assert done.residual == 0
     assert 0 < done.seconds < 10
-    assert repr(done) == words.done(view.state.stored()).removesuffix(".")
+    assert words.done(view.state.stored()) == f"1 image was written: {done!r}."
+    assert words.done(view.state) == f"1 image was written here in {done.ms} ms: {done!r}."
     assert "residual 0 B" in view.text()
     view.k = 1
     assert view.state.done is None

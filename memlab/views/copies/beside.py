@@ -15,7 +15,7 @@ SWATCH = 11
 def draw(svg: Svg, rows: Rows, place: Layout, x: float, y: float) -> float:
     """The sentences from a corner on; returns where they end."""
     if rows.count:
-        y = _sum(svg, rows, x, y) + 8
+        y = _sum(svg, rows, place, x, y) + 8
     for text, bold in words.notes(rows):
         for line in extents.flow([(text, bold)], place.right - x, 13):
             svg.text(x, y, line, 13)
@@ -25,17 +25,22 @@ def draw(svg: Svg, rows: Rows, place: Layout, x: float, y: float) -> float:
     return y
 
 
-def _sum(svg: Svg, rows: Rows, x: float, y: float) -> float:
-    """How many times the input, and of what."""
-    times = words.say("panel.times", now=words.times(rows.covered))
-    end = svg.text(x, y + 21, times, 28, bold=True).right
-    svg.text(end + 10, y + 21, words.say("panel.input", size=SIZE**2), 13)
-    y += 44
-    for kind, text in words.tally(rows):
+def _sum(svg: Svg, rows: Rows, place: Layout, x: float, y: float) -> float:
+    """How many times the small input, why that is not the factor above, and of what."""
+    times = words.say("panel.times", size=SIZE, now=words.times(rows.covered))
+    svg.text(x, y + 10, times, 13, bold=True)
+    y += 10 + LINE
+    for line in extents.wrap(words.why(rows), place.right - x, 13):
+        svg.text(x, y, line, 13)
+        y += LINE
+    y += 3
+    for kinds, text in words.tally(rows):
         top = y - SWATCH + 1
-        cells.single(svg, SWATCH, [(x, top, kind)])
-        svg.rect(Box(x, top, x + SWATCH, top + SWATCH), class_="edge")
-        svg.text(x + 19, y, text, 13)
+        for index, kind in enumerate(kinds):
+            left = x + index * (SWATCH + 3)
+            cells.single(svg, SWATCH, [(left, top, kind)])
+            svg.rect(Box(left, top, left + SWATCH, top + SWATCH), class_="edge")
+        svg.text(x + 2 * SWATCH + 11, y, text, 13)
         y += LINE + 2
     return y
 

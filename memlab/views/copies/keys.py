@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import dist
 
 from memlab.views.copies.state import PIXELS, PLACES, State
 from memlab.views.copies.windows import SIZE
@@ -23,7 +24,7 @@ def press(state: State, key: str) -> State:
         return pin(state, _start(PLACES if key == "Enter" else PIXELS, state))
     kind, _, digits = state.pin.partition(":")
     if key == "Enter":
-        return pin(state, _start(PIXELS if kind == PLACES else PLACES, state))
+        return pin(state, _other(kind, int(digits), state))
     size, number = _size(kind, state), int(digits)
     if key in MOVES:
         row, column = (
@@ -56,6 +57,17 @@ def pin(state: State, what: str) -> State:
 
 def _size(kind: str, state: State) -> int:
     return SIZE if kind == PIXELS else state.lowered.places
+
+
+def _other(kind: str, number: int, state: State) -> str:
+    """The pixel in the centre of a place's window, or the place whose centre is nearest."""
+    middle = state.lowered.copies[state.k**2 // 2]  # the copy that holds no zero
+    centres = [pixel for pixel in middle if pixel is not None]
+    if kind == PLACES:
+        return f"{PIXELS}:{centres[number]}"
+    here = divmod(number, SIZE)
+    nearest = min(range(len(centres)), key=lambda at: dist(divmod(centres[at], SIZE), here))
+    return f"{PLACES}:{nearest}"
 
 
 def _start(kind: str, state: State) -> str:

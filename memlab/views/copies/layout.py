@@ -84,7 +84,6 @@ STYLE = "".join(
         ".memlab-svg .thin-look{stroke:var(--copy-look);stroke-width:1.2;fill:none}",
         ".memlab-svg .mark{fill:var(--copy-look)}",
         ".memlab-svg .box{stroke:currentColor;stroke-width:3;fill:none}",
-        ".memlab-svg .s28{font-size:28px}",
         ".memlab-svg :is(.marks,.print){pointer-events:none}.memlab-svg .print{opacity:0}",
         "@media(prefers-reduced-motion:no-preference){"
         ".memlab-svg .print{animation:memlab-fly .4s ease-in-out}"

@@ -26,7 +26,6 @@ LAYERS = (
 )
 """The real layers to choose from: 3 x 3 large and small, 7 x 7 at stride 2, 1 x 1."""
 PRESETS: dict[str, tuple[tuple[str, str], dict[str, Any]]] = {
-    "start": (LAYERS[0], {"step": 0}),
     "surprise": (LAYERS[0], {"stride": 2}),
     "pointwise": (LAYERS[3], {}),
     "break": (LAYERS[0], {"k": 7}),
@@ -81,7 +80,7 @@ def controls(view: ShiftedCopies) -> list[Control]:
     buttons = [
         Control("button", name, _label(name), place="buttons",
                 busy=say("control.writing") if name == "write" else "")
-        for name in (*PRESETS, "write", "copy")
+        for name in ("start", *PRESETS, "write", "copy")
     ]  # fmt: skip
     return [
         Control("range", "step", _label("step", count=count), step, least=0, most=count,

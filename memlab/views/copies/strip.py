@@ -18,7 +18,7 @@ def draw(svg: Svg, rows: Rows, place: Layout, y: float) -> float:
     """A box for each convolution, and how many need no copy; returns where it ends."""
     network = rows.state.network
     nodes = layers.convolutions(network)
-    title = words.say("strip.title", network=network.label, all=len(nodes))
+    title = words.say("strip.title", network=words.published(rows), all=len(nodes))
     svg.text(0, y + 10, title, 13, bold=True)
     pitch = place.right / max(len(nodes), 24)
     for index, node in enumerate(nodes):

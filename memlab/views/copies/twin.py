@@ -64,9 +64,12 @@ def _example(rows: Rows) -> list[str]:
     cells = {
         "values": rows.values, "zeros": rows.zeros, "cells": rows.cells, "all": lowered.cells,
     }  # fmt: skip
+    copies = say("twin.copy" if rows.step == 1 else "twin.copies", count=rows.step)
+    why = words.why(rows)
     line = say(
-        "twin.drawn", size=SIZE, count=rows.step, places=lowered.places, pixels=SIZE**2,
-        now=words.times(rows.covered), **{name: f"{n:,}" for name, n in cells.items()},
+        "twin.drawn", size=SIZE, copies=copies, why=f": {why}" if why else "",
+        places=lowered.places, pixels=SIZE**2, now=words.times(rows.covered),
+        **{name: f"{n:,}" for name, n in cells.items()},
     )  # fmt: skip
     tile = [text for text, _ in words.notes(rows)] if rows.tiled and not rows.pin else []
     return [line, *tile, *_beside(rows)]
@@ -102,11 +105,11 @@ def _strip(rows: Rows) -> list[str]:
     nodes = layers.convolutions(rows.state.network)
     none, part, whole = layers.by_copy(nodes)
     return [
-        say("twin.strip", network=rows.state.network.label, all=len(nodes), none=len(none),
+        say("twin.strip", network=words.published(rows), all=len(nodes), none=len(none),
             parts=len(part), whole=len(whole))
     ]  # fmt: skip
 
 
 def _run(rows: Rows) -> list[str]:
     done = words.done(rows.state)
-    return [say("twin.write", done=done)] if done else []
+    return [done] if done else []

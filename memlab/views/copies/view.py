@@ -35,7 +35,7 @@ class ShiftedCopies(View):
     def __init__(self, state: State, live: bool = True) -> None:
         self.live = live
         self._told: State | None = None
-        self.state = self._fresh(state)
+        self.state = self._start = self._fresh(state)
         super().__init__()
 
     # -- from Python ------------------------------------------------------------------------
@@ -206,6 +206,8 @@ class ShiftedCopies(View):
         elif name == "layer":
             network, _, layer = str(value).partition("/")
             self._change(**panel.layer(self._network(network), layer))
+        elif name == "start":
+            self.state = self._fresh(replace(self._start, width=self.state.width))
         elif name in panel.PRESETS:
             self._change(**panel.preset(name))
         elif name == "write" or (name == "key" and value == "KeyR"):

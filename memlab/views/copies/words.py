@@ -207,8 +207,10 @@ def done(state: State) -> str:
     """What was written for real; the time only where it was a moment ago."""
     if state.done is None:
         return ""
-    sentence = f"{state.done!r}."
-    return f"{sentence} {say('write.ms', ms=state.done.ms)}" if state.done.seconds else sentence
+    if not state.done.planned:
+        return f"{state.done!r}."
+    key = "write.ms" if state.done.seconds else "write.image"
+    return say(key, ms=state.done.ms, done=repr(state.done))
 
 
 def spoken(rows: Rows) -> str:
@@ -227,10 +229,29 @@ def spoken(rows: Rows) -> str:
 
 
 def tally(rows: Rows) -> list[tuple[str, str]]:
-    """Values and zeros that are written, each with the kind of its cells."""
-    values = [("#", say("panel.values", values=f"{rows.values:,}"))]
+    """Values and zeros that are written, each with the kinds of its cells."""
+    values = [("#.", say("panel.values", values=f"{rows.values:,}"))]
     zeros = say("panel.zeros", zeros=f"{rows.zeros:,}") if rows.rim else say("panel.no_zeros")
     return [*values, ("0", zeros)]
+
+
+def why(rows: Rows) -> str:
+    """Why the small picture has another factor than the layer; empty where it has the same."""
+    if times(rows.covered) == times(rows.now):
+        return ""
+    if rows.tiled:
+        return say("panel.part")
+    if rows.workspace.name == "im2col-image" and rows.state.batch > 1:
+        return say("panel.image", batch=f"{rows.state.batch:,}")
+    inside = Fraction(rows.step, rows.state.stride**2)
+    more = abs(rows.covered - inside) > abs(rows.now - inside)
+    return say("panel.more" if more else "panel.less")
+
+
+def published(rows: Rows) -> str:
+    """The network; where the layer is made up, that the network is not."""
+    name = rows.state.network.label
+    return say("strip.itself", network=name) if rows.state.made_up else name
 
 
 def notes(rows: Rows) -> list[tuple[str, bool]]:
