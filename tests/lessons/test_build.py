@@ -231,6 +231,13 @@ def test_bytes_stand_beside_seconds_or_in_another_cell(beside):
     assert build.differs(shown(text, build.DIFFERS), solved=True) == ""
 
 
+def test_a_table_below_a_head_that_names_pytorch_is_its_own():
+    full = f"PyTorch takes beside its input:\nconv 9 B\nAs planned.\nend, {MACHINE}"
+    assert build.differs(shown(full, build.DIFFERS), solved=True) == ""
+    after = full.replace("end,", "peak 96 B,")
+    assert "show 'peak 96 B" in build.differs(shown(after, build.DIFFERS), solved=True)
+
+
 def test_behind_a_card_a_cell_is_looked_at_in_the_solutions():
     cell = shown("Predict first.", build.DIFFERS, source="if rate.answered():\n    show()")
     assert build.differs(cell, solved=False) == ""

@@ -149,10 +149,10 @@ def test_the_fastest_is_named_and_the_largest_workspace_beside_it():
     ]
     assert words.headline(CASES["pointwise"]) == [
         "Least of memlab's ways: im2col-batch, 2.00 ms, with 0 B of workspace.",
-        "im2col-tile takes 1.00 times the time and 12.3 kB of workspace.",
+        "im2col-tile: 2.00 ms, 1.00 times as much, with 12.3 kB of workspace.",
     ]
     assert words.headline(CASES["slow"])[1] == (
-        "direct takes 25.2 times the time and 0 B of workspace."
+        "direct: 972 ms, 25.2 times as much, with 0 B of workspace."
     )
     assert len(words.headline(CASES["same"])) == 1
 

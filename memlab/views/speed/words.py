@@ -95,7 +95,8 @@ def headline(found: Comparison) -> list[str]:
     values = {"name": other.name, "ratio": against(other, found)}
     if 0 < less < more:
         return [first, say("most", **values, bytes=ratio(more / less))]
-    return [first, say("most_amount", **values, workspace=workspace(other))]
+    amounts = {"time": duration(other.seconds), "workspace": workspace(other)}
+    return [first, say("most_amount", **values, **amounts)]
 
 
 def notes(found: Comparison) -> list[str]:
