@@ -41,6 +41,13 @@ WRONG = {
         "    return (memory - max(fixed)) // max(each)",
         "mixed",
     ),
+    "03.lowered_bytes": (
+        "    return 4 * batch * channels * k * ((size + 2 * pad - k) // stride + 1) ** 2",
+        "one_k",
+    ),
+    "03.images_together": ("    return limit // sum(4 * c * s * s for c, s, *_ in layers)", ""),
+    "04.place": ("    return 0, 0, 0, n // columns % rows, n % columns", ""),
+    "04.moved": ("    return 32 * len(addresses)", "each_thread"),
 }
 
 
