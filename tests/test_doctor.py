@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from memlab import cli, doctor
-from memlab.doctor import Check
+from memlab import cli, diagnosis, doctor
+from memlab.diagnosis import Check
 
 PYTHON = "/home/ada/memlab/.venv/bin/python"
 
 
 def test_python_must_be_new_enough():
-    assert doctor.check_python((3, 11, 0), PYTHON).status == "ok"
-    old = doctor.check_python((3, 10, 14), PYTHON)
+    assert diagnosis.check_python((3, 11, 0), PYTHON).status == "ok"
+    old = diagnosis.check_python((3, 10, 14), PYTHON)
     assert old.status == "problem"
     assert "3.10.14" in old.text
     assert "3.11" in old.fix
 
 
 def test_memlab_must_be_installed():
-    assert doctor.check_memlab("0.1.0", PYTHON) == Check("memlab", "ok", "0.1.0")
-    assert "pip install -e" in doctor.check_memlab(None, PYTHON).fix
+    assert diagnosis.check_memlab("0.1.0", PYTHON) == Check("memlab", "ok", "0.1.0")
+    assert "pip install -e" in diagnosis.check_memlab(None, PYTHON).fix
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_memlab_must_be_installed():
     ],
 )
 def test_requirements_are_read(requirement, expected):
-    assert doctor.parse(requirement) == expected
+    assert diagnosis.parse(requirement) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_requirements_are_read(requirement, expected):
     ],
 )
 def test_packages_are_there_and_new_enough(requirement, installed, status, text):
-    check = doctor.check_package(requirement, installed, PYTHON)
+    check = diagnosis.check_package(requirement, installed, PYTHON)
     assert check
     assert (check.status, check.text) == (status, text)
     assert bool(check.fix) == (status != "ok")
@@ -69,7 +69,7 @@ def test_packages_are_there_and_new_enough(requirement, installed, status, text)
 
 
 def test_the_mending_line_names_the_version_that_is_needed():
-    check = doctor.check_package("ipywidgets", "7.8.5", PYTHON)
+    check = diagnosis.check_package("ipywidgets", "7.8.5", PYTHON)
     assert check
     assert check.fix == f'"{PYTHON}" -m pip install "ipywidgets>=8"'
 
@@ -83,12 +83,12 @@ def test_the_mending_line_names_the_version_that_is_needed():
     ],
 )
 def test_what_a_learner_may_do_without_is_not_looked_at(requirement):
-    assert doctor.check_package(requirement, None, PYTHON) is None
+    assert diagnosis.check_package(requirement, None, PYTHON) is None
 
 
 def test_a_numba_that_does_not_start_is_a_problem():
-    assert doctor.check_numba("", PYTHON).status == "ok"
-    broken = doctor.check_numba("ImportError: Numba needs NumPy 2.4 or less", PYTHON)
+    assert diagnosis.check_numba("", PYTHON).status == "ok"
+    broken = diagnosis.check_numba("ImportError: Numba needs NumPy 2.4 or less", PYTHON)
     assert broken.status == "problem"
     assert "NumPy 2.4" in broken.text
     assert "numba numpy" in broken.fix
@@ -103,13 +103,15 @@ def test_a_module_that_fails_is_told_in_one_line(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("word", ["python", "python3", "python3.11", PYTHON, f"{PYTHON}3.11"])
 def test_a_kernel_that_starts_this_python_is_right(word):
-    assert doctor.check_kernel([word, "-m", "ipykernel_launcher"], PYTHON, own=True).status == "ok"
+    assert (
+        diagnosis.check_kernel([word, "-m", "ipykernel_launcher"], PYTHON, own=True).status == "ok"
+    )
 
 
 @pytest.mark.parametrize(("own", "where"), [(True, "--sys-prefix"), (False, "--user")])
 @pytest.mark.parametrize("argv", [None, [], ["/usr/bin/python3", "-m", "ipykernel_launcher"]])
 def test_a_missing_or_foreign_kernel_is_a_problem(argv, own, where):
-    check = doctor.check_kernel(argv, PYTHON, own)
+    check = diagnosis.check_kernel(argv, PYTHON, own)
     assert check.status == "problem"
     assert check.fix == f'"{PYTHON}" -m ipykernel install {where} --name python3'
     assert not argv or argv[0] in check.text
@@ -121,8 +123,8 @@ def test_environments_that_share_one_python_are_told_apart(tmp_path):
         (tmp_path / name / "bin").mkdir(parents=True)
         (tmp_path / name / "bin" / "python").symlink_to(tmp_path / "python")
     ours, theirs = (str(tmp_path / name / "bin" / "python") for name in ("ours", "theirs"))
-    assert doctor.check_kernel([ours], ours, own=True).status == "ok"
-    assert doctor.check_kernel([theirs], ours, own=True).status == "problem"
+    assert diagnosis.check_kernel([ours], ours, own=True).status == "ok"
+    assert diagnosis.check_kernel([theirs], ours, own=True).status == "problem"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_environments_that_share_one_python_are_told_apart(tmp_path):
     ],
 )
 def test_no_gpu_is_no_problem(gpu, simulated, error, status, text, fix):
-    check = doctor.check_cuda(gpu, simulated, error, PYTHON)
+    check = diagnosis.check_cuda(gpu, simulated, error, PYTHON)
     assert check.status == status
     assert text in check.text
     assert fix in check.fix
@@ -160,27 +162,27 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     file = tmp_path / "file"
     file.touch()
     closed = [file / "cache", file / "other"]
-    assert doctor.check_cache([*closed, tmp_path / "new" / "cache"]).status == "ok"
+    assert diagnosis.check_cache([*closed, tmp_path / "new" / "cache"]).status == "ok"
     assert list(tmp_path.iterdir()) == [file]
-    check = doctor.check_cache(closed, windows=False)
+    check = diagnosis.check_cache(closed, windows=False)
     assert check.status == "problem"
     assert str(closed[0]) in check.text
     assert check.fix == "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
-    assert check.fix != doctor.check_cache(closed, windows=True).fix
+    assert check.fix != diagnosis.check_cache(closed, windows=True).fix
 
 
 @pytest.mark.parametrize(
     ("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")]
 )
 def test_little_memory_is_noted_and_very_little_is_a_problem(free, status):
-    check = doctor.check_memory(free, free)
+    check = diagnosis.check_memory(free, free)
     assert check.status == status
     assert bool(check.fix) == (status != "ok")
     assert "control group" not in check.text
 
 
 def test_a_control_group_that_allows_less_is_named():
-    check = doctor.check_memory(4 * 10**9, 64 * 10**9)
+    check = diagnosis.check_memory(4 * 10**9, 64 * 10**9)
     assert check.status == "ok"
     assert "a control group allows less than the machine's 64.000 GB" in check.text
 

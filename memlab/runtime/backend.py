@@ -7,13 +7,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
 from memlab.errors import pick
 from memlab.kernels.registry import Array
 from memlab.runtime.meter import Reporting
+
+
+class Part(NamedTuple):
+    """A part of a block as an array sees it; ``offset`` and ``strides`` in bytes."""
+
+    shape: tuple[int, ...]
+    dtype: npt.DTypeLike
+    offset: int
+    strides: tuple[int, ...] | None
 
 
 class Backend(ABC):
@@ -44,15 +53,8 @@ class Backend(ABC):
         """New bytes."""
 
     @abstractmethod
-    def view(
-        self,
-        block: Any,
-        shape: tuple[int, ...],
-        dtype: npt.DTypeLike,
-        offset: int,
-        strides: tuple[int, ...] | None,
-    ) -> Array:
-        """A part of a block as an array, without a copy; ``offset`` and ``strides`` in bytes."""
+    def view(self, block: Any, part: Part) -> Array:
+        """A part of a block as an array, without a copy."""
 
     @abstractmethod
     def fill(self, values: Array, write: Callable[[Array], None]) -> None:

@@ -7,12 +7,11 @@ from contextlib import AbstractContextManager
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from memlab import devices
 from memlab.kernels.registry import Array
-from memlab.runtime.backend import Backend
+from memlab.runtime.backend import Backend, Part
 from memlab.runtime.meter import Reporting, the_hook
 
 
@@ -31,15 +30,8 @@ class Cpu(Backend):
     def block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
 
-    def view(
-        self,
-        block: Array,
-        shape: tuple[int, ...],
-        dtype: npt.DTypeLike,
-        offset: int,
-        strides: tuple[int, ...] | None,
-    ) -> Array:
-        return np.ndarray(shape, dtype, block, offset, strides)
+    def view(self, block: Array, part: Part) -> Array:
+        return np.ndarray(part.shape, part.dtype, block, part.offset, part.strides)
 
     def fill(self, values: Array, write: Callable[[Array], None]) -> None:
         write(values)

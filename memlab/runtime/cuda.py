@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from memlab import units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime import meter
-from memlab.runtime.backend import Backend
+from memlab.runtime.backend import Backend, Part
 from memlab.runtime.manager import ManagerHook
 
 OUT_OF_MEMORY = 2
@@ -106,20 +105,13 @@ class Gpu(DeviceArrays):
                 "into what was free; try a smaller batch, or end what else uses it."
             ) from None
 
-    def view(
-        self,
-        block: Any,
-        shape: tuple[int, ...],
-        dtype: npt.DTypeLike,
-        offset: int,
-        strides: tuple[int, ...] | None,
-    ) -> Array:
+    def view(self, block: Any, part: Part) -> Array:
         first, _ = block.__cuda_array_interface__["data"]
         description = {
-            "shape": shape,
-            "strides": strides,
-            "typestr": np.dtype(dtype).str,
-            "data": (first + offset, False),
+            "shape": part.shape,
+            "strides": part.strides,
+            "typestr": np.dtype(part.dtype).str,
+            "data": (first + part.offset, False),
             "version": 3,
         }
         view: Array = self.cuda.from_cuda_array_interface(description, owner=block)

@@ -56,7 +56,9 @@ def _manager_class() -> Any:
     from numba import cuda
     from numba.cuda.cudadrv.driver import driver
 
-    class Manager(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):  # type: ignore[misc]
+    base: Any = cuda.HostOnlyCUDAMemoryManager
+
+    class Manager(cuda.GetIpcHandleMixin, base):  # type: ignore[misc]  # numba ships no types
         """Allocates with ``cuMemAlloc`` and frees with ``cuMemFree``, without a delay."""
 
         def __init__(self, *, context: Any, hook: ManagerHook) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memlab.kernels.registry import Array
-from memlab.runtime.backend import Backend
+from memlab.runtime.backend import Backend, Part
 from memlab.runtime.meter import Meter
 from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
@@ -47,7 +47,7 @@ class Memory:
                 inner.insert(0, inner[0] * extent)
             strides = (tensor.pitch, *inner)
         block = self.blocks[tensor.storage.name]
-        return self.backend.view(block, shape, dtype, tensor.offset, strides)
+        return self.backend.view(block, Part(shape, dtype, tensor.offset, strides))
 
     def fill(self, tensor: Tensor, write: Callable[[Array], None]) -> None:
         """Let a function write the values of a tensor, into an array on the host."""

@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from memlab import devices
 from memlab.kernels.registry import Array
 from memlab.runtime import hook as numpy_hook
 from memlab.runtime import meter
+from memlab.runtime.backend import Part
 from memlab.runtime.cuda import DeviceArrays
 from memlab.runtime.hook import Hook, Report
 
@@ -97,15 +97,8 @@ class Simulator(DeviceArrays):
     def block(self, nbytes: int) -> Any:
         return self.cuda.device_array(nbytes, np.uint8)
 
-    def view(
-        self,
-        block: Any,
-        shape: tuple[int, ...],
-        dtype: npt.DTypeLike,
-        offset: int,
-        strides: tuple[int, ...] | None,
-    ) -> Array:
-        values = np.ndarray(shape, dtype, np.asarray(block), offset, strides)
+    def view(self, block: Any, part: Part) -> Array:
+        values = np.ndarray(part.shape, part.dtype, np.asarray(block), *part[2:])
         view: Array = self.cuda.devicearray.FakeCUDAArray(values)
         return view
 
