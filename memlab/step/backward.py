@@ -6,7 +6,7 @@ from collections import Counter
 from math import prod
 
 from memlab.networks.graph import Node
-from memlab.step.build import Build
+from memlab.step.construction import Build
 from memlab.step.gradients import Gradients
 from memlab.step.op import Phase
 from memlab.step.rules import RULES, dims

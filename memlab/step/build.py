@@ -1,25 +1,19 @@
-"""Network to step: forward and loss here, then ``backward.py`` and ``update.py``."""
+"""Network to step: forward, loss, backward, update."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from memlab import formats
 from memlab.errors import InputError, pick, shorten, whole
-from memlab.formats import FORMATS, Format
-from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layers import Conv2d, Dims
-from memlab.step import algorithms, tensor
-from memlab.step.algorithms import Choice
+from memlab.formats import Format
+from memlab.networks.graph import INPUT, Network
+from memlab.step import algorithms
+from memlab.step.backward import backward
 from memlab.step.collector import paused
-from memlab.step.op import NONE, Op, Operands, Phase
-from memlab.step.rules import RULES, UPDATES, dims
+from memlab.step.construction import Build
+from memlab.step.rules import UPDATES
 from memlab.step.step import Step
-from memlab.step.storage import Size
-from memlab.step.tensor import BATCH, Role, Tensor
+from memlab.step.update import update
 
-NOTHING = Choice("", NONE, Size())
-"""An operation with no workspace and one way to compute it."""
 STORABLE = ("fp64", "fp32", "bf16", "fp16")
 
 
@@ -38,9 +32,6 @@ def training_step(
     Raises:
         InputError: an unknown optimizer, format or algorithm, or no thread.
     """
-    from memlab.step.backward import backward
-    from memlab.step.update import update
-
     pick("optimizer", optimizer, UPDATES)
     build = _start(network, format, algorithm, threads, training=True)
     build.forward()
@@ -88,188 +79,3 @@ def _storable(format: str | Format) -> Format:
             f"a whole step cannot be stored in {found.name}; try one of {', '.join(STORABLE)}."
         )
     return found
-
-
-@dataclass
-class Build:
-    """A step under construction."""
-
-    network: Network
-    format: Format
-    algorithm: str
-    threads: int
-    training: bool
-    ops: list[Op] = field(default_factory=list)
-    maps: dict[str, Tensor] = field(default_factory=dict)
-    """The output of every node, and the input."""
-    extras: dict[str, Operands] = field(default_factory=dict)
-    """What forward wrote for backward alone."""
-
-    def __post_init__(self) -> None:
-        algorithms.find(self.algorithm)
-        self.learning = self._learning() if self.training else frozenset()
-        self.maps[INPUT] = self.new(INPUT, dims(self.network.input_shape), Role.INPUT)
-        self.parameters = {
-            node.name: {
-                array.name: self.new(f"{node.name}.{array.name}", array.dims, Role.PARAMETER)
-                for array in node.parameters
-            }
-            for node in self.network.nodes
-        }
-        self.buffers = {
-            node.name: {
-                array.name: self.new(f"{node.name}.{array.name}", array.dims, Role.BUFFER)
-                for array in node.buffers
-            }
-            for node in self.network.nodes
-        }
-
-    def _learning(self) -> frozenset[str]:
-        """The nodes whose output depends on a parameter: only these pass a gradient back."""
-        found: set[str] = set()
-        for node in self.network.nodes:
-            if node.parameters or not found.isdisjoint(node.inputs):
-                found.add(node.name)
-        return frozenset(found)
-
-    def residents(self) -> list[Tensor]:
-        """Parameters and buffers: alive before and after."""
-        groups = (*self.parameters.values(), *self.buffers.values())
-        return [array for arrays in groups for array in arrays.values()]
-
-    def forward(self) -> None:
-        """Every node but the loss."""
-        for node in self.network.nodes[:-1]:
-            self.run(node)
-
-    def run(self, node: Node) -> None:
-        """The forward operation of a node; a view makes none."""
-        rule, inputs = RULES[node.kind], [self.maps[name] for name in node.inputs]
-        if rule.is_view or (rule.identity_in_inference and not self.training):
-            self.maps[node.name] = inputs[0].view(node.name, dims(node.shape))
-            return
-        output = self.new(node.name, dims(node.shape), Role.FEATURE_MAP)
-        self.maps[node.name] = output
-        flops, buffers = rule.flops(node), self.buffers[node.name]
-        reads = _numbered(inputs) | self.parameters[node.name]
-        self.emit(
-            node,
-            node.name,
-            node.kind,
-            Phase.FORWARD,
-            reads if self.training else reads | buffers,
-            {"y": output, **self.write_extras(node)},
-            buffers if self.training else NONE,
-            self.choice(node),
-            flops.forward if self.training or not flops.inference else flops.inference,
-        )
-
-    def loss(self) -> tuple[Tensor, Tensor]:
-        """The loss of a training step; returns what it is compared with, and itself."""
-        node = self.network.loss
-        if node.kind == "softmax_cross_entropy":
-            labels = self.new("labels", (BATCH,), Role.INPUT, FORMATS["int64"])
-        else:
-            labels = self.new("target", dims(node.shape), Role.INPUT)
-        loss = self.new(node.name, (), Role.FEATURE_MAP)
-        self.emit(
-            node,
-            node.name,
-            node.kind,
-            Phase.LOSS,
-            {"x": self.maps[node.inputs[0]], "labels": labels},
-            {"loss": loss, **self.write_extras(node)},
-            flops=RULES[node.kind].flops(node).forward,
-        )
-        return labels, loss
-
-    def predict(self) -> Tensor:
-        """What the network predicts: the softmax of the scores, or the last output itself."""
-        node = self.network.loss
-        x = self.maps[node.inputs[0]]
-        if node.kind != "softmax_cross_entropy":
-            return x
-        output = self.new("prediction", dims(node.shape), Role.FEATURE_MAP)
-        flops = RULES[node.kind].flops(node).inference or Size()
-        self.emit(
-            node, "prediction", "softmax", Phase.FORWARD, {"x": x}, {"y": output}, flops=flops
-        )
-        return output
-
-    def write_extras(self, node: Node) -> Operands:
-        """What forward writes beside its output, where a backward will read it."""
-        if node.name in self.learning:
-            self.extras[node.name] = {
-                name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
-                for name, (axes, format) in RULES[node.kind].extras(node, self.format).items()
-            }
-        return self.extras.get(node.name, NONE)
-
-    def new(self, name: str, axes: Dims, role: Role, format: Format | None = None) -> Tensor:
-        """A tensor with a storage of its own, in the format of the step unless another is given."""
-        return tensor.new(name, axes, format or self.format, role)
-
-    def choice(self, node: Node, backward: bool = False) -> Choice:
-        """What computes a layer, forward or backward, and the workspace that it needs."""
-        if isinstance(node.layer, Conv2d):
-            return algorithms.choose(
-                self.algorithm, node.layer, node.input_shapes[0], node.shape, backward,
-                node.name, self.format, self.threads,
-            )  # fmt: skip
-        axes = RULES[node.kind].backward_workspace(node) if backward else ()
-        if not axes:
-            return NOTHING
-        name = f"{node.name}.backward workspace"
-        buffer = tensor.new(name, axes, self.format, Role.WORKSPACE, copies=self.threads)
-        moved = Size(0, 2 * buffer.size.fixed // self.threads)
-        return Choice("", {"workspace": buffer}, moved)
-
-    def emit(
-        self,
-        node: Node,
-        name: str,
-        kind: str,
-        phase: Phase,
-        reads: Operands,
-        writes: Operands = NONE,
-        updates: Operands = NONE,
-        choice: Choice = NOTHING,
-        flops: Size = Size(),
-        fills: int = 1,
-    ) -> None:
-        """Append an operation. Its workspace is filled and read ``fills`` times."""
-        fixed = each = 0
-        for operands, times in ((reads, 1), (writes, 1), (updates, 2)):
-            for operand in operands.values():
-                # without a pitch it fills its storage, whose size is at hand
-                size = operand.storage.size if operand.pitch is None else operand.size
-                fixed, each = fixed + times * size.fixed, each + times * size.per_sample
-        moved = Size(fixed, each) + fills * choice.moved
-        attributes = {"layer": node.layer, "draw": node.name}
-        self.ops.append(
-            Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
-               choice.algorithm, flops, moved, node.name, node.stage)
-        )  # fmt: skip
-
-    def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:
-        """The finished step."""
-        notes = [] if self.algorithm == algorithms.DEFAULT else [f"{self.algorithm} convolution"]
-        notes += [f"{self.threads} threads"] if self.threads > 1 else []
-        return Step(
-            tuple(self.ops),
-            tuple(live_in),
-            tuple(live_out),
-            network=self.network.name,
-            label=self.network.label,
-            format=self.format.name,
-            optimizer=optimizer,
-            training=self.training,
-            threads=self.threads,
-            notes=tuple(notes),
-        )
-
-
-def _numbered(inputs: list[Tensor]) -> dict[str, Tensor]:
-    if len(inputs) == 1:
-        return {"x": inputs[0]}
-    return {f"x{i}": x for i, x in enumerate(inputs)}

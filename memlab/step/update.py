@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from memlab.networks.graph import Node
-from memlab.step.build import Build
+from memlab.step.construction import Build
 from memlab.step.op import Phase
 from memlab.step.rules import UPDATES
 from memlab.step.storage import Size
