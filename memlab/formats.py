@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from memlab import strings
 from memlab.errors import InputError, pick, whole
 
 if TYPE_CHECKING:
@@ -33,13 +35,56 @@ class Format:
         return -(-count * self.bits // 8)
 
     def lanes(self, vector_bits: int) -> int:
-        """How many values a vector register of ``vector_bits`` holds at once."""
-        return whole("vector width in bits", vector_bits) // self.bits
+        """How many values a vector register of ``vector_bits`` holds at once.
+
+        Raises:
+            InputError: no register has that width, or it is too narrow for one value.
+        """
+        width = whole("vector width in bits", vector_bits)
+        if width.bit_count() != 1:
+            raise InputError(f"a vector is 128, 256, 512 or another power of 2 of bits wide, "
+                             f"got {width}; try {1 << width.bit_length()}.")  # fmt: skip
+        if width < self.bits:
+            raise InputError(f"a vector of {width} bits holds no {self.name} value of "
+                             f"{self.bits} bits; try 128.")  # fmt: skip
+        return width // self.bits
 
     @property
     def epsilon(self) -> float:
         """The step from 1 to the next larger value (1 for integers)."""
         return 2.0**-self.mantissa if self.kind == "float" else 1.0
+
+    @property
+    def bias(self) -> int:
+        """What is taken from the exponent bits to get the exponent; 0 for integers."""
+        return 2 ** (self.exponent - 1) - 1 if self.kind == "float" else 0
+
+    @property
+    def lowest(self) -> float:
+        """The lowest finite value."""
+        if self.kind == "float":
+            return -self.largest
+        return -self.largest - 1 if self.name.startswith("int") else 0.0
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest value above 0 with the whole mantissa; 1 for integers."""
+        return 2.0 ** (1 - self.bias) if self.kind == "float" else 1.0
+
+    @property
+    def smallest(self) -> float:
+        """The smallest value above 0, which is the step there: a subnormal, or 1 for integers."""
+        return self.smallest_normal * self.epsilon
+
+    @property
+    def infinities(self) -> bool:
+        """Whether it holds them; the fn of fp8_e4m3fn says that all its numbers are finite."""
+        return self.kind == "float" and not self.name.endswith("fn")
+
+    @property
+    def nan(self) -> bool:
+        """Whether it holds NaN."""
+        return self.kind == "float"
 
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type that stores it (``ml_dtypes`` for bf16, fp8 and int4).
@@ -82,6 +127,12 @@ FORMATS: dict[str, Format] = {
     )
 }
 
+_ROUNDED = (
+    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2", "int8", "int4",
+)  # fmt: skip
+NUMBERS = {name: FORMATS[name] for name in _ROUNDED}
+"""The formats that the numbers of a network are rounded to."""
+
 
 def find(name: str | Format) -> Format:
     """The format of that name.
@@ -90,3 +141,32 @@ def find(name: str | Format) -> Format:
         InputError: no such format.
     """
     return name if isinstance(name, Format) else pick("format", name, FORMATS)
+
+
+_HEADS = ("format", "bits", "exponent", "mantissa", "largest", "smallest", "epsilon")
+
+
+def table(vectors: Sequence[int] = (128, 256, 512, 1024)) -> str:
+    """The formats of ``NUMBERS`` as text to print, with the lanes in vectors of so many bits.
+
+    Raises:
+        InputError: a width that no vector has.
+    """
+    heads = [strings.get(f"formats.{name}") for name in _HEADS]
+    heads += [strings.get("formats.lanes", bits=bits) for bits in vectors]
+    rows = [heads, *(_row(entry, vectors) for entry in NUMBERS.values())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if index else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+
+
+def _row(entry: Format, vectors: Sequence[int]) -> list[str]:
+    parts = [entry.exponent, entry.mantissa] if entry.kind == "float" else ["-", "-"]
+    values = [f"{value:.5g}" for value in (entry.largest, entry.smallest, entry.epsilon)]
+    lanes = [entry.lanes(bits) for bits in vectors]
+    return [entry.name, *map(str, [entry.bits, *parts, *values, *lanes])]

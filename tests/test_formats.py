@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import ml_dtypes
@@ -34,6 +36,26 @@ def test_floats_agree_with_finfo(entry: Format) -> None:
     assert (info.bits, info.nmant, info.nexp) == (entry.bits, entry.mantissa, entry.exponent)
     assert float(info.max) == entry.largest
     assert float(info.eps) == entry.epsilon
+    assert float(info.min) == entry.lowest
+    assert float(info.smallest_normal) == entry.smallest_normal
+    assert float(info.smallest_subnormal) == entry.smallest
+    assert 1 - entry.bias == info.minexp
+
+
+@pytest.mark.parametrize("entry", FLOATS, ids=str)
+def test_infinities_and_nan_are_among_the_codes_or_not(entry: Format) -> None:
+    stored = np.array([np.inf]).astype(entry.dtype()).astype(np.float64)
+    assert bool(np.isinf(stored[0])) == entry.infinities
+    assert np.isnan(np.array([np.nan]).astype(entry.dtype()).astype(np.float64)[0]) == entry.nan
+
+
+def test_tf32_has_the_range_of_fp32_and_the_step_of_fp16() -> None:
+    tf32, fp32, fp16 = (FORMATS[name] for name in ("tf32", "fp32", "fp16"))
+    assert (tf32.smallest_normal, tf32.bias) == (fp32.smallest_normal, fp32.bias)
+    assert tf32.epsilon == fp16.epsilon
+    assert tf32.smallest == 2.0**-136
+    cut = np.array([0x7F7FE000, 0x2000], np.uint32).view(np.float32)  # 13 bits of 0 at the end
+    assert cut.tolist() == [tf32.largest, tf32.smallest]
 
 
 @pytest.mark.parametrize("name", ["int64", "int32", "int8", "int4", "uint8"])
@@ -41,6 +63,10 @@ def test_integers_agree_with_iinfo(name: str) -> None:
     entry = FORMATS[name]
     info = ml_dtypes.iinfo(entry.dtype())
     assert (info.bits, float(info.max)) == (entry.bits, entry.largest)
+    assert float(info.min) == entry.lowest
+    assert (entry.smallest, entry.smallest_normal, entry.epsilon) == (1, 1, 1)
+    assert not entry.infinities
+    assert not entry.nan
 
 
 @pytest.mark.parametrize("entry", FORMATS.values(), ids=str)
@@ -69,3 +95,48 @@ def test_unknown_and_unstorable_formats_are_one_sentence() -> None:
         FORMATS["bit"].dtype()
     with pytest.raises(InputError, match="vector width"):
         FORMATS["fp32"].lanes(0)
+
+
+@pytest.mark.parametrize(
+    ("width", "says"),
+    [
+        (384, "another power of 2 of bits wide, got 384; try 512"),
+        (1000, "try 1024"),
+        (32, "a vector of 32 bits holds no fp64 value of 64 bits; try 128"),
+        (-128, "vector width in bits must be at least 1"),
+        (128.5, "vector width in bits must be a whole number"),
+    ],
+)
+def test_a_width_that_no_vector_has_is_one_sentence(width: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        FORMATS["fp64"].lanes(width)
+
+
+@pytest.mark.parametrize("entry", FORMATS.values(), ids=str)
+@pytest.mark.parametrize("width", [64, 128, 256, 512, 1024, 2048])
+def test_the_lanes_fill_the_vector(entry: Format, width: int) -> None:
+    assert entry.lanes(width) * entry.bits == width
+
+
+def test_the_table_has_a_line_for_every_format_that_numbers_are_rounded_to() -> None:
+    heads, *lines = formats.table().splitlines()
+    assert [line.split()[0] for line in lines] == list(formats.NUMBERS)
+    assert heads.split()[-4:] == ["lanes/128", "lanes/256", "lanes/512", "lanes/1024"]
+    for line in lines:
+        name, bits, exponent, mantissa, largest, smallest, epsilon, *lanes = line.split()
+        entry = FORMATS[name]
+        assert int(bits) == entry.bits
+        shown = [f"{n:.5g}" for n in (entry.largest, entry.smallest, entry.epsilon)]
+        assert [largest, smallest, epsilon] == shown
+        assert [int(n) for n in lanes] == [n // entry.bits for n in (128, 256, 512, 1024)]
+        if entry.kind == "float":
+            assert [int(exponent), int(mantissa)] == [entry.exponent, entry.mantissa]
+    assert len({len(line) for line in formats.table((64, 2048)).splitlines()}) == 1
+    with pytest.raises(InputError, match="try 4"):
+        formats.table((3,))
+
+
+def test_the_table_needs_no_numpy() -> None:
+    code = "import sys; from memlab import formats; formats.table(); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

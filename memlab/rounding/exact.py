@@ -1,0 +1,193 @@
+"""One number as a format holds it, from the exact fraction that the number is.
+
+The values of a format are counted: 0 is 0, then 1, 2, ... upwards and -1, -2, ... downwards. For
+floats a count is the integer that the exponent and mantissa bits make, and the count after the
+largest finite value is infinity or NaN. A number between two values has a place between counts.
+"""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from math import ceil, copysign, floor, inf, isfinite, isnan, ldexp, nan
+from numbers import Rational, Real
+from typing import NamedTuple
+
+from memlab.errors import InputError, shorten
+from memlab.formats import Format
+from memlab.rounding.arrays import encode, find, rounded
+
+Number = int | float | Fraction
+
+
+class Bits(NamedTuple):
+    """The bits of a stored number, highest first. An integer in two's complement has no exponent:
+    behind its highest bit all others are its mantissa."""
+
+    sign: str
+    exponent: str
+    mantissa: str
+
+
+class Error(NamedTuple):
+    """How far the format's value is from the number: ``absolute`` is value minus number,
+    ``relative`` is that over the number's size, and ``ulps`` over the step of the format there,
+    the unit in the last place."""
+
+    absolute: Fraction
+    relative: Fraction
+    ulps: Fraction
+
+
+def nearest(value: Number, format: str | Format) -> float:
+    """The value of the format that is nearest to a number, of two the even one; what lies beyond
+    the largest is as in ``encode``.
+
+    Raises:
+        InputError: an unknown format, no real number, NaN for an integer format.
+    """
+    found, number = find(format), _number(value)
+    if number != number:
+        return float(rounded(nan, found))
+    held = _value(round(_place(number, found)), found)
+    negative = number < 0 or (number == 0 and copysign(1, value) < 0)
+    return -abs(held) if negative and found.kind == "float" else held
+
+
+def neighbours(value: Number, format: str | Format) -> tuple[float | None, float | None]:
+    """The next smaller and the next larger value that the format holds. Infinity counts as one,
+    and where there is none it is None.
+
+    Raises:
+        InputError: an unknown format, or a value that is NaN or no real number.
+    """
+    found, number = find(format), _number(value)
+    if number != number:
+        raise InputError("NaN has no neighbours; try 1.")
+    place = _place(number, found)
+    first, last = _ends(found)
+    counts = ceil(place) - 1, floor(place) + 1
+    below, above = (_value(n, found) if first <= n <= last else None for n in counts)
+    return below, above
+
+
+def walk(value: Number, format: str | Format, steps: int) -> float:
+    """The value of the format that comes ``steps`` after the nearest one, or before it; its ends
+    stop the walk. What became NaN stays NaN.
+
+    Raises:
+        InputError: as ``nearest``.
+    """
+    found, held = find(format), nearest(value, format)
+    if isnan(held) or not steps:
+        return held
+    first, last = _ends(found)
+    count = round(_place(_number(held), found)) + steps
+    return _value(min(max(count, first), last), found)
+
+
+def ulp(value: Number, format: str | Format) -> Fraction:
+    """The step from one value of the format to the next where a finite number lies, as if there
+    were no largest value.
+
+    Raises:
+        InputError: an unknown format, or no finite number.
+    """
+    found, number = find(format), _number(value)
+    if not isinstance(number, Fraction):
+        raise InputError(f"a step is between numbers, got {number}; try 1.")
+    return Fraction(2) ** (_exponent(number, found) - found.mantissa)
+
+
+def bits(value: Number, format: str | Format) -> Bits:
+    """The bits of the nearest value, as they are stored; tf32 stores 13 more, all 0.
+
+    Raises:
+        InputError: as ``nearest``.
+    """
+    found = find(format)
+    stored = encode(nearest(value, found), found).tobytes()
+    word = int.from_bytes(stored, sys.byteorder) % 2**found.bits
+    written = f"{word:0{found.bits}b}"
+    if found.kind == "int":
+        return Bits(written[0], "", written[1:])
+    middle = 1 + found.exponent
+    return Bits(written[0], written[1:middle], written[middle : middle + found.mantissa])
+
+
+def error(value: Number, format: str | Format) -> Error | None:
+    """The error of the nearest value, exact; None where number or value are not finite.
+
+    Raises:
+        InputError: as ``nearest``.
+    """
+    number, held = _number(value), nearest(value, format)
+    if not isinstance(number, Fraction) or not isfinite(held):
+        return None
+    absolute = Fraction(held) - number
+    relative = absolute / abs(number) if number else Fraction(0)
+    return Error(absolute, relative, absolute / ulp(number, format))
+
+
+def _number(value: object) -> Fraction | float:
+    """Exact where it is finite."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"give a real number, got {shorten(value)}; try 0.1.")
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    number = float(value)
+    return Fraction(number) if isfinite(number) else number
+
+
+def _exponent(number: Fraction, format: Format) -> int:
+    """Of the power of 2 at or below a number; subnormals have that of the smallest normal."""
+    if format.kind == "int":
+        return 0
+    size, least = abs(number), 1 - format.bias
+    if size < Fraction(2) ** least:
+        return least
+    guess = size.numerator.bit_length() - size.denominator.bit_length()
+    return guess - (Fraction(2) ** guess > size)
+
+
+def _count(number: Fraction, format: Format) -> Fraction:
+    """The place of a number, as if there were no largest value."""
+    exponent = _exponent(number, format)
+    before = (exponent - 1 + format.bias << format.mantissa) if format.kind == "float" else 0
+    steps = abs(number) / Fraction(2) ** (exponent - format.mantissa)
+    return (before + steps) * (-1 if number < 0 else 1)
+
+
+def _finite(format: Format) -> tuple[int, int]:
+    """The counts of the lowest and the largest finite value."""
+    lowest, largest = (_count(Fraction(v), format) for v in (format.lowest, format.largest))
+    return int(lowest), int(largest)
+
+
+def _ends(format: Format) -> tuple[int, int]:
+    """The same with the infinities."""
+    first, last = _finite(format)
+    return first - format.infinities, last + format.infinities
+
+
+_BEYOND = Fraction(3, 4)
+"""Of a step: a number far beyond the largest value is nearer to what comes after that."""
+
+
+def _place(number: Fraction | float, format: Format) -> Fraction:
+    first, last = _finite(format)
+    if isinstance(number, Fraction):
+        return min(max(_count(number, format), first - _BEYOND), last + _BEYOND)
+    return Fraction(last + 1 if number > 0 else first - 1)
+
+
+def _value(count: int, format: Format) -> float:
+    """The value of a count."""
+    if format.kind == "int":
+        return min(max(float(count), format.lowest), format.largest)
+    size = abs(count)
+    if size > _finite(format)[1]:
+        return copysign(inf if format.infinities else nan, count)
+    field = max(size >> format.mantissa, 1)
+    steps = size - (field - 1 << format.mantissa)
+    return copysign(ldexp(steps, field - format.bias - format.mantissa), count)

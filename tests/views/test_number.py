@@ -1,0 +1,345 @@
+"""The view of a number: its formula and bits against what is stored, its picture, its answers."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+from math import inf, isfinite, isnan
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import memlab
+from lessons import build
+from memlab import rounding
+from memlab.errors import InputError
+from memlab.formats import NUMBERS
+from memlab.views import number
+from memlab.views.number import picture, twin, typed, words
+from memlab.views.number.panel import PRESETS
+from memlab.views.number.rows import rows
+from memlab.views.number.state import STEPS, State
+
+TYPED = (
+    "0.1", "2049", "70000", "-70000", "0", "-0", "1/3", "-1/3", "6e-8", "-1e-10", "1e-400", "3e400",
+    "65504", "65520", "464", "448", "-128", "2^-24", "-2^-140", "1.7976931348623157e308", "0.5",
+    "inf", "-inf", "nan", "123456789012345678901234567890.123456789",
+)  # fmt: skip
+
+by_format = pytest.mark.parametrize("name", NUMBERS)
+by_typed = pytest.mark.parametrize("text", TYPED)
+
+
+def states():
+    """Every number in every format, where there is one."""
+    for name, entry in NUMBERS.items():
+        yield from (State(text, name) for text in TYPED if entry.nan or text != "nan")
+
+
+# -- what was typed -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("0.1", Fraction(1, 10)),
+        (" -1/3 ", Fraction(-1, 3)),
+        ("+70,000", 70000),
+        ("1E-8", Fraction(1, 10**8)),
+        (".5", Fraction(1, 2)),
+        ("5.", 5),
+        ("2^-24", Fraction(1, 2**24)),
+        ("−10^3", -1000),
+        ("-Infinity", -inf),
+        ("∞", inf),
+        ("٣", 3),
+    ],
+)
+def test_a_number_is_read_as_people_write_it(text, wanted):
+    assert typed.parse(text) == wanted
+
+
+def test_a_negative_0_keeps_its_sign_and_nan_is_nan():
+    assert str(typed.parse("-0.00")) == "-0.0"
+    assert isnan(typed.parse("NaN"))
+
+
+GARBAGE = [
+    "",
+    " ",
+    "abc",
+    "1/0",
+    "--1",
+    "+-1",
+    "1,0",
+    "0x10",
+    "1e9999",
+    "e5",
+    ".",
+    "3^2",
+    "1 / 2 / 3",
+]
+
+
+@pytest.mark.parametrize("text", [*GARBAGE, "9" * 50])
+def test_garbage_is_one_sentence(text):
+    with pytest.raises(InputError, match=r"is no number to show; try 0\.1, 1e-8, 1/3, -inf or nan"):
+        number(text)
+
+
+# -- figures ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "fate", "held"),
+    [
+        ("0.1", "fp16", "rounded", 0.0999755859375),
+        ("2049", "fp16", "rounded", 2048),
+        ("70000", "fp16", "infinity", inf),
+        ("70000", "fp8_e5m2", "infinity", inf),
+        ("70000", "int8", "saturated", 127),
+        ("-inf", "int4", "saturated", -8),
+        ("-inf", "fp16", "exact", -inf),
+        ("1e-10", "fp16", "zero", 0),
+        ("464", "fp8_e4m3fn", "rounded", 448),
+        ("0.1", "fp64", "rounded", 0.1),
+        ("-128", "int8", "exact", -128),
+    ],
+)
+def test_what_becomes_of_a_number(text, name, fate, held):
+    found = rows(State(text, name))
+    assert (found.fate, found.held) == (fate, held)
+
+
+def test_nan_that_was_asked_for_is_not_nan_for_want_of_infinity():
+    assert rows(State("nan", "fp8_e4m3fn")).fate == "nan"
+    assert rows(State("70000", "fp8_e4m3fn")).fate == "lost"
+    assert "no infinity: it becomes NaN" in twin.write(rows(State("70000", "fp8_e4m3fn")))
+
+
+def test_ties_and_subnormals_are_named():
+    assert "half-way" in words.note(rows(State("2049")))
+    assert not words.note(rows(State("2049.01")))
+    assert "subnormal" in words.note(rows(State("6e-8")))
+    assert not words.note(rows(State("0")))
+    assert not words.note(rows(State("127.5", "int8")))  # not to the even one: it saturates
+    assert not words.note(rows(State("0.25", "int8")))
+
+
+def test_the_formula_gives_the_value():
+    checked = 0
+    for state in states():
+        found = rows(state)
+        if isfinite(found.held):
+            left = words.formula(found).split(" = ")[0]
+            plain = left.translate({ord("·"): "*", ord("−"): "-", ord("^"): "**"})
+            assert eval(plain) == found.held, state
+            checked += 1
+    assert checked > len(NUMBERS) * len(TYPED) / 2
+
+
+def test_the_error_and_the_neighbours_are_those_of_the_library():
+    for state in states():
+        found = rows(state)
+        assert found.error == rounding.error(found.number, state.format)
+        assert "".join(found.bits) == "".join(rounding.bits(found.number, state.format))
+        assert len(found.everywhere) == len(NUMBERS)
+        own = next(kept for kept in found.everywhere if kept.format is found.format)
+        assert repr(own.held) == repr(found.held)
+
+
+@by_format
+@by_typed
+def test_the_number_stands_where_it_is_between_its_neighbours(name, text):
+    if text == "nan":
+        return
+    found = rows(State(text, name))
+    line = found.line
+    assert line is not None
+    low, high = rounding.neighbours(found.number, name)
+    assert [stop.where for stop in line.stops] == sorted(stop.where for stop in line.stops)
+    assert 0 <= line.where <= 1
+    if line.solid == (0.0, 1.0):
+        assert low is not None
+        assert high is not None
+        part = (found.number - Fraction(low)) / (Fraction(high) - Fraction(low))
+        assert line.where == pytest.approx(float(part))
+    held = [stop for stop in line.stops if stop.value == found.held]
+    assert len(held) == (not isnan(found.held))
+    if found.fate == "exact":
+        assert held[0].where == line.where
+
+
+@given(value=st.fractions(), digits=st.integers(2, 20))
+def test_a_number_is_written_with_its_first_digits(value, digits):
+    plain = words.brief(value, digits).replace("−", "-")
+    assert abs(Fraction(plain) - value) <= abs(value) / 10 ** (digits - 1)
+    cut = words.shown(value).replace("−", "-")
+    assert ("…" in cut) == (Fraction(cut.replace("…", "")) != value)
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (0.1, "0.10000000000000000555…"),
+        (2.0**-24, "5.9604644775390625e-8"),
+        (-65504.0, "−65504"),
+        (1e22, "1e22"),
+        (0.0, "0"),
+        (-0.0, "−0"),
+        (None, "none"),
+        (-inf, "−infinity"),
+    ],
+)
+def test_how_numbers_are_written(value, wanted):
+    assert words.shown(value) == wanted
+
+
+# -- picture and text ---------------------------------------------------------------------------
+
+
+def drawn(state):
+    """Draw it; the picture parses, and no text overlaps another or the edge or is too small."""
+    svg = picture.draw(rows(state))
+    assert svg.collisions() == [], state
+    assert svg.outside() == [], state
+    assert min(label.size for label in svg.labels) >= 11
+    ET.fromstring(svg.render("title"))
+    return svg
+
+
+@by_format
+def test_every_number_is_drawn_without_collisions(name):
+    for state in states():
+        if state.format == name:
+            drawn(state)
+    for step in (-STEPS, -1, 1, STEPS):
+        drawn(State("0.1", name, step))
+
+
+def digits(text):
+    return set(re.findall(r"\d[\d.]*(?<!\.)", text))
+
+
+def test_the_picture_shows_the_numbers_of_the_text():
+    for state in states():
+        text = twin.write(rows(state))
+        labels = [label.content for label in drawn(state).labels]
+        boxes = [label for label in labels if label in ("0", "1")]
+        bits = "".join(rows(state).bits)
+        assert "".join(boxes[: len(bits)]) == bits
+        assert digits(" ".join(labels)) <= digits(text) | {"0", "1"}
+        assert digits(text) <= digits(" ".join(labels))
+
+
+def test_fields_differ_in_more_than_colour():
+    looks = [picture.PAINTS[name].pattern for name in ("sign", "exponent", "mantissa")]
+    assert len(set(looks)) == 3
+    assert picture.PAINTS["top"].pattern != picture.PAINTS["rest"].pattern
+
+
+def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
+    view = number()
+    assert not build.VARIES.search(view.text())
+    assert number().svg() == view.svg()
+    assert set(view.stored()) == {"image/svg+xml", "text/plain"}
+    assert str(view) == view.text()
+
+
+# -- the widget ---------------------------------------------------------------------------------
+
+
+def send(view, **events):
+    listed = [{"name": name, "value": value} for name, value in events.items()]
+    view._receive(view, {"number": 1, "events": listed}, [])
+    assert len(json.dumps(view.now_)) < 100_000
+    return view.now_["shown"]
+
+
+def test_the_controls_change_what_is_shown():
+    view = number()
+    assert (view.value, view.format, view.step) == ("0.1", "fp16", 0)
+    shown = send(view, value="70000")
+    assert shown["state"] == "70000|fp16|0|infinity|0111110000000000"
+    assert "It becomes infinity." in shown["says"]
+    assert send(view, format="int8")["state"] == "70000|int8|0|saturated|01111111"
+    assert send(view, step=-3)["shown"] == -3
+    assert view.rows.held == 124
+    assert send(view, step=10**9)["shown"] == STEPS
+    assert send(view, value="1")["shown"] == 0
+
+
+def test_a_step_walks_from_value_to_value():
+    view = number("0.1", "fp16")
+    view.step = 1
+    assert view.rows.held == 0.10003662109375
+    assert view.rows.fate == "exact"
+    view.step = -1
+    assert view.rows.held == rounding.walk(Fraction(1, 10), "fp16", -1)
+    assert ", 1 down" in view.text()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_button_shows_its_example(name):
+    view = number("5", "int4", step=1)
+    send(view, **{name: None})
+    assert view.state == PRESETS[name]
+    assert name in [control.name for control in view.controls()]
+
+
+@pytest.mark.parametrize(
+    ("events", "says"),
+    [
+        ({"value": "abc"}, "'abc' is no number to show; try 0.1, 1e-8, 1/3, -inf or nan."),
+        ({"value": None}, "'None' is no number to show"),
+        ({"format": "fp17"}, "did you mean 'fp16'"),
+        ({"format": "int64"}, "unknown format 'int64'"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_the_picture_stays(events, says):
+    view = number()
+    before = view.svg()
+    assert says in send(view, **events)["error"]
+    assert view.svg() == before
+    assert view.state == State()
+
+
+def test_an_integer_format_refuses_nan_in_one_sentence():
+    view = number("nan", "fp16")
+    assert "int8 holds no NaN" in send(view, format="int8")["error"]
+    assert view.format == "fp16"
+    assert len(view.frames()) == len([entry for entry in NUMBERS.values() if entry.nan])
+
+
+BAD: list[Any] = [
+    {"value": "x"},
+    {"value": None},
+    {"format": "fp17"},
+    {"format": 16},
+    {"step": STEPS + 1},
+    {"step": -STEPS - 1},
+    {"step": 0.5},
+]
+
+
+@pytest.mark.parametrize("wrong", BAD)
+def test_bad_arguments_get_one_sentence(wrong):
+    with pytest.raises(InputError, match=r"; try |did you mean|Known: "):
+        number(**wrong)
+
+
+def test_python_steers_it_and_its_code_makes_it_again():
+    view = number(0.1, "bf16")
+    view.value = Fraction(1, 3)
+    view.format = "fp8_e4m3fn"
+    view.step = 2
+    with pytest.raises(InputError):
+        view.step = 99
+    with pytest.raises(InputError):
+        view.value = "much"
+    again = eval(view.code(), {"memlab": memlab})
+    assert again.text() == view.text()
+    assert repr(view).startswith("<bits of a number: 1/3, 2 up in fp8_e4m3fn: 8 bits")
+    assert len(set(view.frames())) == len(NUMBERS)
