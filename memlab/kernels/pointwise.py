@@ -7,6 +7,7 @@ from itertools import accumulate
 import numpy as np
 
 from memlab.kernels.arrays import lines
+from memlab.kernels.bitmask import pack_positive, relu_backward_masked
 from memlab.kernels.compile import compiled
 from memlab.kernels.operands import inputs
 from memlab.kernels.registry import Array, Call, kernel
@@ -14,14 +15,19 @@ from memlab.kernels.registry import Array, Call, kernel
 
 @kernel("relu")
 def relu(call: Call) -> None:
-    """``max(x, 0)``; NaN stays."""
+    """``max(x, 0)``; NaN stays. A mask notes where y is above 0, where there is one."""
     for x, y in lines(call["x"], call["y"]):
         _relu(x, y)
+    if "mask" in call.arrays:
+        pack_positive(call["y"], call["mask"])
 
 
 @kernel("relu.backward")
 def relu_backward(call: Call) -> None:
-    """``dy`` where y is above 0."""
+    """``dy`` where y is above 0, which a mask may hold instead of y."""
+    if "mask" in call.arrays:
+        relu_backward_masked(call["dy"], call["mask"], call["dx"], call.accumulate)
+        return
     for dy, y, dx in lines(call["dy"], call["y"], call["dx"]):
         _relu_backward(dy, y, dx, call.accumulate)
 
