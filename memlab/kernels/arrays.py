@@ -39,6 +39,12 @@ def span(array: Array) -> Span:
     return as_strided(array, (length,), (array.itemsize,)), pitch
 
 
+def bits(array: Array) -> Array:
+    """The same values as unsigned integers. NumPy copies those directly, and the types of
+    ``ml_dtypes`` through an array of one value that no plan knows of."""
+    return array.view(f"u{array.itemsize}")
+
+
 def matrix(array: Array) -> Array:
     """One sample, or all weights, as a matrix: the first axis by the rest."""
     return array.reshape(len(array), -1)

@@ -33,7 +33,7 @@ def dropout_backward(call: Call) -> None:
 
 
 def _drop(call: Call, source: Array, target: Array, accumulate: bool) -> None:
-    start, settings = 0, dropout_settings(call)
+    start, settings = call.first, dropout_settings(call)
     for x, y in lines(source, target):
         _dropout(x, y, start, *settings, accumulate)
         start += x.size

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from memlab.kernels.registry import Array, Call
 from memlab.networks.layers import AvgPool2d, Conv2d, Dropout, MaxPool2d
-
-_GRADIENT = "gradient of "
+from memlab.step.staging import GRADIENT
 
 
 class Window(NamedTuple):
@@ -47,8 +46,8 @@ def inputs(call: Call) -> list[Array]:
 def parameters(call: Call, *slots: str) -> Iterator[tuple[Array, ...]]:
     """Each parameter of an update with its gradient and its state."""
     for name in call.arrays:
-        if name.startswith(_GRADIENT):
-            own = name.removeprefix(_GRADIENT)
+        if name.startswith(GRADIENT):
+            own = name.removeprefix(GRADIENT)
             yield tuple(call[each] for each in (own, name, *(f"{own}.{slot}" for slot in slots)))
 
 

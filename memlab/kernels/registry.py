@@ -30,7 +30,8 @@ class Call:
     ``arrays`` are the operands by the names that ``Op`` gives them, workspace included.
     ``accumulate`` says that ``dx`` holds a gradient already, to which the kernel adds.
     ``key`` seeds what an operation draws: the same key draws the same numbers, so a
-    recomputation is exact. ``settings`` are the optimizer's: rate, momentum, betas, step.
+    recomputation is exact. ``first`` is the index in the batch of the first value, where a call
+    has some values of an operation. ``settings`` are the optimizer's: rate, momentum, betas, step.
     """
 
     arrays: Mapping[str, Array]
@@ -38,6 +39,7 @@ class Call:
     training: bool = True
     accumulate: bool = False
     key: int = 0
+    first: int = 0
     settings: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
@@ -53,7 +55,8 @@ MODULES = {
     "cpu": tuple(
         f"memlab.kernels.{name}"
         for name in (
-            *_EVERYWHERE, "fft", "mec", "offsets", "panel", "panel_gradients", "winograd",
+            *_EVERYWHERE, "fft", "mec", "offsets", "panel", "panel_gradients", "scaling",
+            "winograd",
         )
     ),
     "cuda": tuple(f"memlab.kernels.cuda.{name}" for name in (*_EVERYWHERE, "implicit")),
@@ -95,7 +98,7 @@ def _hint(kind: str, algorithm: str, device: str) -> str:
     """What to try where a kernel is missing."""
     formats = [f for k, a, d, f in KERNELS if (k, a, d) == (kind, algorithm, device)]
     if formats:
-        return f"try format {' or '.join(formats)}"
+        return f"try format {' or '.join(formats)}, or memlab.precision(step, ...) of one in fp32"
     if algorithm in ALGORITHMS:
         others = [each for each in ALGORITHMS[algorithm].devices if each != device]
         if others:

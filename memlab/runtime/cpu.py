@@ -10,6 +10,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from memlab import devices
+from memlab.kernels.arrays import bits
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
 from memlab.runtime.meter import Reporting, the_hook
@@ -40,7 +41,7 @@ class Cpu(Backend):
         return values
 
     def copy(self, source: Array, target: Array) -> None:
-        target[...] = source
+        bits(target)[...] = bits(source)
 
     def running(self, threads: int) -> AbstractContextManager[object]:
         limit: AbstractContextManager[object] = blas().limit(limits=threads, user_api="blas")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
 from memlab.runtime.meter import Meter
@@ -39,7 +41,7 @@ class Memory:
 
     def view(self, tensor: Tensor) -> Array:
         """The values of a tensor, without a copy."""
-        shape, dtype = tensor.shape(self.batch), tensor.format.dtype()
+        shape, dtype = self._seen(tensor)
         strides = None
         if tensor.pitch is not None:
             inner = [dtype.itemsize]
@@ -48,6 +50,12 @@ class Memory:
             strides = (tensor.pitch, *inner)
         block = self.blocks[tensor.storage.name]
         return self.backend.view(block, Part(shape, dtype, tensor.offset, strides))
+
+    def _seen(self, tensor: Tensor) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and type of its array; single bits are packed, sample by sample, into bytes."""
+        if tensor.format.bits % 8 == 0:
+            return tensor.shape(self.batch), tensor.format.dtype()
+        return (self.batch, tensor.per_sample), np.dtype(np.uint8)
 
     def fill(self, tensor: Tensor, write: Callable[[Array], None]) -> None:
         """Let a function write the values of a tensor, into an array on the host."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from functools import partial
+from math import inf
+from numbers import Real
 from types import TracebackType
 
 import numpy.typing as npt
@@ -18,11 +20,21 @@ from memlab.runtime import backend, start
 from memlab.runtime.memory import Memory
 from memlab.runtime.meter import Meter
 from memlab.step.op import Op
+from memlab.step.staging import is_staged, is_update
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 
-SETTINGS = {"rate": 0.01, "momentum": 0.9, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
-"""The optimizers' settings where none are given."""
+SETTINGS = {
+    "rate": 0.01,
+    "momentum": 0.9,
+    "beta1": 0.9,
+    "beta2": 0.999,
+    "epsilon": 1e-8,
+    "loss_scale": 2.0**16,
+    "scale_interval": 2000,
+}
+"""The settings of the optimizers where none are given, and of a loss scale: where it starts, and
+after how many steps without overflow it doubles."""
 
 
 class Session:
@@ -57,11 +69,13 @@ class Session:
         self.memory = Memory(self.batch, self.backend, meter)
         self.steps = 0
         given = parameters or {}
-        start.check_names(given, {t.name: t for t in self.residents})
+        start.check_names(given, self.residents)
         try:
             for tensor in self.residents:
                 self.memory.allocate(tensor.storage, tensor.name)
-                write = partial(start.fill_resident, tensor, seed=seed, given=given)
+                write = partial(
+                    start.fill_resident, tensor, seed=seed, given=given, settings=self.settings
+                )
                 self.memory.fill(tensor, write)
         except BaseException:
             self.close()
@@ -173,7 +187,28 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
     Raises:
         InputError: there is none for one of them.
     """
-    return [registry.find(op.kind, op.algorithm, device, step.format) for op in step.ops]
+    staged = any(is_staged(op) for op in step.ops)
+    if device != "cpu" and (staged or any("mask" in op.writes for op in step.ops)):
+        raise InputError(
+            f"a step that is stored in other formats than it is computed in runs on cpu, got "
+            f"{device}; plan it instead of running it there."
+        )
+    if not staged:
+        return [registry.find(op.kind, op.algorithm, device, step.format) for op in step.ops]
+    return [_staged(op) for op in step.ops]
+
+
+def _staged(op: Op) -> Kernel:
+    """The kernel of an operation whose tensors may be small."""
+    from memlab.kernels.staged import Staged, on_bits
+    from memlab.kernels.staged_updates import StagedUpdate
+
+    kernel = registry.find(op.kind, op.algorithm)
+    if op.kind == "concat":
+        return on_bits(kernel)
+    if not is_staged(op):
+        return kernel
+    return StagedUpdate(kernel, op) if is_update(op) else Staged(kernel, op)
 
 
 def _ends(lives: Mapping[str, Life], operations: int) -> dict[int, list[str]]:
@@ -195,6 +230,8 @@ def _checked(settings: Mapping[str, float]) -> Mapping[str, float]:
     for name, value in settings.items():
         if name not in SETTINGS:
             raise unknown("setting", name, SETTINGS)
-        if not value >= 0:
+        if not (isinstance(value, Real) and 0 <= value < inf):
             raise InputError(f"{name} must be a number of at least 0, got {value!r}.")
+    if settings.get("loss_scale") == 0:
+        raise InputError("loss_scale must be above 0, got 0; try 1024.")
     return settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 
 import numpy as np
@@ -11,29 +11,39 @@ import numpy.typing as npt
 
 from memlab.errors import InputError, unknown
 from memlab.kernels.registry import Array
+from memlab.step.staging import MASTER, SCALE
 from memlab.step.tensor import Role, Tensor
 
 Given = Mapping[str, npt.ArrayLike]
 
 
-def fill_resident(tensor: Tensor, values: Array, seed: int, given: Given) -> None:
+def fill_resident(
+    tensor: Tensor, values: Array, seed: int, given: Given, settings: Mapping[str, float]
+) -> None:
     """Set a parameter, a buffer or a state: as given, else drawn (weights) or constant.
 
     Weights are normal with variance 2 / fan-in (He et al. 2015); scales and running variances
-    start at 1, the rest at 0.
+    start at 1, the rest at 0. A master copy starts as its parameter does, before that is rounded.
 
     Raises:
         InputError: a given array of another shape.
     """
-    if tensor.name in given:
-        _copy(tensor.name, np.asarray(given[tensor.name]), values)
-    elif tensor.role is Role.PARAMETER and len(tensor.axes) > 1:
+    name = tensor.name.removesuffix(MASTER)
+    learned = tensor.role is Role.PARAMETER or name != tensor.name
+    if name in given:
+        _copy(tensor, np.asarray(given[name]), values)
+    elif name == SCALE:
+        values[...] = settings["loss_scale"]
+    elif learned and len(tensor.axes) > 1:
         fan_in = prod(extent for _, extent in tensor.axes[1:])
-        values[...] = _normal(seed, tensor.name, values.shape)
-        values *= np.sqrt(2 / fan_in)
+        drawn = _normal(seed, name, values.shape)
+        wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
+        wide *= np.sqrt(2 / fan_in)
+        values[...] = wide
     else:
-        is_scale = tensor.role is Role.PARAMETER and tensor.name.endswith(".weight")
-        values[...] = 1 if is_scale or tensor.name.endswith("running_var") else 0
+        is_scale = learned and name.endswith(".weight")
+        values[...] = 1 if is_scale or name.endswith("running_var") else 0
+    _shorten(tensor, values)
 
 
 def fill_input(tensor: Tensor, values: Array, seed: int, given: npt.ArrayLike | None) -> None:
@@ -44,20 +54,24 @@ def fill_input(tensor: Tensor, values: Array, seed: int, given: npt.ArrayLike | 
     """
     if given is not None:
         array = np.asarray(given)
+        array = array.astype(np.float32) if array.dtype.kind == "V" else array
         _check_kind(tensor, array)
-        _copy(tensor.name, array, values)
+        _copy(tensor, array, values)
     elif tensor.format.kind == "int":
         values[...] = np.random.default_rng(_key(seed, tensor.name)).integers(0, 2, values.shape)
     else:
         values[...] = _normal(seed, tensor.name, values.shape)
+    _shorten(tensor, values)
 
 
-def check_names(given: Given, known: Mapping[str, Tensor]) -> None:
-    """Refuse a given array that no tensor of the step has the name of.
+def check_names(given: Given, residents: Iterable[Tensor]) -> None:
+    """Refuse a given array that no tensor of the step has the name of. A master copy is given as
+    its parameter.
 
     Raises:
         InputError: there is one.
     """
+    known = [tensor.name for tensor in residents if not tensor.name.endswith(MASTER)]
     for name in given:
         if name not in known:
             raise unknown("parameter", name, known)
@@ -96,10 +110,29 @@ def _check_kind(tensor: Tensor, array: Array) -> None:
         raise InputError(f"{tensor.name} holds NaN or infinity; clean it before the run.")
 
 
-def _copy(name: str, array: Array, values: Array) -> None:
+def _shorten(tensor: Tensor, values: Array) -> None:
+    """tf32 is kept in arrays of fp32, which do not round by themselves."""
+    if tensor.format.name == "tf32":
+        from memlab.kernels.conversions import narrow
+
+        narrow(values, values, tensor.format)
+
+
+def _copy(tensor: Tensor, array: Array, values: Array) -> None:
+    name = tensor.name.removesuffix(MASTER)
     if array.shape != values.shape:
         raise InputError(
             f"{name} must have the shape {values.shape}, got {array.shape}; "
             "the first extent of an input is the batch."
         )
+    if tensor.format.kind == "float":
+        _check_range(tensor, float(np.max(np.abs(array), initial=0)))
     values[...] = array
+
+
+def _check_range(tensor: Tensor, most: float) -> None:
+    if most > tensor.format.largest:
+        raise InputError(
+            f"{tensor.name} holds {most:g}, and {tensor.format} no value beyond "
+            f"{tensor.format.largest:g}; scale it, or store it in another format."
+        )

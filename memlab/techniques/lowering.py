@@ -17,6 +17,7 @@ from memlab.planner import clock
 from memlab.step import algorithms
 from memlab.step.algorithms import ALGORITHMS, Choice
 from memlab.step.op import Op
+from memlab.step.staging import COMPUTED, is_staged, tiles
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 
@@ -132,7 +133,8 @@ def _choose(op: Op, name: str, threads: int) -> Choice:
     y = op.reads["dy"] if backward else op.writes["y"]
     layer = op.attributes["layer"]
     shapes = _shape(x), _shape(y)
-    return algorithms.choose(name, layer, *shapes, backward, op.layer, x.format, threads)
+    format = COMPUTED if is_staged(op) else x.format
+    return algorithms.choose(name, layer, *shapes, backward, op.layer, format, threads)
 
 
 def _shape(tensor: Tensor) -> Shape:
@@ -147,7 +149,8 @@ def _with(op: Op, choice: Choice) -> Op:
     fills = len(gradients) or 1
     before = _choose(op, op.algorithm, 1)
     moved = op.bytes_moved + fills * choice.moved + -fills * before.moved
-    return replace(op, algorithm=choice.algorithm, workspace=choice.workspace, bytes_moved=moved)
+    workspace = {**choice.workspace, **tiles(op)}
+    return replace(op, algorithm=choice.algorithm, workspace=workspace, bytes_moved=moved)
 
 
 def _rewritten(

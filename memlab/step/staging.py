@@ -1,0 +1,233 @@
+"""How an operation whose tensors are stored in small formats is computed in fp32, tile by tile.
+
+A tile of every small operand is widened into a buffer, the fp32 kernel runs on the buffers, and
+what it wrote is rounded back. The buffers are workspace, so that the plan knows of them. One row
+per kind of operation says along what it can be cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import StrEnum
+from math import prod
+from typing import Any
+
+from memlab.formats import FORMATS, Format
+from memlab.networks.layers import Dims
+from memlab.step import tensor
+from memlab.step.op import Op
+from memlab.step.rules import UPDATES
+from memlab.step.storage import Size
+from memlab.step.tensor import BATCH, Role, Tensor
+
+COMPUTED = FORMATS["fp32"]
+"""What every tile is computed in."""
+SUFFIX = " in fp32"
+"""After the name of an operand, the name of its buffer."""
+ONE = " of one sample"
+"""After the name of a sum over the samples, the name of what one of them adds."""
+
+LEAST, MOST, MATRIX, MAPS = 2**10, 2**14, 2**18, 2**12
+"""Values in a tile: at least and at most where values are cut, at most in one of a weight matrix,
+and about as many in the maps of one sample."""
+
+
+class Cut(StrEnum):
+    """Along what an operation can be cut, so that its parts are computed one after another."""
+
+    WHOLE = "whole"
+    VALUES = "values"
+    SAMPLES = "samples"
+    CHANNELS = "channels"
+    OUTPUTS = "outputs"
+    PARAMETERS = "parameters"
+
+
+CUTS = {
+    "linear": Cut.OUTPUTS,
+    "conv2d": Cut.SAMPLES,
+    "batch_norm": Cut.CHANNELS,
+    "local_response_norm": Cut.SAMPLES,
+    "max_pool2d": Cut.SAMPLES,
+    "avg_pool2d": Cut.SAMPLES,
+    "relu": Cut.VALUES,
+    "tanh": Cut.VALUES,
+    "dropout": Cut.VALUES,
+    "add": Cut.VALUES,
+    "accumulate": Cut.VALUES,
+    "softmax": Cut.WHOLE,
+    "softmax_cross_entropy": Cut.WHOLE,
+    "squared_error": Cut.WHOLE,
+    **dict.fromkeys(UPDATES, Cut.PARAMETERS),
+}
+"""By kind, backward included. A kind that is not here is computed whole."""
+
+CHECK, ADJUST = "check_finite", "adjust_scale"
+"""The kinds of the two operations of a dynamic loss scale."""
+
+AS_STORED = ("concat", CHECK, ADJUST)
+"""Kinds that need no tile: they read the bits as they are stored."""
+
+SCALE, OVERFLOW, STEPS = "loss scale", "overflow", "steps without overflow"
+"""The tensors of a loss scale: the factor, whether a gradient overflowed, and a count."""
+
+GRADIENT, MASTER, SCALES = "gradient of ", ".master", ".scales"
+"""In an update: before the name of a parameter, the name of its gradient; after it, that of its
+copy in fp32; after the name of a state in 8 bits, that of the scales of its blocks."""
+
+SQUARES = frozenset({"second_moment"})
+"""The states that are means of squares."""
+
+
+def cut(op: Op) -> Cut:
+    """Along what an operation is cut. The bits of a mask begin anew with every sample."""
+    found = CUTS.get(op.kind.removesuffix(".backward"), Cut.WHOLE)
+    masked = "mask" in op.reads or "mask" in op.writes
+    return Cut.SAMPLES if masked and found is Cut.VALUES else found
+
+
+def small(format: Format) -> bool:
+    """Whether values of a format are widened before they are computed with."""
+    is_less = format.bits <= COMPUTED.bits and format is not COMPUTED
+    return format.kind == "float" and is_less
+
+
+def is_staged(op: Op) -> bool:
+    """Whether an operation computes on buffers."""
+    return "cut" in op.attributes
+
+
+def rewritten(op: Op, **changes: Any) -> Op:
+    """The operation with other fields, and with the buffers that its formats now ask for."""
+    new = _with_buffers(replace(op, **changes))
+    moved = op.bytes_moved + -1 * _traffic(op) + _traffic(new)
+    return replace(new, bytes_moved=moved)
+
+
+def _with_buffers(op: Op) -> Op:
+    own = tiles(op)
+    kept = {name: t for name, t in op.workspace.items() if name not in own}
+    attributes = {name: value for name, value in op.attributes.items() if name not in _OWN}
+    scaled = SCALE in op.reads
+    if op.kind in AS_STORED or not (scaled or any(small(t.format) for t in op.touched())):
+        return replace(op, workspace=kept, attributes=attributes)
+    along = cut(op)
+    buffers = {
+        name + SUFFIX: tensor.new(f"{op.name}.{name}{SUFFIX}", axes, COMPUTED, Role.WORKSPACE)
+        for name, axes in _buffers(op, along)
+    }
+    attributes |= {"cut": along, "tile": extent(op, along)}
+    return replace(op, workspace={**kept, **buffers}, attributes=attributes)
+
+
+_OWN = ("cut", "tile")
+"""The attributes that a staged operation has more."""
+
+
+def tiles(op: Op) -> dict[str, Tensor]:
+    """The buffers that a staged operation has beside the workspace of its algorithm."""
+    return {name: each for name, each in op.workspace.items() if name.endswith(SUFFIX)}
+
+
+def _traffic(op: Op) -> Size:
+    """Bytes read and written without workspace; in a staged operation every value that is widened
+    or rounded also passes through a buffer once."""
+    total = Size()
+    for group, times in ((op.reads, 1), (op.writes, 1), (op.updates, 2)):
+        for operand in group.values():
+            total += times * operand.size
+            if is_staged(op) and small(operand.format):
+                total += _values(operand) * (2 * COMPUTED.bits // 8)
+    return total
+
+
+def _values(operand: Tensor) -> Size:
+    """How many values a tensor has."""
+    fixed, each = (
+        8 * n // operand.format.bits for n in (operand.size.fixed, operand.size.per_sample)
+    )
+    return Size(fixed, each)
+
+
+def extent(op: Op, along: Cut) -> int:
+    """How many values, channels or outputs a tile has; a whole operation has one tile."""
+    if along in (Cut.VALUES, Cut.PARAMETERS):
+        sizes = (_values(each) for each in operands(op).values())
+        longest = max(size.fixed + size.per_sample for size in sizes)
+        return min(MOST, max(LEAST, longest))
+    if along is Cut.CHANNELS:
+        _, (_, channels), *plane = op.reads["x"].axes
+        return min(channels, max(1, MAPS // prod(size for _, size in plane)))
+    if along is Cut.OUTPUTS:
+        weight = op.reads["weight"] if "weight" in op.reads else op.writes["dweight"]
+        (_, outputs), (_, inputs) = weight.axes
+        return min(outputs, max(1, MATRIX // inputs))
+    return 1
+
+
+def _buffers(op: Op, along: Cut) -> Iterator[tuple[str, Dims]]:
+    """Operand and axes of every buffer."""
+    if along is Cut.PARAMETERS:
+        yield from _of_update(op)
+        return
+    tile = ("tile", extent(op, along))
+    for name, operand in operands(op).items():
+        if name == "addend":
+            continue  # copied into dx before the operation
+        if small(operand.format):
+            yield name, _axes(name, operand.axes, along, tile)
+        if along is Cut.SAMPLES and name in op.writes and BATCH not in operand.axes:
+            yield name + ONE, operand.axes
+
+
+def _axes(name: str, axes: Dims, along: Cut, tile: tuple[str, int]) -> Dims:
+    """What a buffer holds of an operand."""
+    if along is Cut.VALUES:
+        return (tile,)
+    if along is Cut.SAMPLES:
+        return tuple(axis for axis in axes if axis != BATCH)
+    if along is Cut.CHANNELS:
+        return (BATCH, tile, *axes[2:]) if BATCH in axes else (tile,)
+    if along is Cut.OUTPUTS and name not in ("x", "dx"):
+        return (BATCH, tile) if BATCH in axes else (tile, *axes[1:])
+    return axes
+
+
+def _of_update(op: Op) -> Iterator[tuple[str, Dims]]:
+    """One buffer for each part of an update, whichever parameter it is about: the parameter
+    itself, its gradient, and each state."""
+    tile = (("tile", extent(op, Cut.PARAMETERS)),)
+    parts: dict[str, bool] = {}
+    for name, operand in operands(op).items():
+        part, widened = part_of(op, name), small(operand.format)
+        if part == "gradient":
+            widened = widened or SCALE in op.reads
+        elif part == "parameter":
+            widened = widened and name + MASTER not in op.updates
+        if part:
+            parts[part] = parts.get(part, False) or widened
+    for part, widened in parts.items():
+        if widened:
+            yield part, tile
+
+
+def part_of(op: Op, name: str) -> str:
+    """What an operand of an update is to its parameter: ``gradient``, ``parameter``, ``master``,
+    or the name of a state; empty for what belongs to no parameter and for scales."""
+    if name.startswith(GRADIENT):
+        return "gradient"
+    if GRADIENT + name in op.reads:
+        return "parameter"
+    own, _, state = name.rpartition(".")
+    return state if GRADIENT + own in op.reads else ""
+
+
+def is_update(op: Op) -> bool:
+    """Whether an operation is an optimizer's."""
+    return op.kind in UPDATES
+
+
+def operands(op: Op) -> dict[str, Tensor]:
+    """All tensors that an operation reads, writes or updates, by name."""
+    return {**op.reads, **op.writes, **op.updates}

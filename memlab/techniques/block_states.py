@@ -1,0 +1,113 @@
+"""The state of an optimizer in 8 bits: every block of values shares one scale in fp32 (F3).
+
+As in 8-bit Adam (Dettmers et al. 2022), with 8-bit floats inside a block in place of its table of
+values. A mean of squares spans twice the powers of two, so it takes the format with more exponent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memlab.errors import InputError, shorten, whole
+from memlab.formats import FORMATS
+from memlab.step import tensor
+from memlab.step.op import Op
+from memlab.step.staging import (
+    COMPUTED,
+    MASTER,
+    MOST,
+    SCALES,
+    SQUARES,
+    is_update,
+    part_of,
+    rewritten,
+)
+from memlab.step.step import Step
+from memlab.step.tensor import Role, Tensor
+
+BLOCK = 2048
+"""Values that share a scale, as in the paper."""
+
+LEAST = 64
+"""The smallest block: its scale is a sixteenth of it."""
+
+
+def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
+    """The same step with the optimizer's state in 8 bits, and a scale for ``block`` values.
+
+    Two states of Adam take 2 + 8 / ``block`` bytes per parameter in place of 8 (F3). They are
+    widened to fp32 for the update and rounded back stochastically, or a mean that moves by less
+    than a rounding step would stand still. Master copies of parameters stay as they are.
+
+    Raises:
+        InputError: no training step, or one whose optimizer has no state in fp32; a block that is
+            no power of two from 64 to 16,384.
+    """
+    _check(step, block)
+    rewrite = _Rewrite(block)
+    ops = [rewrite.op(op) if is_update(op) else op for op in step.ops]
+    if not rewrite.small:
+        raise InputError(
+            f"the optimizer of this step ({step.describe()}) has no state in fp32; call "
+            "eight_bit_states once, on a step with Adam in fp32 or in mixed precision."
+        )
+    return replace(
+        step,
+        ops=tuple(ops),
+        live_in=rewrite.residents(step.live_in),
+        live_out=rewrite.residents(step.live_out),
+        notes=(*step.notes, f"8-bit states in blocks of {block:,}"),
+    )
+
+
+def _check(step: object, block: int) -> None:
+    if not isinstance(step, Step):
+        raise InputError(
+            f"eight_bit_states rewrites a step, got {shorten(step)}; try "
+            "memlab.training_step(network, 'adam')."
+        )
+    number = whole("block", block, LEAST)
+    if number > MOST or number & (number - 1):
+        raise InputError(
+            f"block must be a power of two from {LEAST} to {MOST:,}, got {number:,}; try {BLOCK}."
+        )
+
+
+class _Rewrite:
+    """From states in fp32 to codes and scales."""
+
+    def __init__(self, block: int) -> None:
+        self.block = block
+        self.small: dict[str, tuple[Tensor, Tensor]] = {}
+
+    def op(self, op: Op) -> Op:
+        """An update with its states in 8 bits."""
+        updates, drawn = dict(op.updates), set[str]()
+        for name, old in op.updates.items():
+            part = part_of(op, name)
+            if old.role is Role.OPTIMIZER_STATE and old.format is COMPUTED and part:
+                if name.endswith(MASTER):
+                    continue
+                updates[name], updates[name + SCALES] = self._state(old, part)
+                drawn.add(part)
+        if not drawn:
+            return op
+        stochastic = op.attributes.get("stochastic", frozenset()) | drawn
+        attributes = {**op.attributes, "block": self.block, "stochastic": stochastic}
+        return rewritten(op, updates=updates, attributes=attributes)
+
+    def _state(self, old: Tensor, part: str) -> tuple[Tensor, Tensor]:
+        """The codes of a state and their scales."""
+        format = FORMATS["fp8_e5m2" if part in SQUARES else "fp8_e4m3fn"]
+        count = old.size.fixed * 8 // old.format.bits
+        blocks = (("blocks", -(-count // self.block)),)
+        codes = tensor.new(old.name, old.axes, format, old.role)
+        self.small[old.name] = codes, tensor.new(old.name + SCALES, blocks, COMPUTED, old.role)
+        return self.small[old.name]
+
+    def residents(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """What stays alive, with the small states in the place of the old ones."""
+        found: list[Tensor] = []
+        for each in tensors:
+            found += self.small.get(each.name, (each,))
+        return tuple(found)

@@ -1,0 +1,249 @@
+"""In which format each role of a step is stored: half precision, mixed precision, or by role.
+
+What is stored small is computed in fp32, tile by tile; the buffers of the tiles are workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from memlab.errors import InputError, pick, shorten, unknown
+from memlab.formats import FORMATS, Format
+from memlab.step import tensor
+from memlab.step.op import Op, Operands, Phase
+from memlab.step.staging import (
+    ADJUST,
+    CHECK,
+    COMPUTED,
+    GRADIENT,
+    MASTER,
+    OVERFLOW,
+    SCALE,
+    STEPS,
+    is_staged,
+    is_update,
+    part_of,
+    rewritten,
+)
+from memlab.step.step import Step
+from memlab.step.storage import Size, Storage
+from memlab.step.tensor import Role, Tensor
+
+STORED = ("fp32", "tf32", "bf16", "fp16", "fp8_e4m3fn", "fp8_e5m2")
+"""The formats that a role can be stored in."""
+
+ROLES = tuple(role for role in Role if role is not Role.WORKSPACE)
+"""The roles that can have a format of their own; a workspace has that of what is computed."""
+
+ROUNDINGS = ("nearest", "stochastic")
+
+_MAPS = (Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP)
+_HALF = (*_MAPS, Role.PARAMETER, Role.PARAMETER_GRADIENT)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A row of the table: the roles in half precision, whether parameters have a master copy in
+    fp32 (batch norm then stays in fp32), whether the loss is scaled."""
+
+    half: str
+    roles: tuple[Role, ...]
+    master: bool = False
+    scaling: bool = False
+
+
+MODES: Mapping[str, Mode] = MappingProxyType(
+    {
+        "fp16": Mode("fp16", ROLES),
+        "bf16": Mode("bf16", ROLES),
+        "mixed fp16": Mode("fp16", _HALF, master=True, scaling=True),
+        "mixed bf16": Mode("bf16", _HALF, master=True),
+    }
+)
+"""Pure and mixed precision (Micikevicius et al. 2018), by name."""
+
+
+def precision(
+    step: Step,
+    mode: str | None = None,
+    *,
+    scaling: bool | None = None,
+    rounding: str = "nearest",
+    **roles: str | Format,
+) -> Step:
+    """The same step, stored in other formats and computed in fp32.
+
+    ``mode`` is ``"fp16"`` or ``"bf16"`` (everything), or ``"mixed fp16"`` or ``"mixed bf16"``:
+    parameters, gradients and maps in half precision, beside a master copy of the parameters, the
+    optimizer's state and all of batch norm in fp32. ``scaling`` multiplies the loss by a factor
+    that finds its own size, as mixed fp16 does by itself: ``run(..., settings={"loss_scale":
+    1024})`` sets where it starts. ``rounding="stochastic"`` is how an update rounds parameters and
+    state. A role as keyword has a format of its own: ``precision(step, feature_map="fp8_e5m2")``.
+
+    Bytes: facts F1 and A13. Kept parameter gradients are those of the scaled loss.
+
+    Raises:
+        InputError: an unknown mode, role, rounding or format; a step that is not in fp32, or that
+            has its formats already; scaling without an update; nothing to do.
+    """
+    _check(step, mode, rounding, roles)
+    chosen = pick("mode", mode, MODES) if mode else Mode("fp32", ())
+    by_role = dict.fromkeys(chosen.roles, FORMATS[chosen.half])
+    by_role |= {Role(name): _stored(format) for name, format in roles.items()}
+    learns = any(map(is_update, step.ops))
+    scaled = chosen.scaling and learns if scaling is None else scaling
+    if scaled and not learns:
+        raise InputError("scaling needs a training step that updates parameters; leave it out.")
+    kept = _normalization(step) if chosen.master else frozenset()
+    rewrite = _Rewrite(by_role, kept, chosen.master and step.training, bool(scaled))
+    live_in = tuple(map(rewrite.tensor, step.live_in))
+    drawn = rounding == "stochastic" and step.training
+    ops = [rewrite.op(op, drawn) for op in step.ops]
+    if scaled:
+        ops = _with_scale(ops, rewrite)
+    residents = (*rewrite.masters, *((rewrite.scale, rewrite.steps) if scaled else ()))
+    return replace(
+        step,
+        ops=tuple(ops),
+        live_in=(*residents, *live_in),
+        live_out=(*residents, *map(rewrite.tensor, step.live_out)),
+        format=chosen.half,
+        notes=(*step.notes, *_notes(chosen, roles, rewrite, drawn)),
+    )
+
+
+def _check(step: object, mode: str | None, rounding: str, roles: Mapping[str, object]) -> None:
+    if not isinstance(step, Step):
+        raise InputError(
+            f"precision rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
+        )
+    if any(is_staged(op) for op in step.ops):
+        raise InputError("this step has its formats already; start from one in fp32.")
+    if step.format != COMPUTED.name:
+        raise InputError(
+            f"precision starts from a step in fp32, got {step.format}; leave out its format."
+        )
+    if rounding not in ROUNDINGS:
+        raise unknown("rounding", rounding, ROUNDINGS)
+    for name in roles:
+        if name not in ROLES:
+            raise unknown("role", name, [role.value for role in ROLES])
+    if not mode and not roles:
+        raise InputError(
+            f"precision needs a mode ({', '.join(MODES)}) or a format for a role; "
+            "try precision(step, 'mixed fp16')."
+        )
+
+
+def _stored(format: str | Format) -> Format:
+    name = format.name if isinstance(format, Format) else format
+    if name not in STORED:
+        raise InputError(
+            f"a role cannot be stored in {shorten(name)}; try one of {', '.join(STORED)}."
+        )
+    return FORMATS[name]
+
+
+def _normalization(step: Step) -> frozenset[str]:
+    """The storages of batch norm that are no maps: parameters, their gradients, statistics."""
+    found: set[str] = set()
+    for op in step.ops:
+        if op.kind.startswith("batch_norm"):
+            found.update(t.storage.name for t in op.touched() if not t.size.per_sample)
+    return frozenset(found)
+
+
+class _Rewrite:
+    """From the tensors of a step to those of another: one format per storage."""
+
+    def __init__(
+        self, by_role: Mapping[Role, Format], kept: frozenset[str], master: bool, scaled: bool
+    ) -> None:
+        self.by_role, self.kept, self.master, self.scaled = by_role, kept, master, scaled
+        self.storages: dict[str, tuple[Storage, Format]] = {}
+        self.masters: list[Tensor] = []
+        state = Role.OPTIMIZER_STATE
+        self.scale = tensor.new(SCALE, (), COMPUTED, state)
+        self.steps = tensor.new(STEPS, (), FORMATS["int32"], state)
+        self.overflow = tensor.new(OVERFLOW, (), FORMATS["bool"], state)
+
+    def tensor(self, old: Tensor) -> Tensor:
+        """The same values in the format of their role. The loss is a result, and stays."""
+        name, scalar = old.storage.name, not old.axes
+        if old.format is not COMPUTED or name in self.kept or (scalar and self.master):
+            return old
+        if name not in self.storages:
+            format = self.by_role.get(old.role, COMPUTED)
+            bits = format.bits
+            size = Size(*(n * bits // COMPUTED.bits for n in _sizes(old.storage.size)))
+            self.storages[name] = replace(old.storage, size=size), format
+        storage, format = self.storages[name]
+        pitch = old.pitch if old.pitch is None else old.pitch * format.bits // COMPUTED.bits
+        offset = old.offset * format.bits // COMPUTED.bits
+        return replace(old, storage=storage, format=format, offset=offset, pitch=pitch)
+
+    def operands(self, old: Operands) -> dict[str, Tensor]:
+        """All of them."""
+        return {name: self.tensor(each) for name, each in old.items()}
+
+    def op(self, op: Op, drawn: bool) -> Op:
+        """The operation on the new tensors, with the buffers of its tiles."""
+        reads, updates = self.operands(op.reads), self.operands(op.updates)
+        attributes = dict(op.attributes)
+        if is_update(op):
+            if self.master:
+                updates |= self._masters(op, updates)
+            if self.scaled:
+                reads |= {SCALE: self.scale, OVERFLOW: self.overflow}
+            if drawn:
+                parts = {part_of(op, name) for name in op.updates}
+                attributes["stochastic"] = frozenset(parts)
+        elif self.scaled and "labels" in reads and op.phase is Phase.BACKWARD:
+            reads[SCALE] = self.scale
+        return rewritten(
+            op, reads=reads, writes=self.operands(op.writes), updates=updates,
+            attributes=attributes,
+        )  # fmt: skip
+
+    def _masters(self, op: Op, updates: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The copies in fp32 of the parameters that are small now."""
+        found = {}
+        for name, small in updates.items():
+            if GRADIENT + name in op.reads and small.format is not COMPUTED:
+                state = Role.OPTIMIZER_STATE
+                found[name + MASTER] = tensor.new(small.name + MASTER, small.axes, COMPUTED, state)
+        self.masters += found.values()
+        return found
+
+
+def _sizes(size: Size) -> tuple[int, int]:
+    return size.fixed, size.per_sample
+
+
+def _with_scale(ops: list[Op], rewrite: _Rewrite) -> list[Op]:
+    """Before the updates, one operation looks for overflow; after them, one adjusts the scale."""
+    first = next(index for index, op in enumerate(ops) if is_update(op))
+    gradients = {
+        name: each
+        for op in ops[first:]
+        for name, each in op.reads.items()
+        if name.startswith(GRADIENT)
+    }
+    overflow = {OVERFLOW: rewrite.overflow}
+    own = {SCALE: rewrite.scale, STEPS: rewrite.steps}
+    check = Op("check of the gradients", CHECK, Phase.UPDATE, gradients, overflow)
+    adjust = Op("update of the loss scale", ADJUST, Phase.UPDATE, overflow, updates=own)
+    moved = sum((each.size for each in gradients.values()), Size())
+    return [*ops[:first], replace(check, bytes_moved=moved), *ops[first:], adjust]
+
+
+def _notes(
+    mode: Mode, roles: Mapping[str, str | Format], rewrite: _Rewrite, drawn: bool
+) -> list[str]:
+    """What is unlike a step that has one format."""
+    notes = ["fp32 master weights"] if rewrite.masters else []
+    notes += ["loss scaling"] if rewrite.scaled else []
+    notes += ["stochastic rounding"] if drawn else []
+    return notes + [f"{name.replace('_', ' ')} in {format}" for name, format in roles.items()]

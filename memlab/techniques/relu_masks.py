@@ -1,0 +1,81 @@
+"""One bit per value instead of a map: what backward of a ReLU needs is where it was positive (F6).
+
+As the binarisation of Gist (Jain et al. 2018). It pays where nobody else reads the map in backward:
+before a pooling that keeps its indices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memlab.errors import InputError, shorten
+from memlab.formats import FORMATS
+from memlab.step import tensor
+from memlab.step.op import Op, Phase
+from memlab.step.staging import is_staged, rewritten
+from memlab.step.step import Step
+from memlab.step.tensor import Role, Tensor
+
+
+COMPUTED_IN = ("fp32", "fp64")
+"""The formats that a whole step is computed in."""
+
+
+def relu_masks(step: Step) -> Step:
+    """The same step, where a ReLU keeps a mask of 1 bit per value if its map is kept for it alone.
+
+    Forward writes the mask beside the map; the map dies after its last reader in forward. Bits are
+    packed sample by sample, so that an odd number of values rounds up to a byte for each. The
+    gradients are the same, bit for bit (F6).
+
+    Raises:
+        InputError: no step, one built in half precision, or one in which no ReLU qualifies.
+    """
+    if not isinstance(step, Step):
+        raise InputError(
+            f"relu_masks rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
+        )
+    if step.format not in COMPUTED_IN and not any(is_staged(op) for op in step.ops):
+        raise InputError(
+            f"relu_masks rewrites a step in fp32 or fp64, got {step.format}; try it on "
+            "memlab.precision(step, ...) of one in fp32."
+        )
+    masks = {op.writes["y"].storage.name: _mask(op) for op in _alone(step)}
+    if not masks:
+        raise InputError(
+            "no ReLU of this step is kept for its own backward alone; try a network with a ReLU "
+            "before a max pooling, such as memlab.zoo.vgg16()."
+        )
+    ops = tuple(_masked(op, masks) for op in step.ops)
+    return replace(step, ops=ops, notes=(*step.notes, "1-bit ReLU masks"))
+
+
+def _alone(step: Step) -> list[Op]:
+    """The ReLUs whose output no operation reads in backward but their own."""
+    readers: dict[str, set[str]] = {}
+    for op in step.ops:
+        if op.phase is not Phase.FORWARD:
+            for each in (*op.reads.values(), *op.updates.values()):
+                readers.setdefault(each.storage.name, set()).add(op.kind)
+    return [
+        op
+        for op in step.ops
+        if op.kind == "relu" and readers.get(op.writes["y"].storage.name) == {"relu.backward"}
+    ]
+
+
+def _mask(op: Op) -> Tensor:
+    y = op.writes["y"]
+    return tensor.new(f"{y.name}.mask", y.axes, FORMATS["bit"], Role.FEATURE_MAP)
+
+
+def _masked(op: Op, masks: dict[str, Tensor]) -> Op:
+    """The two operations of a ReLU, with its mask."""
+    if op.kind == "relu" and op.writes["y"].storage.name in masks:
+        mask = masks[op.writes["y"].storage.name]
+        return rewritten(op, writes={**op.writes, "mask": mask})
+    if op.kind == "relu.backward" and op.reads["y"].storage.name in masks:
+        reads = dict(op.reads)
+        reads["mask"] = masks[reads.pop("y").storage.name]
+        return rewritten(op, reads=reads)
+    return op
