@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
+from math import prod
 from typing import Any
 
 import memlab
 from memlab import units
 from memlab.errors import InputError
 from memlab.networks.layers import Conv2d
+from memlab.step.step import Step
 from memlab.step.tensor import Role
 
 SCALES: dict[str, int | Decimal] = {
@@ -147,6 +149,27 @@ def lowered_factor(network: str, layer: str = "") -> float:
     nodes = [made.by_name[layer]] if layer else [n for n in made.nodes if n.kind == "conv2d"]
     inputs = sum(c * h * w for c, h, w in (node.input_shapes[0] for node in nodes))
     return sum(c * k * k * h * w for c, k, h, w in _lowered(network, layer)) / inputs
+
+
+def least_columns(network: str, batch: int) -> int:
+    """Columns of the smallest matrix that a convolution of a network is lowered to: an output place
+    of a sample each (A6)."""
+    return batch * min(height * width for _, _, height, width in _lowered(network))
+
+
+def per_parameter(step: Step, *roles: Role | str) -> float:
+    """Bytes that a step holds for each value that it learns: of some roles, or of parameters,
+    their gradients and the optimizer's state (F1, F3)."""
+    held = step.keep("gradients").live_out
+    learned = sum(prod(t.shape(1)) for t in held if t.role is Role.PARAMETER)
+    return sum(t.size.fixed for t in held if t.role in (roles or _OF_PARAMETERS)) / learned
+
+
+def mask_share(network: str, layer: str) -> float:
+    """Bytes of the mask that a ReLU's backward reads, over those of the map that it read (F6)."""
+    step = memlab.relu_masks(memlab.training_step(memlab.zoo.build(network)))
+    written = next(op.writes for op in step.ops if op.layer == layer and "mask" in op.writes)
+    return written["mask"].size.at(1) / written["y"].size.at(1)
 
 
 def stored_winograd(network: str, layer: str, batch: int) -> int:

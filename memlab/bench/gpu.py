@@ -5,7 +5,7 @@ A launch from Python takes up to 0.2 ms, so operands are large: as many images a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from memlab.bench import convolution, im2col
+from memlab.bench.batch import BATCHES, PER_SAMPLE, linear
 from memlab.bench.events import machine, timed
 from memlab.bench.processor import Way
 from memlab.bench.timing import Line, Result, line, median, ratio
@@ -34,9 +35,8 @@ OF_FILL, OF_RIVAL = 1 / 0.75, 1.0
 """The time of the coalesced im2col, at most this many times the fill's and PyTorch's."""
 SIZES = (1024, 4096)
 """Rows and columns of square matrices."""
-BATCHES = tuple(2**i for i in range(8))
-PER_SAMPLE = convolution.LAYERS[3]
-"""The layer whose time per sample is measured at every batch."""
+GROWING = convolution.LAYERS[3]
+"""The convolution whose time per sample is measured at every batch, beside linear layers."""
 NO_GPU = "there is no GPU here that Numba can use; `memlab doctor` says what is missing."
 
 
@@ -49,9 +49,9 @@ def run(repeats: int = 11) -> Result:
 
 
 def lines(
-    repeats: int, cases: Iterable[im2col.Case] = im2col.CASES, sizes: Iterable[int] = SIZES,
+    repeats: int, cases: Iterable[im2col.Case] = im2col.CASES, sizes: Sequence[int] = SIZES,
     layers: Iterable[convolution.Case] = convolution.LAYERS,
-    growing: convolution.Case = PER_SAMPLE, batches: Iterable[int] = BATCHES,
+    growing: convolution.Case = GROWING, batches: Sequence[int] = BATCHES,
 ) -> Iterator[Line]:  # fmt: skip
     """Every figure: of lowering, of products of square matrices, and of convolutions."""
     registry.load("cuda")
@@ -62,7 +62,10 @@ def lines(
             yield from _products(size, repeats)
         for layer in layers:
             yield from _convolutions(layer, repeats)
-        yield from _per_sample(growing, batches, repeats)
+        name, op = f"{growing.name}, {IMPLICIT}", convolution.operation(growing, IMPLICIT)
+        yield from _per_sample(name, op, batches, repeats)
+        for size in sizes:
+            yield from _per_sample(f"linear {size}x{size}", linear(size), batches, repeats)
 
 
 # -- what is timed ------------------------------------------------------------------------------
@@ -125,13 +128,12 @@ def _convolutions(case: convolution.Case, repeats: int) -> Iterator[Line]:
         yield Line(f"{name}: {way}, workspace", convolution.workspace(op, batch), "B")
 
 
-def _per_sample(case: convolution.Case, batches: Iterable[int], repeats: int) -> Iterator[Line]:
-    """Without a workspace, at growing batches."""
-    op = convolution.operation(case, IMPLICIT)
+def _per_sample(name: str, op: Op, batches: Iterable[int], repeats: int) -> Iterator[Line]:
+    """An operation without a workspace, at growing batches."""
     ways = {str(batch): _prepared(op, batch, {}) for batch in batches}
     for batch, samples in timed(ways, repeats).items():
         each = tuple(seconds / int(batch) for seconds in samples)
-        yield line(f"{case.name}, {IMPLICIT}: per sample at batch {batch}", each)
+        yield line(f"{name}{PER_SAMPLE}{batch}", each)
 
 
 # -- operands -----------------------------------------------------------------------------------

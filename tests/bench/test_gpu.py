@@ -13,7 +13,7 @@ from time import perf_counter
 import pytest
 
 from memlab import InputError
-from memlab.bench import events, find, gpu, recorded
+from memlab.bench import batch, events, find, gpu, recorded
 from memlab.bench.convolution import Case as Layer
 from memlab.bench.im2col import Case
 from memlab.bench.timing import Line, Result, machine
@@ -39,7 +39,7 @@ def simulated(monkeypatch):
 
 
 def test_every_figure_is_there_with_its_unit(simulated):
-    figures = list(gpu.lines(1, [LOWERED], [2], [LAYER], LAYER, [2]))
+    figures = list(gpu.lines(1, [LOWERED], [2], [LAYER], LAYER, [2, 3]))
     assert {line.name: line.unit for line in figures} == {
         "tiny, batch 2: bytes written": "B",
         "tiny, batch 2: coalesced": "s",
@@ -54,6 +54,9 @@ def test_every_figure_is_there_with_its_unit(simulated):
         **{f"layer, batch 2: {name}": "s" for name in algorithms.on("cuda")},
         **{f"layer, batch 2: {name}, workspace": "B" for name in algorithms.on("cuda")},
         "layer, implicit-gemm: per sample at batch 2": "s",
+        "layer, implicit-gemm: per sample at batch 3": "s",
+        "linear 2x2: per sample at batch 2": "s",
+        "linear 2x2: per sample at batch 3": "s",
     }
     found = {line.name: line.value for line in figures}
     assert all(line.value > 0 for line in figures if line.unit != "B")
@@ -61,6 +64,14 @@ def test_every_figure_is_there_with_its_unit(simulated):
     assert found["layer, batch 2: implicit-gemm, workspace"] == 0
     assert found["layer, batch 2: im2col-batch, workspace"] == 2 * 4 * 4 * 4
     assert found["layer, batch 2: im2col-image, workspace"] == 4 * 4 * 4
+    curves = {curve.name: curve.batches for curve in batch.curves(figures)}
+    assert curves == {"layer, implicit-gemm": (2, 3), "linear 2x2": (2, 3)}
+
+
+def test_a_time_is_that_of_one_sample(simulated, monkeypatch):
+    monkeypatch.setattr(gpu, "timed", lambda ways, repeats: dict.fromkeys(ways, (6.0,) * repeats))
+    lines = list(gpu._per_sample("linear 2x2", batch.linear(2), [1, 3], repeats=2))
+    assert [line.samples for line in lines] == [(6.0, 6.0), (2.0, 2.0)]
 
 
 def test_the_clock_adds_up_what_lies_between_events(monkeypatch):
