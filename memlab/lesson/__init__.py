@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from memlab.errors import pick
+from memlab.lesson import digits
 from memlab.lesson.allocation import Allocation, measure
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise, exercise
@@ -17,7 +18,7 @@ from memlab.lesson.question import topics
 
 _CARDS: dict[str, Card] = {}
 
-__all__ = ["Allocation", "Card", "Exercise", "exercise", "measure", "predict"]
+__all__ = ["Allocation", "Card", "Exercise", "digits", "exercise", "measure", "predict"]
 
 
 def predict(name: str) -> Card:

@@ -1,0 +1,96 @@
+"""Handwritten digits, small networks that learn to read them, and the same digits in the dark.
+
+>>> memlab.train(digits.network(), digits.load(), settings=digits.SETTINGS)
+>>> memlab.train(digits.dim_network(), digits.dim(), settings=digits.DIM_SETTINGS)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from memlab.errors import InputError
+from memlab.networks.builder import network as start
+from memlab.networks.graph import Network
+
+Floats = npt.NDArray[np.float32]
+
+TEST = 360
+"""Of the 1,797 images, those that are kept for the test."""
+CLASSES = 10
+DIM = 2.0**-13
+"""By what the dim digits and their targets are multiplied."""
+SETTINGS, DIM_SETTINGS = {"rate": 0.02}, {"rate": 0.02 / DIM**2}
+"""Of SGD with momentum, for the digits as they are and for the dim ones."""
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Images and their classes, for training and for the test.
+
+    ``x`` is (1437, 1, 8, 8) and ``x_test`` (360, 1, 8, 8), fp32; ``y`` are classes from 0 to 9,
+    int64, or targets (1437, 10); ``y_test`` are classes.
+    """
+
+    x: Floats = field(repr=False)
+    y: npt.NDArray[Any] = field(repr=False)
+    x_test: Floats = field(repr=False)
+    y_test: npt.NDArray[np.int64] = field(repr=False)
+
+
+def load(seed: int = 0) -> Digits:
+    """The digits of scikit-learn: 1,797 images of 8x8 in 17 greys from 0 to 1, shuffled.
+
+    Raises:
+        InputError: scikit-learn is not installed.
+    """
+    try:
+        datasets = import_module("sklearn.datasets")
+    except ImportError:
+        raise InputError(
+            "the digits come with scikit-learn, which is not installed; "
+            "try pip install 'memlab[lessons]'."
+        ) from None
+    images, labels = datasets.load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(images))
+    x = (images[order].reshape(-1, 1, 8, 8) / 16).astype(np.float32)
+    y = labels[order].astype(np.int64)
+    return Digits(x[TEST:], y[TEST:], x[:TEST], y[:TEST])
+
+
+def network() -> Network:
+    """Two convolutions with batch norm, dropout, then a linear layer: 6,138 parameters."""
+    x = start("digits", image=(1, 8, 8), title="digits network")
+    x = x.conv(16, 3, pad="same", bias=False).batch_norm().relu().max_pool(2)
+    x = x.conv(32, 3, pad="same", bias=False).batch_norm().relu().max_pool(2)
+    return x.flatten().dropout(0.2).linear(CLASSES).cross_entropy()
+
+
+def dim(seed: int = 0) -> Digits:
+    """The digits in the dark: images and targets times 2^-13, for a network with squared error.
+
+    Times a power of 2, every loss and every gradient of ``dim_network`` in fp32 is the same but for
+    its exponent: with a rate divided by the square of that power, training goes as before. In
+    fp16, images and outputs still have values of their own, but the gradients, 2^-26 times as
+    large, lie below half of fp16's smallest number and nearly all become 0: nothing is learned. A
+    loss scale brings them back.
+
+    Raises:
+        InputError: scikit-learn is not installed.
+    """
+    digits = load(seed)
+    targets = np.eye(CLASSES, dtype=np.float32)[digits.y]
+    scale = np.float32(DIM)
+    return Digits(digits.x * scale, targets * scale, digits.x_test * scale, digits.y_test)
+
+
+def dim_network() -> Network:
+    """Three linear layers without biases, so that an input times 2^-13 gives an output times 2^-13:
+    8,832 parameters."""
+    x = start("dim_digits", image=(1, 8, 8), title="dim digits network").flatten()
+    x = x.linear(64, bias=False).relu().linear(64, bias=False).relu()
+    return x.linear(CLASSES, bias=False).squared_error()

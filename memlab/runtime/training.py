@@ -1,0 +1,236 @@
+"""``memlab.train``: a network trained for some epochs, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from math import isfinite
+from typing import Protocol
+
+import numpy as np
+from tqdm import tqdm
+
+from memlab import strings, units
+from memlab.errors import InputError, shorten, whole
+from memlab.kernels.registry import Array
+from memlab.networks.graph import Network
+from memlab.planner.book import plan
+from memlab.runtime import backend, guard
+from memlab.runtime.compiling import compilations
+from memlab.runtime.session import Session, kernels_of
+from memlab.step.build import inference_step, training_step
+from memlab.step.staging import SCALE
+from memlab.step.step import Step
+from memlab.step.tensor import Role, Tensor
+
+Rewrite = Callable[[Step], Step]
+"""A technique with its arguments filled in."""
+
+
+class Data(Protocol):
+    """What a network learns from, and what it is tested with.
+
+    ``x`` is (samples, ...), as the network's input; ``y`` are the classes, int64, or with a squared
+    error the targets; ``x_test`` and ``y_test`` are other samples and their classes.
+    """
+
+    @property
+    def x(self) -> Array: ...
+
+    @property
+    def y(self) -> Array: ...
+
+    @property
+    def x_test(self) -> Array: ...
+
+    @property
+    def y_test(self) -> Array: ...
+
+
+@dataclass(frozen=True)
+class History:
+    """What came of a training.
+
+    ``losses`` are those of every step, ``errors`` after every epoch the part of the test samples
+    that were not told right, from 0 to 1. ``peak`` is the planned peak of a training step in bytes.
+    ``seconds`` hold the tests, and leave out what Numba took to compile. ``scales`` are the loss
+    scales with which the steps began, where they have one.
+    """
+
+    step: str
+    batch: int
+    losses: tuple[float, ...] = field(repr=False)
+    errors: tuple[float, ...]
+    peak: int
+    seconds: float
+    scales: tuple[float, ...] = field(default=(), repr=False)
+
+    @property
+    def epochs(self) -> int:
+        """How often every sample was seen."""
+        return len(self.errors)
+
+    @property
+    def broken(self) -> tuple[int, ...]:
+        """The steps, counted from 1, whose loss was NaN or infinite."""
+        return tuple(i for i, loss in enumerate(self.losses, start=1) if not isfinite(loss))
+
+    @property
+    def last(self) -> int:
+        """How many epochs are the end: a third, since errors differ by chance from one to the
+        next."""
+        return max(1, self.epochs // 3)
+
+    @property
+    def error(self) -> float:
+        """The test error at the end: the mean of the last epochs, from 0 to 1."""
+        return sum(self.errors[-self.last :]) / self.last
+
+    @property
+    def each_error(self) -> str:
+        """The test error after each epoch: ``'6.9, 2.8, 2.5 %'``."""
+        return ", ".join(f"{100 * error:.1f}" for error in self.errors) + " %"
+
+    def text(self) -> str:
+        """Peak, time, losses, test errors; the loss scale; and whether the loss was ever NaN."""
+        losses, scales, broken = self.losses, self.scales, self.broken
+        lines = [
+            _say("head", step=self.step, batch=f"{self.batch:,}"),
+            _say("peak", peak=units.exact(self.peak)),
+            _say("steps", steps=f"{len(losses):,}", epochs=self.epochs, seconds=self.seconds),
+            _say("loss", first=f"{losses[0]:.3g}", last=f"{losses[-1]:.3g}"),
+            _say("errors", errors=self.each_error),
+        ]
+        if scales:
+            lines.append(_say("scale", first=f"{scales[0]:,g}", last=f"{scales[-1]:,g}"))
+        if broken:
+            lines.append(_say("broken", count=f"{len(broken):,}", first=f"{broken[0]:,}"))
+        return "\n".join(lines)
+
+    __str__ = text
+
+
+def train(
+    network: Network,
+    data: Data,
+    *,
+    rewrite: Rewrite | None = None,
+    optimizer: str = "momentum",
+    batch: int = 32,
+    epochs: int = 6,
+    seed: int = 0,
+    settings: Mapping[str, float] | None = None,
+    progress: bool = False,
+) -> History:
+    """Train a network, and test it after every epoch with the same parameters.
+
+    Each epoch goes through the samples in another order, and leaves out those that do not fill the
+    last batch. ``rewrite`` is applied to the training step and to the inference step of the tests:
+    ``partial(memlab.precision, mode="mixed fp16")``. ``settings`` are the optimizer's. A loss
+    that is NaN or infinite stops nothing: the history says so.
+
+    Raises:
+        InputError: samples and labels that differ in number, fewer samples than a batch, no test,
+            or what a session refuses.
+        DoesNotFitError: the plan needs more than is free; nothing was allocated.
+    """
+    batch, epochs = whole("batch", batch), whole("epochs", epochs)
+    _check(data, batch)
+    change = rewrite or _as_it_is
+    learning, testing = change(training_step(network, optimizer)), change(inference_step(network))
+    peak, _ = _fits(learning, batch), _fits(testing, len(data.x_test))
+    orders, record = np.random.default_rng(seed), _Record()
+    bar = tqdm(total=epochs * (len(data.x) // batch), delay=1, disable=not progress, unit="step")
+    with (
+        compilations(backend.find("cpu").compiling) as compiling,
+        Session(learning, batch, seed, settings=settings) as session,
+        Session(testing, len(data.x_test), seed) as test,
+        bar,
+    ):
+        begin = time.perf_counter()
+        for _ in range(epochs):
+            for chosen in _batches(orders.permutation(len(data.x)), batch):
+                record.step(session, data.x[chosen], data.y[chosen])
+                bar.update()
+            record.errors.append(_error(session, test, data))
+        seconds = time.perf_counter() - begin - compiling.seconds
+    losses, errors, scales = map(tuple, (record.losses, record.errors, record.scales))
+    return History(learning.describe(), batch, losses, errors, peak, seconds, scales)
+
+
+@dataclass
+class _Record:
+    """What is written down while a network trains."""
+
+    losses: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    scales: list[float] = field(default_factory=list)
+
+    def step(self, session: Session, x: Array, y: Array) -> None:
+        """One step, the scale that it began with and its loss."""
+        scales = [tensor for tensor in session.residents if tensor.name == SCALE]
+        self.scales += [float(session.value(tensor)[()]) for tensor in scales]
+        session.step(x, y)
+        self.losses.append(float(session.value(_output(session.plan))[()]))
+
+
+def _as_it_is(step: Step) -> Step:
+    return step
+
+
+def _fits(step: Step, batch: int) -> int:
+    """The planned peak, where it is free."""
+    kernels_of(step)  # says first what has no kernel
+    planned = plan(step)
+    guard.check(planned, batch, backend.find("cpu").free_memory())
+    return planned.peak(batch)
+
+
+def _batches(order: Array, batch: int) -> list[Array]:
+    return [order[first : first + batch] for first in range(0, len(order) - batch + 1, batch)]
+
+
+def _output(step: Step) -> Tensor:
+    """The loss of a training step, or what an inference step predicts."""
+    return next(tensor for tensor in step.live_out if tensor.role is Role.FEATURE_MAP)
+
+
+def _error(session: Session, test: Session, data: Data) -> float:
+    """The part of the test samples whose largest output is not that of their class, or is NaN."""
+    learned = {tensor.name: tensor for tensor in session.residents}
+    for tensor in test.residents:
+        if tensor.role in (Role.PARAMETER, Role.BUFFER):
+            test.memory.fill(tensor, partial(_copy, session.value(learned[tensor.name])))
+    test.step(data.x_test)
+    output = test.value(_output(test.plan)).astype(np.float64)
+    right = (output.argmax(1) == data.y_test) & np.isfinite(output).all(1)
+    return float(1 - right.mean())
+
+
+def _copy(source: Array, values: Array) -> None:
+    values[...] = source
+
+
+def _check(data: Data, batch: int) -> None:
+    for name in ("x", "y", "x_test", "y_test"):
+        if not isinstance(getattr(data, name, None), np.ndarray):
+            raise InputError(
+                f"data must have the arrays x, y, x_test and y_test, got {shorten(data)} without "
+                f"{name}; try memlab.lesson.digits.load()."
+            )
+    for x, y in ((data.x, data.y), (data.x_test, data.y_test)):
+        if len(x) != len(y) or not len(x):
+            raise InputError(
+                f"every sample needs one label, got {len(x)} samples and {len(y)} labels; "
+                "try memlab.lesson.digits.load()."
+            )
+    if len(data.x) < batch:
+        raise InputError(
+            f"a batch of {batch} needs as many samples, got {len(data.x)}; try a smaller batch."
+        )
+
+
+def _say(key: str, **values: object) -> str:
+    return strings.get(f"training.history.{key}", **values)

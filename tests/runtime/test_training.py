@@ -1,0 +1,211 @@
+"""Training in several formats ends alike; where gradients vanish, a loss scale brings them back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import memlab
+from memlab import History, InputError, Step, devices
+from memlab.lesson import digits
+from memlab.lesson.digits import Digits
+from memlab.networks.graph import Network
+from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.training import Rewrite
+
+pytest.importorskip("sklearn.datasets", reason="scikit-learn brings the digits")
+
+CLOSE = 0.01
+"""One percentage point."""
+CHANCE = 0.9
+MODES: dict[str, Rewrite | None] = {
+    "fp32": None,
+    "mixed fp16": partial(memlab.precision, mode="mixed fp16"),
+    "mixed bf16": partial(memlab.precision, mode="mixed bf16"),
+    "bf16": partial(memlab.precision, mode="bf16", rounding="stochastic"),
+    "unscaled": partial(memlab.precision, mode="mixed fp16", scaling=False),
+}
+
+
+@cache
+def on_digits(mode: str) -> History:
+    """Nine epochs; the error at the end is the mean of the last three."""
+    net, data = digits.network(), digits.load()
+    settings = digits.SETTINGS
+    return memlab.train(net, data, rewrite=MODES[mode], batch=64, epochs=9, settings=settings)
+
+
+@cache
+def in_the_dark(mode: str) -> History:
+    net, data, settings = digits.dim_network(), digits.dim(), digits.DIM_SETTINGS
+    return memlab.train(net, data, rewrite=MODES[mode], epochs=9, settings=settings)
+
+
+def few(samples: int = 40, seed: int = 0) -> Digits:
+    """Two classes that are told apart by the sign of their only feature."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, samples)
+    x = ((2 * y - 1) * rng.uniform(0.5, 1, samples)).astype(np.float32).reshape(-1, 1)
+    return Digits(x, y, x, y)
+
+
+def tiny(loss: str = "cross_entropy") -> Network:
+    end = memlab.network("tiny", features=1).linear(2, name="fc")
+    return end.cross_entropy() if loss == "cross_entropy" else end.squared_error()
+
+
+# -- formats ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["mixed fp16", "mixed bf16", "bf16"])
+def test_every_format_ends_within_a_percentage_point_of_fp32(mode: str) -> None:
+    exact, found = on_digits("fp32"), on_digits(mode)
+    assert exact.error < 0.04
+    assert abs(found.error - exact.error) <= CLOSE
+    assert not found.broken
+
+
+def test_small_gradients_vanish_without_a_loss_scale_and_nothing_is_learned() -> None:
+    found = in_the_dark("unscaled")
+    assert found.error > CHANCE - 0.1
+    assert not found.broken
+    assert not found.scales
+
+
+def test_a_loss_scale_brings_them_back() -> None:
+    exact, found = in_the_dark("fp32"), in_the_dark("mixed fp16")
+    assert exact.error < 0.08
+    assert abs(found.error - exact.error) <= CLOSE
+    assert len(found.scales) == len(found.losses)
+    assert min(found.scales) >= 2**8
+
+
+def test_the_gradients_in_the_dark_lie_below_half_of_the_smallest_fp16_number() -> None:
+    data, smallest = digits.dim(), memlab.formats.find("fp16").smallest
+    step = memlab.training_step(digits.dim_network())
+    run = memlab.run(step, 32, data.x[:32], data.y[:32], keep="gradients")
+    sizes = np.abs(np.concatenate([each.reshape(-1) for each in run.gradients.values()]))
+    alive = sizes[sizes > 0]
+    assert np.mean(alive <= smallest / 2) > 0.99
+    assert np.mean(alive * 2**16 <= smallest / 2) < 0.01
+
+
+def test_the_dim_digits_are_the_same_problem_in_fp32_bit_for_bit() -> None:
+    dim, scale = digits.dim(), digits.DIM
+    plain = Digits(dim.x / scale, dim.y / scale, dim.x_test / scale, dim.y_test)
+    rate = digits.DIM_SETTINGS["rate"]
+    found = memlab.train(digits.dim_network(), dim, epochs=1, settings={"rate": rate})
+    rate *= scale**2
+    bright = memlab.train(digits.dim_network(), plain, epochs=1, settings={"rate": rate})
+    assert [loss * scale**2 for loss in bright.losses] == list(found.losses)
+    assert bright.errors == found.errors
+
+
+# -- the history --------------------------------------------------------------------------------
+
+
+def test_a_history_counts_full_batches_and_tests_after_every_epoch() -> None:
+    found = memlab.train(tiny(), few(), batch=16, epochs=3)
+    assert (len(found.losses), found.epochs, found.batch) == (3 * (40 // 16), 3, 16)
+    step = memlab.training_step(tiny())
+    assert found.peak == memlab.plan(step).peak(16)
+    assert found.step == step.describe()
+    assert found.seconds > 0
+    assert found.scales == found.broken == ()
+
+
+def test_a_seed_decides_parameters_and_order() -> None:
+    first, again, other = (memlab.train(tiny(), few(), seed=seed) for seed in (1, 1, 2))
+    assert first == replace(again, seconds=first.seconds)
+    assert first.losses != other.losses
+
+
+@pytest.mark.parametrize("mode", ["fp32", "mixed fp16", "bf16"])
+def test_the_error_is_that_of_the_parameters_that_were_learned(mode: str) -> None:
+    data, rewrite = few(), MODES[mode]
+    settings = {"rate": 0.0}
+    found = memlab.train(tiny(), data, rewrite=rewrite, epochs=1, seed=2, settings=settings)
+    step = memlab.inference_step(tiny())
+    step = rewrite(step) if rewrite else step
+    output = memlab.run(step, len(data.x), data.x, seed=2).output
+    assert output is not None
+    assert found.errors == (np.mean(output.astype(np.float32).argmax(1) != data.y),)
+    assert found.errors == (1.0,)
+    learned = memlab.train(tiny(), data, rewrite=rewrite, epochs=20, seed=2, settings={"rate": 0.5})
+    assert learned.errors[-1] == 0
+
+
+def test_a_technique_rewrites_the_training_step_and_the_one_of_the_tests() -> None:
+    seen: list[bool] = []
+
+    def rewrite(step: Step) -> Step:
+        seen.append(step.training)
+        return replace(step, notes=("rewritten",))
+
+    found = memlab.train(tiny(), few(), rewrite=rewrite, epochs=1)
+    assert sorted(seen) == [False, True]
+    assert found.step.endswith("rewritten")
+
+
+def test_a_squared_error_is_tested_by_the_largest_output() -> None:
+    data = few()
+    targets = np.eye(2, dtype=np.float32)[data.y]
+    found = memlab.train(tiny("squared_error"), replace(data, y=targets), epochs=20)
+    assert found.errors[-1] == 0
+
+
+def test_a_loss_that_is_no_number_is_told_and_no_answer_is_right() -> None:
+    data = few()
+    far = replace(data, x=data.x * np.float32(1e30))
+    found = memlab.train(tiny("squared_error"), replace(far, y=np.eye(2)[data.y]), epochs=2)
+    assert found.broken
+    assert found.error == 1
+    assert f"first in step {found.broken[0]}" in found.text()
+    assert len(found.losses) == 2
+
+
+def test_the_text_holds_the_figures() -> None:
+    found = History("a step", 32, (2.0, 0.5), (0.25, 0.125, 0.0), 1_234_567, 1.5, (4.0, 8.0))
+    assert str(found).split("\n") == [
+        "a step, batch 32",
+        "planned peak  1,234,567 B",
+        "steps         2 in 3 epochs, 1.5 s",
+        "loss          2 at the first step, 0.5 at the last",
+        "test error    25.0, 12.5, 0.0 % after each epoch",
+        "loss scale    4 at the first step, 8 at the last",
+    ]
+    assert (found.last, found.error) == (1, 0.0)
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"data": 3}, "data must have the arrays x, y, x_test and y_test, got 3"),
+        ({"data": replace(few(), y=few().y[:5])}, "got 40 samples and 5 labels"),
+        ({"data": replace(few(), x_test=few().x[:0], y_test=few().y[:0])}, "got 0 samples"),
+        ({"batch": 41}, "a batch of 41 needs as many samples, got 40; try a smaller batch"),
+        ({"batch": 0}, "batch must be at least 1"),
+        ({"epochs": 0}, "epochs must be at least 1"),
+        ({"optimizer": "momentun"}, "did you mean 'momentum'"),
+        ({"settings": {"rat": 1}}, "did you mean 'rate'"),
+        ({"network": 3}, "a step is built from a network"),
+        ({"data": replace(few(), x=few().x * np.float32(np.nan))}, "holds NaN"),
+    ],
+)
+def test_bad_input_gives_one_sentence(given: dict[str, Any], says: str) -> None:
+    arguments: dict[str, Any] = {"network": tiny(), "data": few()} | given
+    with pytest.raises(InputError, match=says):
+        memlab.train(**arguments)
+
+
+def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "free_memory", lambda: 100)
+    with pytest.raises(DoesNotFitError, match="refused before anything was allocated"):
+        memlab.train(tiny(), few())
