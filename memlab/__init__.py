@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memlab import formats as formats
     from memlab import kernels as kernels
     from memlab import lesson as lesson
+    from memlab import rounding as rounding
     from memlab import units as units
     from memlab import views as views
     from memlab.errors import InputError as InputError
@@ -29,10 +30,15 @@ if TYPE_CHECKING:
     from memlab.planner.ledger import Ledger as Ledger
     from memlab.runtime.run import Run as Run
     from memlab.runtime.run import run as run
+    from memlab.runtime.training import History as History
+    from memlab.runtime.training import train as train
     from memlab.step.build import inference_step as inference_step
     from memlab.step.build import training_step as training_step
     from memlab.step.step import Step as Step
+    from memlab.techniques.block_states import eight_bit_states as eight_bit_states
     from memlab.techniques.lowering import lowering as lowering
+    from memlab.techniques.precision import precision as precision
+    from memlab.techniques.relu_masks import relu_masks as relu_masks
 
 __version__ = "0.1.0"
 
@@ -40,6 +46,7 @@ _HOMES = {
     "units": "memlab.units",
     "formats": "memlab.formats",
     "claims": "memlab.claims",
+    "History": "memlab.runtime.training",
     "InputError": "memlab.errors",
     "Ledger": "memlab.planner.ledger",
     "Network": "memlab.networks.graph",
@@ -47,6 +54,7 @@ _HOMES = {
     "Step": "memlab.step.step",
     "counting": "memlab.networks.counting",
     "diff": "memlab.planner.diff",
+    "eight_bit_states": "memlab.techniques.block_states",
     "inference_step": "memlab.step.build",
     "kernels": "memlab.kernels",
     "lesson": "memlab.lesson",
@@ -54,8 +62,12 @@ _HOMES = {
     "lowering": "memlab.techniques.lowering",
     "network": "memlab.networks.builder",
     "plan": "memlab.planner.book",
+    "precision": "memlab.techniques.precision",
+    "relu_masks": "memlab.techniques.relu_masks",
+    "rounding": "memlab.rounding",
     "run": "memlab.runtime.run",
     "save": "memlab.planner.files",
+    "train": "memlab.runtime.training",
     "training_step": "memlab.step.build",
     "views": "memlab.views",
     "zoo": "memlab.networks.zoo",

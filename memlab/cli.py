@@ -79,6 +79,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--classes", metavar="N", help="how many outputs")
         add("--variant", metavar="V", help="v1 or v1.5, for residual networks")
         add("--format", metavar="F", default="fp32", help="fp64, fp32, bf16 or fp16")
+        add("--precision", metavar="P", help="fp16, bf16, 'mixed fp16' or 'mixed bf16'")
         add("--optimizer", metavar="O", help="sgd, momentum or adam (default: momentum)")
         add("--inference", action="store_true", help="forward alone: nothing is kept")
     if command == "run":

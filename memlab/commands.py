@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memlab import atomic
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, pick, whole
 from memlab.reports import facts_of, identity, paragraph, table
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def plan(options: Options) -> int:
     save, trace = _target(options.save), _target(options.trace)
     network, step, ledger = _planned(options)
     facts = facts_of(network, step, ledger, batch)
-    facts |= {"convention": rule.name, "feature_map_values": rule.values(network)}
+    facts |= {"precision": options.precision, "convention": rule.name}
+    facts["feature_map_values"] = rule.values(network)
     if save:
         files.save(ledger, save)
     if trace:
@@ -50,7 +51,8 @@ def run(options: Options) -> int:
 
     batch = whole("batch", _number(options.batch))
     network, step, ledger = _planned(options)
-    facts = facts_of(network, step, ledger, batch) | {"schema": "memlab.run/1"}
+    facts = facts_of(network, step, ledger, batch)
+    facts |= {"schema": "memlab.run/1", "precision": options.precision}
     done = memlab.run(step, batch, progress=sys.stderr.isatty(), device=options.device)
     _show(options, facts | done.as_dict(), done.text())
     return 0 if done.residual == 0 else 1
@@ -63,7 +65,8 @@ def fit(options: Options) -> int:
     nbytes = units.parse(options.memory)
     network, step, ledger = _planned(options)
     found = ledger.fit(nbytes)
-    facts = {"schema": "memlab.fit/1", **identity(network, step), **found.as_dict()}
+    facts = {"schema": "memlab.fit/1", **identity(network, step), "precision": options.precision}
+    facts |= found.as_dict()
     _show(options, facts, f"{step.describe()}\n{found}")
     return 0
 
@@ -130,7 +133,6 @@ def lab(options: Options) -> int:
 def lecture(options: Options) -> int:
     """Write a lecture as one page that needs no kernel and no network: k2, the k² of lowering."""
     from memlab import units
-    from memlab.errors import pick
     from memlab.views.lecture import LECTURES
 
     write = pick("lecture", options.name, LECTURES)
@@ -178,14 +180,33 @@ def _planned(options: Options) -> tuple[Network, Step, Ledger]:
         for name, given in (("image", options.image), ("classes", options.classes))
     }
     network = memlab.zoo.build(options.network, **sizes, variant=options.variant)
+    step = _stored(_step(network, options), options)
+    return network, step, memlab.plan(step)
+
+
+def _step(network: Network, options: Options) -> Step:
+    import memlab
+
     if options.inference and options.optimizer:
         raise InputError("inference has no optimizer; leave out --optimizer or --inference.")
     if options.inference:
-        step = memlab.inference_step(network, format=options.format)
-    else:
-        optimizer = options.optimizer or "momentum"
-        step = memlab.training_step(network, optimizer=optimizer, format=options.format)
-    return network, step, memlab.plan(step)
+        return memlab.inference_step(network, format=options.format)
+    optimizer = options.optimizer or "momentum"
+    return memlab.training_step(network, optimizer=optimizer, format=options.format)
+
+
+def _stored(step: Step, options: Options) -> Step:
+    """The step in the precision that was asked for."""
+    from memlab.techniques.precision import MODES, precision
+
+    if options.precision is None:
+        return step
+    pick("precision", options.precision, MODES)
+    if options.format != "fp32":
+        raise InputError(
+            f"precision starts from fp32, got {options.format}; leave out --format or --precision."
+        )
+    return precision(step, options.precision)
 
 
 # -- reading and writing ------------------------------------------------------------------------

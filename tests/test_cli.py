@@ -52,6 +52,8 @@ OPTIONS = [
     ["vgg16", "--inference", "--batch", "7"],
     ["linear1", "--optimizer", "sgd", "--convention", "cs231n"],
     ["alexnet", "--image", "227", "--classes", "10", "--batch", "128"],
+    ["vgg16", "--precision", "mixed fp16", "--optimizer", "adam"],
+    ["resnet50", "--precision", "bf16", "--batch", "2"],
 ]
 
 
@@ -65,6 +67,8 @@ def planned(options):
     else:
         optimizer, format = words.get("--optimizer", "momentum"), words.get("--format", "fp32")
         step = memlab.training_step(network, optimizer, format)
+    if "--precision" in words:
+        step = memlab.precision(step, words["--precision"])
     batch = 7 if "--inference" in options else int(words.get("--batch", 32))
     return network, step, memlab.plan(step), batch
 
@@ -76,6 +80,8 @@ def test_plan_as_json_is_the_plan(as_json, options):
     assert facts["schema"] == "memlab.plan/1"
     assert (facts["network"], facts["variant"]) == (network.name, network.variant or None)
     assert (facts["batch"], facts["format"]) == (batch, step.format)
+    mode = options[options.index("--precision") + 1] if "--precision" in options else None
+    assert facts["precision"] == mode
     assert facts["optimizer"] == (step.optimizer or None)
     assert facts["parameters"] == network.parameters
     rule = memlab.counting.find(facts["convention"])
@@ -170,6 +176,33 @@ def test_a_trace_that_cannot_be_finished_leaves_the_old_file(run, tmp_path, monk
 
 
 # -- the other commands -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["fp16", "mixed bf16"])
+def test_run_in_a_precision_measures_what_it_planned(run, as_json, mode):
+    words = ["linear1", "--batch", "4", "--precision", mode]
+    facts, code = as_json("run", *words), run("run", *words)[0]
+    assert code == 0
+    assert facts["precision"] == mode
+    assert facts["residual_bytes"] == 0
+    assert facts["measured_peak_bytes"] == facts["planned_peak_bytes"]
+    assert facts["planned_peak_bytes"] == as_json("plan", *words)["peak_bytes"]
+
+
+def test_fit_in_mixed_precision_is_another_batch(as_json):
+    words = ["fit", "resnet50", "--memory", "12GB"]
+    mixed = as_json(*words, "--precision", "mixed fp16")
+    assert mixed["batch"] > as_json(*words)["batch"]
+
+
+def test_a_precision_of_several_words_is_refused_in_one_sentence(run):
+    for words, says in {
+        ("--precision", "mixed fp61"): "did you mean 'mixed fp16'",
+        ("--precision", "mixed fp16", "--format", "bf16"): "leave out --format or --precision",
+    }.items():
+        code, out, err = run("plan", "resnet50", *words)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert says in err
 
 
 def test_fit_names_the_largest_batch(run, as_json):
@@ -327,6 +360,9 @@ BAD = {
     "plan linear1 --image 3": "linear1 has no image",
     "plan resnet50 --format fp12": "'fp12'",
     "plan resnet50 --format int8": "int8",
+    "plan resnet50 --precision fp32": "unknown precision 'fp32'",
+    "plan resnet50 --precision=": "unknown precision ''",
+    "run mnist_cnn --precision bf16 --format fp64": "precision starts from fp32, got fp64",
     "plan resnet50 --optimizer adm": "did you mean 'adam'",
     "plan resnet50 --inference --optimizer sgd": "inference has no optimizer",
     "plan resnet50 --convention everythin": "did you mean 'everything'",

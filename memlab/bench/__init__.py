@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memlab.bench import convolution, gpu, im2col, plan, step, torch_lowering
+from memlab.bench import batch, convolution, gpu, im2col, lanes, plan, step, torch_lowering
 from memlab.bench.timing import Result
 from memlab.errors import unknown
 
@@ -16,6 +16,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "im2col": im2col.run,
     "convolution": convolution.run,
     "convolution-resnet50": convolution.resnet50,
+    "batch": batch.run,
+    "lanes": lanes.run,
     "torch-lowering": torch_lowering.run,
     "gpu": gpu.run,
 }

@@ -4,32 +4,63 @@
 >>> print(view)
 """
 
+from memlab.views.batch.columns import LaneColumns, lane_columns
+from memlab.views.batch.view import BatchTimes, batch_times
+from memlab.views.comparison.view import Comparison, comparison
 from memlab.views.copies.make import shifted_copies
 from memlab.views.copies.view import ShiftedCopies
+from memlab.views.lanes.view import MemoryRate, VectorLanes, memory_rate, vector_lanes
 from memlab.views.lesson.card import PredictionCard, prediction_card
 from memlab.views.lesson.exercise import ExerciseCard, exercise_card
 from memlab.views.network.make import network_memory
 from memlab.views.network.view import NetworkMemory
+from memlab.views.number.view import NumberBits, number
 from memlab.views.run.view import PlannedAndMeasured, planned_and_measured
 from memlab.views.speed.view import AlgorithmTimes, TimeAndMemory, algorithm_times
+from memlab.views.training.view import (
+    GradientHistogram,
+    RunningSum,
+    TrainingCurves,
+    gradient_histogram,
+    running_sum,
+    training_curves,
+)
 from memlab.views.warp.view import WarpMemory, warp_memory
 from memlab.views.widget import View
 
 __all__ = [
     "AlgorithmTimes",
+    "BatchTimes",
+    "Comparison",
     "ExerciseCard",
+    "GradientHistogram",
+    "LaneColumns",
+    "MemoryRate",
     "NetworkMemory",
+    "NumberBits",
     "PlannedAndMeasured",
     "PredictionCard",
+    "RunningSum",
     "ShiftedCopies",
     "TimeAndMemory",
+    "TrainingCurves",
+    "VectorLanes",
     "View",
     "WarpMemory",
     "algorithm_times",
+    "batch_times",
+    "comparison",
     "exercise_card",
+    "gradient_histogram",
+    "lane_columns",
+    "memory_rate",
     "network_memory",
+    "number",
     "planned_and_measured",
     "prediction_card",
+    "running_sum",
     "shifted_copies",
+    "training_curves",
+    "vector_lanes",
     "warp_memory",
 ]

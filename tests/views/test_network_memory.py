@@ -12,7 +12,7 @@ from memlab.errors import InputError
 from memlab.networks import counting, zoo
 from memlab.views.network import picture, twin, words
 from memlab.views.network.rows import rows
-from memlab.views.network.source import network_of
+from memlab.views.network.source import MIXED, OFFERED, network_of
 from memlab.views.network.state import STOPS, Budget, State, budget, dragged, moved, released
 from memlab.views.network.tally import CHAIN, tally
 
@@ -104,6 +104,43 @@ def test_counting_rules_give_the_published_counts():
     assert counts["relu-in-place"] == 27_048_912
 
 
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("mode", MIXED)
+@pytest.mark.parametrize("name", ["resnet50", "vgg16", "mnist_cnn"])
+def test_mixed_precision_is_the_plan_of_the_technique(name, mode, training):
+    network = network_of(name)
+    build = memlab.training_step if training else memlab.inference_step
+    ledger = memlab.plan(memlab.precision(build(network), mode))
+    found = rows(state(name, 4, training=training, format=mode, rule="conv-only"))
+    assert found.source.ledger == ledger
+    assert found.peak.nbytes == ledger.peak(4)
+    assert found.source.format == mode
+    for at in range(0, found.source.operations, 7):
+        for row in tally(rows(replace(found.state, cursor=at))).rules:
+            assert row.nbytes == 4 * 2 * row.values
+            assert 0 <= row.alive <= row.nbytes
+
+
+def test_the_live_view_offers_the_modes_and_makes_itself_again():
+    view = memlab.views.network_memory("mnist_cnn", free=False)
+    select = next(control for control in view.controls() if control.name == "format")
+    assert [name for name, _ in select.options] == list(OFFERED)
+    for name in OFFERED:
+        view.act("format", name, dragging=False)
+        assert view.format == name
+        assert name in view.more()
+        again = eval(view.code(), {"memlab": memlab})
+        assert (again.format, again.rows.peak) == (name, view.rows.peak)
+
+
+def test_a_format_alone_is_a_device_that_computes_in_it():
+    for name in ("bf16", "fp16"):
+        ledger = memlab.plan(memlab.training_step(network_of("resnet50"), format=name))
+        assert state("resnet50", format=name).source.ledger == ledger
+    with pytest.raises(InputError, match="mixed fp16, mixed bf16"):
+        state(format="mixed fp32")
+
+
 # -- picture ------------------------------------------------------------------------------------
 
 
@@ -128,6 +165,8 @@ SETTINGS = [
     {"optimizer": "sgd"},
     {"optimizer": "adam"},
     {"format": "bf16"},
+    {"format": "mixed fp16", "rule": "everything"},
+    {"format": "mixed bf16", "optimizer": "adam"},
     {"format": "fp64"},
     {"training": False},
     {"cursor": 0},
@@ -166,6 +205,14 @@ def test_a_ledger_alone_is_drawn():
     checked(shown)
     with pytest.raises(InputError, match="counting rule needs a network"):
         State(ledger, rule="everything")
+
+
+def test_a_ledger_alone_says_what_techniques_have_noted():
+    step = memlab.precision(memlab.training_step(network_of("mnist_cnn")), "mixed fp16")
+    title = words.title(State(memlab.plan(step), 16))
+    assert title == (
+        "MNIST CNN, batch 16, fp16, SGD with momentum, training, fp32 master weights, loss scaling"
+    )
 
 
 def test_a_network_of_ones_own_without_stages_is_drawn():
@@ -263,6 +310,8 @@ def test_the_outline_is_there_only_where_the_operations_are_the_same():
     start = state("resnet50")
     assert rows(moved(start, optimizer="adam")).outline is not None
     assert rows(moved(start, format="fp16")).outline is not None
+    assert rows(moved(start, format="mixed bf16")).outline is not None
+    assert rows(moved(start, format="mixed fp16")).outline is None  # two operations for the scale
     other = moved(start, subject=network_of("vgg16"))
     assert rows(other).outline is None
     assert rows(other).before is not None
@@ -283,6 +332,9 @@ def test_news_names_what_changed():
     adam = news(start, optimizer="adam")
     assert adam.startswith("SGD with momentum to Adam. The peak grows by 102 MB (+3.6 %).")
     assert adam.endswith("Floor +102 MB, mountain +0 B.")
+    mixed = news(start, format="mixed bf16")
+    assert mixed.startswith("fp32 to mixed bf16. The peak falls by ")
+    assert "mixed bf16 to bf16." in news(moved(start, format="mixed bf16"), format="bf16")
     assert "ResNet-50 v1 to VGG-16." in news(start, subject=network_of("vgg16"))
     assert "and moves from operation" in words.news(rows(moved(state("vgg16", 8, "adam"), batch=4)))
 

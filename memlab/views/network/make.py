@@ -40,7 +40,8 @@ def network_memory(
         batch: the mini-batch size.
         optimizer: ``"sgd"``, ``"momentum"`` or ``"adam"``.
         training: a training step; False shows inference.
-        format: ``"fp32"``, ``"fp64"``, ``"bf16"`` or ``"fp16"``.
+        format: of every array, ``"fp32"``, ``"fp64"``, ``"bf16"`` or ``"fp16"`` on a device that
+            computes in it; or ``"mixed fp16"`` or ``"mixed bf16"`` (``memlab.precision``).
         variant: ``"v1"`` or ``"v1.5"``, for residual networks.
         rule: a counting rule (``memlab.counting``) to outline; None for none.
         cursor: the operation to cut, counted from 1; None for the peak.

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from memlab import strings
 from memlab.errors import InputError, whole
 from memlab.networks import counting
-from memlab.step.build import STORABLE
 from memlab.step.rules import UPDATES
 from memlab.views.network import words
-from memlab.views.network.source import network_of, variants
+from memlab.views.network.source import OFFERED, network_of, variants
 from memlab.views.network.state import STOPS, State
 from memlab.views.widget import Control
 
@@ -51,7 +50,7 @@ def more(view: NetworkMemory) -> str:
     """The values that the disclosure hides."""
     ledger = view.state.source.ledger
     values = [view.variant, words.optimizer(ledger.optimizer, short=True)]
-    values += [words.step(view.state), ledger.format]
+    values += [words.step(view.state), view.format]
     values += [counting.find(view.rule).title] if view.rule else []
     return words.get("more", values=", ".join(filter(None, values)))
 
@@ -103,7 +102,7 @@ def _settings(view: NetworkMemory) -> list[Control]:
     found += [
         _select("optimizer", view.optimizer, {name: words.optimizer(name) for name in UPDATES}),
         _select("training", "training" if view.training else "inference", steps),
-        _select("format", view.format, {name: name for name in STORABLE}),
+        _select("format", view.format, {name: name for name in OFFERED}),
     ]
     if view.rules:
         rules = {"": words.get("no_rule")}

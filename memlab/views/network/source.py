@@ -14,15 +14,22 @@ from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.ledger import Entry, Ledger, Line
-from memlab.step.build import inference_step, training_step
+from memlab.step.build import STORABLE, inference_step, training_step
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
+from memlab.techniques.precision import MODES, precision
 from memlab.views.network.blocks import Blocks, Slice
 from memlab.views.roles import FLOOR, MOUNTAIN, STACK, Look
 
 Curve = npt.NDArray[np.float64]
 """Bytes inside every operation, for drawing only."""
+
+MIXED = tuple(name for name, mode in MODES.items() if mode.master)
+"""Mixed precision: parameters in a small format, with a master copy in fp32."""
+
+OFFERED = (*STORABLE, *MIXED)
+"""The formats of a step built here: one for every array, or mixed."""
 
 ROWS = 6
 """Rows of the lower picture; the small ones share the last."""
@@ -30,10 +37,14 @@ ROWS = 6
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The ledger of one step, and the network that it was built from where there is one."""
+    """The ledger of one step, and the network that it was built from where there is one.
+
+    ``mixed`` is the name of its mixed precision, of which the ledger knows the small format alone.
+    """
 
     ledger: Ledger
     network: Network | None = None
+    mixed: str = ""
     _fits: dict[int, int | None] = field(default_factory=dict)
     _slices: dict[str, tuple[Slice, ...]] = field(default_factory=dict)
 
@@ -41,6 +52,11 @@ class Source:
     def label(self) -> str:
         """Its name for people."""
         return self.ledger.label or self.ledger.network
+
+    @property
+    def format(self) -> str:
+        """The format of its arrays, or the name of its mixed precision."""
+        return self.mixed or self.ledger.format
 
     @cached_property
     def of_images(self) -> bool:
@@ -167,9 +183,13 @@ def source(subject: Network | Ledger, optimizer: str, training: bool, format: st
 def _make(subject: Network | Ledger, optimizer: str, training: bool, format: str) -> Source:
     if isinstance(subject, Ledger):
         return Source(subject)
+    mixed = format if format in MIXED else ""
+    stored = "fp32" if mixed else format
     if training:
-        return Source(plan(training_step(subject, optimizer, format)), subject)
-    return Source(plan(inference_step(subject, format)), subject)
+        step = training_step(subject, optimizer, stored)
+    else:
+        step = inference_step(subject, stored)
+    return Source(plan(precision(step, mixed) if mixed else step), subject, mixed)
 
 
 _BUILT: dict[tuple[str, str], Network] = {}

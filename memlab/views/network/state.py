@@ -10,11 +10,10 @@ from memlab.errors import InputError, unknown, whole
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.planner.ledger import Ledger
-from memlab.step.build import STORABLE
 from memlab.step.rules import UPDATES
 from memlab.views.axis import Axis
 from memlab.views.network import source as sources
-from memlab.views.network.source import Source
+from memlab.views.network.source import OFFERED, Source
 
 STOPS = tuple(2**power for power in range(10))
 """The batches that the slider stops at."""
@@ -76,8 +75,8 @@ class State:
         object.__setattr__(self, "batch", batch)
         if self.optimizer not in UPDATES:
             raise unknown("optimizer", self.optimizer, UPDATES)
-        if self.format not in STORABLE:
-            raise unknown("format", self.format, STORABLE)
+        if self.format not in OFFERED:
+            raise unknown("format", self.format, OFFERED)
         if self.rule:
             counting.find(self.rule)
         if self.rule and not self.network:

@@ -95,8 +95,8 @@ class NetworkMemory(View):
 
     @property
     def format(self) -> str:
-        """The number format of every array."""
-        return self.state.source.ledger.format
+        """The number format of every array, or ``"mixed fp16"`` or ``"mixed bf16"``."""
+        return self.state.source.format
 
     @format.setter
     def format(self, chosen: str) -> None:

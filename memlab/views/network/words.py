@@ -23,10 +23,12 @@ def sample(state: State) -> str:
 
 
 def title(state: State) -> str:
-    """What is shown: ``'ResNet-50 v1, batch 32, fp32, SGD with momentum, training'``."""
+    """What is shown: ``'ResNet-50 v1, batch 32, fp32, SGD with momentum, training'``; of a ledger
+    alone also what techniques have noted."""
     ledger = state.source.ledger
-    parts = [state.source.label, get("batch", batch=f"{state.batch:,}"), ledger.format]
-    return ", ".join(filter(None, [*parts, optimizer(ledger.optimizer), step(state)]))
+    parts = [state.source.label, get("batch", batch=f"{state.batch:,}"), state.source.format]
+    notes = () if state.network else ledger.notes
+    return ", ".join(filter(None, [*parts, optimizer(ledger.optimizer), step(state), *notes]))
 
 
 def optimizer(name: str, short: bool = False) -> str:
@@ -188,6 +190,5 @@ def _differences(old: State, new: State) -> tuple[str, str]:
 
 
 def _settings(state: State) -> list[str]:
-    ledger = state.source.ledger
-    batch = get("batch", batch=f"{state.batch:,}")
-    return [state.source.label, batch, optimizer(ledger.optimizer), step(state), ledger.format]
+    source, batch = state.source, get("batch", batch=f"{state.batch:,}")
+    return [source.label, batch, optimizer(source.ledger.optimizer), step(state), source.format]
