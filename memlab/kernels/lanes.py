@@ -1,208 +1,225 @@
-"""The inner loop of a matrix product, made of vectors.
+"""What a vector of so many lanes computes: multiply and add, again and again, in registers.
 
-A block of sums, some rows by some vectors, stays in the processor's registers while the loop walks
-along the inner extent, so that each value that is loaded takes part in several products. ``bits``
-is the width of a vector. Indices count values in flat arrays, and nothing is checked.
+Many sums that do not wait for each other keep the processor busy. Nothing is read or written in
+the loop, so that its time is that of the arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 
-from memlab.kernels.vectors import REGISTERS, Value, Writer, cgutils, datas, word, written
+from memlab.errors import InputError, pick, shorten, whole
+from memlab.kernels.registry import Array
+from memlab.kernels.vectors import (
+    BITS,
+    FEATURES,
+    REGISTERS,
+    Value,
+    Writer,
+    cgutils,
+    datas,
+    word,
+    written,
+)
 
 types: Any = numba.types
 
-ZERO, BIAS, ADD = 0, 1, 2
-"""What a sum starts from: nothing, a number per row, what the output holds."""
+NARROWEST = 128
+"""Bits in the narrowest vector that a dot product is made for."""
 
-VECTORS = 3
-ROWS, DOTS = (8, (4, 6)) if REGISTERS == 32 else (4, (3, 3))
-"""A block of ``ROWS`` x ``VECTORS`` sums, or of ``DOTS`` dot products, fills the registers."""
 
-Step = tuple[list[Value], list[Value]]
-"""The vectors of a step, and the state of the next one."""
-Stepper = Callable[[Writer, list[Value], list[Value], list[Value]], Step]
-"""Makes a step from the data and numbers that a product is given for it, and its state."""
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """What is added up and what is multiplied, as NumPy stores it. ``needs`` are features of a
+    processor, of which one group must be there."""
+
+    sum: np.dtype[Any]
+    factors: tuple[np.dtype[Any], ...]
+    needs: tuple[frozenset[str], ...]
+
+    @property
+    def products(self) -> int:
+        """How many are added to one sum by one instruction."""
+        return self.sum.itemsize // self.factors[0].itemsize
+
+    @property
+    def bits(self) -> int:
+        """Of a value that is multiplied."""
+        return 8 * self.factors[0].itemsize
+
+    @property
+    def least(self) -> int:
+        """The fewest lanes."""
+        return 1 if self.products == 1 else NARROWEST // self.bits
+
+    @property
+    def here(self) -> bool:
+        """Whether the processor that the code is compiled for has the instruction."""
+        return any(group <= FEATURES for group in self.needs)
+
+
+def _arithmetic(total: str, factors: str, *needs: set[str]) -> Arithmetic:
+    groups = tuple(map(frozenset, needs)) or (frozenset[str](),)
+    return Arithmetic(np.dtype(total), tuple(map(np.dtype, factors.split())), groups)
+
+
+ARITHMETIC = {
+    "fp64": _arithmetic("float64", "float64"),
+    "fp32": _arithmetic("float32", "float32"),
+    "bf16": _arithmetic("float32", "uint16 uint16", {"avx512bf16", "avx512vl"}),
+    "int8": _arithmetic("int32", "uint8 int8", {"avx512vnni", "avx512vl"}, {"avxvnni"}),
+}
+"""By format. bf16 and int8 are dot products: of 2 values to an fp32 sum, of 4 to an int32 sum."""
+
+
+def available() -> tuple[str, ...]:
+    """The formats that the processor computes in vectors."""
+    return tuple(name for name, each in ARITHMETIC.items() if each.here)
+
+
+@dataclass(frozen=True)
+class MicroKernel:
+    """A loop over ``sums`` vectors of ``lanes`` values that do not wait for each other."""
+
+    format: str
+    lanes: int
+    sums: int
+    code: Callable[..., None]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the sums: vectors by lanes, of which a dot product fills fewer."""
+        return self.sums, self.lanes // ARITHMETIC[self.format].products
+
+    def __call__(self, start: Array, factors: Sequence[Array], steps: int) -> Array:
+        """The sums after so many steps, from ``start``.
+
+        A step is ``sum + sum * x`` in fp64 and fp32, with one value x; it is ``sum + x . y`` with
+        2 values each in bf16 (their bits as uint16), and with 4 in int8 (uint8 by int8).
+
+        Raises:
+            InputError: other shapes or types, or no step.
+        """
+        kind, steps = ARITHMETIC[self.format], whole("steps", steps)
+        wanted = [(self.shape, kind.sum), *(((kind.products,), dtype) for dtype in kind.factors)]
+        given = [(each.shape, each.dtype) for each in (start, *factors)]
+        if given != wanted:
+            listed = ", ".join(f"{dtype} {shape}" for shape, dtype in wanted)
+            raise InputError(f"{self.format} in {self.lanes} lanes takes arrays {listed}, got "
+                             f"{shorten(given)}; try run(steps).")  # fmt: skip
+        out = np.empty(self.shape, kind.sum)
+        as_one = kind.sum if kind.products == 1 else np.dtype("int32")
+        words = tuple(np.ascontiguousarray(each).view(as_one)[0] for each in factors)
+        self.code(np.ascontiguousarray(start).reshape(-1), out.reshape(-1), words, steps)
+        return out
+
+    def run(self, steps: int) -> int:
+        """Operations done in so many steps: a product and an addition for each lane."""
+        kind = ARITHMETIC[self.format]
+        # factors of 0: the sums stay far from infinity and from what is slow below normal
+        factors = [np.zeros(kind.products, dtype) for dtype in kind.factors]
+        self(np.ones(self.shape, kind.sum), factors, steps)
+        return 2 * self.lanes * self.sums * steps
+
+
+def micro_kernel(format: str, lanes: int) -> MicroKernel:
+    """The loop for vectors of so many lanes; wider ones than the processor has become several.
+
+    It is compiled at its first call, and kept.
+
+    Raises:
+        InputError: no such format, none on this processor, or no such number of lanes.
+    """
+    kind = pick("format of vectors", format, ARITHMETIC)
+    if not kind.here:
+        known = ", ".join(available())
+        raise InputError(f"this processor has no {format} dot product; try one of {known}.")
+    allowed = [2**power for power in range(7) if 2**power >= kind.least]
+    if isinstance(lanes, bool) or lanes not in allowed:
+        listed = ", ".join(map(str, allowed))
+        raise InputError(f"lanes of {format} must be one of {listed}, got {shorten(lanes)}; "
+                         f"try {allowed[-1]}.")  # fmt: skip
+    return _compiled(format, int(lanes))
+
+
+@cache
+def _compiled(format: str, lanes: int) -> MicroKernel:
+    kind = ARITHMETIC[format]
+    # the operands, and what the compiler needs, take the other registers
+    sums = max(1, 3 * REGISTERS // 4 // max(1, lanes * kind.bits // BITS))
+    products = kind.products
+
+    def code(start: Array, out: Array, factors: Any, steps: int) -> None:
+        _repeat(products, lanes, sums, start, out, factors, steps)
+
+    return MicroKernel(format, lanes, sums, numba.njit(nogil=True)(code))
 
 
 @written
-def multiply_panel(
-    typing: Any, bits: Any, rows: Any, vectors: Any, a: Any, a_at: Any, out: Any, out_at: Any,
-    extent: Any, start: Any, bias: Any, panel: Any, panel_at: Any,
+def _repeat(
+    typing: Any, products: Any, lanes: Any, sums: Any, start: Any, out: Any, factors: Any,
+    steps: Any,
 ) -> Any:  # fmt: skip
-    """``out = a panel``, a block of some rows and vectors.
-
-    ``a_at`` = (first index, from row to row, from step to step), ``out_at`` = (first index, from
-    row to row), ``panel_at`` = (first index, from step to step). ``extent`` = (rows, lanes, steps):
-    rows and lanes beyond it are not written; at least one row and one step. ``start`` = (ZERO, BIAS
-    or ADD, index of the bias of the first row).
-    """
-
-    def step(write: Writer, data: list[Value], at: list[Value], state: list[Value]) -> Step:
-        (place,) = state
-        lanes = [
-            write.load(data[0], write.sum(place, vector * write.lanes))
-            for vector in range(vectors.literal_value)
-        ]
-        return lanes, [write.sum(place, at[1])]
-
-    return _product((bits, rows, vectors), (a, out, bias), (panel,), 2, lambda at: at[:1], step)
-
-
-@written
-def multiply_offsets(
-    typing: Any, bits: Any, rows: Any, vectors: Any, a: Any, a_at: Any, out: Any, out_at: Any,
-    extent: Any, start: Any, bias: Any, image: Any, table: Any, image_at: Any,
-) -> Any:  # fmt: skip
-    """The same, where the lanes of a step lie in an image.
-
-    ``table`` has two numbers for each of the taps that every channel is read at: how far its lanes
-    are from the block's first place in that channel, and a bit for every lane that is inside the
-    image. ``image_at`` = (first place, from channel to channel, taps).
-    """
-
-    def step(write: Writer, data: list[Value], at: list[Value], state: list[Value]) -> Step:
-        builder, (entry, channel) = write.builder, state
-        offset, chosen = (
-            builder.load(builder.gep(data[1], [write.sum(entry, which)])) for which in (0, 1)
-        )
-        first = write.sum(channel, offset)
-        lanes = [
-            write.load(data[0], write.sum(first, v * write.lanes), write.chosen(chosen, v))
-            for v in range(vectors.literal_value)
-        ]
-        following = write.sum(entry, 2)
-        last = builder.icmp_signed("==", following, builder.shl(at[2], word(1)))
-        onward = builder.select(last, at[1], word(0))
-        return lanes, [builder.select(last, word(0), following), write.sum(channel, onward)]
-
-    return _product(
-        (bits, rows, vectors), (a, out, bias), (image, table), 3,
-        lambda at: [word(0), at[0]], step,
-    )  # fmt: skip
-
-
-def _product(
-    sizes: tuple[Any, Any, Any], arrays: tuple[Any, Any, Any], operands: tuple[Any, ...],
-    numbers: int, initial: Callable[[list[Value]], list[Value]], step: Stepper,
-) -> Any:  # fmt: skip
-    """Signature and code of a block of sums, whose vectors ``step`` loads."""
-    a, out, bias = arrays
-    bits, rows, vectors = (size.literal_value for size in sizes)
-    several = [types.UniTuple(types.int64, count) for count in (3, 2, 3, 2, numbers)]
-    signature = types.void(*sizes, a, several[0], out, *several[1:4], bias, *operands, several[4])
+    """``sums`` vectors through so many steps; at least one step."""
+    real, each = start.dtype, products.literal_value
+    bits = lanes.literal_value // each * real.bitwidth
+    # a dot product is an instruction, and there is none for more than a vector
+    pieces = 1 if each == 1 else max(1, bits // BITS)
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
-        _, _, _, a_, a_at, out_, out_at, extent, start, bias_, *rest, at = args
-        kinds = (*arrays, *operands)
-        data = datas(context, builder, *zip(kinds, (a_, out_, bias_, *rest), strict=True))
-        a_at, out_at, extent, start, at = (
-            cgutils.unpack_tuple(builder, each) for each in (a_at, out_at, extent, start, at)
-        )
-        write = Writer(builder, a.dtype, bits)
-        block = _Block(write, rows, vectors, extent)
-        sums = block.starts(data[1], out_at, start, data[2])
-        sums = block.loop(sums, data[0], a_at, initial(at), lambda s: step(write, data[3:], at, s))
-        block.finish(sums, data[1], out_at)
+        *_, start_, out_, factors_, steps_ = args
+        start_, out_ = datas(context, builder, (start, start_), (out, out_))
+        write = Writer(builder, real, bits // pieces)
+        places = [word(n * write.lanes) for n in range(sums.literal_value * pieces)]
+        step = (_fused if each == 1 else _dot)(write, cgutils.unpack_tuple(builder, factors_))
+        first = [write.load(start_, place) for place in places]
+        for place, total in zip(places, _loop(write, first, steps_, step), strict=True):
+            write.store(total, out_, place)
         return context.get_dummy_value()
 
+    signature = types.void(products, lanes, sums, start, out, factors, types.int64)
     return signature, code
 
 
-Sums = list[list[Value]]
+def _fused(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
+    """What changes is factor and addend: ARM adds in place, and no product can be kept."""
+    factor = write.spread(factors[0])
+    return lambda total: write.fused(total, factor, total)
 
 
-class _Block:
-    """Writes the code of a block of sums: how it starts, its loop, what becomes of it."""
+def _dot(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
+    """A processor's own instruction, whose operands are words of 32 bits in each lane."""
+    words = ir.VectorType(ir.IntType(32), write.lanes)
+    pair = [write.spread(each, words) for each in factors]
+    name = "avx512.vpdpbusd" if write.whole else "avx512bf16.dpbf16ps"
+    kind = ir.FunctionType(write.vector, [write.vector, words, words])
+    full = f"llvm.x86.{name}.{32 * write.lanes}"
+    function = cgutils.get_or_insert_function(write.builder.module, kind, full)
+    return lambda total: write.builder.call(function, [total, *pair])
 
-    def __init__(self, write: Writer, rows: int, vectors: int, extent: list[Value]) -> None:
-        self.write, self.rows, self.vectors = write, rows, vectors
-        last = write.builder.sub(extent[0], word(1))
-        # rows beyond the last one repeat it, and write the same values again
-        self.row = [write.least(word(row), last) for row in range(rows)]
-        _, self.lanes, self.steps = extent
-        self.masks = [write.before(extent[1], vector) for vector in range(vectors)]
 
-    def starts(self, out: Value, at: list[Value], start: list[Value], bias: Value) -> Sums:
-        """What the sums start from."""
-        write, builder = self.write, self.write.builder
-        kind, first = start
-        biased = builder.icmp_signed("==", kind, word(BIAS))
-        given = []
-        for row in self.row:
-            index = builder.select(biased, write.sum(first, row), word(0))
-            value = builder.load(builder.gep(bias, [index]))
-            value = builder.select(biased, value, ir.Constant(write.real, 0))
-            given.append(write.spread(value))
-        before = builder.block
-        # a load whose mask is off waits for the memory too
-        with builder.if_then(builder.icmp_signed("==", kind, word(ADD))):
-            there = [
-                [write.load(out, place, mask) for place, mask in self._places(row, at)]
-                for row in self.row
-            ]
-            adding = builder.block
-        sums = []
-        for value, row in zip(given, there, strict=True):
-            sums.append([builder.phi(write.vector) for _ in row])
-            for phi, old in zip(sums[-1], row, strict=True):
-                phi.add_incoming(value, before)
-                phi.add_incoming(old, adding)
-        return sums
-
-    def loop(
-        self, sums: Sums, a: Value, at: list[Value], initial: list[Value],
-        step: Callable[[list[Value]], Step],
-    ) -> Sums:  # fmt: skip
-        write, builder = self.write, self.write.builder
-        first, between, apart = at
-        rows = [builder.gep(a, [write.sum(first, builder.mul(row, between))]) for row in self.row]
-        before, body = builder.block, builder.append_basic_block("sum")
-        builder.branch(body)
-        builder.position_at_end(body)
-        left, place = builder.phi(write.word), builder.phi(write.word)
-        state = [builder.phi(write.word) for _ in initial]
-        running = [[builder.phi(write.vector) for _ in row] for row in sums]
-        (vectors, next_state), following = step(state), []
-        for row, totals in zip(rows, running, strict=True):
-            value = write.spread(builder.load(builder.gep(row, [place])))
-            following.append(
-                [write.fused(value, v, t) for v, t in zip(vectors, totals, strict=True)]
-            )
-        less = write.sum(left, -1)
-        pairs = [(left, self.steps, less), (place, word(0), write.sum(place, apart))]
-        pairs += zip(state, initial, next_state, strict=True)
-        for phis, starts, ends in zip(running, sums, following, strict=True):
-            pairs += zip(phis, starts, ends, strict=True)
-        for phi, value, then in pairs:
-            phi.add_incoming(value, before)
-            phi.add_incoming(then, builder.block)
-        end = builder.append_basic_block("summed")
-        builder.cbranch(builder.icmp_signed(">", less, word(0)), builder.block, end)
-        builder.position_at_end(end)
-        return following
-
-    def finish(self, sums: Sums, out: Value, at: list[Value]) -> None:
-        """Write the sums."""
-        write, builder = self.write, self.write.builder
-        whole = builder.icmp_signed(">=", self.lanes, word(self.vectors * write.lanes))
-        # a store with a mask takes several cycles, even where all lanes are on
-        with builder.if_else(whole) as (plain, masked):
-            for branch, all_lanes in ((plain, True), (masked, False)):
-                with branch:
-                    for row, totals in zip(self.row, sums, strict=True):
-                        for total, (place, mask) in zip(totals, self._places(row, at), strict=True):
-                            write.store(total, out, place, None if all_lanes else mask)
-
-    def _places(self, row: Value, at: list[Value]) -> list[tuple[Value, Value]]:
-        """Where the vectors of a row of the output begin, and which lanes there are."""
-        write = self.write
-        first = write.sum(at[0], write.builder.mul(row, at[1]))
-        return [
-            (write.sum(first, vector * write.lanes), mask) for vector, mask in enumerate(self.masks)
-        ]
+def _loop(
+    write: Writer, first: list[Value], steps: Value, step: Callable[[Value], Value]
+) -> list[Value]:
+    """Every sum, changed by so many steps."""
+    builder, before = write.builder, write.builder.block
+    body, end = builder.append_basic_block("step"), builder.append_basic_block("done")
+    builder.branch(body)
+    builder.position_at_end(body)
+    left, *running = [builder.phi(write.word), *(builder.phi(write.vector) for _ in first)]
+    following, less = [step(total) for total in running], write.sum(left, -1)
+    for phi, initial, then in zip(
+        (left, *running), (steps, *first), (less, *following), strict=True
+    ):
+        phi.add_incoming(initial, before)
+        phi.add_incoming(then, body)
+    builder.cbranch(builder.icmp_signed(">", less, word(0)), body, end)
+    builder.position_at_end(end)
+    return following

@@ -9,8 +9,8 @@ convolution, Dukhan 2019, has channels last, and a pointer for each tap of each 
 from __future__ import annotations
 
 from memlab.kernels.compile import compiled
-from memlab.kernels.lanes import BIAS, ROWS, VECTORS, ZERO, multiply_offsets
 from memlab.kernels.operands import Window, convolution, window
+from memlab.kernels.products import BIAS, ROWS, VECTORS, ZERO, multiply_offsets
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.tiles import block_lanes, fill_table, shifted
 from memlab.kernels.vectors import BITS

@@ -9,8 +9,8 @@ the output adds up.
 from __future__ import annotations
 
 from memlab.kernels.compile import compiled
-from memlab.kernels.lanes import ADD, BIAS, ROWS, VECTORS, ZERO, multiply_panel
 from memlab.kernels.operands import Window, convolution, window
+from memlab.kernels.products import ADD, BIAS, ROWS, VECTORS, ZERO, multiply_panel
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.tiles import block_lanes, pack
 from memlab.kernels.vectors import BITS

@@ -10,9 +10,9 @@ from __future__ import annotations
 from memlab.kernels.blocks import clear
 from memlab.kernels.compile import compiled
 from memlab.kernels.dots import dot_rows
-from memlab.kernels.lanes import DOTS, ROWS, VECTORS, ZERO, multiply_panel
 from memlab.kernels.linear import sum_bias
 from memlab.kernels.operands import Window, convolution, window
+from memlab.kernels.products import DOTS, ROWS, VECTORS, ZERO, multiply_panel
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.runs import copy_run
 from memlab.kernels.tiles import add_back, block_lanes, fill_table, pack, shifted

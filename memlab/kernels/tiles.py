@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.compile import compiled
-from memlab.kernels.lanes import VECTORS
 from memlab.kernels.operands import Window
+from memlab.kernels.products import VECTORS
 from memlab.kernels.registry import Array
 from memlab.kernels.runs import add_lanes, copy_lanes, copy_run
 from memlab.kernels.vectors import BITS

@@ -6,11 +6,13 @@ Indices count values in flat arrays, and nothing is checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Set
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numba.core.cgutils
+import numba.core.codegen
+import numba.core.config
 import numba.extending
 from llvmlite import ir
 
@@ -19,17 +21,38 @@ Value = Any
 """A value in the code that is being written."""
 
 
-def _host() -> tuple[int, int]:
-    """Bits in a vector of this processor, and how many vectors it holds."""
-    features = llvm.get_host_cpu_features()
-    if features.get("avx512f"):
-        return 512, 32
-    if features.get("avx"):
-        return 256, 16
-    return 128, 32 if llvm.get_process_triple().startswith(("aarch64", "arm64")) else 16
+class Width(NamedTuple):
+    """Bits in a vector, how many vectors the registers hold, and the feature of the processor that
+    says so; empty where none does."""
+
+    bits: int
+    registers: int
+    feature: str
 
 
-BITS, REGISTERS = _host()
+def features() -> frozenset[str]:
+    """What the processor can do that Numba compiles for: this one, unless ``NUMBA_CPU_FEATURES``
+    names another."""
+    chosen = getattr(numba.core.config, "CPU_FEATURES", None)
+    text = numba.core.codegen.get_host_cpu_features() if chosen is None else chosen
+    return frozenset(name[1:] for name in text.split(",") if name.startswith("+"))
+
+
+def width(features: Set[str], triple: str) -> Width:
+    """The widest vectors of a processor with those features; ``triple`` is LLVM's name of its
+    kind."""
+    if "avx512f" in features:
+        return Width(512, 32, "avx512f")
+    if "avx" in features:
+        return Width(256, 16, "avx2" if "avx2" in features else "avx")
+    if triple.startswith(("aarch64", "arm64")):
+        return Width(128, 32, "neon")
+    return Width(128, 16, "sse2" if triple.startswith(("x86_64", "i686")) else "")
+
+
+FEATURES = features()
+WIDTH = width(FEATURES, llvm.get_process_triple())
+BITS, REGISTERS = WIDTH.bits, WIDTH.registers
 """Of the processor that the code is compiled for."""
 
 
@@ -54,7 +77,10 @@ class Writer:
     def __init__(self, builder: Any, real: Any, bits: int) -> None:
         self.builder, self.bytes = builder, real.bitwidth // 8
         self.lanes = max(bits // real.bitwidth, 1)
-        self.real: Any = ir.FloatType() if self.bytes == 4 else ir.DoubleType()
+        self.whole = real in numba.types.integer_domain
+        floating = ir.FloatType() if self.bytes == 4 else ir.DoubleType()
+        self.real: Any = ir.IntType(real.bitwidth) if self.whole else floating
+        self.suffix = f"v{self.lanes}{'i' if self.whole else 'f'}{real.bitwidth}"
         self.vector = ir.VectorType(self.real, self.lanes)
         self.mask = ir.VectorType(ir.IntType(1), self.lanes)
         self.word = ir.IntType(64)
@@ -62,7 +88,7 @@ class Writer:
     def call(self, name: str, result: Any, *operands: Value) -> Value:
         """One of LLVM's own functions."""
         kind = ir.FunctionType(result, [operand.type for operand in operands])
-        full = f"{name}.v{self.lanes}f{8 * self.bytes}"
+        full = f"{name}.{self.suffix}"
         full += ".p0" if "masked" in name else ""
         function = cgutils.get_or_insert_function(self.builder.module, kind, full)
         return self.builder.call(function, operands)
@@ -85,13 +111,19 @@ class Writer:
         """``one * other + total``: llvm.fma would call a library where no instruction does it."""
         return self.call("llvm.fmuladd", self.vector, one, other, total)
 
+    def added(self, one: Value, other: Value) -> Value:
+        """``one + other`` in each lane; whole numbers wrap around."""
+        add = self.builder.add if self.whole else self.builder.fadd
+        return add(one, other)
+
     def total(self, vector: Value) -> Value:
         """The sum of its lanes, in any order."""
-        kind = ir.FunctionType(self.real, [self.real, self.vector])
-        name = f"llvm.vector.reduce.fadd.v{self.lanes}f{8 * self.bytes}"
+        start = () if self.whole else (ir.Constant(self.real, 0),)
+        kind = ir.FunctionType(self.real, [each.type for each in (*start, vector)])
+        name = f"llvm.vector.reduce.{'add' if self.whole else 'fadd'}.{self.suffix}"
         function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        zero = ir.Constant(self.real, 0)
-        return self.builder.call(function, [zero, vector], fastmath=("reassoc",))
+        liberties = () if self.whole else ("reassoc",)
+        return self.builder.call(function, [*start, vector], fastmath=liberties)
 
     def least(self, one: Value, other: Value) -> Value:
         """The smaller of two whole numbers."""

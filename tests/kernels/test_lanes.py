@@ -1,110 +1,157 @@
-"""Vectors of any width compute what NumPy computes, and touch nothing beyond their extent."""
+"""The loops of explicit lanes compute what NumPy computes, in vectors of the width asked for."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import ml_dtypes
 import numba
 import numpy as np
 import pytest
 
-from memlab.kernels import lanes, vectors
-from memlab.kernels.dots import dot_rows
-from memlab.kernels.lanes import ADD, BIAS, ZERO, multiply_panel
-from memlab.kernels.registry import Array
-from memlab.kernels.runs import copy_run
+from memlab import InputError
+from memlab.kernels import lanes, reading, vectors
+from memlab.kernels.lanes import ARITHMETIC, MicroKernel, available, micro_kernel
 
-njit: Any = numba.njit
-LANES = [1, 2, 4, 8, 16, 32, 64]
-ROWS, VECTORS = 2, 2
-
-
-def product(count: int, bits: int):
-    """A product by blocks of 2 rows and 2 vectors of ``count`` lanes."""
-    width = count * bits
-    block = VECTORS * count
-
-    def multiply(a: Array, b: Array, out: Array, start: int, bias: Array, lanes: int) -> None:
-        rows, steps = a.shape
-        for row in range(0, rows, ROWS):
-            for lane in range(0, lanes, block):
-                multiply_panel(
-                    width, ROWS, VECTORS, a.reshape(-1), (row * steps, steps, 1),
-                    out.reshape(-1), (row * out.shape[1] + lane, out.shape[1]),
-                    (min(ROWS, rows - row), lanes - lane, steps), (start, row), bias,
-                    b.reshape(-1), (lane, b.shape[1]),
-                )  # fmt: skip
-
-    return njit(multiply)
+PAIRS = [
+    (name, count)
+    for name, kind in ARITHMETIC.items()
+    for count in (1, 2, 4, 8, 16, 32, 64)
+    if count >= kind.least
+]
 
 
-@pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize("count", LANES)
-def test_a_product_of_any_width(count: int, bits: int) -> None:
-    dtype, wide = np.dtype(f"f{bits // 8}"), 3 * VECTORS * count
-    multiply, rng = product(count, bits), np.random.default_rng(0)
-    a, b, bias = (rng.random(shape).astype(dtype) for shape in ((5, 7), (7, wide), (5,)))
-    for lanes_ in (1, 2 * count, wide - 1):
-        for start, first in ((ZERO, 0.0), (BIAS, bias[:, None]), (ADD, 3.0)):
-            out = np.full((5, wide), 3, dtype)
-            multiply(a, b, out, start, bias, lanes_)
-            expected = np.full((5, wide), 3, dtype)
-            expected[:, :lanes_] = first + (a @ b)[:, :lanes_]
-            np.testing.assert_allclose(out, expected, 1e-5 if bits == 32 else 1e-13)
+def start(kernel: MicroKernel) -> Any:
+    """Every sum starts from another number."""
+    total = ARITHMETIC[kernel.format].sum
+    return np.arange(np.prod(kernel.shape)).astype(total).reshape(kernel.shape)
 
 
-@njit
-def copied(source: Array, row: tuple[int, int, int], target: Array, count: int, two: bool) -> None:
-    if two:
-        copy_run(256, 2, 2, source, row, target, 1, count)
-    else:
-        copy_run(256, 2, 1, source, row, target, 1, count)
+def factors(format: str) -> tuple[list[Any], float]:
+    """Values whose products and sums are exact, and the sum of the products."""
+    if format == "bf16":
+        pair = np.array([[1.5, -2], [3, 0.25]], ml_dtypes.bfloat16).view("u2")
+        return list(pair), 4.0
+    if format == "int8":
+        x, y = np.array([200, 1, 255, 3], "u1"), np.array([-100, 1, -128, 7], "i1")
+        return [x, y], -20_000 + 1 - 32_640 + 21
+    return [np.array([0.5], ARITHMETIC[format].sum)], 0.0
 
 
-@pytest.mark.parametrize("apart", [1, 2])
-@pytest.mark.parametrize(("left", "count"), [(-3, 8), (-3, 2), (0, 7), (5, 8), (30, 3), (-40, 4)])
-def test_a_run_of_a_row_is_0_outside_it(apart: int, left: int, count: int) -> None:
-    length, source, target = 9, np.arange(40.0), np.full(12, -1.0)
-    copied(source, (20, length, left), target, count, apart == 2)
-    places = left + apart * np.arange(count)
-    expected = np.where((places >= 0) & (places < length), 20.0 + places, 0)
-    assert (target[1 : 1 + count] == expected).all()
-    assert (np.delete(target, range(1, 1 + count)) == -1).all()
+@pytest.mark.parametrize(("format", "count"), PAIRS)
+def test_every_lane_of_every_sum_is_what_numpy_computes(format: str, count: int) -> None:
+    if format not in available():
+        pytest.skip(f"this processor has no {format} dot product")
+    kernel, steps = micro_kernel(format, count), 5
+    given, products = factors(format)
+    expected = start(kernel)
+    for _ in range(steps):
+        expected = expected + (products or expected * given[0])
+    found = kernel(start(kernel), given, steps)
+    assert found.dtype == ARITHMETIC[format].sum
+    assert np.array_equal(found, expected)
+    assert kernel.run(3) == 2 * 3 * kernel.sums * count
+    assert kernel.shape == (kernel.sums, count // ARITHMETIC[format].products)
 
 
-@njit
-def dots(a: Array, b: Array, out: Array, extent: tuple[int, int, int], add: bool) -> None:
-    dot_rows(
-        256, 3, 2, a.reshape(-1), (0, a.shape[1]), b.reshape(-1), (0, b.shape[1]),
-        out.reshape(-1), (0, out.shape[1]), extent, add,
-    )  # fmt: skip
+@pytest.mark.parametrize("count", [1, 2, 8, 64])
+def test_the_code_has_vectors_of_that_many_lanes(count: int) -> None:
+    kernel = micro_kernel("fp32", count)
+    kernel.run(1)
+    code: Any = kernel.code
+    assert f"@llvm.fmuladd.v{count}f32" in code.inspect_llvm(code.signatures[0])
 
 
-@pytest.mark.parametrize("count", [1, 4, 7, 11])
-@pytest.mark.parametrize(("rows", "columns"), [(3, 2), (1, 2), (2, 1)])
-def test_dot_products_of_rows(rows: int, columns: int, count: int) -> None:
-    rng = np.random.default_rng(0)
-    a, b = rng.random((3, 11)), rng.random((2, 11))
-    a[:, count:] = b[:, count:] = np.nan  # is not read
-    for add in (False, True):
-        out = np.full((3, 4), 2.0)
-        dots(a, b, out, (rows, columns, count), add)
-        expected = np.full((3, 4), 2.0)
-        expected[:rows, :columns] = 2 * add + a[:rows, :count] @ b[:columns, :count].T
-        np.testing.assert_allclose(out, expected, 1e-13)
+def test_the_sums_leave_registers_for_the_operands() -> None:
+    for format, count in PAIRS:
+        if format in available():
+            sums = micro_kernel(format, count).sums
+            parts = max(1, count * ARITHMETIC[format].bits // vectors.BITS)
+            assert sums == 1 or sums * parts <= vectors.REGISTERS - 2
 
 
-def test_a_block_of_sums_fits_the_registers() -> None:
-    assert vectors.BITS in (128, 256, 512)
-    assert lanes.ROWS * lanes.VECTORS + lanes.VECTORS < vectors.REGISTERS
-    rows, columns = lanes.DOTS
-    assert rows * columns + columns < vectors.REGISTERS
+@pytest.mark.parametrize(
+    ("format", "count", "says"),
+    [
+        ("fp32", 3, "lanes of fp32 must be one of 1, 2, 4, 8, 16, 32, 64, got 3; try 64."),
+        ("fp32", 128, "got 128"),
+        ("fp64", 0, "got 0"),
+        ("fp64", True, "got True"),
+        ("fp64", "eight", "got 'eight'"),
+        ("fp64", [8], "got [8]"),
+        ("fp16", 8, "unknown format of vectors 'fp16'"),
+    ],
+)
+def test_bad_lanes_give_one_sentence(format: str, count: Any, says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)):
+        micro_kernel(format, count)
 
 
-def test_the_sums_of_a_product_are_vectors_of_that_width() -> None:
-    multiply = product(4, 32)
-    a = np.ones((2, 2), np.float32)
-    multiply(a, np.ones((2, 8), np.float32), np.ones((2, 8), np.float32), ZERO, a[0], 8)
-    code = multiply.inspect_llvm(multiply.signatures[0])
-    assert "@llvm.fmuladd.v4f32" in code
-    assert "@llvm.fma." not in code
+def test_fewer_lanes_than_an_instruction_and_a_missing_one_are_refused(monkeypatch: Any) -> None:
+    monkeypatch.setattr(lanes, "FEATURES", frozenset({"avxvnni"}))
+    assert available() == ("fp64", "fp32", "int8")
+    with pytest.raises(InputError, match="lanes of int8 must be one of 16, 32, 64, got 8"):
+        micro_kernel("int8", 8)
+    with pytest.raises(InputError, match="this processor has no bf16 dot product; try one of fp64"):
+        micro_kernel("bf16", 8)
+
+
+def test_operands_of_another_type_shape_or_no_step_are_refused() -> None:
+    kernel = micro_kernel("fp32", 2)
+    one, many = np.ones(1, np.float32), start(kernel)
+    for given in ((many[:, :1], [one], 1), (many, [], 1), (many, [one[:0]], 1), (many, [one], 0)):
+        with pytest.raises(InputError):
+            kernel(*given)
+    with pytest.raises(InputError, match="fp32 in 2 lanes takes arrays float32"):
+        kernel(many, [one.astype("f8")], 1)
+
+
+# -- the target ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("features", "triple", "expected"),
+    [
+        ({"avx512f", "avx2", "avx"}, "x86_64-unknown-linux-gnu", (512, 32, "avx512f")),
+        ({"avx2", "avx"}, "x86_64-pc-windows-msvc", (256, 16, "avx2")),
+        ({"avx"}, "x86_64-apple-darwin", (256, 16, "avx")),
+        ({"sse2"}, "x86_64-unknown-linux-gnu", (128, 16, "sse2")),
+        ({"neon", "sve"}, "aarch64-unknown-linux-gnu", (128, 32, "neon")),
+        (set(), "arm64-apple-darwin", (128, 32, "neon")),
+        (set(), "powerpc64le-unknown-linux-gnu", (128, 16, "")),
+    ],
+)
+def test_the_width_of_a_processor(features: set[str], triple: str, expected: Any) -> None:
+    assert vectors.width(features, triple) == expected
+
+
+def test_the_features_are_those_that_numba_compiles_for(monkeypatch: Any) -> None:
+    config: Any = numba.core.config
+    monkeypatch.setattr(config, "CPU_FEATURES", "+avx,-avx2,+fma")
+    assert vectors.features() == {"avx", "fma"}
+    monkeypatch.setattr(config, "CPU_FEATURES", "")
+    assert vectors.features() == frozenset()
+    monkeypatch.setattr(config, "CPU_FEATURES", None)
+    assert vectors.features() == vectors.FEATURES
+
+
+# -- reading ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u8", "u4", "u2", "u1", "i1"])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_a_sum_is_numpys(dtype: str, blocks: int) -> None:
+    count = blocks * reading.BLOCK // np.dtype(dtype).itemsize
+    values = np.random.default_rng(0).integers(0, 120, count).astype(dtype)
+    found = reading.total(values)
+    assert found.dtype == values.dtype
+    assert found == values.sum(dtype=dtype)  # both wrap around
+
+
+@pytest.mark.parametrize("count", [0, 1, reading.BLOCK + 8])
+def test_only_whole_blocks_are_read(count: int) -> None:
+    with pytest.raises(InputError, match="an array without gaps"):
+        reading.total(np.ones(count, np.uint8))
+    with pytest.raises(InputError, match="an array without gaps"):
+        reading.total(np.ones(2 * reading.BLOCK)[::2])

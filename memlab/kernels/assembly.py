@@ -1,0 +1,75 @@
+"""What a compiler made of a loop: the vector registers that its assembly names.
+
+x86 has xmm, ymm and zmm of 128, 256 and 512 bits; ARM has v of 128 bits (NEON), and z, whose width
+the processor decides (SVE).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import numba
+
+BITS = {"v": 128, "xmm": 128, "ymm": 256, "zmm": 512}
+"""In a register of each kind."""
+
+_X86 = re.compile(r"\b([xyz]mm)\d+\b")
+_SCALAR = re.compile(r"v?(\w+s[sd]|mov[dq]|cvts[sdi]2\w+)$")
+"""Instructions that take one value of an xmm register."""
+_SVE = re.compile(r"\b(z)\d+\.[bhsdq]\b")
+_NEON = re.compile(r"\b(v)\d+\.\d+[bhsdq]\b")
+_APPLE, _V = re.compile(r"\.\d+[bhsdq]$"), re.compile(r"\b(v)\d+\b")
+"""The same on a Mac, where the instruction says how many: ``fadd.4s v0, v1, v2``."""
+_FUNCTION = re.compile(r"^(_+ZN\S*):", re.MULTILINE)
+
+
+def registers(code: Any) -> dict[str, int]:
+    """How often each kind of vector register is named in instructions on whole vectors.
+
+    ``code`` is a text of assembly, or a function that Numba has compiled, whose loops are counted
+    for the first types that it was called with.
+
+    >>> registers("vaddps (%rdi), %ymm1, %ymm0")
+    {'ymm': 2}
+    """
+    text = code if isinstance(code, str) else assembly(code)
+    found: Counter[str] = Counter()
+    for line in text.splitlines():
+        found.update(_named(line))
+    return dict(found)
+
+
+def width(found: dict[str, int]) -> int:
+    """Bits in the widest register that is named; 0 for none, or where only the processor knows."""
+    return max((BITS.get(kind, 0) for kind in found), default=0)
+
+
+def assembly(function: Any) -> str:
+    """What Numba made of a compiled function for the first types that it was called with, without
+    what turns Python's arguments into machine values.
+
+    It is compiled again: of code that was kept on disk there is no assembly.
+    """
+    options = {name: value for name, value in function.targetoptions.items() if name != "nopython"}
+    again: Any = numba.njit(**options)(function.py_func)
+    again.compile(function.signatures[0])
+    text: str = again.inspect_asm(again.signatures[0])
+    pieces = _FUNCTION.split(text)
+    named = zip(pieces[1::2], pieces[2::2], strict=True)
+    return "".join(body for name, body in named if "7cpython" not in name)
+
+
+def _named(line: str) -> list[str]:
+    """The vector registers of one line of assembly."""
+    mnemonic, *operands = line.partition("#")[0].split(None, 1)[:2] or [""]
+    if not operands or mnemonic.startswith("."):
+        return []
+    if found := _SVE.findall(operands[0]):
+        return found
+    if found := _X86.findall(operands[0]):
+        return [] if _SCALAR.match(mnemonic) else found
+    if _APPLE.search(mnemonic):
+        return _V.findall(operands[0])
+    return _NEON.findall(operands[0])

@@ -1,0 +1,1 @@
+"""What a wider vector and a smaller number format buy, measured here: two still pictures."""
