@@ -171,8 +171,8 @@ class _Rewrite:
 
     def tensor(self, old: Tensor) -> Tensor:
         """The same values in the format of their role. The loss is a result, and stays."""
-        name, scalar = old.storage.name, not old.axes
-        if old.format is not COMPUTED or name in self.kept or (scalar and self.master):
+        name = old.storage.name
+        if old.format is not COMPUTED or name in self.kept or not old.axes:
             return old
         if name not in self.storages:
             format = self.by_role.get(old.role, COMPUTED)

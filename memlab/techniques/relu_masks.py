@@ -16,7 +16,6 @@ from memlab.step.staging import is_staged, rewritten
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 
-
 COMPUTED_IN = ("fp32", "fp64")
 """The formats that a whole step is computed in."""
 

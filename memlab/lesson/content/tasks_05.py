@@ -1,0 +1,148 @@
+"""Lesson 05, mini-batch and vectors: the vectors of a row, and the batch that fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from random import Random
+
+from memlab import formats
+from memlab.lesson.task import Arguments, Slip, task
+from memlab.networks.layers import Conv2d
+
+Vectors = tuple[int, int]
+"""How many, and how many of their lanes stay idle."""
+FORMATS = {64: "fp64", 32: "fp32", 16: "fp16"}
+
+
+def _rows(a: Arguments) -> int:
+    """Of the output of 1 channel."""
+    layer = Conv2d(1, a["k"], stride=a["stride"], pad=a["pad"])
+    return layer.output((1, a["size"], a["size"]))[1]
+
+
+def _columns(a: Arguments) -> int:
+    """Of the matrix of the whole batch: its output places."""
+    return int(a["batch"] * _rows(a) ** 2)
+
+
+def _lanes(a: Arguments) -> int:
+    return formats.find(FORMATS[a["bits"]]).lanes(a["width"])
+
+
+def _filled(columns: int, lanes: int) -> Vectors:
+    """Vectors that begin in a row, one after the other, and the lanes that are left over."""
+    begun = len(range(0, columns, lanes))
+    return begun, begun * lanes - columns
+
+
+def _draw_row(chance: Random, size: int) -> Arguments:
+    """Every third row fills its vectors, the others do not, and then each mistake must show."""
+    while True:
+        found = _any_row(chance, size)
+        truth = _filled(_columns(found), _lanes(found))
+        if size % 3 == 0 and not truth[1]:
+            return found
+        given = [slip(truth, found) for slip in _VECTORS_SLIPS.values()]
+        if size % 3 and given.count(truth) == 1:  # that of somebody who forgets full vectors
+            return found
+
+
+def _any_row(chance: Random, size: int) -> Arguments:
+    return {
+        "width": chance.choice((128, 256, 512)), "bits": chance.choice((16, 32, 64)),
+        "batch": chance.randint(2, 2 + size), "size": chance.randint(6, 9 + size),
+        "k": chance.choice((3, 5)), "stride": chance.randint(1, 2), "pad": chance.randint(0, 1),
+    }  # fmt: skip
+
+
+def _with(columns: Callable[[Arguments], int]) -> Slip:
+    """What comes out with another number of columns."""
+    return lambda truth, a: _filled(columns(a), _lanes(a))
+
+
+def _with_lanes(lanes: Callable[[Arguments], int]) -> Slip:
+    return lambda truth, a: _filled(_columns(a), lanes(a))
+
+
+def _each_image(truth: Vectors, a: Arguments) -> Vectors:
+    """As if a vector ended where an image does."""
+    begun, idle = _filled(_columns({**a, "batch": 1}), _lanes(a))
+    return a["batch"] * begun, a["batch"] * idle
+
+
+_VECTORS_SLIPS: dict[str, Slip] = {
+    "samples": _with(lambda a: a["batch"]),
+    "one_image": _with(lambda a: _columns({**a, "batch": 1})),
+    "one_direction": _with(lambda a: a["batch"] * _rows(a)),
+    "stride": _with(lambda a: _columns({**a, "stride": 1})),
+    "padding": _with(lambda a: _columns({**a, "pad": 0})),
+    "by_bytes": _with_lanes(lambda a: 8 * _lanes(a)),
+    "each_image": _each_image,
+    "full": lambda truth, a: divmod(_columns(a), _lanes(a)),
+    "used": lambda truth, a: (truth[0], _columns(a) % _lanes(a)),
+    "whole": lambda truth, a: (truth[0], _lanes(a) - _columns(a) % _lanes(a)),
+}
+
+
+@task("05.vectors", _draw_row, slips=_VECTORS_SLIPS)
+def vectors(width: int, bits: int, batch: int, size: int, k: int, stride: int, pad: int) -> Vectors:
+    """Vectors for one row of the lowered matrix of a batch, and their idle lanes."""
+    a = {"width": width, "bits": bits, "batch": batch, "size": size, "k": k, "stride": stride,
+         "pad": pad}  # fmt: skip
+    return _filled(_columns(a), _lanes(a))
+
+
+# -- several layers -----------------------------------------------------------------------------
+
+
+def _draw_layers(chance: Random, size: int) -> Arguments:
+    """Layers whose smallest batches differ. Each mistake shows in some case."""
+    shown = list(_BATCH_SLIPS.values())[size % len(_BATCH_SLIPS)]
+    while True:
+        found: Arguments = {
+            "lanes": chance.choice((8, 16, 32, 64)),
+            "percent": chance.choice((5, 10, 20, 25)),
+            "places": [chance.randint(1, 6 + 4 * size) for _ in range(2 + size % 2)],
+        }
+        truth = _smallest(**found)
+        given = [slip(truth, found) for slip in _BATCH_SLIPS.values()]
+        if shown(truth, found) != truth and given.count(truth) <= 2:
+            return found
+
+
+def _enough(lanes: int, percent: int, columns: int) -> bool:
+    """Whether at most so many of 100 lanes stay idle."""
+    begun, idle = _filled(columns, lanes)
+    return 100 * idle <= percent * begun * lanes
+
+
+def _first(fits: Callable[[int], bool]) -> int:
+    return next(batch for batch in count(1) if fits(batch))
+
+
+def _smallest(lanes: int, percent: int, places: list[int]) -> int:
+    return _first(lambda batch: all(_enough(lanes, percent, batch * each) for each in places))
+
+
+def _alone(a: Arguments) -> list[int]:
+    """The smallest batch of each layer."""
+    return [_smallest(a["lanes"], a["percent"], [places]) for places in a["places"]]
+
+
+_BATCH_SLIPS: dict[str, Slip] = {
+    "each_alone": lambda truth, a: max(_alone(a)),
+    "one_layer": lambda truth, a: min(_alone(a)),
+    "none_idle": lambda truth, a: _smallest(a["lanes"], 0, a["places"]),
+    "samples": lambda truth, a: _smallest(a["lanes"], a["percent"], [1]),
+    "together": lambda truth, a: _smallest(a["lanes"], a["percent"], [sum(a["places"])]),
+    "of_columns": lambda truth, a: _first(lambda batch: all(
+        100 * _filled(batch * places, a["lanes"])[1] <= a["percent"] * batch * places
+        for places in a["places"])),
+}  # fmt: skip
+
+
+@task("05.smallest_batch", _draw_layers, slips=_BATCH_SLIPS)
+def smallest_batch(lanes: int, percent: int, places: list[int]) -> int:
+    """The first batch at which at most ``percent`` of the lanes of every layer stay idle."""
+    return _smallest(lanes, percent, places)

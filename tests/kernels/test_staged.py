@@ -1,0 +1,318 @@
+"""Operations on small formats: as the fp32 kernel on rounded values, rounded again.
+
+NumPy and ``ml_dtypes`` round for the oracle.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memlab.formats import FORMATS, Format
+from memlab.kernels import registry
+from memlab.kernels.blockwise import narrow_blocks, widen_blocks
+from memlab.kernels.conversions import narrow
+from memlab.kernels.registry import Array, Call
+from memlab.kernels.staged import Staged
+from memlab.kernels.staged_updates import StagedUpdate
+from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab.step import staging, tensor
+from memlab.step.op import Op, Phase
+from memlab.step.rules import UPDATES
+from memlab.step.staging import SUFFIX, Cut
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+from tests.kernels_by_case import Case, Trial, as_slice, convolutions, poolings
+
+HALVES = ("fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2")
+CASES = [
+    *convolutions("cpu")[::4],
+    *poolings()[::4],
+    Case(L.Conv2d(6, 3, pad=1), ((4, 6, 5),), threads=2),
+    Case(L.Linear(5), ((7,),)),
+    Case(L.Linear(4, bias=False), ((3,),)),
+    Case(L.BatchNorm(), ((4, 3, 5),)),
+    Case(L.BatchNorm(), ((6,),)),
+    Case(L.LocalResponseNorm(4, alpha=0.5, beta=0.6, k=2.0), ((6, 3, 2),)),
+    Case(L.ReLU(), ((3, 4, 6),)),
+    Case(L.Tanh(), ((3, 4, 5),)),
+    Case(L.Dropout(0.3), ((3, 4, 5),)),
+    Case(L.Add(), ((7,), (7,), (7,))),
+    Case(L.SoftmaxCrossEntropy(), ((6,),)),
+    Case(L.SquaredError(), ((2, 3, 4),)),
+]
+REORDERED = ("conv2d.backward", "linear", "linear.backward")
+"""Their tiles add products up in another order than the whole operation."""
+BATCH = 3
+
+
+@pytest.fixture(params=[1, 64], ids=["small tiles", "large tiles"])
+def tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut so finely that every case has several tiles, the last one shorter; or 64 times larger."""
+    for name, size in (("LEAST", 8), ("MOST", 8), ("MATRIX", 14), ("MAPS", 30)):
+        monkeypatch.setattr(staging, name, size * request.param)
+
+
+def in_format(op: Op, format: Format, only: frozenset[str] | None = None) -> Op:
+    """The operation with its fp32 operands, or only some of them, in another format."""
+
+    def small(name: str, old: Tensor) -> Tensor:
+        if old.format is not staging.COMPUTED or (only is not None and name not in only):
+            return old
+        return tensor.new(old.name, old.axes, format, old.role)
+
+    reads, writes, updates = (
+        {name: small(name, each) for name, each in group.items()}
+        for group in (op.reads, op.writes, op.updates)
+    )
+    return staging.rewritten(op, reads=reads, writes=writes, updates=updates)
+
+
+def rounded(op: Op, given: Mapping[str, Array]) -> dict[str, Array]:
+    """The operands of an operation in the formats that it has for them."""
+    found = {}
+    for name, each in staging.operands(op).items():
+        if name in given:
+            dtype = each.format.dtype()
+            found[name] = given[name].astype(dtype)
+    return found
+
+
+def compute(op: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Array]:
+    """What a staged operation writes, from operands in its formats."""
+    arrays = {name: given[name].copy() for name in given if name in staging.operands(op)}
+    for name, each in {**op.writes, **op.workspace}.items():
+        blank = np.full(each.shape(BATCH), 77).astype(each.format.dtype())
+        arrays.setdefault(name, blank)
+    call = Call(arrays, op.attributes["layer"], key=5, **options)
+    Staged(registry.find(op.kind, op.algorithm), op)(call)
+    return {name: call[name] for name in (*op.writes, *op.updates)}
+
+
+def plainly(op: Op, small: Op, given: Mapping[str, Array], **options: Any) -> dict[str, Array]:
+    """The same by the fp32 kernel, at once; what it writes is rounded by NumPy."""
+    arrays = {
+        name: array.astype(np.float32) if staging.small(operand.format) else array.copy()
+        for name, array in given.items()
+        if (operand := staging.operands(small).get(name))
+    }
+    for name, each in {**op.writes, **op.workspace}.items():
+        arrays.setdefault(name, np.full(each.shape(BATCH), 77, each.format.dtype()))
+    call = Call(arrays, op.attributes["layer"], key=5, **options)
+    registry.find(op.kind, op.algorithm)(call)
+    return {
+        name: call[name].astype(each.format.dtype())
+        for name, each in {**small.writes, **small.updates}.items()
+    }
+
+
+def assert_same(op: Op, found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
+    """Bit for bit. Where products are added in another order, fp32 may differ by a little, and the
+    rounded value by one step of its format."""
+    for name, each in {**op.writes, **op.updates}.items():
+        mine, due = (one[name].astype(np.float64) for one in (found, expected))
+        if op.kind in REORDERED and each.format.kind == "float":
+            step = each.format.epsilon if staging.small(each.format) else 1e-5
+            largest = np.max(np.abs(due), initial=each.format.smallest_normal)
+            assert np.all(np.abs(mine - due) <= step * np.abs(due) + 1e-6 * largest), name
+        else:
+            np.testing.assert_array_equal(mine, due, err_msg=name)
+
+
+def drawn(case: Case) -> tuple[list[Op], dict[str, Array], np.random.Generator]:
+    trial = Trial(case, BATCH, "fp32")
+    return trial.ops, dict(trial.values), trial.rng
+
+
+@pytest.mark.usefixtures("tiles")
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_as_the_fp32_kernel_on_rounded_values(case: Case) -> None:
+    ops, values, rng = drawn(case)
+    format = FORMATS[HALVES[zlib.crc32(str(case).encode()) % 2]]
+    for op in ops:
+        small = in_format(op, format)
+        for name, each in {**op.reads, **op.updates}.items():
+            if name not in values:
+                values[name] = rng.standard_normal(each.shape(BATCH)).astype(np.float32)
+        given = rounded(small, values)
+        expected = plainly(op, small, given)
+        assert_same(small, compute(small, given), expected)
+        values |= {name: each.astype(op.writes[name].format.dtype())
+                   for name, each in expected.items() if name in op.writes}  # fmt: skip
+
+
+@pytest.mark.usefixtures("tiles")
+@pytest.mark.parametrize("format", HALVES)
+@pytest.mark.parametrize("case", CASES[1::4], ids=str)
+def test_one_operand_at_a_time(case: Case, format: str) -> None:
+    ops, values, _ = drawn(case)
+    forward = ops[0]
+    for name, each in staging.operands(forward).items():
+        if each.format is staging.COMPUTED:
+            small = in_format(forward, FORMATS[format], frozenset({name}))
+            given = rounded(small, values)
+            assert_same(small, compute(small, given), plainly(forward, small, given))
+
+
+@pytest.mark.usefixtures("tiles")
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if not case.layer.is_loss and len(case.shapes) == 1], ids=str
+)
+def test_a_gradient_is_added_to_one_that_is_there(case: Case) -> None:
+    """And dy is a slice of larger samples."""
+    ops, values, rng = drawn(case)
+    forward, backward = ops
+    values |= plainly(forward, forward, values)
+    small = in_format(backward, FORMATS["fp16"])
+    values |= {
+        name: rng.standard_normal(backward.writes["dx"].shape(BATCH)).astype(np.float32)
+        if name == "dx"
+        else rng.standard_normal(backward.reads["dy"].shape(BATCH)).astype(np.float32)
+        for name in ("dx", "dy")
+    }
+    given = rounded(small, values)
+    expected = plainly(backward, small, given, accumulate=True)
+    assert_same(small, compute(small, given, accumulate=True), expected)
+    arrays = {**given, "dy": as_slice(given["dy"])}
+    assert_same(small, compute_in_place(small, arrays), expected)
+
+
+def compute_in_place(op: Op, arrays: dict[str, Array]) -> dict[str, Array]:
+    """As ``compute``, with operands that stay where they are."""
+    for name, each in {**op.writes, **op.workspace}.items():
+        arrays.setdefault(name, np.zeros(each.shape(BATCH), each.format.dtype()))
+    call = Call(arrays, op.attributes["layer"], key=5, accumulate=True)
+    Staged(registry.find(op.kind, op.algorithm), op)(call)
+    return arrays
+
+
+@pytest.mark.parametrize("tile", [1, 7, 64, 10**4])
+def test_dropout_draws_the_same_whatever_the_tile(
+    tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "LEAST", tile)
+    monkeypatch.setattr(staging, "MOST", tile)
+    ops, values, _ = drawn(Case(L.Dropout(0.5), ((3, 4, 5),)))
+    small = in_format(ops[0], FORMATS["bf16"])
+    assert small.attributes["tile"] == tile
+    given = rounded(small, values)
+    found = compute(small, given)["y"].astype(np.float32)
+    np.testing.assert_array_equal(found == 0, plainly(ops[0], small, given)["y"] == 0)
+
+
+def test_the_gradient_of_a_loss_is_scaled_before_it_is_rounded() -> None:
+    """2^-30 is 0 in fp16; 2^20 times as much is not."""
+    ops, values, _ = drawn(Case(L.SquaredError(), ((2, 3, 4),)))
+    backward = ops[1]
+    scale = tensor.new(staging.SCALE, (), FORMATS["fp32"], Role.OPTIMIZER_STATE)
+    for name in ("x", "labels"):
+        values[name] = np.zeros((BATCH, 2, 3, 4), np.float32)
+    values["x"] += np.float32(2.0**-30)
+    values[staging.SCALE] = np.array(2.0**20, np.float32)
+    small = in_format(backward, FORMATS["fp16"], frozenset({"dx"}))
+    assert not compute(small, values)["dx"].any()
+    small = staging.rewritten(small, reads={**small.reads, staging.SCALE: scale})
+    found = compute(small, values)["dx"]
+    np.testing.assert_array_equal(found, np.float16(2.0**-30 * 2 / BATCH * 2.0**20))
+
+
+def update(optimizer: str, format: str, size: int, **attributes: Any) -> Op:
+    """The update of one parameter, with its operands in a format."""
+    axes = (("F", size),)
+    names = ["w", *(f"w.{state}" for state in UPDATES[optimizer][0])]
+    updates = {
+        name: tensor.new(name, axes, FORMATS["fp32"], Role.OPTIMIZER_STATE) for name in names
+    }
+    gradient = tensor.new("gradient of w", axes, FORMATS["fp32"], Role.PARAMETER_GRADIENT)
+    op = Op("update", optimizer, Phase.UPDATE, {"gradient of w": gradient}, {}, updates,
+            attributes={"layer": None, **attributes}, bytes_moved=Size())  # fmt: skip
+    return in_format(op, FORMATS[format])
+
+
+def arrays_of(op: Op, seed: int = 0) -> dict[str, Array]:
+    rng = np.random.default_rng(seed)
+    found = {
+        name: np.abs(rng.standard_normal(each.shape(1))).astype(each.format.dtype())
+        for name, each in staging.operands(op).items()
+    }
+    return found | {n: np.full(t.shape(1), np.nan, np.float32) for n, t in op.workspace.items()}
+
+
+SETTINGS = {
+    "rate": 0.01, "momentum": 0.9, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "step": 3.0,
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("tiles")
+@pytest.mark.parametrize("format", HALVES)
+@pytest.mark.parametrize("optimizer", UPDATES)
+def test_an_update_is_computed_in_fp32_and_rounded(optimizer: str, format: str) -> None:
+    op = update(optimizer, format, 133)
+    arrays = arrays_of(op)
+    wide = {name: arrays[name].astype(np.float32) for name in staging.operands(op)}
+    registry.find(optimizer)(Call(wide, settings=SETTINGS))
+    StagedUpdate(registry.find(optimizer), op)(Call(arrays, settings=SETTINGS))
+    for name, each in op.updates.items():
+        np.testing.assert_array_equal(arrays[name], wide[name].astype(each.format.dtype()))
+
+
+@pytest.mark.usefixtures("tiles")
+def test_a_stochastic_update_draws_by_key_name_and_place() -> None:
+    op = update("momentum", "bf16", 133, stochastic=frozenset({"parameter"}))
+    found = []
+    for key in (1, 1, 2):
+        arrays = arrays_of(op)
+        wide = {name: arrays[name].astype(np.float32) for name in staging.operands(op)}
+        registry.find("momentum")(Call(wide, settings=SETTINGS))
+        StagedUpdate(registry.find("momentum"), op)(Call(arrays, key=key, settings=SETTINGS))
+        expected = np.empty_like(arrays["w"])
+        narrow(wide["w"], expected, FORMATS["bf16"], zlib.crc32(f"{key} w".encode()))
+        np.testing.assert_array_equal(arrays["w"], expected)
+        state = wide["w.momentum"].astype(FORMATS["bf16"].dtype())
+        np.testing.assert_array_equal(arrays["w.momentum"], state)  # to the nearest
+        found.append(arrays["w"])
+    assert (found[0] == found[1]).all()
+    assert (found[0] != found[2]).any()
+
+
+@pytest.mark.parametrize("size", [64, 133, 2**14 + 65])
+def test_states_in_blocks_are_widened_changed_and_rounded(size: int) -> None:
+    block = 64
+    op = update("momentum", "fp32", size, block=block, stochastic=frozenset({"momentum"}))
+    codes = tensor.new("w.momentum", (("F", size),), FORMATS["fp8_e4m3fn"], Role.OPTIMIZER_STATE)
+    count = -(-size // block)
+    scales = tensor.new("w.momentum.scales", (("b", count),), FORMATS["fp32"], codes.role)
+    updates = {**op.updates, "w.momentum": codes, "w.momentum.scales": scales}
+    op = staging.rewritten(op, updates=updates)
+    arrays = arrays_of(op)
+    wide = {name: arrays[name].copy() for name in ("w", "gradient of w")}
+    wide["w.momentum"] = np.empty(size, np.float32)
+    old = arrays["w.momentum"].copy(), arrays["w.momentum.scales"].copy()
+    widen_blocks(*old, wide["w.momentum"], codes.format, block)
+    registry.find("momentum")(Call(wide, settings=SETTINGS))
+    StagedUpdate(registry.find("momentum"), op)(Call(arrays, key=4, settings=SETTINGS))
+    key = zlib.crc32(b"4 w.momentum")
+    narrow_blocks(wide["w.momentum"], *old, codes.format, block, key)
+    np.testing.assert_array_equal(arrays["w"], wide["w"])
+    np.testing.assert_array_equal(arrays["w.momentum"].view(np.uint8), old[0].view(np.uint8))
+    np.testing.assert_array_equal(arrays["w.momentum.scales"], old[1])
+
+
+def test_a_mask_is_written_beside_a_small_map() -> None:
+    ops, values, _ = drawn(Case(L.ReLU(), ((3, 3, 3),)))
+    y = ops[0].writes["y"]
+    mask = tensor.new("mask", y.axes, FORMATS["bit"], Role.FEATURE_MAP)
+    op = in_format(replace(ops[0], writes={"y": y, "mask": mask}), FORMATS["bf16"])
+    assert op.attributes["cut"] is Cut.SAMPLES
+    given = rounded(op, values)
+    arrays = {"x": given["x"], "y": np.zeros_like(given["x"]), "mask": np.zeros((BATCH, 4), "u1")}
+    arrays |= {n: np.zeros(t.shape(BATCH), np.float32) for n, t in op.workspace.items()}
+    Staged(registry.find("relu"), op)(Call(arrays, op.attributes["layer"]))
+    bits = (given["x"].reshape(BATCH, -1) > 0).astype(np.uint8)
+    np.testing.assert_array_equal(arrays["mask"], np.packbits(bits, axis=1, bitorder="little"))
+    assert all(name.endswith(SUFFIX) for name in op.workspace)

@@ -1,0 +1,60 @@
+"""Small networks that hold every kind of layer in odd sizes, and rows that hold every pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, product
+from typing import Any
+
+import memlab
+from memlab.networks.graph import Network
+from memlab.step.step import Step
+
+
+def branches() -> Network:
+    """Convolutions with groups, stride and without bias, both poolings, gradients that meet."""
+    x = memlab.network("branches", image=(3, 9, 7)).conv(4, 3, pad=1).batch_norm().relu()
+    first = x.conv(6, 3, pad=1, groups=2, bias=False).local_response_norm().tanh()
+    second = x.conv(5, 1).relu().max_pool(3, 1, 1)
+    third = x.avg_pool(3, 1, 1).dropout(0.3)
+    y = first.concat(second, third).conv(7, 3, stride=2).relu().max_pool(2)
+    y = y.add(y.conv(7, 1).batch_norm()).flatten().linear(5).batch_norm().relu().dropout()
+    return y.linear(3).cross_entropy()
+
+
+def sums() -> Network:
+    """Vectors, a fork of three and a squared error."""
+    x = memlab.network("sums", features=11).linear(9, bias=False).tanh()
+    return x.add(x.linear(9).relu(), x).linear(4).squared_error()
+
+
+def slices() -> Network:
+    """ReLUs before poolings, and gradients that are slices of a concat's."""
+    x = memlab.network("slices", image=(3, 7, 5)).conv(5, 3).relu().max_pool(2)
+    return x.concat(x.conv(3, 1).relu().max_pool(1), x).flatten().squared_error()
+
+
+NETWORKS = {build.__name__: build() for build in (branches, sums, slices)}
+OPTIMIZERS = ("sgd", "momentum", "adam", "inference")
+
+
+def step(network: str, optimizer: str = "sgd", **options: Any) -> Step:
+    """A step of one of these networks."""
+    if optimizer == "inference":
+        return memlab.inference_step(NETWORKS[network], **options)
+    return memlab.training_step(NETWORKS[network], optimizer, **options)
+
+
+def pairwise(*choices: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Few rows with one of each choice, in which every two choices meet."""
+
+    def pairs(row: tuple[Any, ...]) -> set[tuple[Any, ...]]:
+        return set(combinations(enumerate(row), 2))
+
+    rows = {row: pairs(row) for row in product(*choices)}
+    missing, found = set[tuple[Any, ...]]().union(*rows.values()), []
+    while missing:
+        best = max(rows, key=lambda row: len(rows[row] & missing))
+        missing -= rows[best]
+        found.append(best)
+    return found

@@ -1,0 +1,143 @@
+"""Which buffers an operation on small formats has, and what it moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import memlab
+from memlab.formats import FORMATS
+from memlab.step import staging
+from memlab.step.op import Op
+from memlab.step.rules import RULES, UPDATES
+from memlab.step.staging import AS_STORED, CUTS, Cut
+from memlab.step.step import Step
+from memlab.step.storage import Size
+from memlab.step.tensor import BATCH, Role
+from tests.staged_networks import NETWORKS, OPTIMIZERS, step
+
+
+def in_half(network: str, optimizer: str = "adam") -> Step:
+    return memlab.precision(step(network, optimizer), "fp16")
+
+
+def named(step: Step, name: str) -> Op:
+    return next(op for op in step.ops if op.name == name)
+
+
+@pytest.mark.parametrize("kind", [*RULES, *UPDATES, "accumulate", "softmax"])
+def test_every_kind_has_its_cut(kind: str) -> None:
+    view = kind in RULES and RULES[kind].is_view
+    assert ((kind in CUTS) + (kind in AS_STORED) + view) == 1
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_every_operation_on_small_tensors_computes_on_buffers(network: str, optimizer: str) -> None:
+    for op in in_half(network, optimizer).ops:
+        assert staging.is_staged(op) != (op.kind in AS_STORED)
+        buffers = staging.tiles(op)
+        assert all(each.format is staging.COMPUTED for each in buffers.values())
+        assert all(each.role is Role.WORKSPACE for each in buffers.values())
+
+
+def test_the_networks_hold_every_kind() -> None:
+    kinds = {op.kind for name in NETWORKS for op in step(name).ops}
+    assert {*CUTS, "concat"} - {"softmax", "momentum", "adam"} <= kinds
+
+
+def test_what_is_in_fp32_has_no_buffers() -> None:
+    for op in step("branches", "adam").ops:
+        assert staging.rewritten(op) == op
+        assert not staging.is_staged(op)
+
+
+def test_back_in_fp32_nothing_is_left() -> None:
+    old = step("branches", "adam")
+    for op, half in zip(old.ops, in_half("branches").ops, strict=True):
+        again = staging.rewritten(half, reads=op.reads, writes=op.writes, updates=op.updates)
+        assert again == op
+
+
+@pytest.mark.parametrize(
+    ("format", "expected"),
+    [("fp64", False), ("fp32", False), ("tf32", True), ("bf16", True), ("fp8_e4m3fn", True),
+     ("int64", False), ("uint8", False), ("bit", False)],
+)  # fmt: skip
+def test_only_small_floats_are_widened(format: str, expected: bool) -> None:
+    assert staging.small(FORMATS[format]) == expected
+
+
+def test_the_bytes_of_buffers() -> None:
+    """The sizes of the cuts, by hand."""
+    half = in_half("branches")
+    workspace = {
+        name: {operand.removesuffix(staging.SUFFIX): each.size for operand, each in found.items()}
+        for name, found in ((op.name, staging.tiles(op)) for op in half.ops)
+    }
+    image, map_ = Size(4 * 3 * 63), Size(4 * 4 * 63)
+    assert workspace["conv1"] == {
+        "x": image, "weight": Size(4 * 4 * 27), "bias": Size(16), "y": map_,
+    }  # fmt: skip
+    assert workspace["relu1"] == dict.fromkeys("xy", Size(4 * 2**10))
+    assert workspace["norm1"]["x"] == Size(0, 4 * 63)
+    assert workspace["fc2"]["x"] == Size(0, 4 * 5)
+    assert workspace["update of fc2"] == dict.fromkeys(
+        ("gradient", "parameter", "first_moment", "second_moment"), Size(4 * 2**10)
+    )
+
+
+def test_a_sum_over_samples_has_a_buffer_for_one_of_them() -> None:
+    op = named(in_half("branches"), "backward of conv2")
+    ones = [name for name in staging.tiles(op) if staging.ONE in name]
+    assert ones == ["dweight" + staging.ONE + staging.SUFFIX]
+
+
+def test_no_buffer_grows_with_the_batch_where_values_or_samples_are_cut() -> None:
+    for op in in_half("branches").ops:
+        if op.attributes.get("cut") in (Cut.VALUES, Cut.SAMPLES, Cut.PARAMETERS):
+            assert all(BATCH not in each.axes for each in staging.tiles(op).values())
+
+
+def test_large_things_are_cut() -> None:
+    x = memlab.network("large", image=(2, 150, 150)).conv(600, 1).batch_norm().relu()
+    large = x.max_pool("all").flatten().linear(700).linear(2).cross_entropy()
+    half = memlab.precision(memlab.training_step(large), "bf16")
+    tile = {op.name: op.attributes.get("tile") for op in half.ops}
+    assert tile["norm1"] == 1
+    assert tile["relu1"] == staging.MOST
+    assert tile["fc1"] == staging.MATRIX // 600
+    assert tile["fc2"] == 2
+    assert tile["update of fc1"] == staging.MOST
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_bytes_moved_are_the_small_ones_and_those_through_the_buffers(network: str) -> None:
+    """Of 4 bytes per value come 2, and 4 each into a buffer and out of it."""
+    old, half = step(network, "adam"), in_half(network)
+    for op, new in zip(old.ops, half.ops, strict=True):
+        assert new.flops == op.flops
+        through = 8 if staging.is_staged(new) else 0
+        more = 0
+        for group, times in ((op.reads, 1), (op.writes, 1), (op.updates, 2)):
+            for each in group.values():
+                if each.format is staging.COMPUTED and each.axes:
+                    more += (through - 2 * times) * each.size.at(8) // 4
+        assert new.bytes_moved.at(8) == op.bytes_moved.at(8) + more
+
+
+def test_parts_of_an_update() -> None:
+    op = named(memlab.precision(step("sums", "adam"), "mixed fp16"), "update of fc2")
+    parts = {name: staging.part_of(op, name) for name in staging.operands(op)}
+    assert parts["gradient of fc2.weight"] == "gradient"
+    assert parts["fc2.weight"] == "parameter"
+    assert parts["fc2.weight.master"] == "master"
+    assert parts["fc2.bias.second_moment"] == "second_moment"
+    assert parts[staging.SCALE] == parts[staging.OVERFLOW] == ""
+
+
+def test_the_bits_of_a_mask_are_cut_by_samples() -> None:
+    op = named(memlab.relu_masks(step("slices")), "relu1")
+    assert staging.cut(op) is Cut.SAMPLES
+    assert staging.cut(replace(op, writes={"y": op.writes["y"]})) is Cut.VALUES
