@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import pytest
 
+import memlab
 from memlab.errors import InputError
 from memlab.kernels import compile as compiling
 from memlab.kernels import registry
@@ -23,17 +24,23 @@ from memlab.step import algorithms
 from memlab.step.algorithms import ALGORITHMS
 from memlab.step.op import Op
 from memlab.step.rules import RULES, UPDATES
+from memlab.step.staging import ADJUST, CHECK
 from tests.kernels_by_case import CASES, OTHERS, Case, Trial, as_slice, convolutions
 
 FORMATS = ("fp32", "fp64")
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def scaling(device: str) -> set[str]:
+    """What a loss scale needs; precision runs on the processor alone."""
+    return {CHECK, ADJUST} if device == "cpu" else set()
+
+
 def due(device: str) -> set[tuple[str, str]]:
     """Kind and algorithm of every operation that a step can hold on a device."""
     kinds = {kind for kind, rule in RULES.items() if not rule.is_view}
     kinds |= {f"{kind}.backward" for kind, rule in RULES.items() if not rule.gradient_is_view}
-    kinds |= {*UPDATES, "accumulate", "softmax"}
+    kinds |= {*UPDATES, "accumulate", "softmax", *scaling(device)}
     names = algorithms.on(device)
     found = {("conv2d", name) for name in names}
     found |= {("conv2d.backward", n) for n in names if ALGORITHMS[n].own_backward}
@@ -51,7 +58,8 @@ def test_there_is_a_kernel_for_every_rule_and_a_rule_for_every_kernel(device: st
 def test_the_cases_reach_every_layer_and_algorithm(device: str) -> None:
     cases = (*convolutions(device), *OTHERS)
     reached = {(op.kind, op.algorithm) for case in cases for op in case.ops("fp32")}
-    others = {(kind, "") for kind in (*UPDATES, "accumulate", "softmax")}
+    kinds = (*UPDATES, "accumulate", "softmax", *scaling(device))
+    others = {(kind, "") for kind in kinds}
     assert reached | others == due(device)
 
 
@@ -192,8 +200,12 @@ def test_compiled_code_allocates_nothing() -> None:
                 registry.find(op.kind, op.algorithm, format=format)(call)
         for kind, call in other_calls(format):
             registry.find(kind, format=format)(call)
+    small = memlab.training_step(memlab.network("one", features=3).linear(2).cross_entropy())
+    memlab.run(memlab.precision(small, "mixed fp16"), 2)
     for name, function in dispatchers().items():
-        assert all(f"float{bits}" in str(function.signatures) for bits in (32, 64)), name
+        of_bits = function.__module__.endswith(".scaling")
+        every = (f"float{bits}" in str(function.signatures) for bits in (32, 64))
+        assert function.signatures if of_bits else all(every), name
         for signature in function.signatures:
             assert not allocates(function, signature), (name, signature)
 
