@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 from zlib import crc32
 
 from memlab.errors import InputError, whole
@@ -19,6 +18,7 @@ from memlab.views import bars, extents
 from memlab.views.batch.words import say
 from memlab.views.network.twin import columns as table
 from memlab.views.speed.plot import Doublings
+from memlab.views.still import Still
 from memlab.views.svg import Box, Svg
 
 WIDTH, PITCH = 820, 30
@@ -40,7 +40,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class LaneColumns:
+class LaneColumns(Still):
     """Columns of a network's layers beside the lanes of a vector; a notebook shows the picture,
     ``print`` the text."""
 
@@ -80,25 +80,15 @@ class LaneColumns:
         return say("columns.left", vectors=full, left=left) if left else full
 
     def svg(self) -> str:
-        """The picture, which stands alone."""
         return draw(self).render(" ".join([f"{title(self)}.", *self.sentences()]))
 
     def text(self) -> str:
-        """The same in words."""
         heads = [say(f"columns.{head}") for head in ("output", "count", "columns", "filled")]
         cells = [
             heads,
             *([*_names(row), f"{row.columns:,}", self.filled(row)] for row in self.rows),
         ]
         return "\n".join([f"{title(self)}.", *self.sentences(), "", *table(cells, left=2)])
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
 
     def _said(self, row: Row) -> dict[str, str]:
         return {"columns": _columns(row), "filled": self.filled(row)}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from memlab.bench import batch, recorded
 from memlab.bench.batch import Curve, Sweep
 from memlab.bench.recorded import Recorded
 from memlab.views.batch import picture, words
 from memlab.views.network.twin import columns
+from memlab.views.still import Still
 
 WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
 MOST = 5
@@ -18,7 +18,7 @@ MOST = 5
 
 
 @dataclass(frozen=True, repr=False)
-class BatchTimes:
+class BatchTimes(Still):
     """Time per sample of several ways at growing batches, beside what was recorded on a GPU; a
     notebook shows the picture, ``print`` the text."""
 
@@ -26,13 +26,11 @@ class BatchTimes:
     gpu: Recorded | None = None
 
     def svg(self) -> str:
-        """The picture, which stands alone."""
         found = self.measured
         title = " ".join([f"{words.title(found)}.", *words.readings(found)])
         return picture.draw(found, self.gpu).render(title)
 
     def text(self) -> str:
-        """The same in words."""
         found = self.measured
         parts = [
             [f"{words.title(found)}.", *words.readings(found)],
@@ -40,14 +38,6 @@ class BatchTimes:
             words.notes(found, self.gpu),
         ]
         return "\n\n".join("\n".join(part) for part in parts)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
 
 
 def table(curves: tuple[Curve, ...]) -> list[str]:

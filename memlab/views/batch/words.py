@@ -23,8 +23,12 @@ def say(key: str, /, **values: object) -> str:
 
 
 def title(found: Sweep) -> str:
-    """What was measured."""
-    return say("title", settings=found.case.layer.describe(), shape=text(found.case.shape))
+    """What was measured; the convolution, where one was."""
+    head, case = say("title"), found.case
+    if all(curve.name.startswith("linear") for curve in found.curves):
+        return head
+    shape = text(case.shape)
+    return say("convolution", title=head, settings=case.layer.describe(), shape=shape)
 
 
 def name(curve: Curve) -> str:

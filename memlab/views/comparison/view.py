@@ -4,37 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from memlab.step.step import Step
 from memlab.views.comparison import picture, twin, words
 from memlab.views.comparison.rows import Rows
 from memlab.views.comparison.rows import rows as made
+from memlab.views.still import Still
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Still):
     """Steps side by side; a notebook shows the picture, ``print`` the text, ``rows`` has the exact
     figures."""
 
     rows: Rows
 
     def svg(self) -> str:
-        """The picture, which stands alone."""
         title = f"{words.title(self.rows)}. {words.headline(self.rows)}"
         return picture.draw(self.rows).render(title)
 
     def text(self) -> str:
-        """The same in words."""
         return twin.write(self.rows)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
 
 
 def comparison(

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from memlab.bench import lanes, reading
 from memlab.bench.curves import Measured
 from memlab.bench.reading import Reading
 from memlab.views.lanes import curve, memory, twin, words
-
-
-class Still:
-    """A notebook shows the picture, ``print`` the text."""
-
-    def svg(self) -> str:
-        """The picture, which stands alone."""
-        raise NotImplementedError
-
-    def text(self) -> str:
-        """The same in words."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
+from memlab.views.still import Still
 
 
 @dataclass(frozen=True, repr=False)

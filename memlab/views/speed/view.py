@@ -4,42 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from memlab.bench import convolution
 from memlab.bench.convolution import Comparison
 from memlab.networks.graph import Network
 from memlab.views.speed import bars, curve, twin, words
+from memlab.views.still import Still
 
 ALGORITHMS = ("direct", "im2col-batch", "im2col-image", "im2col-tile", "offsets")
 
 
 @dataclass(frozen=True, repr=False)
-class TimeAndMemory:
+class TimeAndMemory(Still):
     """Time against workspace; a notebook shows the picture, ``print`` the text."""
 
     measured: Comparison
 
     def svg(self) -> str:
-        """The picture, which stands alone."""
         title = f"{words.title(self.measured)}. {' '.join(curve.sentences(self.measured))}"
         return curve.draw(self.measured).render(title)
 
     def text(self) -> str:
-        """The same in words."""
         return twin.write(self.measured, *curve.sentences(self.measured))
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
 
 
 @dataclass(frozen=True, repr=False)
-class AlgorithmTimes:
+class AlgorithmTimes(Still):
     """Workspace and time of each algorithm as bars; a notebook shows the picture, ``print`` the
     text."""
 
@@ -50,21 +40,11 @@ class AlgorithmTimes:
         return TimeAndMemory(self.measured)
 
     def svg(self) -> str:
-        """The picture, which stands alone."""
         title = f"{words.title(self.measured)}. {' '.join(words.headline(self.measured))}"
         return bars.draw(self.measured).render(title)
 
     def text(self) -> str:
-        """The same in words."""
         return twin.write(self.measured)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
 
 
 def algorithm_times(

@@ -103,7 +103,7 @@ class Curves:
         return "\n\n".join("\n".join(part) for part in parts)
 
     def _table(self) -> list[str]:
-        heads = ["name", "batch", "first", "end", "error", "scale", "peak"]
+        heads = ["name", "batch", "first", "end", "error", "scale", "peak", "time"]
         cells = [[words.say(f"curves.head.{head}") for head in heads]]
         for way in self.ways:
             history, scales = way.history, way.history.scales
@@ -115,6 +115,7 @@ class Curves:
                 words.percent(history.error),
                 f"{scales[0]:,g} → {scales[-1]:,g}" if scales else "–",
                 units.exact(history.peak),
+                words.say("curves.seconds", seconds=history.seconds),
             ])  # fmt: skip
         return columns(cells)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from memlab.formats import Format
 from memlab.runtime.training import History
+from memlab.views.still import Still
 from memlab.views.svg import Svg
 from memlab.views.training import curves, histogram, losses, sums, sums_picture, tally
 from memlab.views.training.losses import Curves
@@ -16,8 +17,8 @@ from memlab.views.training.tally import Given, Gradients
 
 
 @dataclass(frozen=True, repr=False)
-class Still:
-    """A picture with its text; a notebook shows the picture, ``print`` the text."""
+class Drawn(Still):
+    """A picture whose title is the head of its text."""
 
     rows: Any
 
@@ -26,25 +27,15 @@ class Still:
         raise NotImplementedError
 
     def svg(self) -> str:
-        """The picture, which stands alone."""
         return self.draw().render(self.text().partition("\n\n")[0].replace("\n", " "))
 
     def text(self) -> str:
-        """The same in words."""
         text: str = self.rows.text()
         return text
 
-    def __str__(self) -> str:
-        return self.text()
-
-    __repr__ = __str__
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
-
 
 @dataclass(frozen=True, repr=False)
-class TrainingCurves(Still):
+class TrainingCurves(Drawn):
     """Losses over the steps, and the test errors at the end."""
 
     rows: Curves
@@ -54,7 +45,7 @@ class TrainingCurves(Still):
 
 
 @dataclass(frozen=True, repr=False)
-class GradientHistogram(Still):
+class GradientHistogram(Drawn):
     """Gradients by their size, and the limits of a format."""
 
     rows: Gradients
@@ -64,7 +55,7 @@ class GradientHistogram(Still):
 
 
 @dataclass(frozen=True, repr=False)
-class RunningSum(Still):
+class RunningSum(Drawn):
     """Sums of equal values, added in several ways."""
 
     rows: Sums
