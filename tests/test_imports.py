@@ -8,7 +8,7 @@ import importlib, pkgutil, sys
 import numpy
 before = set(sys.modules)
 import memlab
-low = "errors units formats devices networks step planner techniques".split()
+low = "errors units formats devices rounding networks step planner techniques".split()
 for module in pkgutil.iter_modules(memlab.__path__):
     if module.name in low:
         part = importlib.import_module(f"memlab.{module.name}")

@@ -147,6 +147,44 @@ def open_lesson(page, jupyterlab):
 
 
 @pytest.fixture
+def open_cells(jupyterlab, open_lesson):
+    """`open_cells("x = 1", "x")` writes these cells into a notebook, which it opens and runs."""
+
+    def opened(*sources):
+        cells = [
+            {"cell_type": "code", "source": source, "outputs": [], "execution_count": None}
+            | {"id": f"cell{index}", "metadata": {}}
+            for index, source in enumerate(sources)
+        ]
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+        (jupyterlab.root / "cells.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+        page = open_lesson("cells.ipynb")
+        page.evaluate("() => jupyterapp.shell.collapseLeft()")
+        return page
+
+    return opened
+
+
+@pytest.fixture
+def theme(page):
+    """`theme("Dark")` changes the theme of JupyterLab, which remembers it: light in the end."""
+    change = "name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
+
+    def changed(name):
+        is_light = json.dumps(str(name == "Light").lower())
+        there = f"document.body.dataset.jpThemeLight === {is_light}"
+        if page.evaluate(there):
+            return
+        page.evaluate(change, f"JupyterLab {name}")
+        page.wait_for_function(there)
+        page.wait_for_timeout(500)  # two changes at once are an error of JupyterLab's
+
+    yield changed
+    changed("Light")
+
+
+@pytest.fixture
 def findings():
     """`findings(page, css)` runs axe-core there and returns what is serious or critical."""
     from axe_playwright_python.sync_playwright import Axe

@@ -1,7 +1,5 @@
 """Prediction cards and exercises in JupyterLab, with the keyboard alone."""
 
-import json
-
 import pytest
 
 CARD = ".memlab-card"
@@ -34,20 +32,11 @@ PredictionCard.act = late"""
 
 
 @pytest.fixture
-def shown(jupyterlab, open_lesson):
+def shown(open_cells):
     """`shown(source, ...)` opens a notebook with these cells, of which the last shows a card."""
 
     def opened(*sources):
-        cells = [
-            {"cell_type": "code", "source": source, "outputs": [], "execution_count": None}
-            | {"id": f"cell{index}", "metadata": {}}
-            for index, source in enumerate(sources)
-        ]
-        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-        notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-        (jupyterlab.root / "card.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-        page = open_lesson("card.ipynb")
-        page.evaluate("() => jupyterapp.shell.collapseLeft()")
+        page = open_cells(*sources)
         page.locator(CARD).first.wait_for()
         page.locator(f"{CARD} .ml-heading").first.click()  # the cell is selected, in command mode
         return page

@@ -1,8 +1,5 @@
 """The shifted copies in JupyterLab: keyboard, pointer, the run for real, motion, accessibility."""
 
-import json
-from typing import Any
-
 import pytest
 
 SOURCE = "import memlab\nview = memlab.views.shifted_copies(free=False)\nview"
@@ -10,36 +7,12 @@ ROOT = ".memlab-view"
 
 
 @pytest.fixture
-def page_with_view(jupyterlab, open_lesson):
+def page_with_view(open_cells):
     """A notebook with that view, opened."""
-    cell: dict[str, Any] = {"cell_type": "code", "source": SOURCE, "execution_count": None}
-    cells = [cell | {"id": "only", "metadata": {}, "outputs": []}]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    (jupyterlab.root / "copies.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    page = open_lesson("copies.ipynb")
-    page.evaluate("() => jupyterapp.shell.collapseLeft()")
+    page = open_cells(SOURCE)
     slider(page).wait_for()
     page.wait_for_timeout(300)  # the width of the page has been sent and answered
     return page
-
-
-@pytest.fixture
-def theme(page_with_view):
-    """`theme("Dark")` changes the theme of JupyterLab, which remembers it: light in the end."""
-    change = "name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
-
-    def changed(name):
-        is_light = json.dumps(str(name == "Light").lower())
-        there = f"document.body.dataset.jpThemeLight === {is_light}"
-        if page_with_view.evaluate(there):
-            return
-        page_with_view.evaluate(change, f"JupyterLab {name}")
-        page_with_view.wait_for_function(there)
-        page_with_view.wait_for_timeout(500)  # two changes at once are an error of JupyterLab's
-
-    yield changed
-    changed("Light")
 
 
 def wait(page, condition, value=None):

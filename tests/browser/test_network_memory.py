@@ -1,27 +1,21 @@
 """The network-memory view in JupyterLab: keyboard, pointer, number box, buttons, accessibility."""
 
-import json
 import re
 
 import pytest
+
+import memlab
 
 SOURCE = "import memlab\nview = memlab.views.network_memory({!r}, free=False)\nview"
 ROOT = ".memlab-view"
 
 
 @pytest.fixture
-def shown(jupyterlab, open_lesson):
+def shown(open_cells):
     """`shown("resnet50")` opens a notebook with that view and returns its page."""
 
-    def opened(name, source=SOURCE):
-        cell = {"cell_type": "code", "source": source.format(name), "outputs": []}
-        cells = [{**cell, "execution_count": None, "id": "only", "metadata": {}}]
-        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-        notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-        path = f"view_{name}.ipynb"
-        (jupyterlab.root / path).write_text(json.dumps(notebook), encoding="utf-8")
-        page = open_lesson(path)
-        page.evaluate("() => jupyterapp.shell.collapseLeft()")
+    def opened(name):
+        page = open_cells(SOURCE.format(name))
         page.locator(f"{ROOT} input[type=range]").wait_for()
         page.wait_for_timeout(300)  # the width of the page has been sent and answered
         return page
@@ -141,6 +135,19 @@ def test_what_more_hides_is_named_and_reached(shown):
     assert more.inner_text() == "More: Adam, training, fp32"
     page.get_by_label("Counting rule (draws an outline)").select_option("cs231n")
     sees(page, "A counting rule changes no bar")
+
+
+def test_mixed_precision_is_a_format(shown):
+    page = shown("mnist_cnn")
+    more = page.locator(f"{ROOT} summary")
+    more.click()
+    for name in ("mixed fp16", "mixed bf16"):
+        page.get_by_label("Format", exact=True).select_option(name)
+        sees(page, f"{name}, SGD with momentum, training")
+        assert more.inner_text() == f"More: momentum, training, {name}"
+        step = memlab.precision(memlab.training_step(memlab.zoo.build("mnist_cnn")), name)
+        assert state(page)[3] == str(memlab.plan(step).peak(32))
+    sees(page, "mixed fp16 to mixed bf16")
 
 
 def test_a_control_keeps_the_focus_when_others_appear(shown):

@@ -8,7 +8,7 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memlab
@@ -32,10 +32,10 @@ by_format = pytest.mark.parametrize("name", NUMBERS)
 by_typed = pytest.mark.parametrize("text", TYPED)
 
 
-def states():
-    """Every number in every format, where there is one."""
-    for name, entry in NUMBERS.items():
-        yield from (State(text, name) for text in TYPED if entry.nan or text != "nan")
+def states(*names):
+    """Every number in these formats, or in all, where there is one."""
+    for name in names or NUMBERS:
+        yield from (State(text, name) for text in TYPED if NUMBERS[name].nan or text != "nan")
 
 
 # -- what was typed -----------------------------------------------------------------------------
@@ -172,6 +172,7 @@ def test_the_number_stands_where_it_is_between_its_neighbours(name, text):
         assert held[0].where == line.where
 
 
+@settings(deadline=None)
 @given(value=st.fractions(), digits=st.integers(2, 20))
 def test_a_number_is_written_with_its_first_digits(value, digits):
     plain = words.brief(value, digits).replace("−", "-")
@@ -210,25 +211,19 @@ def drawn(state):
     return svg
 
 
-@by_format
-def test_every_number_is_drawn_without_collisions(name):
-    for state in states():
-        if state.format == name:
-            drawn(state)
-    for step in (-STEPS, -1, 1, STEPS):
-        drawn(State("0.1", name, step))
-
-
 def digits(text):
     return set(re.findall(r"\d[\d.]*(?<!\.)", text))
 
 
-def test_the_picture_shows_the_numbers_of_the_text():
-    for state in states():
-        text = twin.write(rows(state))
+@by_format
+def test_every_number_is_drawn_and_the_picture_shows_the_numbers_of_the_text(name):
+    walks = (State("0.1", name, step) for step in (-STEPS, -1, 1, STEPS))
+    for state in (*states(name), *walks):
+        found = rows(state)
+        text = twin.write(found)
         labels = [label.content for label in drawn(state).labels]
         boxes = [label for label in labels if label in ("0", "1")]
-        bits = "".join(rows(state).bits)
+        bits = "".join(found.bits)
         assert "".join(boxes[: len(bits)]) == bits
         assert digits(" ".join(labels)) <= digits(text) | {"0", "1"}
         assert digits(text) <= digits(" ".join(labels))
