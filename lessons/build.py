@@ -14,8 +14,8 @@ Tags of a cell, written `# %% tags=["solution"]`:
     solution               stands in the solutions only
     stub                   stands in the learners' notebook only: what the solution replaces
     numbers                stands in neither: what the numerals of the prose follow from
-    nbval-ignore-output    shows seconds, threads, free memory or what PyTorch takes: a note stands
-                           for its output
+    nbval-ignore-output    shows seconds, GB/s, threads, free memory or what PyTorch takes: a note
+                           stands for its output
 
 A cell with the last tag names the machine and the date, and shows bytes only in lines with one of
 these or with a cache; a cell that shows such figures without the tag stops the run, and so does one
@@ -64,7 +64,8 @@ METADATA = {
 NOTE = "Run this cell: what it shows depends on your machine, which it names with the date.\n"
 FREE = re.compile(r"\bfree here\b|B\)? free\b|\bfree:? \d", re.IGNORECASE)
 VARIES = re.compile(
-    rf"\d (?:s|ms|seconds?)\b|\bthreads\b|\b(?:PyTorch|oneDNN)\b|{FREE.pattern}", re.IGNORECASE
+    rf"\d (?:s|ms|seconds?|GB/s)\b|\bless time\b|\bthreads\b|\b(?:PyTorch|oneDNN)\b|{FREE.pattern}",
+    re.IGNORECASE,
 )
 OWN = re.compile(rf"{VARIES.pattern}|\bcache\b", re.IGNORECASE)
 BYTES = re.compile(r"\d (?:[kMGT]i?)?B\b(?!/s)")

@@ -2,9 +2,14 @@
 
 import os
 
+import hypothesis
 import pytest
 
 from memlab import InputError
+
+# the machines are shared and slow at times: an example has no time limit
+hypothesis.settings.register_profile("memlab", deadline=None)
+hypothesis.settings.load_profile("memlab")
 
 OWN = ("MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE")
 

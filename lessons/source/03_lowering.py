@@ -297,6 +297,7 @@ if whole.answered():
 # - So must it? No. Measure both, time and workspace, before you choose.
 #
 # Next, optional: [04 Lowering on CUDA](04_cuda.ipynb). The same map, one thread for each value.
+# Or go on with [05 Mini-batch and vectors](05_vectors.ipynb).
 
 # %% tags=["numbers"]
 {

@@ -54,7 +54,7 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
     found = find(format)
     pick("rounding", rounding, dict.fromkeys(ROUNDINGS))
     generator = np.random.default_rng(whole("seed", seed, least=0))
-    with np.errstate(over="ignore"):  # it is beyond every range
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond every range, and what is NaN
         real = _real(values) / _positive(scale)
         power = _power(real, found)
         steps = np.ldexp(np.abs(real), -power)
@@ -95,8 +95,7 @@ def _power(real: Doubles, format: Format) -> npt.NDArray[np.int32]:
 
 
 def _drawn(steps: Doubles, generator: np.random.Generator) -> Doubles:
-    with np.errstate(invalid="ignore"):  # infinity minus infinity
-        part = steps - np.floor(steps)
+    part = steps - np.floor(steps)
     return np.asarray(np.floor(steps) + (generator.random(steps.shape) < part))
 
 

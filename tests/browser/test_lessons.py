@@ -48,6 +48,10 @@ WRONG = {
     "03.images_together": ("    return limit // sum(4 * c * s * s for c, s, *_ in layers)", ""),
     "04.place": ("    return 0, 0, 0, n // columns % rows, n % columns", ""),
     "04.moved": ("    return 32 * len(addresses)", "each_thread"),
+    "05.vectors": ("    return -(-batch * bits // width), -batch % (width // bits)", "samples"),
+    "05.smallest_batch": ("    return lanes", ""),
+    "06.mask_bytes": ("    return batch * (channels * size * size // 8)", "floor"),
+    "06.model_state": ("    return 16 * features[0] * features[1]", ""),
 }
 
 

@@ -5,6 +5,7 @@ slip of an exercise has a function here that makes it.
 """
 
 import re
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,40 @@ def place_of(n, k, rows, columns):
     oy, ox = n // columns % rows, n % columns
     plane = rows * columns
     return n // (plane * k * k), n // (plane * k) % k, n // plane % k, oy, ox
+
+
+def filled(columns, lanes):
+    """Vectors, and their idle lanes."""
+    return -(-columns // lanes), -columns % lanes
+
+
+def row_vectors(width, bits, batch, size, k, stride, pad, power=2, count=filled):
+    rows = (size + 2 * pad - k) // stride + 1
+    return count(batch * rows**power, width // bits)
+
+
+def fitting(lanes, percent, places, room=True):
+    """The first batch with so few idle lanes, of all lanes or of the columns."""
+    batch = 1
+    while True:
+        pairs = [(batch * each, -(batch * each) % lanes) for each in places]
+        if all(100 * idle <= percent * (n + room * idle) for n, idle in pairs):
+            return batch
+        batch += 1
+
+
+def mask_of(batch, channels, size):
+    return batch * -(-channels * size * size // 8)
+
+
+def arrays(features):
+    """Values of each weight and each bias."""
+    return [n for i, outputs in enumerate(features[1:]) for n in (features[i] * outputs, outputs)]
+
+
+def state_of(features, block, each=10, scale=4):
+    """Bytes of a model state: ``each`` for a value, 2 scales for a block."""
+    return sum(each * n + 2 * scale * -(-n // block) for n in arrays(features))
 
 
 ZOO: dict[str, dict[str, Any]] = {
@@ -210,6 +245,71 @@ ZOO: dict[str, dict[str, Any]] = {
         "count": lambda addresses: len({a // 32 for a in addresses}),
         "not_whole": lambda addresses: 32 * len({a / 32 for a in addresses}),
         "from_first": lambda addresses: 32 * len({(a - addresses[0]) // 32 for a in addresses}),
+    },
+    "05.vectors": {
+        "samples": lambda **a: filled(a["batch"], a["width"] // a["bits"]),
+        "one_image": lambda **a: row_vectors(**{**a, "batch": 1}),
+        "one_direction": lambda **a: row_vectors(**a, power=1),
+        "stride": lambda **a: row_vectors(**{**a, "stride": 1}),
+        "padding": lambda **a: row_vectors(**{**a, "pad": 0}),
+        "by_bytes": lambda **a: row_vectors(**{**a, "width": 8 * a["width"]}),
+        "each_image": lambda **a: [a["batch"] * n for n in row_vectors(**{**a, "batch": 1})],
+        "full": lambda **a: row_vectors(**a, count=divmod),
+        "used": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (-(-columns // lanes), columns % lanes)
+        ),
+        "whole": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (-(-columns // lanes), lanes - columns % lanes)
+        ),
+    },
+    "05.smallest_batch": {
+        "each_alone": lambda lanes, percent, places: max(
+            fitting(lanes, percent, [each]) for each in places
+        ),
+        "one_layer": lambda lanes, percent, places: min(
+            fitting(lanes, percent, [each]) for each in places
+        ),
+        "none_idle": lambda lanes, percent, places: max(
+            lanes // gcd(lanes, each) for each in places
+        ),
+        "samples": lambda lanes, percent, places: fitting(lanes, percent, [1]),
+        "together": lambda lanes, percent, places: fitting(lanes, percent, [sum(places)]),
+        "of_columns": lambda lanes, percent, places: fitting(lanes, percent, places, room=False),
+    },
+    "06.mask_bytes": {
+        "fp32": lambda batch, channels, size: 4 * batch * channels * size * size,
+        "values": lambda batch, channels, size: batch * channels * size * size,
+        "together": lambda batch, channels, size: -(-batch * channels * size * size // 8),
+        "floor": lambda batch, channels, size: batch * (channels * size * size // 8),
+        "not_whole": lambda batch, channels, size: batch * channels * size * size / 8,
+        "one_more": lambda batch, channels, size: batch * (channels * size * size // 8 + 1),
+        "one_sample": lambda **a: mask_of(**{**a, "batch": 1}),
+        "one_side": lambda batch, channels, size: batch * -(-channels * size // 8),
+    },
+    "06.model_state": {
+        "no_master": lambda **a: state_of(**a, each=2 + 2 + 2),
+        "two_missing": lambda **a: state_of(**a, each=2 + 4 + 2),
+        "one_state": lambda **a: state_of(**a, each=2 + 2 + 4 + 1, scale=2),
+        "fp32_states": lambda features, block: 16 * sum(arrays(features)),
+        "no_scales": lambda **a: state_of(**a, scale=0),
+        "one_scale": lambda **a: state_of(**a, scale=2),
+        "scale_bytes": lambda **a: state_of(**a, scale=1),
+        "full_blocks": lambda features, block: sum(
+            10 * n + 8 * (n // block) for n in arrays(features)
+        ),
+        "one_more": lambda features, block: sum(
+            10 * n + 8 * (n // block + 1) for n in arrays(features)
+        ),
+        "not_whole": lambda features, block: sum(10 * n + 8 * n / block for n in arrays(features)),
+        "padded": lambda features, block: sum(
+            8 * n + 2 * (block + 4) * -(-n // block) for n in arrays(features)
+        ),
+        "together": lambda features, block: (
+            10 * sum(arrays(features)) + 8 * -(-sum(arrays(features)) // block)
+        ),
+        "no_bias": lambda features, block: sum(
+            10 * n + 8 * -(-n // block) for n in arrays(features)[::2]
+        ),
     },
 }
 

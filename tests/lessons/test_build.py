@@ -203,6 +203,8 @@ def shown(text, *tags, source="show()", kind="text/plain"):
         "1.2 GB free here now",
         "free 3 GB",
         "oneDNN: 3 GB",
+        "read at 29.4 GB/s",
+        "16 times less time per sample",
     ],
 )
 @pytest.mark.parametrize("kind", ["text/plain", "text/html", "image/svg+xml"])

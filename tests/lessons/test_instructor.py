@@ -477,6 +477,8 @@ def test_the_copies_by_window_are_the_plan():
         (guesses, "03", "| 15 x | `linear`", "| 15 x | `one_k`"),
         (slips, "03", "`not_whole`", "`smallest`"),
         (figures, "03", "1.916 GB, and", "1.961 GB, and"),
+        (guesses, "05", "### `05.columns`: 49 x", "### `05.columns`: 48 x"),
+        (figures, "05", "is 1.920 GiB", "is 1.921 GiB"),
     ],
 )
 def test_a_rule_sees_what_breaks_it(rule, number, said, wrong):
