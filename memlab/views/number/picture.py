@@ -84,7 +84,8 @@ def _number_line(svg: Svg, y: float, rows: Rows, line: Line) -> float:
     """The number above the line, the values of the format on it and below it."""
     place, axis = _x(line.where), y + 14
     _label(svg, line.where, y, words.subject(rows), bold=True)
-    svg.line(LEFT, axis, RIGHT, axis, class_="before")
+    for left, right in line.dashed:
+        svg.line(_x(left), axis, _x(right), axis, class_="before")
     svg.line(*(_x(line.solid[0]), axis, _x(line.solid[1]), axis), class_="pole")
     if line.middle:
         svg.line(_x(0.5), axis - 7, _x(0.5), axis + 7, class_="pole")
@@ -94,7 +95,8 @@ def _number_line(svg: Svg, y: float, rows: Rows, line: Line) -> float:
             _dot(svg, _x(stop.where), axis, stop.value == rows.held)
         _label(svg, stop.where, axis + 22, words.shown(stop.value))
     _pointer(svg, place, axis - 5)
-    return _key(svg, axis + 48)
+    names = ("number", "held", "other", "scale") if line.dashed else ("number", "held", "other")
+    return _key(svg, axis + 48, names)
 
 
 def _label(svg: Svg, where: float, y: float, text: str, bold: bool = False) -> None:
@@ -111,10 +113,10 @@ def _pointer(svg: Svg, x: float, y: float) -> None:
     svg.path(f"M{x - 5:.1f} {y - 7:.1f}h10l-5 7Z")
 
 
-def _key(svg: Svg, y: float) -> float:
+def _key(svg: Svg, y: float, names: tuple[str, ...]) -> float:
     """What the marks are; returns where the picture ends."""
     x = 6.0
-    for name in ("number", "held", "other", "scale"):
+    for name in names:
         if name == "number":
             _pointer(svg, x, y - 1)
         elif name == "scale":

@@ -33,6 +33,12 @@ class Line:
     solid: tuple[float, float]
 
     @property
+    def dashed(self) -> list[tuple[float, float]]:
+        """The parts that are not true to scale."""
+        parts = (0.0, self.solid[0]), (self.solid[1], 1.0)
+        return [(left, right) for left, right in parts if left < right]
+
+    @property
     def middle(self) -> bool:
         """Whether the number lies between two values, so that half-way decides."""
         return len(self.stops) == 2 and self.solid == (0.0, 1.0)
