@@ -23,14 +23,14 @@ samples = fp32.lanes(1024)
 print(f"{samples} samples: {units.both(samples * fp32.nbytes(values))}")
 
 # %% [markdown]
-# A text says that a mini-batch must have so many samples (A5, A6):
+# A text (J. Hanlon, Graphcore, 2017) says that a mini-batch needs so many samples (A5, A6):
 #
 # 1. A processor computes with vectors of 1024 bits.
 # 2. A number has 32 bits, so it computes 32 numbers at once.
 # 3. Each sample brings 1 number, so 32 samples are needed.
 # 4. With 16 bits, 64 are needed. Half the bytes, twice the samples: half precision saves nothing.
 #
-# The cell above has its arithmetic, and the arithmetic is right. Which links hold? Test each.
+# The arithmetic above is right. Which links hold?
 
 # %% [markdown]
 # ## A vector has as many lanes as its bits hold values
@@ -47,7 +47,8 @@ lanes
 lanes.guess(32).reveal()
 
 # %% [markdown]
-# Now your processor, in 4 number formats; bf16 has 16 bits. It takes about 10 seconds:
+# Now your processor, in up to 4 formats. bf16 (16 bits) and int8 appear only where it has dot
+# products for them, which begin at 8 and 16 lanes. It takes about 10 seconds:
 
 # %% tags=["nbval-ignore-output"]
 if lanes.answered():
@@ -55,10 +56,11 @@ if lanes.answered():
 
 # %% [markdown]
 # Up to the ring, twice the lanes bring twice the operations. So link 2 holds for a vector of that
-# width: lanes are bits divided by bits. A wider one in code becomes several. Under the
-# curves stands which width the compiler takes for an ordinary loop.
+# width: lanes are bits divided by bits. A wider one in code becomes several.
 #
-# Link 1 is a matter of the machine. Which width has yours? Lanes for others:
+# Link 1: which width has yours? A **register** keeps a vector (ymm: 256 bits, zmm: 512). Is the
+# ring at fewer bits? Then a register is computed in parts. From here on, lanes are those of a
+# register. Other widths:
 
 # %%
 for bits in (128, 256, 512, 1024) if lanes.answered() else ():
@@ -66,32 +68,34 @@ for bits in (128, 256, 512, 1024) if lanes.answered() else ():
     print(f"{bits} bits:", ", ".join(held))
 
 # %% [markdown]
-# Processors of today have vectors of 128, 256 or 512 bits. And 1024? A warp of a GPU has 32
-# threads, and each computes a value of 32 bits: 32·32 = 1024. Divide by 32 bits, and the 32 threads
-# come out. The 32 was put in.
+# Most processors of laptops and servers have 128, 256 or 512 bits. A GPU is called 1024 bits wide
+# when the 32 threads of a warp, which run together, are counted with 32 bits each. Who counts so
+# has put the 32 in.
 #
 # **Change it.** On a processor of Intel or AMD, give the curves an older target:
-# `views.vector_lanes(target="sse2", progress=False)`. Where is the ring of fp32 now?
+# `views.vector_lanes(target="sse2", progress=False)`. Where is the ring of fp32?
 
 # %% [markdown] tags=["solution"]
-# **Answer.** At 4 lanes. The code is made for older processors, whose vectors have 128 bits.
+# **Answer.** At 4 lanes, 128 bits: the code is for an older processor.
 
 # %% [markdown]
-# These loops read nothing from memory. Other loops do. A value of int8 has an eighth of the bytes
-# of fp64. Write down: how many times as many int8 values are read per second? Then run this:
+# These loops read nothing from memory. Others do. Write down: how many times as many values of int8
+# as of fp64 are read per second? Then run:
 
 # %% tags=["nbval-ignore-output"]
-views.memory_rate(progress=False)
+memory = views.memory_rate(progress=False)
+memory
 
 # %% [markdown]
-# Nearly the same bytes per second in each format. So fewer bits buy twice: more lanes in a vector,
-# and more values from the same bytes.
+# Nearly the same bytes per second. So fewer bits help in two ways: more lanes in a vector, and more
+# values from the same bytes.
 
 # %% [markdown]
 # ## A convolution fills its lanes from pixels
 #
-# Link 3. In a linear layer each sample is a column of one matrix product, and 1 sample fills
-# 1 lane. A lowered convolution has a column for each output place of each sample: B·Ho·Wo.
+# Link 3. In a linear layer each sample is a column of one matrix product. Fill lanes from columns,
+# and 1 sample fills 1 lane. A lowered convolution has a column for each output place of each
+# sample: B·Ho·Wo.
 
 # %%
 columns = lesson.predict("05.columns")
@@ -108,33 +112,37 @@ if columns.answered():
     display(views.lane_columns("resnet50", batch=1, lanes=32))
 
 # %% [markdown]
-# Link 3 holds for the linear layer alone. **Change it.** Set `lanes` to 64, for 16 bits. How many
-# convolutions have fewer columns than lanes? Which batch gives all of them enough?
+# Link 3 holds for the linear layer only, if its lanes are filled from samples. They can be filled
+# from output channels as well.
+#
+# **Change it.** Set `lanes` to 64, for 16 bits. How many convolutions have fewer columns than
+# lanes? Which batch gives all of them enough?
 
 # %% [markdown] tags=["solution"]
 # **Answer.** 10 of the 53: they have 49 columns. Batch 2 is enough, with 98 columns.
 
 # %% [markdown]
-# Columns are counted. Is time like that? The same convolution, in 3 ways. **Lanes from samples**:
-# samples are neighbours in memory, as the text thinks of them. **Lanes from pixels**: places of one
-# picture are neighbours. **Plain loop, 1 lane**: a loop over samples, and no vector at all. Sketch
-# time per sample against the batch for each. Then run:
+# And the time? The same convolution, in 3 ways. **Lanes from samples**: samples are neighbours in
+# memory. **Lanes from pixels**: places of one picture are. **Plain loop, 1 lane**: a loop over
+# samples, and no vector. Sketch time per sample against the batch for each. Then run (about 15
+# seconds). Each curve has its own 1 x: its least time.
 
 # %% tags=["nbval-ignore-output"]
 if columns.answered():
     display(views.batch_times(("samples", "pixels", "one-lane"), progress=False))
 
 # %% [markdown]
-# Lanes from samples need a batch as wide as the vector: until then some lanes idle. Lanes from
-# pixels are full at batch 1, and the time per sample stays.
+# Lanes from samples need a batch as wide as the vector. Lanes from pixels are nearly full at batch
+# 1, and the time per sample stays.
 #
-# The third curve falls too, and fills no vector: more samples share the work around the loop. So a
-# curve that falls is no evidence for lanes.
+# The third curve falls too, for other reasons than lanes: more samples share the work around the
+# loop, and their additions need not wait for each other. So a curve that falls is no evidence for
+# lanes.
 
 # %% [markdown]
 # ## Twice the batch is a choice, and a batch buys weight reuse
 #
-# Link 4: fp16 needs twice the batch, so it saves nothing. What if nobody doubles the batch?
+# Link 4: what if nobody doubles the batch?
 
 # %%
 halved = lesson.predict("05.halved")
@@ -149,10 +157,10 @@ for name, batch in (("fp32", 32), ("fp16", 64), ("fp16", 32)) if halved.answered
     print(f"{name}, batch {batch}: {units.both(nbytes)}")
 
 # %% [markdown]
-# 2 · 1/2 = 1 is right, and no law: the 2 is a choice.
+# 2 · 1/2 = 1 is correct, but it is not a law: nobody must double the batch. And even twice the
+# batch saves: fp16 holds twice the samples in the same bytes.
 #
-# Is batch 1 as good as any, then? For the memory of maps it is the best (lesson 02). For the
-# weights it is not:
+# For the memory of maps, batch 1 is best (lesson 02). For weights it is not:
 
 # %%
 weights = lesson.predict("05.weights")
@@ -163,19 +171,25 @@ weights.guess("67.1 MB").reveal()
 
 # %% [markdown]
 # For each weight that is read, B samples bring 2·B operations. This is **weight reuse**, and
-# operations per byte read are the **arithmetic intensity**. The same layer, measured:
+# operations per byte read are the **arithmetic intensity**. The layer, measured:
 
 # %% tags=["nbval-ignore-output"]
 if weights.answered():
-    display(views.batch_times(("linear-4096",), progress=False))
+    layer = views.batch_times(("linear-4096",), progress=False)
+    display(layer)
+    curve = layer.measured.curves[0]
+    for batch in (1, 8, 128):
+        print(f"batch {batch}: 1 call takes {1000 * batch * curve.at(batch):.1f} ms")
+    rate = max(each.bandwidth for each in memory.measured.rates)
+    print(f"reading its weights alone: {1000 * curve.weights / rate:.1f} ms")
 
 # %% [markdown]
-# At a small batch the time goes into moving weights, and a larger batch shares them. Nothing in
-# this is a lane, and nothing asks for 32. A lowered convolution uses each weight B·Ho·Wo times: its
-# pixels share it at batch 1.
+# Does a call at batch 8 take hardly longer than at batch 1? Then most of it is done once per call,
+# whatever the batch: the product routine reads the weights, and arranges them. Does it take much
+# longer than reading alone? Then bandwidth is not all. A larger batch shares all of it. The curve
+# still falls after the lanes are full: nothing here asks for 32.
 #
-# **Change it.** Add `"pixels"` to the ways of the last cell. This convolution reads weights too.
-# Why does its time per sample stay?
+# **Change it.** Add `"pixels"` to the ways of the last cell. Why does its time per sample stay?
 
 # %% [markdown] tags=["solution"]
 # **Answer.** Its map has 14·14 places. At batch 1 each weight is used 196 times already.
@@ -246,31 +260,34 @@ def smallest_batch(lanes, percent, places):
 exercise.check(smallest_batch)
 
 # %% [markdown]
-# Your function answers the text. With at most 1 lane in 10 idle, which batch do all convolutions of
-# ResNet-50 need, and which its linear layer?
+# With at most 1 lane in 10 idle, which batch do all convolutions of ResNet-50 need, and which its
+# linear layer, with lanes from samples?
 
 # %%
 places = [n.shape[1] * n.shape[2] for n in resnet.nodes if n.kind == "conv2d"]
-for count in (4, 8, 16, 32, 64):
+for count in (4, 8, 16, 32, 64) if smallest_batch(4, 10, [1]) else ():
     both = smallest_batch(count, 10, places), smallest_batch(count, 10, [1])
     print(f"{count:2} lanes: convolutions at batch {both[0]}, linear layer at batch {both[1]}")
 
 # %% [markdown]
+# Before, 1 full vector was enough; here at most 1 lane in 10 may idle. At 32 and 64 lanes,
+# convolutions need batch 3 and 5, not 32 and 64. The text's rule fits the linear layer only: 29
+# and 58.
+#
 # ## What this lesson leaves out
 #
-# - Lanes can be filled from output channels too, and libraries do so. Then batch 1 is enough for a
-#   linear layer as well.
-# - A GPU has many more lanes than a warp. The same counting holds: columns of all places fill them.
-# - The batch changes what is learned, and how fast: that is no question of bytes.
-# - Fewer bits round more. Lesson 06 is about that.
+# - A GPU has many more lanes than a warp. Columns of all places fill them.
+# - The batch changes what is learned, and how fast.
+# - Fewer bits round more: lesson 06.
 
 # %% [markdown]
 # ## Key points
 #
-# - Lanes are the bits of a vector divided by the bits of a value. The machine has the width it has.
+# - Lanes are the bits of a vector divided by the bits of a value.
 # - A linear layer gives B columns to the lanes, a lowered convolution B·Ho·Wo.
 # - At the same batch, half of the bits are half of the bytes.
-# - A larger batch uses each weight that is read for 2·B operations. It buys time, not lanes.
+# - For most convolutions a larger batch buys no lanes: 1 picture is enough. It buys weight reuse:
+#   2·B operations for each weight that is read.
 #
 # **Verdict on the text:** its arithmetic is right, its premise is false for convolutions, its
 # conclusion is a choice.

@@ -111,8 +111,7 @@ def diagnosis(turn: Round, verdict: Verdict) -> str:
 
 def _no_cause(turn: Round, verdict: Verdict) -> str:
     """A wrong guess that no cause explains: how far off, and what the question is about."""
-    own = f"ask.{turn.topic.name}.far"
-    think = strings.get(own) if strings.has(own) else ""
+    think = _text(turn, "far") if strings.has(f"ask.{turn.topic.name}.far") else ""
     if not turn.topic.near:
         return strings.get("card.verdict.other", think=think)
     if verdict.close or not verdict.ratio:

@@ -11,14 +11,18 @@ import pytest
 from memlab import lesson, strings
 from memlab.errors import InputError
 from memlab.lesson import words
-from memlab.lesson.card import Card
+from memlab.lesson.card import Card, Round
 from memlab.lesson.guess import Guess
-from memlab.lesson.misconceptions import alike, judge
+from memlab.lesson.misconceptions import Verdict, alike, judge
 from memlab.lesson.question import Kind, topics
+from memlab.lesson.task import tasks
 
 TOPICS = sorted(topics())
-LABELS = {"00.unit": {"plan", "memory"}}
-"""What the bars of a question are called, where plan and measurement are no names for them."""
+LABELS = {"00.unit": {"plan", "memory"}, "06.one": {"holds", "half_way"}}
+"""What the bars of a question are called, where plan and measurement are no names for them; the
+sentences of which it says one."""
+UNFILLED = re.compile(r"\{\w*(:[^{}]*)?\}")
+"""A value that nothing was put in for; {n // 8 for n in codes} is Python."""
 by_topic = pytest.mark.parametrize("name", TOPICS)
 
 
@@ -117,6 +121,28 @@ def test_a_wrong_guess_of_each_cause_gets_its_question(name):
         assert verdict.cause.name == cause.name
         card = Card(topic).guess(text).reveal()
         assert strings.get(f"cause.{cause.name}", **cause.values) in card.text()
+
+
+@by_topic
+def test_its_texts_are_filled_in(name):
+    topic = topics()[name]
+    for numbers in askings(name, 4):
+        truth = topic.truth(numbers)
+        turn = Round(topic, numbers, truth=truth)
+        shown = [words.question(turn), *words.said(turn)]
+        for option in topic.options:
+            shown += [words.option(turn, option), *words.said(replace(turn, guess=option))]
+        if not topic.options:  # a guess that no cause explains, then one of each cause
+            verdicts = [Verdict(False, ratio=Fraction(2), cause=c) for c in (None, *truth.causes)]
+            shown += [words.diagnosis(turn, verdict) for verdict in verdicts]
+        assert not [text for text in shown if UNFILLED.search(text)]
+
+
+@pytest.mark.parametrize("name", sorted(tasks()))
+def test_no_text_of_an_exercise_names_a_value(name):
+    texts = [text for key, text in strings.table().items() if key.startswith(f"task.{name}.")]
+    assert texts
+    assert not [text for text in texts if UNFILLED.search(text)]
 
 
 @by_topic

@@ -254,6 +254,18 @@ ZOO: dict[str, dict[str, Any]] = {
         "padding": lambda **a: row_vectors(**{**a, "pad": 0}),
         "by_bytes": lambda **a: row_vectors(**{**a, "width": 8 * a["width"]}),
         "each_image": lambda **a: [a["batch"] * n for n in row_vectors(**{**a, "batch": 1})],
+        "windows": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: filled(a["k"] ** 2 * columns, lanes)
+        ),
+        "floor": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (columns // lanes, columns // lanes * lanes - columns)
+        ),
+        "not_whole": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (columns / lanes, columns / lanes * lanes - columns)
+        ),
+        "one_more": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (columns // lanes + 1, lanes - columns % lanes)
+        ),
         "full": lambda **a: row_vectors(**a, count=divmod),
         "used": lambda **a: row_vectors(
             **a, count=lambda columns, lanes: (-(-columns // lanes), columns % lanes)
@@ -269,6 +281,8 @@ ZOO: dict[str, dict[str, Any]] = {
         "one_layer": lambda lanes, percent, places: min(
             fitting(lanes, percent, [each]) for each in places
         ),
+        "smallest_map": lambda lanes, percent, places: fitting(lanes, percent, [min(places)]),
+        "strict": lambda lanes, percent, places: fitting(lanes, percent - 1e-9, places),
         "none_idle": lambda lanes, percent, places: max(
             lanes // gcd(lanes, each) for each in places
         ),
@@ -306,6 +320,13 @@ ZOO: dict[str, dict[str, Any]] = {
         ),
         "together": lambda features, block: (
             10 * sum(arrays(features)) + 8 * -(-sum(arrays(features)) // block)
+        ),
+        "layers": lambda features, block: sum(
+            10 * (i + 1) * o + 8 * -(-(i + 1) * o // block)
+            for i, o in zip(features, features[1:], strict=False)
+        ),
+        "both_states": lambda features, block: sum(
+            10 * n + 4 * -(-2 * n // block) for n in arrays(features)
         ),
         "no_bias": lambda features, block: sum(
             10 * n + 8 * -(-n // block) for n in arrays(features)[::2]

@@ -133,22 +133,32 @@ def test_each_way_is_read_from_its_figures():
     linear, samples, pixels, loop, one_lane = words.readings(USUAL)
     assert linear == (
         "Linear layer, 4096 to 4096: 32.0 times less time per sample at batch 128 than at batch 1: "
-        "each weight that is read serves 128 samples. It reads 67.1 MB of weights per sample at "
-        "batch 1 and 524 kB at batch 128."
+        "what a call does once is shared, and each weight that is read serves 128 samples. "
+        "It reads 67.1 MB of weights per sample at batch 1 and 524 kB at batch 128."
     )
     assert samples == (
-        "Lanes from samples: 8.00 times less time per sample at batch 8, which fills its 8 lanes, "
-        "than at batch 1. From there on the same, within 10 %."
+        "Lanes from samples: 8.00 times less time per sample at batch 8 than at batch 1. "
+        "Batch 8 fills its 8 lanes: from there on the same, within 10 %."
     )
     assert pixels == (
         "Lanes from pixels: the same time per sample at every batch, within 8 %. "
-        "Its 196 output places fill 8 lanes at batch 1."
+        "At batch 1 its 196 output places fill 196 of 200 lanes, in vectors of 8."
     )
     falls = "times less time per sample at batch 128 than at batch 1"
     assert loop == f"Plain loop over samples: 40.0 {falls}."
     assert one_lane == (
         f"Plain loop, 1 lane: 6.67 {falls}, and no vector is filled: "
         "the fall of a plain loop is no evidence for lanes."
+    )
+
+
+def test_a_way_has_one_ratio_also_where_its_least_is_not_at_the_end():
+    found = curve("samples", [80, 40, 20, 10, 8, 9, 9.5])
+    assert words.ends(found) == "80.0 µs to 8.00 µs: 10.0 ×"
+    assert words.relative(found, 1) == "10.0"
+    assert words.reading(found, 8).startswith(
+        "Lanes from samples: 10.0 times less time per sample at batch 16 than at batch 1. "
+        "Batch 8 fills"
     )
 
 

@@ -250,7 +250,17 @@ def test_a_notebook_shows_the_picture_and_print_the_text():
 def test_what_is_planned_is_called_planned():
     view = compared()
     assert "measured" not in view.text() + view.svg()
-    assert any(label.startswith("planned · model state 16.00 B") for label in drawn(view.rows))
+    assert any(label.startswith("planned · peak in ") for label in drawn(view.rows))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_operation_of_each_peak_stands_under_its_stack_and_in_the_text(case):
+    view = compared(*case)
+    shown, text = drawn(view.rows), view.text()
+    for row in view.rows.rows:
+        name = memlab.plan(steps(*case[:2])[row.name]).peak_at(case[2]).row.name
+        assert any(f"planned · peak in {name} · model state " in line for line in shown)
+        assert f", {name}." in text
 
 
 # -- measured -----------------------------------------------------------------------------------

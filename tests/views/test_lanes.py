@@ -55,6 +55,9 @@ CASES = {
     "together": made_up(*(rates("fp32", 128) for _ in range(4)), bits=128, feature="neon"),
     "one": made_up(rates("fp64", 512), chosen={}, chosen_bits=0),
     "unbroken": made_up(rates("int8", 512, first=16)),
+    "lost": made_up(
+        Curve("fp32", 32, tuple(Point(2**n, 10**9, (2.0 ** -min(n, 4 - n),)) for n in range(4)))
+    ),
     "wider": made_up(rates("fp32", 256), bits=128, feature="", clock="perf_counter"),
 }
 
@@ -75,7 +78,7 @@ def test_picture_and_text_have_the_same_marks_and_rates(name: str) -> None:
         assert label in labels
         assert f"{lanes} lanes: {label}." in text
     for each in found.curves:
-        assert words.at(each.knee) in labels
+        assert words.at(each) in labels
         assert words.measured(each) in text
         assert words.measured(each) in view.svg() or each is words.reference(found)
         starred = f"{words.billions(each.knee.rate)}*" in text
@@ -113,7 +116,7 @@ def test_the_table_has_a_row_for_every_number_of_lanes() -> None:
         ("all", "A register holds 512 bits, 16 fp32 lanes: the features of this processor name "
                 "avx512f. Measurement and registers agree."),
         ("all", "16 lanes: 512 bits: 16 fp32 lanes in a register (avx512f), and measured."),
-        ("all", "32 lanes: 1024 bits: a GPU warp: 32 threads × 32 bits."),
+        ("all", "32 lanes: 1024 bits: 32 fp32 lanes, as a GPU warp: 32 threads × 32 bits."),
         ("all", "fp64 : fp32 : bf16 : int8 = 1.00 : 2.00 : 4.00 : 8.00"),
         ("all", "The compiler itself chose 512 bits for a plain loop, a + b in fp32: zmm 16 times, "
                 "ymm 4 times."),
@@ -123,6 +126,9 @@ def test_the_table_has_a_row_for_every_number_of_lanes() -> None:
         ("forced", "it was forced, avx2 is the widest that it has. Measurement and"),
         ("forced", "256 bits: 8 fp32 lanes in a register (avx2, forced), and measured"),
         ("forced", "Where a line falls, too few sums of so many lanes fit the 16 registers."),
+        ("forced", "more beyond. At 64 lanes fp64 falls to 0.51 times its"),
+        ("lost", "up to there, no more beyond."),
+        ("lost", "At 8 lanes fp32 falls to 0.50 times its operations at 4 lanes."),
         ("forced", "Not computed in vectors here: bf16, int8."),
         ("one", "8 lanes: 512 bits: 8 fp64 lanes in a register (avx512f), and measured."),
         ("one", "The compiler itself made no vectors of a known width"),

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from memlab import formats, rounding
+from memlab import formats, rounding, strings
 from memlab.formats import Format
 from memlab.lesson import digits
 from memlab.lesson.content.lesson_02 import FP32
@@ -36,9 +36,11 @@ def _draw_one(chance: Random) -> Numbers:
 
 def _one_words(n: Numbers) -> Numbers:
     found, start = formats.find(n["format"]), n["start"]
+    power = 2 ** (start.bit_length() - 1)
     return {
         **n, "sum": start + 1, "next": start + 2, "mantissa": found.mantissa,
         "largest": f"{found.largest:,.15g}", "step": f"{float(rounding.ulp(start, found)):g}",
+        "power": power, "double": 2 * power,
     }  # fmt: skip
 
 
@@ -48,10 +50,17 @@ def one(n: Numbers) -> Truth:
     """What a format stores of a number and 1, rounded from the exact sum."""
     start = n["start"]
     held = rounding.nearest(start + 1, n["format"])
-    low, high = rounding.neighbours(start + 1, n["format"])
     found = {start: "same", start + 1: "exact", start + 2: "next"}.get(held, "beyond")
-    told: dict[str, object] = {"low": f"{low:g}", "high": f"{high:g}", "held": f"{held:g}"}
-    return Truth(found, seen=told)
+    return Truth(found, seen={"why": _one_why(n, held)})
+
+
+def _one_why(n: Numbers, held: float) -> str:
+    """That the format holds the sum, or between which numbers it lies half-way."""
+    if held == n["start"] + 1:
+        return strings.get("ask.06.one.holds", **_one_words(n))
+    low, high = rounding.neighbours(n["start"] + 1, n["format"])
+    sides = {"low": f"{low:g}", "high": f"{high:g}", "held": f"{held:g}"}
+    return strings.get("ask.06.one.half_way", **_one_words(n), **sides)
 
 
 # -- the model state ----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from itertools import count
 from random import Random
 
 from memlab import formats
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.task import SIZES, Arguments, Slip, task
 from memlab.networks.layers import Conv2d
 
 Vectors = tuple[int, int]
@@ -37,14 +37,15 @@ def _filled(columns: int, lanes: int) -> Vectors:
 
 
 def _draw_row(chance: Random, size: int) -> Arguments:
-    """Every third row fills its vectors, the others do not, and then each mistake must show."""
+    """Every third row fills its vectors, the others do not, and then each mistake must show but
+    those of somebody who forgets full vectors."""
     while True:
         found = _any_row(chance, size)
         truth = _filled(_columns(found), _lanes(found))
         if size % 3 == 0 and not truth[1]:
             return found
         given = [slip(truth, found) for slip in _VECTORS_SLIPS.values()]
-        if size % 3 and given.count(truth) == 1:  # that of somebody who forgets full vectors
+        if size % 3 and given.count(truth) == len(_FORGOTTEN):
             return found
 
 
@@ -71,6 +72,21 @@ def _each_image(truth: Vectors, a: Arguments) -> Vectors:
     return a["batch"] * begun, a["batch"] * idle
 
 
+def _full_and(more: int) -> Slip:
+    """The full vectors and so many more, whatever is left; lanes that lack are negative."""
+
+    def slip(truth: Vectors, a: Arguments) -> Vectors:
+        begun = _columns(a) // _lanes(a) + more
+        return begun, begun * _lanes(a) - _columns(a)
+
+    return slip
+
+
+_FORGOTTEN: dict[str, Slip] = {
+    "whole": lambda truth, a: (truth[0], _lanes(a) - _columns(a) % _lanes(a)),
+    "one_more": _full_and(1),
+}
+"""What differs only where the last vector is full."""
 _VECTORS_SLIPS: dict[str, Slip] = {
     "samples": _with(lambda a: a["batch"]),
     "one_image": _with(lambda a: _columns({**a, "batch": 1})),
@@ -79,9 +95,12 @@ _VECTORS_SLIPS: dict[str, Slip] = {
     "padding": _with(lambda a: _columns({**a, "pad": 0})),
     "by_bytes": _with_lanes(lambda a: 8 * _lanes(a)),
     "each_image": _each_image,
+    "windows": _with(lambda a: a["k"] ** 2 * _columns(a)),
+    "floor": _full_and(0),
+    "not_whole": lambda truth, a: (_columns(a) / _lanes(a), 0),
     "full": lambda truth, a: divmod(_columns(a), _lanes(a)),
     "used": lambda truth, a: (truth[0], _columns(a) % _lanes(a)),
-    "whole": lambda truth, a: (truth[0], _lanes(a) - _columns(a) % _lanes(a)),
+    **_FORGOTTEN,
 }
 
 
@@ -97,17 +116,18 @@ def vectors(width: int, bits: int, batch: int, size: int, k: int, stride: int, p
 
 
 def _draw_layers(chance: Random, size: int) -> Arguments:
-    """Layers whose smallest batches differ. Each mistake shows in some case."""
-    shown = list(_BATCH_SLIPS.values())[size % len(_BATCH_SLIPS)]
+    """Layers whose smallest batches differ. Each mistake shows in some case, and no other one gives
+    the same there."""
+    shown = list(_BATCH_SLIPS)[SIZES.index(size) % len(_BATCH_SLIPS)]
     while True:
         found: Arguments = {
             "lanes": chance.choice((8, 16, 32, 64)),
             "percent": chance.choice((5, 10, 20, 25)),
-            "places": [chance.randint(1, 6 + 4 * size) for _ in range(2 + size % 2)],
+            "places": [chance.randint(1, 6 + 4 * size) for _ in range(3)],
         }
         truth = _smallest(**found)
-        given = [slip(truth, found) for slip in _BATCH_SLIPS.values()]
-        if shown(truth, found) != truth and given.count(truth) <= 2:
+        given = {name: slip(truth, found) for name, slip in _BATCH_SLIPS.items()}
+        if [truth, *given.values()].count(given[shown]) == 1:
             return found
 
 
@@ -115,6 +135,12 @@ def _enough(lanes: int, percent: int, columns: int) -> bool:
     """Whether at most so many of 100 lanes stay idle."""
     begun, idle = _filled(columns, lanes)
     return 100 * idle <= percent * begun * lanes
+
+
+def _more_than_enough(lanes: int, percent: int, columns: int) -> bool:
+    """Whether fewer than so many of 100 lanes stay idle."""
+    begun, idle = _filled(columns, lanes)
+    return 100 * idle < percent * begun * lanes
 
 
 def _first(fits: Callable[[int], bool]) -> int:
@@ -133,6 +159,9 @@ def _alone(a: Arguments) -> list[int]:
 _BATCH_SLIPS: dict[str, Slip] = {
     "each_alone": lambda truth, a: max(_alone(a)),
     "one_layer": lambda truth, a: min(_alone(a)),
+    "smallest_map": lambda truth, a: _smallest(a["lanes"], a["percent"], [min(a["places"])]),
+    "strict": lambda truth, a: _first(lambda batch: all(
+        _more_than_enough(a["lanes"], a["percent"], batch * places) for places in a["places"])),
     "none_idle": lambda truth, a: _smallest(a["lanes"], 0, a["places"]),
     "samples": lambda truth, a: _smallest(a["lanes"], a["percent"], [1]),
     "together": lambda truth, a: _smallest(a["lanes"], a["percent"], [sum(a["places"])]),

@@ -85,10 +85,10 @@ def _with(nbytes: Callable[[int, int], int | Fraction]) -> Slip:
     return lambda truth, a: sum(nbytes(count, a["block"]) for count in _counts(a))
 
 
-def _together(truth: int, a: Arguments) -> int | Fraction:
-    """As if blocks went on from one array to the next."""
-    count = sum(_counts(a))
-    return _bytes(count, _rounded_up(count, a["block"]))
+def _shared(counts: list[int], arrays: int, block: int) -> int | Fraction:
+    """As if blocks went on over so many arrays that follow each other."""
+    sums = [sum(counts[i : i + arrays]) for i in range(0, len(counts), arrays)]
+    return sum(_bytes(count, _rounded_up(count, block)) for count in sums)
 
 
 _STATE_SLIPS: dict[str, Slip] = {
@@ -103,7 +103,9 @@ _STATE_SLIPS: dict[str, Slip] = {
     "one_more": _with(lambda n, block: _bytes(n, n // block + 1)),
     "not_whole": _with(lambda n, block: _bytes(n, Fraction(n, block))),
     "padded": _with(lambda n, block: 8 * n + _rounded_up(n, block) * (2 * block + 8)),
-    "together": _together,
+    "together": lambda truth, a: _shared(_counts(a), 2 * len(a["features"]), a["block"]),
+    "layers": lambda truth, a: _shared(_counts(a), 2, a["block"]),
+    "both_states": _with(lambda n, block: _bytes(n, _rounded_up(2 * n, block), scale=4)),
     "no_bias": lambda truth, a: sum(
         _bytes(count, _rounded_up(count, a["block"])) for count in _counts(a)[::2]
     ),

@@ -49,8 +49,9 @@ def relative(curve: Curve, size: int) -> str:
 
 def ends(curve: Curve) -> str:
     """``'1.35 ms to 99.3 µs: 13.6 ×'``."""
-    first, last = (duration(curve, curve.batches[end]) for end in (0, -1))
-    return say("ends", first=first, last=last, ratio=speed.ratio(curve.fall))
+    first, last = curve.batches[0], _best(curve)
+    times = {"first": duration(curve, first), "last": duration(curve, last)}
+    return say("ends", **times, ratio=relative(curve, first))
 
 
 def readings(found: Sweep) -> list[str]:
@@ -65,17 +66,20 @@ def reading(curve: Curve, lanes: int = 0, places: int = 0) -> str:
     kind = "linear" if curve.name.startswith("linear-") else curve.name
     full = filling(curve, lanes) if kind == "samples" else None
     verdict = FULL if full else judged(curve)
-    first, last = curve.batches[0], full or curve.batches[-1]
+    first = curve.batches[0]
+    last = curve.batches[-1] if verdict == UNEVEN else _best(curve)
     values = {
         "name": name(curve),
-        "ratio": speed.ratio(curve.at(first) / curve.at(last)),
+        "ratio": relative(curve, first),
         "spread": speed.ratio(_spread(curve, curve.batches)),
         "percent": _percent(curve, [size for size in curve.batches if size >= (full or 0)]),
         "first": f"{first:,}",
         "last": f"{last:,}",
         "weights": _weights(curve),
         "lanes": lanes,
+        "full": full,
         "places": places,
+        "room": ceil(places / max(1, lanes)) * lanes,
     }
     own = f"reading.{kind}_{verdict}"
     return say(own if strings.has(f"batch.{own}") else f"reading.{verdict}", **values)
@@ -124,6 +128,11 @@ def _weights(curve: Curve) -> str:
     least, most = curve.batches[0], curve.batches[-1]
     first, last = (units.short(curve.weights // size) for size in (least, most))
     return say("weights", first=first, last=last, least=f"{least:,}", most=f"{most:,}")
+
+
+def _best(curve: Curve) -> int:
+    """The last batch with the least time per sample."""
+    return min(reversed(curve.batches), key=curve.at)
 
 
 def _spread(curve: Curve, sizes: Sequence[int]) -> float:

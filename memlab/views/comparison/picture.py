@@ -143,8 +143,8 @@ def _amounts(svg: Svg, found: Rows, place: Place) -> None:
 
 
 def _foot(found: Rows, places: list[Place]) -> list[str]:
-    """What is too small for a label, and what the dotted bars are."""
-    notes = [words.say("key")] if found.measured else []
+    """Where each stack is drawn, what the dotted bars are, what is too small for a label."""
+    notes = [words.say("text"), *([words.say("key")] if found.measured else [])]
     small = dict.fromkeys(label for place in places for label in place.small)
     if small:
         notes.append(words.say("small", names="; ".join(small)))

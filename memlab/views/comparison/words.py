@@ -70,7 +70,8 @@ def changes(row: Row) -> list[str]:
 def facts(row: Row) -> str:
     """What stands under a bar."""
     each = per_parameter(row)
-    parts = [origin(row), *([say("state", bytes=each)] if each else [])]
+    parts = [origin(row), say("at", operation=row.peak.row.name)]
+    parts += [say("state", bytes=each)] if each else []
     parts += [say("operations", count=f"{row.operations:,}"), *changes(row)]
     return " · ".join(parts)
 

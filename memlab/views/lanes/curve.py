@@ -13,7 +13,7 @@ from memlab.views.lanes.words import say
 from memlab.views.speed import marks
 from memlab.views.svg import Box, Svg
 
-LEFT, RIGHT, TALL = 48, 660, 300
+LEFT, RIGHT, TALL = 48, 600, 300
 FAR = 8
 """How many times the knee's lanes linear is drawn for."""
 RING, APART, PITCH = 9, 15, 15
@@ -99,7 +99,7 @@ def _labels(svg: Svg, plane: Plane, found: Measured) -> None:
         if y > end + 4 or x < plane.box.right:
             marks.draw(svg, index, plane.box.right + 18, y - 4)
         right = svg.text(plane.box.right + 28, y, curve.format, 12, bold=True).right
-        svg.text(right + 8, y, words.at(curve.knee), 12)
+        svg.text(right + 8, y, words.at(curve), 12)
 
 
 def _place(plane: Plane, lanes: float, rate: float) -> tuple[float, float]:

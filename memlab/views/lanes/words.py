@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memlab import strings
-from memlab.bench.curves import Curve, Measured, Point, ratios
+from memlab.bench.curves import Curve, Measured, ratios
 from memlab.views.speed.words import ratio
 
 WARP_BITS, WARP_LANES = 32, 32
@@ -33,7 +33,7 @@ def title(found: Measured) -> str:
 def headline(found: Measured) -> list[str]:
     """Which width was found, and how; what the registers hold, and how that is known."""
     one = reference(found)
-    return [measured(one), f"{registers(found, one)} {_against(found, one)}"]
+    return [measured(one), *fall(one), f"{registers(found, one)} {_against(found, one)}"]
 
 
 def measured(curve: Curve) -> str:
@@ -45,8 +45,25 @@ def measured(curve: Curve) -> str:
         "deviation": percent(curve.deviation),
     }
     if curve.ends:
-        return say("measured", **values, gain=percent(curve.gain))
+        return say("measured", **values, beyond=_beyond(curve))
     return say("unbroken", **values)
+
+
+def _beyond(curve: Curve) -> str:
+    """What wider loops gain."""
+    return say("more", gain=percent(curve.gain)) if curve.gain else say("no_more")
+
+
+def fall(curve: Curve) -> list[str]:
+    """How deep the slowest loop beyond the knee falls, where one does."""
+    if not curve.falls:
+        return []
+    knee = curve.knee
+    low = min(
+        (each for each in curve.points if each.lanes > knee.lanes), key=lambda each: each.rate
+    )
+    part = ratio(low.rate / knee.rate)
+    return [say("fall", format=curve.format, lanes=low.lanes, part=part, ring=knee.lanes)]
 
 
 def registers(found: Measured, curve: Curve) -> str:
@@ -70,7 +87,8 @@ def _against(found: Measured, curve: Curve) -> str:
 def details(found: Measured) -> list[str]:
     """The other formats, and what the compiler does by itself."""
     one = reference(found)
-    lines = [measured(each) for each in found.curves if each is not one]
+    others = [each for each in found.curves if each is not one]
+    lines = [" ".join([measured(each), *fall(each)]) for each in others]
     if len(found.curves) > 1:
         values = ratios(found)
         listed = " : ".join(ratio(value) for value in values.values())
@@ -110,7 +128,7 @@ def marks(found: Measured) -> list[tuple[int, str]]:
             knee = {"bits": one.width, "lanes": one.knee.lanes, "format": one.format}
             lines.append((one.knee.lanes, say("mark.measured", **knee)))
     if one.bits == WARP_BITS:
-        lines.append((WARP_LANES, say("mark.warp")))
+        lines.append((WARP_LANES, say("mark.warp", lanes=WARP_LANES, format=one.format)))
     return sorted(lines)
 
 
@@ -119,9 +137,10 @@ def billions(rate: float) -> str:
     return ratio(rate / 1e9)
 
 
-def at(point: Point) -> str:
-    """``'57.0 at 4 lanes'``."""
-    return say("at", number=billions(point.rate), lanes=point.lanes)
+def at(curve: Curve) -> str:
+    """Where a curve bends: ``'57.0 at 4 lanes, 128 bits'``."""
+    knee = curve.knee
+    return say("at", number=billions(knee.rate), lanes=knee.lanes, bits=curve.width)
 
 
 def percent(part: float) -> str:
