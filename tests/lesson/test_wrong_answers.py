@@ -5,6 +5,7 @@ slip of an exercise has a function here that makes it.
 """
 
 import re
+from itertools import pairwise
 from math import gcd
 from typing import Any
 
@@ -323,7 +324,7 @@ ZOO: dict[str, dict[str, Any]] = {
         ),
         "layers": lambda features, block: sum(
             10 * (i + 1) * o + 8 * -(-(i + 1) * o // block)
-            for i, o in zip(features, features[1:], strict=False)
+            for i, o in pairwise(features)
         ),
         "both_states": lambda features, block: sum(
             10 * n + 4 * -(-2 * n // block) for n in arrays(features)
