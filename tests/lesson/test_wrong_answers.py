@@ -323,8 +323,7 @@ ZOO: dict[str, dict[str, Any]] = {
             10 * sum(arrays(features)) + 8 * -(-sum(arrays(features)) // block)
         ),
         "layers": lambda features, block: sum(
-            10 * (i + 1) * o + 8 * -(-(i + 1) * o // block)
-            for i, o in pairwise(features)
+            10 * (i + 1) * o + 8 * -(-(i + 1) * o // block) for i, o in pairwise(features)
         ),
         "both_states": lambda features, block: sum(
             10 * n + 4 * -(-2 * n // block) for n in arrays(features)
