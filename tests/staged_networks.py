@@ -34,7 +34,14 @@ def slices() -> Network:
     return x.concat(x.conv(3, 1).relu().max_pool(1), x).flatten().squared_error()
 
 
-NETWORKS = {build.__name__: build() for build in (branches, sums, slices)}
+def joins() -> Network:
+    """The input meets what was made of it: where roles differ in format, so do the operands."""
+    x = memlab.network("joins", image=(3, 5, 7))
+    x = x.concat(x.conv(4, 3, pad=1))
+    return x.add(x.conv(7, 1).relu()).flatten().linear(3).cross_entropy()
+
+
+NETWORKS = {build.__name__: build() for build in (branches, sums, slices, joins)}
 OPTIMIZERS = ("sgd", "momentum", "adam", "inference")
 
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from memlab.kernels.arrays import lines
+from memlab.kernels.arrays import bits, lines
 from memlab.kernels.bitmask import pack_positive, relu_backward_masked
 from memlab.kernels.compile import compiled
 from memlab.kernels.operands import inputs
@@ -68,7 +68,7 @@ def concat(call: Call) -> None:
     parts, y = inputs(call), call["y"]
     ends = list(accumulate(x.shape[1] for x in parts))
     for x, end in zip(parts, ends, strict=True):
-        np.copyto(y[:, end - x.shape[1] : end], x)
+        np.copyto(bits(y[:, end - x.shape[1] : end]), bits(x))
 
 
 def _accumulate(dx: Array, dy: Array) -> None:

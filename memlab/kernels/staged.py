@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from memlab.formats import Format
-from memlab.kernels.arrays import bits, lines
+from memlab.kernels.arrays import lines
 from memlab.kernels.blockwise import narrow_blocks, widen_blocks
 from memlab.kernels.compile import compiled
 from memlab.kernels.conversions import narrow, widen
@@ -135,15 +135,6 @@ class Staged:
         for name, buffer in buffers.items():
             if name in self.written:
                 _convert(narrow, buffer, parts[name], self.formats[name])
-
-
-def on_bits(kernel: Kernel) -> Kernel:
-    """A kernel that copies values, and need not know what they mean."""
-
-    def run(call: Call) -> None:
-        kernel(replace(call, arrays={name: bits(array) for name, array in call.arrays.items()}))
-
-    return run
 
 
 _LOOPS = {

@@ -200,12 +200,10 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
 
 def _staged(op: Op) -> Kernel:
     """The kernel of an operation whose tensors may be small."""
-    from memlab.kernels.staged import Staged, on_bits
+    from memlab.kernels.staged import Staged
     from memlab.kernels.staged_updates import StagedUpdate
 
     kernel = registry.find(op.kind, op.algorithm)
-    if op.kind == "concat":
-        return on_bits(kernel)
     if not is_staged(op):
         return kernel
     return StagedUpdate(kernel, op) if is_update(op) else Staged(kernel, op)

@@ -56,6 +56,7 @@ CUTS = {
     "dropout": Cut.VALUES,
     "add": Cut.VALUES,
     "accumulate": Cut.VALUES,
+    "concat": Cut.SAMPLES,
     "softmax": Cut.WHOLE,
     "softmax_cross_entropy": Cut.WHOLE,
     "squared_error": Cut.WHOLE,
@@ -66,8 +67,11 @@ CUTS = {
 CHECK, ADJUST = "check_finite", "adjust_scale"
 """The kinds of the two operations of a dynamic loss scale."""
 
-AS_STORED = ("concat", CHECK, ADJUST)
+AS_STORED = (CHECK, ADJUST)
 """Kinds that need no tile: they read the bits as they are stored."""
+
+COPIES = ("concat",)
+"""Kinds that move values and compute none: between tensors of one format they need no tile."""
 
 SCALE, OVERFLOW, STEPS = "loss scale", "overflow", "steps without overflow"
 """The tensors of a loss scale: the factor, whether a gradient overflowed, and a count."""
@@ -109,8 +113,7 @@ def _with_buffers(op: Op) -> Op:
     own = tiles(op)
     kept = {name: t for name, t in op.workspace.items() if name not in own}
     attributes = {name: value for name, value in op.attributes.items() if name not in _OWN}
-    scaled = SCALE in op.reads
-    if op.kind in AS_STORED or not (scaled or any(small(t.format) for t in op.touched())):
+    if not _needs_tiles(op):
         return replace(op, workspace=kept, attributes=attributes)
     along = cut(op)
     buffers = {
@@ -123,6 +126,14 @@ def _with_buffers(op: Op) -> Op:
 
 _OWN = ("cut", "tile")
 """The attributes that a staged operation has more."""
+
+
+def _needs_tiles(op: Op) -> bool:
+    """Whether an operation cannot work on its tensors as they are stored."""
+    formats = {each.format for each in op.touched()}
+    if op.kind in AS_STORED or (op.kind in COPIES and len(formats) == 1):
+        return False
+    return SCALE in op.reads or any(map(small, formats))
 
 
 def tiles(op: Op) -> dict[str, Tensor]:

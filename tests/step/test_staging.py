@@ -36,15 +36,21 @@ def test_every_kind_has_its_cut(kind: str) -> None:
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_operation_on_small_tensors_computes_on_buffers(network: str, optimizer: str) -> None:
     for op in in_half(network, optimizer).ops:
-        assert staging.is_staged(op) != (op.kind in AS_STORED)
+        assert staging.is_staged(op) != (op.kind in (*AS_STORED, *staging.COPIES))
         buffers = staging.tiles(op)
         assert all(each.format is staging.COMPUTED for each in buffers.values())
         assert all(each.role is Role.WORKSPACE for each in buffers.values())
 
 
+def test_a_copy_between_formats_computes_on_buffers() -> None:
+    op = named(memlab.precision(step("joins"), input="fp16"), "concat1")
+    assert op.attributes["cut"] is Cut.SAMPLES
+    assert list(staging.tiles(op)) == ["x0" + staging.SUFFIX]
+
+
 def test_the_networks_hold_every_kind() -> None:
     kinds = {op.kind for name in NETWORKS for op in step(name).ops}
-    assert {*CUTS, "concat"} - {"softmax", "momentum", "adam"} <= kinds
+    assert CUTS.keys() - {"softmax", "momentum", "adam"} <= kinds
 
 
 def test_what_is_in_fp32_has_no_buffers() -> None:

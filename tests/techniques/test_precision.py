@@ -188,6 +188,41 @@ def test_formats_that_change_nothing_change_nothing() -> None:
         assert memlab.plan(same).timeline(3) == memlab.plan(plain).timeline(3)
 
 
+def apart(one: Mapping[str, Array], other: Mapping[str, Array]) -> float:
+    """The norm of the difference of all arrays, by the norm of the first ones."""
+    pairs = [(one[name].astype(np.float64), other[name].astype(np.float64)) for name in one]
+    distance = sum(np.square(a - b).sum() for a, b in pairs)
+    return float(np.sqrt(distance / sum(np.square(a).sum() for a, _ in pairs)))
+
+
+@pytest.mark.parametrize("format", ["fp16", "bf16"])
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_in_half_precision_moves_values_by_rounding_errors(role: Role, format: str) -> None:
+    """Whichever operands an operation has in other formats, it computes what it did."""
+    epsilon = FORMATS[format].epsilon
+    for network in NETWORKS:
+        plain = step(network)
+        one = memlab.run(plain, 3, keep="gradients")
+        other = memlab.run(in_formats(plain, {role: format}), 3, keep="gradients")
+        assert other.loss == pytest.approx(one.loss, rel=epsilon), network
+        assert apart(one.parameters, other.parameters) < epsilon, network
+        assert apart(one.gradients, other.gradients) < 4 * epsilon, network
+
+
+@pytest.mark.parametrize("format", STORED)
+def test_an_input_in_a_format_is_the_rounded_input(format: str) -> None:
+    """Also where it is copied beside a map of another format, and added to one."""
+    plain = step("joins")
+    x = np.random.default_rng(0).standard_normal((3, 3, 5, 7), np.float32)
+    labels = np.array([0, 2, 1])
+    held = memlab.rounding.rounded(x, format).astype(np.float32)
+    expected = memlab.run(plain, 3, held, labels, keep="gradients")
+    found = memlab.run(precision(plain, input=format), 3, x, labels, keep="gradients")
+    assert found.loss == expected.loss
+    # a bias adds up sample by sample, in another order
+    assert apart(expected.gradients, found.gradients) < 4 * FORMATS["fp32"].epsilon
+
+
 def whole_numbers() -> tuple[Step, dict[str, Any]]:
     """A step with SGD in which every value is a whole number or a half, of at most 4 bits."""
     net = memlab.network("whole", features=2).linear(2, name="a").relu().linear(1, name="b")
