@@ -130,6 +130,19 @@ def test_a_seed_decides_parameters_and_order() -> None:
     assert first.losses != other.losses
 
 
+def test_every_epoch_has_an_order_of_its_own() -> None:
+    """At rate 0, each loss is that of its batch."""
+    data, orders, due = few(), np.random.default_rng(3), []
+    for _ in range(2):
+        order = orders.permutation(len(data.x))
+        for chosen in (order[:16], order[16:32]):
+            step = memlab.training_step(tiny())
+            due.append(memlab.run(step, 16, data.x[chosen], data.y[chosen], seed=3).loss)
+    found = memlab.train(tiny(), data, batch=16, epochs=2, seed=3, settings={"rate": 0.0})
+    assert found.losses == tuple(due)
+    assert due[:2] != due[2:]
+
+
 @pytest.mark.parametrize("mode", ["fp32", "mixed fp16", "bf16"])
 def test_the_error_is_that_of_the_parameters_that_were_learned(mode: str) -> None:
     data, rewrite = few(), MODES[mode]

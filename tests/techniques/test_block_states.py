@@ -97,7 +97,7 @@ def test_the_first_update_is_that_of_fp32(optimizer: str, mode: str | None, netw
         largest = 57344 if name.endswith("second_moment") else 448
         scales = [np.abs(due.reshape(-1)[first : first + 64]).max() / largest for first in blocks]
         np.testing.assert_allclose(found[name + SCALES], scales, rtol=1e-6)
-        scale = np.repeat(np.float64(scales), 64)[: codes.size].reshape(codes.shape)
+        scale = np.repeat(scales, 64)[: codes.size].reshape(codes.shape)
         two_mantissa_bits = name.endswith("second_moment")
         relative, smallest = (2**-2, 2**-16) if two_mantissa_bits else (2**-3, 2**-9)
         least = np.maximum(np.abs(due) * relative, smallest * scale)

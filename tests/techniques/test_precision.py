@@ -201,12 +201,22 @@ def test_a_role_in_half_precision_moves_values_by_rounding_errors(role: Role, fo
     """Whichever operands an operation has in other formats, it computes what it did."""
     epsilon = FORMATS[format].epsilon
     for network in NETWORKS:
-        plain = step(network)
+        plain = step(network, "momentum")
         one = memlab.run(plain, 3, keep="gradients")
         other = memlab.run(in_formats(plain, {role: format}), 3, keep="gradients")
         assert other.loss == pytest.approx(one.loss, rel=epsilon), network
         assert apart(one.parameters, other.parameters) < epsilon, network
         assert apart(one.gradients, other.gradients) < 4 * epsilon, network
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_an_inference_predicts_as_in_fp32(network: str, mode: str) -> None:
+    plain = step(network, "inference")
+    one, other = memlab.run(plain, 3).output, memlab.run(precision(plain, mode), 3).output
+    assert one is not None
+    assert other is not None
+    assert apart({"y": one}, {"y": other}) < 4 * FORMATS[MODES[mode].half].epsilon
 
 
 @pytest.mark.parametrize("format", STORED)
