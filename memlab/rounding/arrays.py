@@ -53,12 +53,12 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
     """
     found = find(format)
     pick("rounding", rounding, dict.fromkeys(ROUNDINGS))
-    generator = np.random.default_rng(whole("seed", seed, least=0))
+    start = whole("seed", seed, least=0)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond every range, and what is NaN
         real = _real(values) / _positive(scale)
         power = _power(real, found)
         steps = np.ldexp(np.abs(real), -power)
-        kept = np.rint(steps) if rounding == NEAREST else _drawn(steps, generator)
+        kept = np.rint(steps) if rounding == NEAREST else _drawn(steps, start)
         held = np.copysign(np.ldexp(kept, power), real)
     return np.asarray(_bounded(held, found).astype(found.dtype()))
 
@@ -94,7 +94,8 @@ def _power(real: Doubles, format: Format) -> npt.NDArray[np.int32]:
     return np.asarray(np.maximum(exponent, 1 - format.bias) - format.mantissa)
 
 
-def _drawn(steps: Doubles, generator: np.random.Generator) -> Doubles:
+def _drawn(steps: Doubles, seed: int) -> Doubles:
+    generator = np.random.default_rng(seed)
     part = steps - np.floor(steps)
     return np.asarray(np.floor(steps) + (generator.random(steps.shape) < part))
 

@@ -20,7 +20,7 @@ from memlab.runtime import backend, start
 from memlab.runtime.memory import Memory
 from memlab.runtime.meter import Meter
 from memlab.step.op import Op
-from memlab.step.staging import is_staged, is_update
+from memlab.step.staging import AS_STORED, COMPUTED, COPIES, is_staged, is_update
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 
@@ -193,19 +193,20 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
             f"a step that is stored in other formats than it is computed in runs on cpu, got "
             f"{device}; plan it instead of running it there."
         )
-    if not staged:
-        return [registry.find(op.kind, op.algorithm, device, step.format) for op in step.ops]
-    return [_staged(op) for op in step.ops]
+    return [_kernel(op, device) for op in step.ops]
 
 
-def _staged(op: Op) -> Kernel:
-    """The kernel of an operation whose tensors may be small."""
+def _kernel(op: Op, device: str) -> Kernel:
+    """The kernel of an operation in the format that it computes in; a copy has none."""
+    formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
+    moves = op.kind in (*AS_STORED, *COPIES)
+    format = COMPUTED.name if is_staged(op) or moves or not formats else formats[0]
+    kernel = registry.find(op.kind, op.algorithm, device, format)
+    if not is_staged(op):
+        return kernel
     from memlab.kernels.staged import Staged
     from memlab.kernels.staged_updates import StagedUpdate
 
-    kernel = registry.find(op.kind, op.algorithm)
-    if not is_staged(op):
-        return kernel
     return StagedUpdate(kernel, op) if is_update(op) else Staged(kernel, op)
 
 

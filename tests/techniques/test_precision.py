@@ -428,6 +428,19 @@ def test_a_view_of_the_input_has_the_format_of_the_input() -> None:
     assert memlab.run(small, 2).residual == 0
 
 
+def test_a_step_that_ends_up_in_fp32_runs_in_fp32() -> None:
+    """Whatever the mode was, where every role has fp32 again; and a step of copies alone."""
+    again: dict[str, Any] = {role.value: "fp32" for role in ROLES}
+    plain = step("joins")
+    one, other = memlab.run(plain, 2), memlab.run(precision(plain, "mixed bf16", **again), 2)
+    assert (other.loss, other.residual) == (one.loss, 0)
+    x = memlab.network("copies", image=(2, 3, 3))
+    copies = memlab.inference_step(x.concat(x).squared_error())
+    run = memlab.run(precision(copies, "fp16"), 2, np.ones((2, 2, 3, 3)))
+    assert run.output is not None
+    assert (run.output == 1).all()
+
+
 def test_a_step_without_parameters_has_no_loss_scale() -> None:
     plain = memlab.training_step(memlab.network("n", features=4).relu().squared_error())
     small = precision(plain, "mixed fp16")
