@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from memlab.step.build import training_step as training_step
     from memlab.step.step import Step as Step
     from memlab.techniques.block_states import eight_bit_states as eight_bit_states
+    from memlab.techniques.in_place import in_place as in_place
     from memlab.techniques.lowering import lowering as lowering
+    from memlab.techniques.no_reuse import no_reuse as no_reuse
     from memlab.techniques.precision import precision as precision
     from memlab.techniques.relu_masks import relu_masks as relu_masks
 
@@ -55,12 +57,14 @@ _HOMES = {
     "counting": "memlab.networks.counting",
     "diff": "memlab.planner.diff",
     "eight_bit_states": "memlab.techniques.block_states",
+    "in_place": "memlab.techniques.in_place",
     "inference_step": "memlab.step.build",
     "kernels": "memlab.kernels",
     "lesson": "memlab.lesson",
     "load": "memlab.planner.files",
     "lowering": "memlab.techniques.lowering",
     "network": "memlab.networks.builder",
+    "no_reuse": "memlab.techniques.no_reuse",
     "plan": "memlab.planner.book",
     "precision": "memlab.techniques.precision",
     "relu_masks": "memlab.techniques.relu_masks",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memlab.errors import InputError, shorten
+from memlab.planner.entries import Tenant
 from memlab.planner.ledger import BEFORE, Entry, Ledger, Row
 from memlab.step.collector import paused
 from memlab.step.step import Step
@@ -14,13 +15,29 @@ from memlab.step.tensor import Tensor
 @dataclass(slots=True)
 class Life:
     """The life of one storage: the tensor that fills it, its first and its last operation, and
-    the layer and stage it belongs to. The numbers are those of ``Entry``."""
+    the layer and stage it belongs to. The numbers are those of ``Entry``. ``followers`` fill it
+    after its first tensor, each from the operation that writes it."""
 
     tensor: Tensor
     birth: int
     death: int
     layer: str
     stage: str
+    followers: tuple[tuple[str, int], ...] = ()
+
+    def follow(self, tensor: Tensor, index: int) -> None:
+        """A tensor takes the place of the one before it."""
+        if tensor.name != (self.followers[-1][0] if self.followers else self.tensor.name):
+            self.followers = (*self.followers, (tensor.name, index))
+
+    def tenants(self) -> tuple[Tenant, ...]:
+        """The tensors that fill it one after another, where they are several. Where one is made
+        from the one before it, both are there in that operation."""
+        if not self.followers:
+            return ()
+        all_ = ((self.tensor.name, self.birth), *self.followers)
+        ends = (*(first for _, first in self.followers), self.death)
+        return tuple(Tenant(name, first, end) for (name, first), end in zip(all_, ends, strict=True))
 
     def entry(self) -> Entry:
         """The same as a row of a ledger."""
@@ -36,6 +53,7 @@ class Life:
             self.layer,
             self.stage,
             storage.memory,
+            self.tenants(),
         )
 
 
@@ -54,6 +72,8 @@ def lives(step: Step) -> dict[str, Life]:
                 found[tensor.storage.name] = Life(tensor, index, index, op.layer, op.stage)
             else:
                 life.death = index
+        for tensor in op.writes.values():
+            found[tensor.storage.name].follow(tensor, index)
     for tensor in step.live_out:
         found[tensor.storage.name].death = len(step.ops)
     return found

@@ -26,12 +26,21 @@ class Row:
     stage: str = ""
 
 
+class Tenant(NamedTuple):
+    """A tensor that fills a block from one operation to another, both counted."""
+
+    name: str
+    first: int
+    last: int
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One block of memory, alive inside the operations ``birth`` to ``death``, both counted.
 
     ``birth`` is -1 for what was there before the step, ``death`` the number of operations for what
-    stays after it. The name, axes and format are those of the tensor that fills the block.
+    stays after it. The name, axes and format are those of the tensor that fills the block, of the
+    first one where several do so one after another; then ``tenants`` are all of them.
     """
 
     name: str
@@ -44,6 +53,7 @@ class Entry:
     layer: str = ""
     stage: str = ""
     memory: str = DEVICE
+    tenants: tuple[Tenant, ...] = ()
 
     def formula(self, batch: int | None = None) -> str:
         """``'B·C·H·W·4 B'``; at a batch with numbers and the result."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from memlab import atomic
 from memlab.errors import InputError
+from memlab.planner.entries import Tenant
 from memlab.planner.ledger import Entry, Ledger, Row
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE, Size
@@ -120,4 +121,8 @@ def _entry(block: dict[str, Any], operations: int) -> Entry:
     if not -1 <= block["birth"] <= block["death"] <= operations or block["death"] < 0:
         raise ValueError(f"{block['name']!r} lives from {block['birth']} to {block['death']}")
     axes = tuple((str(name), int(extent)) for name, extent in block["axes"])
-    return Entry(**block | {"role": Role(block["role"]), "size": size, "axes": axes})
+    tenants = tuple(
+        Tenant(str(name), int(first), int(last)) for name, first, last in block.get("tenants", ())
+    )
+    known = {"role": Role(block["role"]), "size": size, "axes": axes, "tenants": tenants}
+    return Entry(**block | known)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memlab.errors import InputError
+from memlab.step.contents import Contents
 from memlab.step.op import Op
 from memlab.step.rules import describe
 from memlab.step.storage import Storage
@@ -60,10 +61,14 @@ class Step:
 
     def _check_order(self) -> None:
         born = {tensor.storage.name for tensor in self.live_in}
+        contents = Contents()
         for op in self.ops:
             for tensor in (*op.reads.values(), *op.updates.values()):
                 if tensor.storage.name not in born:
                     raise InputError(f"{op.name} reads {tensor.name} before anything writes it.")
+                contents.read(tensor, op)
+            for tensor in (*op.writes.values(), *op.updates.values()):
+                contents.write(tensor, op)
             born.update(tensor.storage.name for tensor in op.writes.values())
         for tensor in self.live_out:
             if tensor.storage.name not in born:

@@ -1,0 +1,142 @@
+"""An output takes the place of an input that nobody needs any more (D1).
+
+An operation that computes value by value may write over what it reads: the input's counter of
+readers must be 1, and backward must not need it, or need the output alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from memlab.errors import InputError, shorten, unknown
+from memlab.step.op import Op, Operands
+from memlab.step.step import Step
+from memlab.step.storage import Storage
+from memlab.step.tensor import Tensor
+from memlab.techniques import order
+
+_PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "batch_norm": ("y", ("x",)),
+    "relu": ("y", ("x",)),
+    "tanh": ("y", ("x",)),
+    "dropout": ("y", ("x",)),
+    "add": ("y", ("x0", "x1")),
+    "softmax": ("y", ("x",)),
+    "relu.backward": ("dx", ("dy",)),
+    "tanh.backward": ("dx", ("dy",)),
+    "dropout.backward": ("dx", ("dy",)),
+    "batch_norm.backward": ("dx", ("dy",)),
+}
+"""By kind, the output that may lie where one of these inputs is: each of its values is computed
+from the value in its place, and from what is known before the first one is written."""
+
+BEFORE, AFTER = "what is there before the step", "what outlives the step"
+
+
+def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:
+    """The same step, where outputs overwrite inputs that die in the same operation.
+
+    Gradients and parameters are the same, bit for bit. ``layers`` are the only operations that
+    are looked at, by name: then each of them must be able to.
+
+    Raises:
+        InputError: no step; one of ``layers`` is no operation, or would change a result: the
+            message says which tensor is still needed, and by whom.
+    """
+    order.check(step, "in_place", ())
+    wanted = None if layers is None else _named(step, layers)
+    homes = _Homes(step)
+    for op in step.ops:
+        if wanted is None or op.name in wanted:
+            why = homes.settle(op)
+            if why and wanted is not None:
+                raise InputError(f"{op.name} cannot run in place: {why}.")
+    if not homes.moved:
+        return step
+    notes = step.notes if "in place" in step.notes else (*step.notes, "in place")
+    return replace(
+        step,
+        ops=tuple(homes.rewritten(op) for op in step.ops),
+        live_out=tuple(map(homes.tensor, step.live_out)),
+        notes=notes,
+    )
+
+
+def _named(step: Step, layers: Iterable[str]) -> frozenset[str]:
+    if isinstance(layers, str):
+        raise InputError(f"layers are several names, got {shorten(layers)}; try [{layers!r}].")
+    wanted, known = frozenset(layers), [op.name for op in step.ops]
+    for name in wanted:
+        if name not in known:
+            raise unknown("operation", name, known)
+    return wanted
+
+
+class _Homes:
+    """The storages that have moved into another one, and the last reader of every storage."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.moved: dict[str, Storage] = {}
+        self.last: dict[str, str] = {}
+        for op in step.ops:
+            for tensor in op.touched():
+                self.last[tensor.storage.name] = op.name
+        for tensor in step.live_in:
+            self.last[tensor.storage.name] = BEFORE
+        for tensor in step.live_out:
+            self.last[tensor.storage.name] = AFTER
+
+    def home(self, tensor: Tensor) -> Storage:
+        """Where a tensor lies now."""
+        return self.moved.get(tensor.storage.name, tensor.storage)
+
+    def settle(self, op: Op) -> str:
+        """Move the output of an operation to one of its inputs, or say why that cannot be."""
+        if op.kind not in _PLACES:
+            return f"{op.kind} reads values again after it has written others"
+        slot, sources = _PLACES[op.kind]
+        if slot not in op.writes or "addend" in op.reads:
+            return "its result is added to a gradient that is there already"
+        output, reasons = op.writes[slot], []
+        for source in sources:
+            reasons.append(self.reason(op, output, op.reads[source]))
+            if not reasons[-1]:
+                home = self.home(op.reads[source])
+                self.moved[output.storage.name] = home
+                self.last[home.name] = self.last[output.storage.name]
+                return ""
+        return " and ".join(dict.fromkeys(reasons))
+
+    def reason(self, op: Op, output: Tensor, there: Tensor) -> str:
+        """Why an output cannot lie where an input is; empty where it can."""
+        home, own = self.home(there), output.storage
+        last = self.last[home.name]
+        if last in (BEFORE, AFTER):
+            return f"{there.name} is {last}"
+        if last != op.name:
+            return f"{last} still needs {there.name}"
+        if sum(self.home(each).name == home.name for each in op.reads.values()) > 1:
+            return f"it reads {there.name} twice"
+        alike = home.size == own.size == there.size == output.size and home.memory == own.memory
+        if not alike or there.format is not output.format or there.role is not output.role:
+            return f"{there.name} is not of the same bytes, format and role as {output.name}"
+        return ""
+
+    def rewritten(self, op: Op) -> Op:
+        """The operation on its tensors where they lie now."""
+        return replace(
+            op,
+            reads=self.operands(op.reads),
+            writes=self.operands(op.writes),
+            updates=self.operands(op.updates),
+        )
+
+    def operands(self, operands: Operands) -> Operands:
+        return {slot: self.tensor(each) for slot, each in operands.items()}
+
+    def tensor(self, tensor: Tensor) -> Tensor:
+        """The same tensor in the storage that it has moved to."""
+        home = self.moved.get(tensor.storage.name)
+        return tensor if home is None else replace(tensor, storage=home)

@@ -1,0 +1,55 @@
+"""The order of techniques: formats and algorithms, then recompute, then in place.
+
+A technique reads who needs what. One that comes later may have taken a tensor away that an
+earlier one would still count on.
+"""
+
+from __future__ import annotations
+
+from memlab.errors import InputError, shorten
+from memlab.step.op import Op
+from memlab.step.step import Step
+
+AGAIN = "again"
+"""The attribute of an operation that runs another time: how often it has run before."""
+
+
+def check(step: object, technique: str, before: tuple[str, ...] = ("recompute", "in_place")) -> Step:
+    """The step, where ``technique`` may rewrite it; it comes ``before`` these others.
+
+    Raises:
+        InputError: no step, or one that a later technique has rewritten.
+    """
+    if not isinstance(step, Step):
+        raise InputError(
+            f"{technique} rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
+        )
+    found = {"recompute": recomputes(step), "in_place": shares(step)}
+    for later in before:
+        if found[later]:
+            raise InputError(
+                f"{technique} comes before {later}, and this step has {later} already; "
+                f"try memlab.{later}(memlab.{technique}(step, ...))."
+            )
+    return step
+
+
+def recomputes(step: Step) -> bool:
+    """Whether an operation runs more than once."""
+    return any(AGAIN in op.attributes for op in step.ops)
+
+
+def shares(step: Step) -> bool:
+    """Whether a block of memory holds several tensors one after another."""
+    names: dict[str, str] = {}
+    return any(
+        names.setdefault(tensor.storage.name, tensor.name) != tensor.name
+        for op in step.ops
+        for tensor in op.writes.values()
+        if tensor.pitch is None
+    )
+
+
+def is_repeated(op: Op) -> bool:
+    """Whether an operation runs another time."""
+    return AGAIN in op.attributes
