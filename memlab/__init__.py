@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memlab.planner.files import load as load
     from memlab.planner.files import save as save
     from memlab.planner.ledger import Ledger as Ledger
+    from memlab.planner.placement import place as place
     from memlab.runtime.run import Run as Run
     from memlab.runtime.run import run as run
     from memlab.runtime.training import History as History
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from memlab.techniques.lowering import lowering as lowering
     from memlab.techniques.no_reuse import no_reuse as no_reuse
     from memlab.techniques.precision import precision as precision
+    from memlab.techniques.recompute import recompute as recompute
     from memlab.techniques.relu_masks import relu_masks as relu_masks
 
 __version__ = "0.1.0"
@@ -65,8 +67,10 @@ _HOMES = {
     "lowering": "memlab.techniques.lowering",
     "network": "memlab.networks.builder",
     "no_reuse": "memlab.techniques.no_reuse",
+    "place": "memlab.planner.placement",
     "plan": "memlab.planner.book",
     "precision": "memlab.techniques.precision",
+    "recompute": "memlab.techniques.recompute",
     "relu_masks": "memlab.techniques.relu_masks",
     "rounding": "memlab.rounding",
     "run": "memlab.runtime.run",

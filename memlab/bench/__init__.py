@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memlab.bench import batch, convolution, gpu, im2col, lanes, plan, step, torch_lowering
+from memlab.bench import (
+    batch,
+    convolution,
+    gpu,
+    im2col,
+    lanes,
+    placement,
+    plan,
+    step,
+    torch_lowering,
+    torch_memory,
+)
 from memlab.bench.timing import Result
 from memlab.errors import unknown
 
@@ -12,6 +23,7 @@ Benchmark = Callable[[], Result]
 
 BENCHMARKS: dict[str, Benchmark] = {
     "plan": plan.run,
+    "placement": placement.run,
     "step": step.run,
     "im2col": im2col.run,
     "convolution": convolution.run,
@@ -19,6 +31,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "batch": batch.run,
     "lanes": lanes.run,
     "torch-lowering": torch_lowering.run,
+    "torch-memory": torch_memory.run,
     "gpu": gpu.run,
 }
 

@@ -37,7 +37,9 @@ class Life:
             return ()
         all_ = ((self.tensor.name, self.birth), *self.followers)
         ends = (*(first for _, first in self.followers), self.death)
-        return tuple(Tenant(name, first, end) for (name, first), end in zip(all_, ends, strict=True))
+        return tuple(
+            Tenant(name, first, end) for (name, first), end in zip(all_, ends, strict=True)
+        )
 
     def entry(self) -> Entry:
         """The same as a row of a ledger."""
