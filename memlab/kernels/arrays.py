@@ -39,6 +39,11 @@ def span(array: Array) -> Span:
     return as_strided(array, (length,), (array.itemsize,)), pitch
 
 
+def start(array: Array) -> int:
+    """The address of its first value."""
+    return int(array.ctypes.data)
+
+
 def bits(array: Array) -> Array:
     """The same values as unsigned integers. NumPy copies those directly, and the types of
     ``ml_dtypes`` through an array of one value that no plan knows of."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from memlab.kernels.arrays import span
 from memlab.kernels.blas import gemm
 from memlab.kernels.compile import compiled, summing
@@ -11,20 +13,35 @@ from memlab.kernels.registry import Array, Call, kernel
 @kernel("linear")
 def linear(call: Call) -> None:
     """``y = x W^T + b``."""
-    gemm(call["x"], call["weight"], call["y"], transpose_b=True)
-    if "bias" in call.arrays:
-        add_bias(call["y"], call["bias"])
+    for x, y in matrices(call["x"], call["y"]):
+        gemm(x, call["weight"], y, transpose_b=True)
+        if "bias" in call.arrays:
+            add_bias(y, call["bias"])
 
 
 @kernel("linear.backward")
 def linear_backward(call: Call) -> None:
     """``dW = dy^T x``, ``db`` the sum of ``dy``, ``dx = dy W``."""
-    dy = call["dy"]
-    gemm(dy, call["x"], call["dweight"], transpose_a=True)
-    if "dbias" in call.arrays:
-        sum_bias(dy, call["dbias"])
+    adds = call.accumulate_weights
+    for dy, x in matrices(call["dy"], call["x"]):
+        gemm(dy, x, call["dweight"], adds, transpose_a=True)
+        if "dbias" in call.arrays:
+            sum_bias(dy, call["dbias"], adds)
+        adds = True
     if "dx" in call.arrays:
-        gemm(dy, call["weight"], call["dx"], call.accumulate)
+        for dy, dx in matrices(call["dy"], call["dx"]):
+            gemm(dy, call["weight"], dx, call.accumulate)
+
+
+def matrices(*arrays: Array) -> Iterator[tuple[Array, ...]]:
+    """Arrays of one batch as matrices with a row for each sample, or for each token: whole ones, or
+    sample by sample where one of them is a slice."""
+    if arrays[0].ndim == 2:
+        yield arrays
+    elif all(array.flags.c_contiguous for array in arrays):
+        yield tuple(array.reshape(-1, array.shape[-1]) for array in arrays)
+    else:
+        yield from zip(*arrays, strict=True)
 
 
 def add_bias(y: Array, bias: Array) -> None:
@@ -33,10 +50,10 @@ def add_bias(y: Array, bias: Array) -> None:
     _add_bias(values, pitch, len(y), y[0].size // bias.size, bias)
 
 
-def sum_bias(dy: Array, dbias: Array) -> None:
-    """The sum of ``dy`` over batch and map, per output or channel."""
+def sum_bias(dy: Array, dbias: Array, accumulate: bool = False) -> None:
+    """The sum of ``dy`` over batch and map, per output or channel; or that added to ``dbias``."""
     values, pitch = span(dy)
-    _sum_bias(values, pitch, len(dy), dy[0].size // dbias.size, dbias)
+    _sum_bias(values, pitch, len(dy), dy[0].size // dbias.size, dbias, accumulate)
 
 
 @compiled
@@ -49,9 +66,11 @@ def _add_bias(y: Array, pitch: int, batch: int, plane: int, bias: Array) -> None
 
 
 @compiled
-def _sum_bias(dy: Array, pitch: int, batch: int, plane: int, dbias: Array) -> None:
+def _sum_bias(
+    dy: Array, pitch: int, batch: int, plane: int, dbias: Array, accumulate: bool
+) -> None:
     for k in range(dbias.size):
-        total = 0.0
+        total = float(dbias[k]) if accumulate else 0.0
         for b in range(batch):
             total += _sum(dy[b * pitch + k * plane :][:plane])
         dbias[k] = total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.arrays import Span, span
+from memlab.kernels.arrays import Span, span, start
 from memlab.kernels.compile import compiled, summing
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.networks.layers import BatchNorm
@@ -17,17 +17,21 @@ def batch_norm(call: Call) -> None:
     """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
 
     Training takes mean and variance of the batch, keeps them for backward and moves the running
-    ones; inference takes the running ones.
+    ones; where it runs again, it takes the kept ones. Inference takes the running ones.
     """
     layer, x, y = call.layer, span(call["x"]), span(call["y"])
     assert isinstance(layer, BatchNorm)
     shape, learned = _shape(call["x"]), (call["weight"], call["bias"])
-    running = call["running_mean"], call["running_var"]
-    if call.training:
-        kept = call["mean"], call["inverse_deviation"]
+    if not call.training:
+        running = call["running_mean"], call["running_var"]
+        _normalize_by_running(x, y, shape, learned, running, layer.epsilon)
+        return
+    kept = call["mean"], call["inverse_deviation"]
+    if "running_mean" in call.arrays:
+        running = call["running_mean"], call["running_var"]
         _normalize(x, y, shape, learned, kept, running, layer.epsilon, layer.momentum)
     else:
-        _normalize_by_running(x, y, shape, learned, running, layer.epsilon)
+        _normalize_by_kept(x, y, shape, learned, kept)
 
 
 @kernel("batch_norm.backward")
@@ -37,7 +41,8 @@ def batch_norm_backward(call: Call) -> None:
     dx = span(call["dx"]) if "dx" in call.arrays else None
     kept, gradients = (call["mean"], call["inverse_deviation"]), (call["dweight"], call["dbias"])
     shape, x, dy = _shape(call["x"]), span(call["x"]), span(call["dy"])
-    _backward(x, dy, dx, shape, call["weight"], kept, gradients, call.accumulate)
+    over = dx is not None and start(call["dx"]) == start(call["dy"])
+    _backward(x, dy, dx, shape, call["weight"], kept, gradients, call.accumulate, over)
 
 
 def _shape(x: Array) -> tuple[int, int, int]:
@@ -72,6 +77,16 @@ def _normalize(
         running[1][c] += momentum * (unbiased - running[1][c])
         scale = inverse[c] * learned[0][c]
         _scale_channel(x_span, y_span, batch, plane, c, mean[c], scale, learned[1][c])
+
+
+@compiled
+def _normalize_by_kept(
+    x: Span, y: Span, shape: tuple[int, int, int], learned: Pair, kept: Pair
+) -> None:
+    batch, channels, plane = shape
+    for c in range(channels):
+        scale = kept[1][c] * learned[0][c]
+        _scale_channel(x, y, batch, plane, c, kept[0][c], scale, learned[1][c])
 
 
 @compiled
@@ -113,6 +128,7 @@ def _backward(
     kept: Pair,
     gradients: Pair,
     accumulate: bool,
+    over: bool,
 ) -> None:
     (batch, channels, plane), (x, x_pitch), (dy, dy_pitch) = shape, x_span, dy_span
     for c in range(channels):
@@ -133,7 +149,10 @@ def _backward(
             for b in range(batch):
                 source, values = x[b * x_pitch + c * plane :], dy[b * dy_pitch + c * plane :]
                 target = dx[b * dx_pitch + c * plane :][:plane]
-                _input_gradient(source, values, target, mean, lean, offset, scale, accumulate)
+                if over:
+                    _replace_gradient(source, target, mean, lean, offset, scale)
+                else:
+                    _input_gradient(source, values, target, mean, lean, offset, scale, accumulate)
 
 
 @compiled
@@ -153,6 +172,15 @@ def _input_gradient(
     else:
         for i in range(dx.size):
             dx[i] = (dy[i] - offset - (x[i] - mean) * lean) * scale
+
+
+@compiled
+def _replace_gradient(
+    x: Array, dx: Array, mean: float, lean: float, offset: float, scale: float
+) -> None:
+    """Where dy and dx are one array: told so, the compiler takes whole vectors."""
+    for i in range(dx.size):
+        dx[i] = (dx[i] - offset - (x[i] - mean) * lean) * scale
 
 
 @summing

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from memlab.kernels.arrays import bits, lines
+from memlab.kernels.arrays import bits, lines, start
 from memlab.kernels.bitmask import pack_positive, relu_backward_masked
 from memlab.kernels.compile import compiled
 from memlab.kernels.operands import inputs
@@ -29,7 +29,10 @@ def relu_backward(call: Call) -> None:
         relu_backward_masked(call["dy"], call["mask"], call["dx"], call.accumulate)
         return
     for dy, y, dx in lines(call["dy"], call["y"], call["dx"]):
-        _relu_backward(dy, y, dx, call.accumulate)
+        if start(dy) == start(dx):
+            _erase(y, dx)
+        else:
+            _relu_backward(dy, y, dx, call.accumulate)
 
 
 @kernel("tanh")
@@ -92,6 +95,14 @@ def _relu_backward(dy: Array, y: Array, dx: Array, accumulate: bool) -> None:
     else:
         for i in range(dx.size):
             dx[i] = zero if y[i] <= zero else dy[i]
+
+
+@compiled
+def _erase(y: Array, dx: Array) -> None:
+    """Where dy and dx are one array: told so, the compiler takes whole vectors."""
+    zero = dx.dtype.type(0)
+    for i in range(dx.size):
+        dx[i] = zero if y[i] <= zero else dx[i]
 
 
 @compiled

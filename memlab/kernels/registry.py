@@ -6,7 +6,7 @@ receives as workspace, so that the plan knows of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from memlab.errors import InputError, pick
 from memlab.networks.layer import Layer
 from memlab.step.algorithms import ALGORITHMS
+from memlab.step.rules import RULES
 
 Array = npt.NDArray[Any]
 Key = tuple[str, str, str, str]
@@ -28,7 +29,9 @@ class Call:
     """What a kernel is called with.
 
     ``arrays`` are the operands by the names that ``Op`` gives them, workspace included.
-    ``accumulate`` says that ``dx`` holds a gradient already, to which the kernel adds.
+    ``accumulate`` says that ``dx`` holds a gradient already, to which the kernel adds; ``updates``
+    names the other operands that hold something which it changes: the gradients of shared
+    parameters, and those of several inputs.
     ``key`` seeds what an operation draws: the same key draws the same numbers, so a
     recomputation is exact. ``first`` is the index in the batch of the first value, where a call
     has some values of an operation. ``settings`` are the optimizer's: rate, momentum, betas, step.
@@ -41,6 +44,16 @@ class Call:
     key: int = 0
     first: int = 0
     settings: Mapping[str, float] = field(default_factory=dict)
+    updates: Collection[str] = ()
+
+    @property
+    def accumulate_weights(self) -> bool:
+        """Whether the gradients of the parameters hold something already."""
+        return "dweight" in self.updates
+
+    def adds(self, name: str) -> bool:
+        """Whether the gradient of an input holds something already."""
+        return name in self.updates or (self.accumulate and name == "dx")
 
     def __getitem__(self, name: str) -> Array:
         return self.arrays[name]
@@ -55,8 +68,8 @@ MODULES = {
     "cpu": tuple(
         f"memlab.kernels.{name}"
         for name in (
-            *_EVERYWHERE, "fft", "mec", "offsets", "panel", "panel_gradients", "scaling",
-            "winograd",
+            *_EVERYWHERE, "attention", "fft", "fused_attention", "gelu", "layer_norm", "mec",
+            "offsets", "panel", "panel_gradients", "recurrent", "scaling", "tokens", "winograd",
         )
     ),
     "cuda": tuple(f"memlab.kernels.cuda.{name}" for name in (*_EVERYWHERE, "implicit")),
@@ -103,6 +116,9 @@ def _hint(kind: str, algorithm: str, device: str) -> str:
         others = [each for each in ALGORITHMS[algorithm].devices if each != device]
         if others:
             return f"try device {' or '.join(others)}, or plan it instead of running it"
+    rule = RULES.get(kind.removesuffix(".backward"))
+    if rule is not None and device not in rule.devices:
+        return f"try device {' or '.join(rule.devices)}, or plan it instead of running it"
     return "plan it instead of running it"
 
 

@@ -43,6 +43,7 @@ class _Start:
     variant: str
     input_shape: Shape
     stage: str = ""
+    vocabulary: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,17 +56,31 @@ class Handle:
     inputs: tuple[Handle, ...] = ()
     name: str | None = None
     in_stage: str = ""
+    owner: Handle | None = None
+    """Whose parameters it uses, where they are not its own."""
     born: int = field(default_factory=_born.__next__)
 
-    def __repr__(self) -> str:
-        what = self.layer.kind if self.layer else INPUT
-        return f"<{what} of {self.start.name!r}: {text(self.shape)}>"
+    @property
+    def kind(self) -> str:
+        """The kind of its layer."""
+        return self.layer.kind if self.layer else INPUT
 
-    def then(self, layer: Layer, *others: Handle, name: str | None = None) -> Handle:
-        """This output, and others, through any layer.
+    def __repr__(self) -> str:
+        return f"<{self.kind} of {self.start.name!r}: {text(self.shape)}>"
+
+    def then(
+        self,
+        layer: Layer,
+        *others: Handle,
+        name: str | None = None,
+        share: Handle | None = None,
+    ) -> Handle:
+        """This output, and others, through any layer; ``share`` is an output of the layer whose
+        parameters it uses instead of its own.
 
         Raises:
-            InputError: too few or too many inputs, from two networks, or of shapes that do not fit.
+            InputError: too few or too many inputs, from two networks, or of shapes that do not fit;
+                or parameters that cannot be shared.
         """
         if not isinstance(layer, Layer):
             raise InputError(f"a layer is needed, got {shorten(layer)}; try relu() or conv(16, 3).")
@@ -79,16 +94,17 @@ class Handle:
             raise InputError("both inputs must come from one network(...); start from one.")
         if layer.arity is None and not others:
             raise InputError(f"{layer.kind} needs at least two inputs; give it another one.")
-        if layer.arity is not None and others:
-            raise InputError(
-                f"{layer.kind} takes one input, got {1 + len(others)}; try add() first."
-            )
+        if layer.arity is not None and layer.arity < 1 + len(others):
+            most = "one input" if layer.arity == 1 else f"{layer.arity} inputs"
+            raise InputError(f"{layer.kind} takes {most}, got {1 + len(others)}; try add() first.")
         inputs = (self, *others)
+        _check_tokens(layer, inputs)
         try:
             shape = layer.output(*(handle.shape for handle in inputs))
         except InputError as error:
             raise InputError(f"{name}: {error}" if name else str(error)) from None
-        return Handle(self.start, shape, layer, inputs, name, self.start.stage)
+        owner = None if share is None else _owner(share, layer, inputs)
+        return Handle(self.start, shape, layer, inputs, name, self.start.stage, owner)
 
     def conv(
         self,
@@ -105,9 +121,15 @@ class Handle:
         layer = L.Conv2d(channels, kernel, stride, pad, dilation, groups, bias)
         return self.then(layer, name=name)
 
-    def linear(self, features: int, bias: bool = True, name: str | None = None) -> Handle:
-        """A fully connected layer."""
-        return self.then(L.Linear(features, bias), name=name)
+    def linear(
+        self,
+        features: int,
+        bias: bool = True,
+        name: str | None = None,
+        share: Handle | None = None,
+    ) -> Handle:
+        """A fully connected layer; ``share=h`` uses the parameters of the layer that made ``h``."""
+        return self.then(L.Linear(features, bias), name=name, share=share)
 
     def max_pool(
         self,
@@ -166,6 +188,47 @@ class Handle:
         """Side by side with other outputs along the channels."""
         return self.then(L.Concat(), *others, name=name)
 
+    def at(self, t: int, name: str | None = None) -> Handle:
+        """The vector at step ``t`` of an input sequence, counted from 0: no copy."""
+        return self.then(L.At(t), name=name)
+
+    def lstm_state(self, before: Handle | None = None, name: str | None = None) -> Handle:
+        """The state of an LSTM cell from these gates and the state before; without it, 0."""
+        others = () if before is None else (before,)
+        return self.then(L.LstmState(), *others, name=name)
+
+    def lstm_output(self, state: Handle, name: str | None = None) -> Handle:
+        """The output of an LSTM cell from these gates and its state."""
+        return self.then(L.LstmOutput(), state, name=name)
+
+    def embedding(self, features: int, name: str | None = None) -> Handle:
+        """A learned vector for each token of the input."""
+        return self.then(L.Embedding(max(1, self.start.vocabulary), features), name=name)
+
+    def positions(self, name: str | None = None) -> Handle:
+        """A learned vector added to each place of a sequence."""
+        return self.then(L.Positions(), name=name)
+
+    def layer_norm(self, epsilon: float = 1e-5, name: str | None = None) -> Handle:
+        """Layer normalisation of each token."""
+        return self.then(L.LayerNorm(epsilon), name=name)
+
+    def gelu(self, form: Literal["exact", "tanh"] = "exact", name: str | None = None) -> Handle:
+        """``x Phi(x)``, or GPT-2's form of it with a tanh."""
+        return self.then(L.GELU(form), name=name)
+
+    def patches(self, name: str | None = None) -> Handle:
+        """A map as a sequence: a token for each place."""
+        return self.then(L.Patches(), name=name)
+
+    def class_token(self, name: str | None = None) -> Handle:
+        """One learned token before all others."""
+        return self.then(L.ClassToken(), name=name)
+
+    def first_token(self, name: str | None = None) -> Handle:
+        """The first token of a sequence, as a vector."""
+        return self.then(L.FirstToken(), name=name)
+
     def flatten(self, name: str | None = None) -> Handle:
         """The map as a vector."""
         return self.then(L.Flatten(), name=name)
@@ -188,7 +251,9 @@ class Handle:
         names = _names(handles, self.start.name)
         nodes = tuple(_node(handle, names) for handle in handles)
         start = self.start
-        return Network(start.name, start.title, start.input_shape, nodes, start.variant)
+        return Network(
+            start.name, start.title, start.input_shape, nodes, start.variant, start.vocabulary
+        )
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -206,21 +271,81 @@ def network(
     features: int | None = None,
     title: str = "",
     variant: str = "",
+    sequence: Sequence[int] | None = None,
+    tokens: int | None = None,
+    vocabulary: int | None = None,
 ) -> Handle:
-    """Start a network: the handle of its input, ``image=(C, H, W)`` or ``features=F``.
+    """Start a network: the handle of its input, ``image=(C, H, W)``, ``features=F``,
+    ``sequence=(T, F)``, or ``tokens=T`` with ``vocabulary=V``: T whole numbers below V.
 
     Raises:
-        InputError: no input shape, both, or an extent below 1.
+        InputError: no input shape, several, or an extent below 1.
     """
-    if (image is None) == (features is None):
-        raise InputError("give image=(channels, height, width) or features=count, one of the two.")
+    given = [each for each in (image, features, sequence, tokens) if each is not None]
+    if len(given) != 1:
+        raise InputError(
+            "give image=(channels, height, width), features=count, sequence=(steps, features) or "
+            "tokens=count, one of the four."
+        )
+    if (tokens is None) != (vocabulary is None):
+        raise InputError("tokens and vocabulary belong together; try tokens=8, vocabulary=100.")
     if image is not None and (not isinstance(image, tuple | list) or len(image) != 3):
         raise InputError(
             f"image must be (channels, height, width), got {image!r}; try (3, 224, 224)."
         )
-    shape = image if image is not None else (features,)
+    if sequence is not None and (not isinstance(sequence, tuple | list) or len(sequence) != 2):
+        raise InputError(f"sequence must be (steps, features), got {sequence!r}; try (28, 28).")
+    shape = image or sequence or (features if tokens is None else tokens,)
     checked = tuple(whole("input size", extent) for extent in shape)
-    return Handle(_Start(name, title or name, variant, checked), checked)
+    known = 0 if vocabulary is None else whole("vocabulary", vocabulary)
+    start = _Start(name, title or name, variant, checked, vocabulary=known)
+    return Handle(start, checked)
+
+
+def _check_tokens(layer: Layer, inputs: tuple[Handle, ...]) -> None:
+    """Tokens are looked up before anything else is done with them, and nothing else is."""
+    for handle in inputs:
+        are_tokens = handle.layer is None and handle.start.vocabulary > 0
+        if are_tokens and not isinstance(layer, L.Embedding):
+            raise InputError(
+                f"{layer.kind} cannot read tokens, which are whole numbers; "
+                "try embedding(768) before it."
+            )
+        if isinstance(layer, L.Embedding) and not are_tokens:
+            raise InputError(
+                f"embedding reads tokens, got {text(handle.shape)} values; "
+                "try network('name', tokens=1024, vocabulary=50257)."
+            )
+
+
+def _owner(share: Handle, layer: Layer, inputs: tuple[Handle, ...]) -> Handle:
+    """The layer whose parameters another one uses."""
+    given: object = share
+    if not isinstance(given, Handle) or given.start is not inputs[0].start:
+        raise InputError(
+            f"share takes an output of the same network, got {shorten(share)}; "
+            "try h = x.linear(4), then y.linear(4, share=h)."
+        )
+    owner = share.owner or share
+    if not layer.can_share:
+        raise InputError(f"{layer.kind} cannot share parameters; try linear.")
+    if owner.layer is None or not owner.layer.can_share:
+        raise InputError(
+            f"share takes the output of the linear layer itself, got that of {share.kind}; "
+            "try h = x.linear(4), then y.linear(4, share=h)."
+        )
+    wanted, there = _sizes(layer, inputs), _sizes(owner.layer, owner.inputs)
+    if wanted != there:
+        raise InputError(
+            f"{layer.kind} needs {wanted}, got {there} to share; give both layers the same sizes."
+        )
+    return owner
+
+
+def _sizes(layer: Layer, inputs: tuple[Handle, ...]) -> str:
+    """The parameters of a layer in words: ``weight 4x3, bias 4``."""
+    arrays = layer.parameters(*(handle.shape for handle in inputs))
+    return ", ".join(f"{a.name} {text(tuple(n for _, n in a.dims))}" for a in arrays)
 
 
 def _ancestors(last: Handle) -> list[Handle]:
@@ -261,6 +386,7 @@ def _names(handles: list[Handle], network: str) -> dict[Handle, str]:
 def _node(handle: Handle, names: dict[Handle, str]) -> Node:
     layer, shapes = handle.layer, tuple(source.shape for source in handle.inputs)
     assert layer is not None
+    owner = handle.owner
     return Node(
         names[handle],
         layer,
@@ -268,6 +394,7 @@ def _node(handle: Handle, names: dict[Handle, str]) -> Node:
         shapes,
         handle.shape,
         handle.in_stage,
-        layer.parameters(*shapes),
+        () if owner else layer.parameters(*shapes),
         layer.buffers(*shapes),
+        names.get(owner, owner.name or owner.kind) if owner else "",
     )

@@ -16,7 +16,10 @@ PREFIXES = ("gradient of ", "backward of ", "update of ", "sum ")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One layer in its place. Shapes are per sample."""
+    """One layer in its place. Shapes are per sample.
+
+    ``shares`` names the layer whose parameters it uses; then it has none of its own.
+    """
 
     name: str
     layer: Layer
@@ -26,11 +29,18 @@ class Node:
     stage: str = ""
     parameters: tuple[Weights, ...] = ()
     buffers: tuple[Weights, ...] = ()
+    shares: str = ""
 
     @property
     def kind(self) -> str:
         """The kind of its layer."""
         return self.layer.kind
+
+    @property
+    def settings(self) -> str:
+        """Those of its layer in a few words, for tables."""
+        described = self.layer.describe()
+        return f"{described}, parameters of {self.shares}" if self.shares else described
 
 
 @dataclass(frozen=True)
@@ -42,9 +52,12 @@ class Network:
     input_shape: Shape
     nodes: tuple[Node, ...]
     variant: str = ""
+    vocabulary: int = 0
+    """How many tokens there are, where the input is T of them."""
 
     def __post_init__(self) -> None:
         self._check_names()
+        self._check_shares()
         losses = [node.layer.is_loss for node in self.nodes]
         if sum(losses) != 1 or not losses[-1]:
             raise InputError(
@@ -63,6 +76,11 @@ class Network:
             missing = [source for source in node.inputs if source not in known]
             if missing:
                 raise InputError(f"{name!r} reads {missing[0]!r}, which no layer before it makes.")
+            if node.layer.of_input and node.inputs != (INPUT,):
+                raise InputError(
+                    f"{name!r} reads {node.inputs[0]!r}; {node.kind} reads the input of the "
+                    "network alone."
+                )
             if not str(name).strip() or len(str(name).splitlines()) > 1:
                 raise InputError(f"{shorten(name)} is no name for a layer; try 'conv1'.")
             if name in known or name in RESERVED or name.startswith(PREFIXES):
@@ -73,6 +91,18 @@ class Network:
         arrays = [f"{n.name}.{a.name}" for n in self.nodes for a in (*n.parameters, *n.buffers)]
         if clash := known.intersection(arrays):
             raise InputError(f"{clash.pop()!r} is the name of a parameter; rename that layer.")
+
+    def _check_shares(self) -> None:
+        """What a layer shares belongs to one before it."""
+        owners = {""}
+        for node in self.nodes:
+            if node.shares not in owners:
+                raise InputError(
+                    f"{node.name!r} shares the parameters of {node.shares!r}, which does not lead "
+                    "to the loss; use its output, or leave share out."
+                )
+            if node.parameters:
+                owners.add(node.name)
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
@@ -86,7 +116,7 @@ class Network:
 
     @cached_property
     def parameters(self) -> int:
-        """How many trained values it has (published counts: H)."""
+        """How many trained values it has, shared ones once (published counts: H)."""
         return sum(array.count for node in self.nodes for array in node.parameters)
 
     @cached_property
@@ -100,8 +130,7 @@ class Network:
         rows += [(INPUT, "", "", text(self.input_shape), "")]
         for node in self.nodes:
             count = sum(array.count for array in node.parameters)
-            settings = node.layer.describe()
-            rows.append((node.name, node.kind, settings, text(node.shape), f"{count:,}"))
+            rows.append((node.name, node.kind, node.settings, text(node.shape), f"{count:,}"))
         rows += [("total", "", "", "", f"{self.parameters:,}")]
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
         lines = [

@@ -35,8 +35,12 @@ class Layer:
 
     kind: ClassVar[str] = ""
     arity: ClassVar[int | None] = 1
-    """Number of inputs; ``None`` means two or more."""
+    """The most inputs that it takes; ``None``: two or more."""
     is_loss: ClassVar[bool] = False
+    of_input: ClassVar[bool] = False
+    """Whether it reads the input of the network alone, and so hands no gradient back."""
+    can_share: ClassVar[bool] = False
+    """Whether several layers may use its parameters: its backward can add to their gradients."""
 
     def output(self, *inputs: Shape) -> Shape:
         """The shape per sample that comes out.

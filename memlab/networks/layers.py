@@ -11,28 +11,45 @@ from numbers import Real
 from typing import ClassVar
 
 from memlab.errors import InputError
+from memlab.networks.attention import (
+    AttentionScores,
+    AttentionSoftmax,
+    AttentionValues,
+    FusedAttention,
+)
 from memlab.networks.layer import Dims, Layer, Shape, Weights, bias_of, maps, settle, text
+from memlab.networks.recurrent import At, LstmOutput, LstmState
+from memlab.networks.tokens import (
+    GELU,
+    ClassToken,
+    Embedding,
+    FirstToken,
+    LayerNorm,
+    Patches,
+    Positions,
+)
 from memlab.networks.windows import AvgPool2d, Conv2d, MaxPool2d, window
 
 
 @dataclass(frozen=True)
 class Linear(Layer):
-    """``y = x W^T + b`` on a vector of F values."""
+    """``y = x W^T + b`` on a vector of F values, or on each token of a sequence ``(T, F)``."""
 
     out_features: int
     bias: bool = True
     kind: ClassVar[str] = "linear"
+    can_share: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         settle(self, "linear", "out_features")
 
     def output(self, *inputs: Shape) -> Shape:
-        if len(inputs[0]) != 1:
+        if len(inputs[0]) > 2:
             raise InputError(f"linear needs a vector, got {text(inputs[0])}; try flatten() first.")
-        return (self.out_features,)
+        return (*inputs[0][:-1], self.out_features)
 
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
-        weight = Weights("weight", (("K", self.out_features), ("F", inputs[0][0])))
+        weight = Weights("weight", (("K", self.out_features), ("F", inputs[0][-1])))
         return (weight, *bias_of(self.out_features, self.bias))
 
     def describe(self) -> str:
@@ -150,13 +167,14 @@ class Flatten(Layer):
 
 @dataclass(frozen=True)
 class SoftmaxCrossEntropy(Layer):
-    """Softmax over the classes, then the mean of ``-log p[label]``; labels are int64."""
+    """Softmax over the classes, then the mean of ``-log p[label]``; labels are int64, one for a
+    sample or one for each token of a sequence ``(T, classes)``."""
 
     kind: ClassVar[str] = "softmax_cross_entropy"
     is_loss: ClassVar[bool] = True
 
     def output(self, *inputs: Shape) -> Shape:
-        if len(inputs[0]) != 1:
+        if len(inputs[0]) > 2:
             raise InputError(
                 f"cross entropy needs a vector, got {text(inputs[0])}; try flatten() and linear()."
             )
@@ -176,11 +194,16 @@ LAYERS: dict[str, type[Layer]] = {
     for layer in (
         Linear, Conv2d, MaxPool2d, AvgPool2d, BatchNorm, LocalResponseNorm, ReLU, Tanh, Dropout,
         Add, Concat, Flatten, SoftmaxCrossEntropy, SquaredError,
+        Embedding, Positions, LayerNorm, GELU, Patches, ClassToken, FirstToken,
+        AttentionScores, AttentionSoftmax, AttentionValues, FusedAttention,
+        At, LstmState, LstmOutput,
     )
 }  # fmt: skip
 
 __all__ = [
-    "LAYERS", "Add", "AvgPool2d", "BatchNorm", "Concat", "Conv2d", "Dims", "Dropout", "Flatten",
-    "Layer", "Linear", "LocalResponseNorm", "MaxPool2d", "ReLU", "Shape", "SoftmaxCrossEntropy",
-    "SquaredError", "Tanh", "Weights", "text", "window",
+    "GELU", "LAYERS", "Add", "At", "AttentionScores", "AttentionSoftmax", "AttentionValues",
+    "AvgPool2d", "BatchNorm", "ClassToken", "Concat", "Conv2d", "Dims", "Dropout", "Embedding",
+    "FirstToken", "Flatten", "FusedAttention", "Layer", "LayerNorm", "Linear", "LocalResponseNorm",
+    "LstmOutput", "LstmState", "MaxPool2d", "Patches", "Positions", "ReLU", "Shape",
+    "SoftmaxCrossEntropy", "SquaredError", "Tanh", "Weights", "text", "window",
 ]  # fmt: skip

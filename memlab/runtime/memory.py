@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,13 @@ from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
 
 
+class Piece(NamedTuple):
+    """Where a storage lies: so many bytes from the start of a block."""
+
+    block: Any
+    start: int = 0
+
+
 class Memory:
     """Storages by name as blocks of bytes; tensors are views of them at one batch."""
 
@@ -21,13 +28,13 @@ class Memory:
         self.batch = batch
         self.backend = backend
         self.meter = meter
-        self.blocks: dict[str, Any] = {}
+        self.blocks: dict[str, Piece] = {}
 
     def allocate(self, storage: Storage, label: str) -> None:
-        """Make the block of a storage, under a name for the meter."""
+        """Make room for a storage, under a name for the meter."""
         if self.meter is not None:
             self.meter.label = label
-        self.blocks[storage.name] = self.backend.block(storage.size.at(self.batch))
+        self.blocks[storage.name] = Piece(self.backend.block(storage.size.at(self.batch)))
         if self.meter is not None:
             self.meter.label = ""
 
@@ -48,8 +55,10 @@ class Memory:
             for extent in reversed(shape[2:]):
                 inner.insert(0, inner[0] * extent)
             strides = (tensor.pitch, *inner)
-        block = self.blocks[tensor.storage.name]
-        return self.backend.view(block, Part(shape, dtype, tensor.offset, strides))
+        piece = self.blocks[tensor.storage.name]
+        return self.backend.view(
+            piece.block, Part(shape, dtype, piece.start + tensor.offset, strides)
+        )
 
     def _seen(self, tensor: Tensor) -> tuple[tuple[int, ...], np.dtype[Any]]:
         """Shape and type of its array; single bits are packed, sample by sample, into bytes."""

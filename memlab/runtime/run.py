@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from memlab import units
 from memlab.kernels.registry import Array
 from memlab.planner.book import plan
 from memlab.planner.ledger import BEFORE, Entry, Ledger
-from memlab.runtime import backend, guard
+from memlab.planner.placement import Placement, arrange, blocks
+from memlab.runtime import arena, backend, guard
+from memlab.runtime.arena import ARENA
 from memlab.runtime.backend import Backend
 from memlab.runtime.compiling import compilations
 from memlab.runtime.meter import Meter, Seen
@@ -31,7 +34,8 @@ class Run:
     ``before``, ``inside`` and ``after`` are measured bytes per operation; ``seconds`` leaves out
     the ``compile_seconds`` that Numba took for kernels it met for the first time. ``counted`` is
     how far the device's own counter of used bytes rose, where it has one; ``outside`` names what
-    the measurement does not see.
+    the measurement does not see. Where the step ran in an arena, ``arena`` are its measured
+    bytes, and ``nan`` names the operations that wrote NaN: none, where nobody read what was free.
     """
 
     step: Step
@@ -52,6 +56,14 @@ class Run:
     simulated: bool = False
     outside: tuple[str, ...] = ()
     counted: int | None = None
+    placement: Placement | None = None
+    nan: tuple[str, ...] = ()
+
+    @property
+    def arena(self) -> int | None:
+        """The bytes of the arena as the meter saw it allocated; ``None`` where there was none."""
+        found = [entry for entry in self.measured.entries if entry.name == ARENA]
+        return found[0].size.at(self.batch) if found and self.placement is not None else None
 
     @property
     def residuals(self) -> list[int]:
@@ -135,8 +147,16 @@ def run(
     keep: str | None = None,
     progress: bool = False,
     device: str = "cpu",
+    placement: Placement | str | None = None,
+    poison: bool = True,
+    overlapping: bool = False,
 ) -> Run:
     """Run a step once, allocating and freeing exactly when its plan says, and measure it.
+
+    With a ``placement`` (one of ``memlab.place(step, batch)``, or the name of a way to place),
+    everything that is born in the step lies in one arena at those addresses. ``poison`` then fills
+    what is free with NaN, so that no read of it stays unseen. ``overlapping`` also lets a
+    placement run in which blocks share bytes while both are alive: its results are wrong.
 
     ``x`` has the shape (batch, ...) of the network's input and ``labels`` are int64; what is not
     given is drawn from ``seed``. ``keep='gradients'`` keeps the parameters' gradients, in the plan
@@ -150,18 +170,25 @@ def run(
     """
     step = step.keep(keep) if keep else step
     planned, place = plan(step), backend.find(device)
+    if isinstance(placement, str):
+        placement = arrange(blocks(step, batch), placement)
+    if placement is not None:
+        arena.check(placement, step, batch, overlapping)
+        planned = arena.booked(planned, placement)
     guard.check(planned, batch, place.free_memory())
     kernels_of(step, device)  # loads their modules, whose own arrays are no part of the step
     if place.simulated:
         guard.check_time(step, batch)
     with compilations(place.compiling) as compiling, Meter(hook=place.hook()) as meter:
-        session = Session(step, batch, seed, parameters, settings, meter, device)
+        session = Session(step, batch, seed, parameters, settings, meter, device, placement, poison)
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin
         measured = _ledger(planned, meter.seen, batch, place)
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
     live = {tensor.name: session.value(tensor) for tensor in step.live_out}
+    if placement is not None:  # a view of the arena would keep all of it
+        live = {name: np.array(values) for name, values in live.items()}
     outputs = [t for t in step.live_out if t.role is Role.FEATURE_MAP]
     return Run(
         step,
@@ -186,6 +213,8 @@ def run(
         simulated=place.simulated,
         outside=place.outside,
         counted=place.counted(),
+        placement=placement,
+        nan=tuple(session.nan),
     )
 
 

@@ -16,7 +16,9 @@ from memlab.errors import InputError, unknown, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.planner.book import Life, lives
+from memlab.planner.placement import Placement
 from memlab.runtime import backend, start
+from memlab.runtime.arena import Arena
 from memlab.runtime.memory import Memory
 from memlab.runtime.meter import Meter
 from memlab.step.op import Op
@@ -37,10 +39,16 @@ SETTINGS = {
 after how many steps without overflow it doubles."""
 
 
+VECTORS = ("linear", "softmax", "softmax_cross_entropy")
+"""The kinds whose kernels for a GPU take one vector for each sample."""
+
+
 class Session:
     """Holds the parameters, buffers and optimizer state of a step at one batch, on a device.
 
-    Use it in a ``with`` block, or call ``close``: then all that it held is free.
+    Use it in a ``with`` block, or call ``close``: then all that it held is free. With a
+    ``placement``, what is born in the step lies in one arena. ``poison`` fills what is free there
+    with NaN; ``nan`` then names the operations that wrote one in the last step.
 
     Raises:
         InputError: no such device, no kernel for an operation, an unknown name or a wrong shape of
@@ -56,6 +64,8 @@ class Session:
         settings: Mapping[str, float] | None = None,
         meter: Meter | None = None,
         device: str = "cpu",
+        placement: Placement | None = None,
+        poison: bool = False,
     ) -> None:
         self.plan = step
         self.backend = backend.find(device)
@@ -66,7 +76,13 @@ class Session:
         self.lives = lives(step)
         self.ends = _ends(self.lives, len(step.ops))
         self.meter = meter
-        self.memory = Memory(self.batch, self.backend, meter)
+        self.poison = poison and placement is not None
+        self.memory = (
+            Memory(self.batch, self.backend, meter)
+            if placement is None
+            else Arena(self.batch, self.backend, meter, placement, poison)
+        )
+        self.nan: list[str] = []
         self.steps = 0
         given = parameters or {}
         start.check_names(given, self.residents)
@@ -100,6 +116,7 @@ class Session:
             InputError: an input of another shape or kind, or with NaN or infinity.
         """
         self.steps += 1
+        self.nan.clear()
         try:
             self._feed(x, labels)
             with self.backend.running(self.plan.threads):
@@ -121,8 +138,11 @@ class Session:
             self.memory.fill(tensor, partial(self._write_input, tensor, given))
 
     def _write_input(self, tensor: Tensor, given: npt.ArrayLike | None, values: Array) -> None:
-        start.fill_input(tensor, values, self.seed + self.steps, given)
-        if tensor.format.kind == "int":
+        vocabulary = _vocabulary(self.plan, tensor)
+        start.fill_input(tensor, values, self.seed + self.steps, given, vocabulary or 2)
+        if vocabulary:
+            start.check_tokens(values, vocabulary)
+        elif tensor.format.kind == "int":
             start.check_labels(values, _classes(self.plan))
 
     def _operate(self, index: int, op: Op) -> tuple[int, int, int]:
@@ -135,11 +155,18 @@ class Session:
             if tensor.storage.name not in memory.blocks:
                 memory.allocate(tensor.storage, tensor.name)
         self._compute(op, self.kernels[index])
+        if self.poison and any(map(self._is_nan, (*op.writes.values(), *op.updates.values()))):
+            self.nan.append(op.name)
         for tensor in op.workspace.values():
             memory.free(tensor.storage.name)
         for name in self.ends.get(index, ()):
             memory.free(name)
         return (before, meter.peak, meter.live) if meter is not None else (0, 0, 0)
+
+    def _is_nan(self, tensor: Tensor) -> bool:
+        from memlab.kernels.nans import has_nan
+
+        return has_nan(self.value(tensor))
 
     def _compute(self, op: Op, kernel: Kernel) -> None:
         memory = self.memory
@@ -157,6 +184,7 @@ class Session:
                 accumulate=addend is not None or "dx" in op.updates,
                 key=zlib.crc32(draw.encode()),
                 settings={**self.settings, "step": float(self.steps)},
+                updates=op.updates.keys(),
             )
         )
 
@@ -193,7 +221,18 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
             f"a step that is stored in other formats than it is computed in runs on cpu, got "
             f"{device}; plan it instead of running it there."
         )
+    if device != "cpu" and any(map(_on_sequences, step.ops)):
+        raise InputError(
+            f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
+            "instead of running it there."
+        )
     return [_kernel(op, device) for op in step.ops]
+
+
+def _on_sequences(op: Op) -> bool:
+    """Whether an operation of vectors has a sequence of them in each sample."""
+    names = {name for tensor in op.touched() for name, _ in tensor.axes}
+    return "T" in names and op.kind.removesuffix(".backward") in VECTORS
 
 
 def _kernel(op: Op, device: str) -> Kernel:
@@ -223,6 +262,12 @@ def _classes(step: Step) -> int:
     """How many classes the labels may name: the scores that the loss compares them with."""
     loss = next(op for op in step.ops if "labels" in op.reads and "x" in op.reads)
     return loss.reads["x"].axes[-1][1]
+
+
+def _vocabulary(step: Step, tensor: Tensor) -> int:
+    """How many tokens an input may name; 0 for one that holds none."""
+    readers = (op for op in step.ops if op.kind == "embedding" and op.reads["x"] == tensor)
+    return next((op.reads["weight"].axes[0][1] for op in readers), 0)
 
 
 def _checked(settings: Mapping[str, float]) -> Mapping[str, float]:

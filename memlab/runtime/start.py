@@ -46,8 +46,10 @@ def fill_resident(
     _shorten(tensor, values)
 
 
-def fill_input(tensor: Tensor, values: Array, seed: int, given: npt.ArrayLike | None) -> None:
-    """Set the input, the labels or the target.
+def fill_input(
+    tensor: Tensor, values: Array, seed: int, given: npt.ArrayLike | None, below: int = 2
+) -> None:
+    """Set the input, the labels or the target; whole numbers are drawn below a limit.
 
     Raises:
         InputError: a given array of another shape or kind, or with NaN or infinity in it.
@@ -58,7 +60,9 @@ def fill_input(tensor: Tensor, values: Array, seed: int, given: npt.ArrayLike | 
         _check_kind(tensor, array)
         _copy(tensor, array, values)
     elif tensor.format.kind == "int":
-        values[...] = np.random.default_rng(_key(seed, tensor.name)).integers(0, 2, values.shape)
+        values[...] = np.random.default_rng(_key(seed, tensor.name)).integers(
+            0, below, values.shape
+        )
     else:
         values[...] = _normal(seed, tensor.name, values.shape)
     _shorten(tensor, values)
@@ -87,6 +91,19 @@ def check_labels(labels: Array, classes: int) -> None:
         raise InputError(
             f"labels must lie between 0 and {classes - 1}, got {labels.min()} to {labels.max()}; "
             "try a network with more classes."
+        )
+
+
+def check_tokens(tokens: Array, vocabulary: int) -> None:
+    """Refuse a token that the table has no row for.
+
+    Raises:
+        InputError: a token below 0, or of ``vocabulary`` or more.
+    """
+    if not 0 <= tokens.min() <= tokens.max() < vocabulary:
+        raise InputError(
+            f"tokens must lie between 0 and {vocabulary - 1}, got {tokens.min()} to "
+            f"{tokens.max()}; try a network with a larger vocabulary."
         )
 
 

@@ -6,14 +6,15 @@ from collections import Counter
 from math import prod
 
 from memlab.networks.graph import Node
-from memlab.step.construction import Build
+from memlab.step.construction import Build, numbered
 from memlab.step.gradients import Gradients
-from memlab.step.op import Phase
+from memlab.step.op import Operands, Phase
 from memlab.step.rules import RULES, dims
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 
 _Slots = dict[str, Tensor]
+_Parts = list[tuple[str, Tensor]]
 
 
 def backward(build: Build, labels: Tensor) -> None:
@@ -36,25 +37,25 @@ class _Walk:
         self.build = build
         self.gradients = Gradients()
         self.sums: Counter[str] = Counter()
+        self.written: dict[str, Tensor] = {}
+        """The gradients of parameters that are written, by the names of the parameters."""
 
     def differentiate(self, node: Node, reads: _Slots) -> None:
         """The backward operation of a node, from ``dy`` (or the labels) to what it passes on."""
         build, rule = self.build, RULES[node.kind]
-        source, parameters = node.inputs[0], build.parameters[node.name]
-        passes_on, flops = source in build.learning, rule.flops(node)
-        kept = {"x": source, "y": node.name}
-        reads = reads | {name: build.maps[kept[name]] for name in rule.keeps}
-        reads |= build.extras.get(node.name, {})
+        parameters, flops = build.parameters[node.name], rule.flops(node)
+        passes_on = not build.learning.isdisjoint(node.inputs)
+        reads = reads | self.kept(node)
         if rule.backward_reads_weight and (passes_on or node.kind == "batch_norm"):
             reads["weight"] = parameters["weight"]
-        writes = {
-            f"d{name}": build.new(f"gradient of {array.name}", array.axes, Role.PARAMETER_GRADIENT)
-            for name, array in parameters.items()
-        }
-        updates: _Slots = {}
-        cost = flops.weights if parameters else Size()
-        if passes_on:
-            cost += flops.input + self.place(source, node, reads, writes, updates)
+        writes, updates, cost = _Slots(), _Slots(), Size()
+        if parameters:
+            cost = flops.weights + self.place_weights(parameters, writes, updates)
+        parts: _Parts = []
+        if len(node.inputs) > 1:
+            cost += flops.input + self.place_each(node, reads, writes, updates, parts)
+        elif passes_on:
+            cost += flops.input + self.place(node.inputs[0], node, reads, writes, updates)
         build.emit(
             node,
             f"backward of {node.name}",
@@ -67,6 +68,32 @@ class _Walk:
             cost,
             fills=bool(parameters) + passes_on,
         )
+        for source, part in parts:
+            self.accumulate(source, node, part)
+
+    def kept(self, node: Node) -> _Slots:
+        """What forward kept for the backward operation of a node."""
+        maps, found = self.build.maps, _Slots()
+        for name in RULES[node.kind].keeps:
+            inputs = numbered([maps[source] for source in node.inputs])
+            found |= inputs if name == "x" else {name: maps[node.name]}
+        return {**found, **self.build.extras.get(node.name, {})}
+
+    def place_weights(self, parameters: Operands, writes: _Slots, updates: _Slots) -> Size:
+        """Where the gradients of parameters go; the operations that adding costs.
+
+        The first backward operation that uses a parameter writes, every later one adds.
+        """
+        cost = Size()
+        for name, array in parameters.items():
+            if there := self.written.get(array.name):
+                updates[f"d{name}"] = there
+                cost += Size(prod(extent for _, extent in array.axes))
+            else:
+                gradient, role = f"gradient of {array.name}", Role.PARAMETER_GRADIENT
+                self.written[array.name] = self.build.new(gradient, array.axes, role)
+                writes[f"d{name}"] = self.written[array.name]
+        return cost
 
     def place(
         self, source: str, node: Node, reads: _Slots, writes: _Slots, updates: _Slots
@@ -88,6 +115,30 @@ class _Walk:
             name = f"gradient of {source}, sum {self.sums[source]}"
             writes["dx"] = self.new_gradient(source, name)
         return Size(0, prod(extent for _, extent in there.axes[1:]))
+
+    def place_each(
+        self, node: Node, reads: _Slots, writes: _Slots, updates: _Slots, parts: _Parts
+    ) -> Size:
+        """Choose where the gradients of several inputs go; the operations that adding costs.
+
+        One that cannot be added in place is a part, which an operation of its own adds.
+        """
+        cost = Size()
+        for i, source in enumerate(node.inputs):
+            there = self.gradients.current.get(source)
+            if source not in self.build.learning:
+                continue
+            if there is None:
+                writes[f"dx{i}"] = self.new_gradient(source, f"gradient of {source}")
+            elif self.gradients.may_add(source, _tensors(reads, writes, updates)):
+                updates[f"dx{i}"] = there
+                cost += Size(0, prod(extent for _, extent in there.axes[1:]))
+            else:
+                name = f"gradient of {source} by input {i} of {node.name}"
+                axes = self.build.maps[source].axes
+                writes[f"dx{i}"] = self.build.new(name, axes, Role.GRADIENT_MAP)
+                parts.append((source, writes[f"dx{i}"]))
+        return cost
 
     def new_gradient(self, source: str, name: str) -> Tensor:
         """A gradient map with a storage of its own becomes the gradient of ``source``."""
@@ -121,3 +172,7 @@ class _Walk:
         self.build.emit(
             owner, name, "accumulate", Phase.BACKWARD, reads, writes, updates, flops=cost
         )
+
+
+def _tensors(*groups: _Slots) -> list[Tensor]:
+    return [tensor for group in groups for tensor in group.values()]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from memlab.formats import FORMATS, Format
 from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layers import Conv2d, Dims
+from memlab.networks.layers import At, Conv2d, Dims
 from memlab.step import algorithms, tensor
 from memlab.step.algorithms import Choice
 from memlab.step.op import NONE, Op, Operands, Phase
@@ -39,15 +39,15 @@ class Build:
 
     def __post_init__(self) -> None:
         algorithms.find(self.algorithm)
-        self.learning = self._learning() if self.training else frozenset()
-        self.maps[INPUT] = self.new(INPUT, dims(self.network.input_shape), Role.INPUT)
-        self.parameters = {
-            node.name: {
+        self.maps[INPUT] = self._input()
+        self.parameters: dict[str, Operands] = {}
+        """Those that every node uses; they may belong to another node."""
+        for node in self.network.nodes:
+            self.parameters[node.name] = self.parameters.get(node.shares) or {
                 array.name: self.new(f"{node.name}.{array.name}", array.dims, Role.PARAMETER)
                 for array in node.parameters
             }
-            for node in self.network.nodes
-        }
+        self.learning = self._learning() if self.training else frozenset()
         self.buffers = {
             node.name: {
                 array.name: self.new(f"{node.name}.{array.name}", array.dims, Role.BUFFER)
@@ -56,18 +56,26 @@ class Build:
             for node in self.network.nodes
         }
 
+    def _input(self) -> Tensor:
+        """Values, or tokens."""
+        shape = self.network.input_shape
+        if not self.network.vocabulary:
+            return self.new(INPUT, dims(shape), Role.INPUT)
+        return self.new(INPUT, (BATCH, ("T", shape[0])), Role.INPUT, FORMATS["int64"])
+
     def _learning(self) -> frozenset[str]:
         """The nodes whose output depends on a parameter: only these pass a gradient back."""
         found: set[str] = set()
         for node in self.network.nodes:
-            if node.parameters or not found.isdisjoint(node.inputs):
+            if self.parameters[node.name] or not found.isdisjoint(node.inputs):
                 found.add(node.name)
         return frozenset(found)
 
     def residents(self) -> list[Tensor]:
         """Parameters and buffers: alive before and after."""
-        groups = (*self.parameters.values(), *self.buffers.values())
-        return [array for arrays in groups for array in arrays.values()]
+        nodes = self.network.nodes
+        own = (self.parameters[node.name] for node in nodes if not node.shares)
+        return [array for arrays in (*own, *self.buffers.values()) for array in arrays.values()]
 
     def forward(self) -> None:
         """Every node but the loss."""
@@ -78,12 +86,12 @@ class Build:
         """The forward operation of a node; a view makes none."""
         rule, inputs = RULES[node.kind], [self.maps[name] for name in node.inputs]
         if rule.is_view or (rule.identity_in_inference and not self.training):
-            self.maps[node.name] = inputs[0].view(node.name, dims(node.shape))
+            self.maps[node.name] = _view(node, inputs[0])
             return
-        output = self.new(node.name, dims(node.shape), Role.FEATURE_MAP)
+        output = self.new(node.name, _axes(node, inputs[0]), Role.FEATURE_MAP)
         self.maps[node.name] = output
         flops, buffers = rule.flops(node), self.buffers[node.name]
-        reads = _numbered(inputs) | self.parameters[node.name]
+        reads = {**numbered(inputs), **self.parameters[node.name]}
         self.emit(
             node,
             node.name,
@@ -100,7 +108,7 @@ class Build:
         """The loss of a training step; returns what it is compared with, and itself."""
         node = self.network.loss
         if node.kind == "softmax_cross_entropy":
-            labels = self.new("labels", (BATCH,), Role.INPUT, FORMATS["int64"])
+            labels = self.new("labels", dims(node.shape)[:-1], Role.INPUT, FORMATS["int64"])
         else:
             labels = self.new("target", dims(node.shape), Role.INPUT)
         loss = self.new(node.name, (), Role.FEATURE_MAP)
@@ -148,10 +156,11 @@ class Build:
                 self.algorithm, node.layer, node.input_shapes[0], node.shape, backward,
                 node.name, self.format, self.threads,
             )  # fmt: skip
-        axes = RULES[node.kind].backward_workspace(node) if backward else ()
+        rule = RULES[node.kind]
+        axes = rule.backward_workspace(node) if backward else rule.forward_workspace(node)
         if not axes:
             return NOTHING
-        name = f"{node.name}.backward workspace"
+        name = f"{node.name}.{'backward ' if backward else ''}workspace"
         buffer = tensor.new(name, axes, self.format, Role.WORKSPACE, copies=self.threads)
         moved = Size(0, 2 * buffer.size.fixed // self.threads)
         return Choice("", {"workspace": buffer}, moved)
@@ -201,7 +210,24 @@ class Build:
         )
 
 
-def _numbered(inputs: list[Tensor]) -> dict[str, Tensor]:
+def numbered(inputs: list[Tensor]) -> dict[str, Tensor]:
+    """The inputs of a layer by the names under which kernels know them."""
     if len(inputs) == 1:
         return {"x": inputs[0]}
     return {f"x{i}": x for i, x in enumerate(inputs)}
+
+
+def _view(node: Node, x: Tensor) -> Tensor:
+    """An output that is a view of the input, or of one step of it."""
+    axes = _axes(node, x)
+    if isinstance(node.layer, At):
+        return x.slice(node.name, axes, x.format.nbytes(node.layer.t * node.shape[0]))
+    return x.view(node.name, axes)
+
+
+def _axes(node: Node, x: Tensor) -> Dims:
+    """The axes of an output: those of its first input where it has the same shape."""
+    names = RULES[node.kind].axes
+    if names:
+        return (BATCH, *zip(names, node.shape, strict=True))
+    return x.axes if node.shape == node.input_shapes[0] else dims(node.shape)

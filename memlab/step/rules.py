@@ -8,61 +8,33 @@ root, an exponential and a power count as one each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from math import prod
 
 from memlab.formats import FORMATS, Format
 from memlab.networks.graph import Node
-from memlab.networks.layers import AvgPool2d, Conv2d, Dims, LocalResponseNorm, MaxPool2d, Shape
+from memlab.networks.layers import (
+    AvgPool2d,
+    Conv2d,
+    Dims,
+    Linear,
+    LocalResponseNorm,
+    MaxPool2d,
+)
+from memlab.step.attention_rules import ATTENTION_RULES
+from memlab.step.rule import Extras as Extras
+from memlab.step.rule import Flops as Flops
+from memlab.step.rule import Rule as Rule
+from memlab.step.rule import dims as dims
+from memlab.step.sequence_rules import SEQUENCE_RULES
 from memlab.step.storage import Size
-from memlab.step.tensor import BATCH
-
-Extras = Mapping[str, tuple[Dims, Format]]
-
-
-def dims(shape: Shape, batched: bool = True) -> Dims:
-    """Named axes of a map ``(C, H, W)`` or a vector ``(F,)``, with the batch in front."""
-    names = ("C", "H", "W") if len(shape) == 3 else ("F",)
-    axes = tuple(zip(names, shape, strict=True))
-    return (BATCH, *axes) if batched else axes
-
-
-@dataclass(frozen=True)
-class Flops:
-    """Operations of one layer: forward, backward for what it learns, backward for its input.
-
-    ``inference`` is forward without training, where it differs.
-    """
-
-    forward: Size
-    weights: Size = Size()
-    input: Size = Size()
-    inference: Size | None = None
-
-
-def _no_extras(node: Node, format: Format) -> Extras:
-    return {}
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One row of the table."""
-
-    flops: Callable[[Node], Flops]
-    keeps: tuple[str, ...] = ()
-    extras: Callable[[Node, Format], Extras] = _no_extras
-    backward_reads_weight: bool = False
-    backward_workspace: Callable[[Node], Dims] = lambda node: ()
-    is_view: bool = False
-    gradient_is_view: bool = False
-    identity_in_inference: bool = False
 
 
 def _linear(node: Node) -> Flops:
-    out, inner = node.shape[0], node.input_shapes[0][0]
+    out, inner = prod(node.shape), node.input_shapes[0][-1]
     products = Size(0, 2 * out * inner)
-    bias = Size(0, out if len(node.parameters) > 1 else 0)
+    assert isinstance(node.layer, Linear)
+    bias = Size(0, out if node.layer.bias else 0)
     return Flops(products + bias, products + bias, products)
 
 
@@ -115,11 +87,12 @@ def _add(node: Node) -> Flops:
 
 
 def _cross_entropy(node: Node) -> Flops:
-    classes = node.shape[0]
+    *tokens, classes = node.shape
+    rows = prod(tokens)
     return Flops(
-        forward=Size(1, 5 * classes),
-        input=Size(0, classes + 1),
-        inference=Size(0, 5 * classes - 2),
+        forward=Size(1, 5 * classes * rows),
+        input=Size(0, (classes + 1) * rows),
+        inference=Size(0, (5 * classes - 2) * rows),
     )
 
 
@@ -159,6 +132,8 @@ RULES: dict[str, Rule] = {
     "flatten": Rule(_per_value(0, 0), is_view=True, gradient_is_view=True),
     "softmax_cross_entropy": Rule(_cross_entropy, extras=_probabilities),
     "squared_error": Rule(_per_value(3, 2, fixed=1), keeps=("x",)),
+    **SEQUENCE_RULES,
+    **ATTENTION_RULES,
 }
 
 UPDATES: dict[str, tuple[tuple[str, ...], int]] = {

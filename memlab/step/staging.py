@@ -57,6 +57,19 @@ CUTS = {
     "add": Cut.VALUES,
     "accumulate": Cut.VALUES,
     "concat": Cut.SAMPLES,
+    "embedding": Cut.WHOLE,
+    "positions": Cut.SAMPLES,
+    "layer_norm": Cut.SAMPLES,
+    "gelu": Cut.VALUES,
+    "patches": Cut.SAMPLES,
+    "class_token": Cut.SAMPLES,
+    "first_token": Cut.SAMPLES,
+    "attention_scores": Cut.SAMPLES,
+    "attention_softmax": Cut.SAMPLES,
+    "attention_values": Cut.SAMPLES,
+    "fused_attention": Cut.SAMPLES,
+    "lstm_state": Cut.SAMPLES,
+    "lstm_output": Cut.SAMPLES,
     "softmax": Cut.WHOLE,
     "softmax_cross_entropy": Cut.WHOLE,
     "squared_error": Cut.WHOLE,
@@ -85,8 +98,11 @@ SQUARES = frozenset({"second_moment"})
 
 
 def cut(op: Op) -> Cut:
-    """Along what an operation is cut. The bits of a mask begin anew with every sample."""
+    """Along what an operation is cut. The bits of a mask begin anew with every sample; the outputs
+    of a linear layer on sequences lie apart."""
     found = CUTS.get(op.kind.removesuffix(".backward"), Cut.WHOLE)
+    if found is Cut.OUTPUTS and len(op.reads["x"].axes) > 2:
+        return Cut.SAMPLES
     masked = "mask" in op.reads or "mask" in op.writes
     return Cut.SAMPLES if masked and found is Cut.VALUES else found
 
@@ -171,7 +187,8 @@ def extent(op: Op, along: Cut) -> int:
         _, (_, channels), *plane = op.reads["x"].axes
         return min(-(-channels // 4), max(1, MAPS // prod(size for _, size in plane)))
     if along is Cut.OUTPUTS:
-        weight = op.reads["weight"] if "weight" in op.reads else op.writes["dweight"]
+        found = operands(op)
+        weight = found["weight" if "weight" in found else "dweight"]
         (_, outputs), (_, inputs) = weight.axes
         return min(outputs, max(1, MATRIX // inputs))
     return 1

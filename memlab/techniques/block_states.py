@@ -24,6 +24,7 @@ from memlab.step.staging import (
 )
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
+from memlab.techniques import order
 
 BLOCK = 2048
 """Values that share a scale, as in the paper."""
@@ -66,6 +67,7 @@ def _check(step: object, block: int) -> None:
             f"eight_bit_states rewrites a step, got {shorten(step)}; try "
             "memlab.training_step(network, 'adam')."
         )
+    order.check(step, "eight_bit_states")
     number = whole("block", block, LEAST)
     if number > MOST or number & (number - 1):
         raise InputError(

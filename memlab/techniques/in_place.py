@@ -27,6 +27,7 @@ _PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "tanh.backward": ("dx", ("dy",)),
     "dropout.backward": ("dx", ("dy",)),
     "batch_norm.backward": ("dx", ("dy",)),
+    "add.backward": ("dx0", ("dy",)),
 }
 """By kind, the output that may lie where one of these inputs is: each of its values is computed
 from the value in its place, and from what is known before the first one is written."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import inf
 
 from memlab import units
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, pick, whole
 from memlab.networks.layers import Conv2d, Shape
 from memlab.planner import clock
 from memlab.step import algorithms
@@ -20,6 +20,7 @@ from memlab.step.op import Op
 from memlab.step.staging import COMPUTED, is_staged, tiles
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
+from memlab.techniques import order
 
 Times = Mapping[str, Mapping[str, float]]
 """Seconds by the names of operation and algorithm: ``{"conv1": {"direct": 2.1}}``."""
@@ -44,12 +45,9 @@ def lowering(
 
     Raises:
         InputError: no algorithm and no batch, or both; an unknown name; no amount of memory; a
-            batch that the step does not hold for.
+            batch that the step does not hold for; a step that recomputes or is in place.
     """
-    if not isinstance(step, Step):
-        raise InputError(
-            f"lowering rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
-        )
+    order.check(step, "lowering")
     if algorithm is None:
         return _search(step, _checked(step, batch), limit, times or {}, algorithms.on(device))
     if (batch, limit, times) != (None, None, None):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memlab.errors import InputError, shorten
 from memlab.step.step import Step
+from memlab.techniques import order
 
 
 def no_reuse(step: Step) -> Step:
@@ -16,10 +16,7 @@ def no_reuse(step: Step) -> Step:
     Raises:
         InputError: no step.
     """
-    if not isinstance(step, Step):
-        raise InputError(
-            f"no_reuse rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
-        )
+    order.check(step, "no_reuse", ())
     there = {tensor.storage.name for tensor in (*step.live_in, *step.live_out)}
     born = {
         tensor.storage.name: tensor

@@ -7,14 +7,15 @@ earlier one would still count on.
 from __future__ import annotations
 
 from memlab.errors import InputError, shorten
-from memlab.step.op import Op
 from memlab.step.step import Step
 
 AGAIN = "again"
 """The attribute of an operation that runs another time: how often it has run before."""
 
 
-def check(step: object, technique: str, before: tuple[str, ...] = ("recompute", "in_place")) -> Step:
+def check(
+    step: object, technique: str, before: tuple[str, ...] = ("recompute", "in_place")
+) -> Step:
     """The step, where ``technique`` may rewrite it; it comes ``before`` these others.
 
     Raises:
@@ -48,8 +49,3 @@ def shares(step: Step) -> bool:
         for tensor in op.writes.values()
         if tensor.pitch is None
     )
-
-
-def is_repeated(op: Op) -> bool:
-    """Whether an operation runs another time."""
-    return AGAIN in op.attributes

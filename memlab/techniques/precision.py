@@ -30,6 +30,7 @@ from memlab.step.staging import (
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
+from memlab.techniques import order
 
 STORED = ("fp32", "tf32", "bf16", "fp16", "fp8_e4m3fn", "fp8_e5m2")
 """The formats that a role can be stored in."""
@@ -85,8 +86,9 @@ def precision(
     Bytes: facts F1 and A13. Kept parameter gradients are those of the scaled loss.
 
     Raises:
-        InputError: an unknown mode, role, rounding or format; a step that is not in fp32, or that
-            has its formats already; scaling without an update; nothing to do.
+        InputError: an unknown mode, role, rounding or format; a step that is not in fp32, that
+            has its formats already, recomputes or is in place; scaling without an update; nothing
+            to do.
     """
     _check(step, mode, rounding, roles)
     chosen = pick("mode", mode, MODES) if mode else Mode("fp32", ())
@@ -114,11 +116,8 @@ def precision(
     )
 
 
-def _check(step: object, mode: str | None, rounding: str, roles: Mapping[str, object]) -> None:
-    if not isinstance(step, Step):
-        raise InputError(
-            f"precision rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
-        )
+def _check(step: Step, mode: str | None, rounding: str, roles: Mapping[str, object]) -> None:
+    order.check(step, "precision")
     if any(is_staged(op) for op in step.ops):
         raise InputError("this step has its formats already; start from one in fp32.")
     if step.format != COMPUTED.name:

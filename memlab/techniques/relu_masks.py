@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError
 from memlab.formats import FORMATS
 from memlab.step import tensor
 from memlab.step.op import Op, Phase
 from memlab.step.staging import is_staged, rewritten
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
+from memlab.techniques import order
 
 COMPUTED_IN = ("fp32", "fp64")
 """The formats that a whole step is computed in."""
@@ -30,10 +31,7 @@ def relu_masks(step: Step) -> Step:
     Raises:
         InputError: no step, one built in half precision, or one in which no ReLU qualifies.
     """
-    if not isinstance(step, Step):
-        raise InputError(
-            f"relu_masks rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
-        )
+    order.check(step, "relu_masks")
     if step.format not in COMPUTED_IN and not any(is_staged(op) for op in step.ops):
         raise InputError(
             f"relu_masks rewrites a step in fp32 or fp64, got {step.format}; try it on "

@@ -28,7 +28,7 @@ def linear(call: Call) -> None:
 def linear_backward(call: Call) -> None:
     """``dW = dy^T x``, ``db`` the sum of ``dy``, ``dx = dy W``."""
     dy = call["dy"]
-    product(dy, call["x"], call["dweight"], transpose_a=True)
+    product(dy, call["x"], call["dweight"], call.accumulate_weights, transpose_a=True)
     sum_bias(call, dy)
     if "dx" in call.arrays:
         product(dy, call["weight"], call["dx"], call.accumulate)
@@ -46,7 +46,7 @@ def add_bias(call: Call, y: Any) -> None:
 def sum_bias(call: Call, dy: Any) -> None:
     """The gradient of the bias, where there is one: the sum of ``dy`` over batch and map."""
     if "dbias" in call.arrays:
-        sum_values(dy, call["dbias"])
+        sum_values(dy, call["dbias"], accumulate=call.accumulate_weights)
 
 
 @compiled

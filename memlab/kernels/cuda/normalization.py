@@ -24,13 +24,14 @@ def batch_norm(call: Call) -> None:
     """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
 
     Training takes mean and variance of the batch, keeps them for backward and moves the running
-    ones; inference takes the running ones.
+    ones; where it runs again, it takes the kept ones. Inference takes the running ones.
     """
-    layer, mean, spread = call.layer, call["running_mean"], call["running_var"]
+    layer = call.layer
     assert isinstance(layer, BatchNorm)
-    if call.training:
+    if call.training and "running_mean" in call.arrays:
         _take_statistics(call, layer)
-        mean, spread = call["mean"], call["inverse_deviation"]
+    names = ("mean", "inverse_deviation") if call.training else ("running_mean", "running_var")
+    mean, spread = (call[name] for name in names)
     x, y, learned = call["x"], call["y"], (call["weight"], call["bias"])
     lines = (line(array) for array in (mean, spread, *learned))
     launch(

@@ -37,13 +37,13 @@ _add_up = inlined(add_up)
 def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
     """A kernel for ``out = scale * sum of term(x, y, a, b)`` over batch and map, per channel.
 
-    ``a`` and ``b`` are numbers of the channel.
+    ``a`` and ``b`` are numbers of the channel. With ``accumulate`` it is added to ``out``.
     """
     value = inlined(term)
 
     def each(
         x: Values, x_pitch: int, y: Values, y_pitch: int, a: Values, b: Values, out: Values,
-        batch: int, plane: int, scale: float,
+        batch: int, plane: int, scale: float, accumulate: bool,
     ) -> None:  # fmt: skip
         sums = cuda.shared.array(THREADS, np.float64)
         c, total = cuda.blockIdx.x, 0.0
@@ -60,7 +60,8 @@ def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
         sums[thread] = total
         _add_up(sums, thread)
         if thread == 0:
-            out[c] = sums[0] * scale
+            total = sums[0] * scale
+            out[c] = total + out[c] if accumulate else total
 
     return compiled(each, term)
 
@@ -85,9 +86,9 @@ def _differences(x: Any, y: Any, a: Any, b: Any) -> Any:
     return (x - y) * (x - y)
 
 
-def sum_values(x: Any, out: Any, scale: float = 1.0) -> None:
-    """``sum of x``; ``out`` has a value for each channel."""
-    _launch(_values, x, x, x, x, out, scale)
+def sum_values(x: Any, out: Any, scale: float = 1.0, accumulate: bool = False) -> None:
+    """``sum of x``, or ``out + sum of x``; ``out`` has a value for each channel."""
+    _launch(_values, x, x, x, x, out, scale, accumulate)
 
 
 def sum_squares(x: Any, centre: Any, out: Any, scale: float) -> None:
@@ -105,8 +106,10 @@ def sum_differences(x: Any, y: Any, out: Any, scale: float) -> None:
     _launch(_differences, x, y, x, x, out, scale)
 
 
-def _launch(kernel: Any, x: Any, y: Any, a: Any, b: Any, out: Any, scale: float) -> None:
+def _launch(
+    kernel: Any, x: Any, y: Any, a: Any, b: Any, out: Any, scale: float, accumulate: bool = False
+) -> None:
     """A kernel reads those of ``y``, ``a`` and ``b`` that its term names."""
     batch, plane = len(x), x.size // len(x) // out.size
     spans = line(x), pitch(x), line(y), pitch(y), line(a), line(b)
-    launch(kernel, results(out.size, plane), *spans, line(out), batch, plane, scale)
+    launch(kernel, results(out.size, plane), *spans, line(out), batch, plane, scale, accumulate)

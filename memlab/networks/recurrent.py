@@ -1,0 +1,81 @@
+"""Layers of recurrent networks: one step of a sequence, and the cell of an LSTM in two parts.
+
+The cell follows Hochreiter and Schmidhuber 1997 with the forget gate of Gers et al. 2000, without
+peepholes. Its gates come as one vector of 4 H values before their sigmoid or tanh, in PyTorch's
+order: input i, forget f, candidate g, output o::
+
+    c = sigmoid(f) * c_before + sigmoid(i) * tanh(g)      h = sigmoid(o) * tanh(c)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from memlab.errors import InputError
+from memlab.networks.layer import Layer, Shape, settle, text
+
+
+@dataclass(frozen=True)
+class At(Layer):
+    """The vector at step ``t`` of a sequence ``(T, F)``, counted from 0: a view of the input."""
+
+    t: int
+    kind: ClassVar[str] = "at"
+    of_input: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        settle(self, "at", "t", least=0)
+
+    def output(self, *inputs: Shape) -> Shape:
+        if len(inputs[0]) != 2:
+            raise InputError(
+                f"at needs a sequence (T, F), got {text(inputs[0])}; "
+                "try network('name', sequence=(28, 28))."
+            )
+        steps, features = inputs[0]
+        if self.t >= steps:
+            raise InputError(f"at: t must be below {steps}, got {self.t}; steps count from 0.")
+        return (features,)
+
+    def describe(self) -> str:
+        return f"index {self.t}"
+
+
+def _hidden(kind: str, gates: Shape, *states: Shape) -> Shape:
+    """``(H,)``, from gates of 4 H values and states of H."""
+    hidden = gates[0] // 4
+    if gates != (4 * hidden,) or any(state != (hidden,) for state in states):
+        given = " and ".join(text(shape) for shape in (gates, *states))
+        raise InputError(
+            f"{kind} needs gates of 4 H values and states of H, got {given}; "
+            f"try linear({4 * max(1, hidden)})."
+        )
+    return (hidden,)
+
+
+@dataclass(frozen=True)
+class LstmState(Layer):
+    """The state c, from the gates and the state before; without one, that is 0.
+
+    Backward reads the gates and computes their sigmoids and tanh again.
+    """
+
+    kind: ClassVar[str] = "lstm_state"
+    arity: ClassVar[int | None] = 2
+
+    def output(self, *inputs: Shape) -> Shape:
+        return _hidden("lstm_state", *inputs)
+
+
+@dataclass(frozen=True)
+class LstmOutput(Layer):
+    """The output h, from the gates and the state c."""
+
+    kind: ClassVar[str] = "lstm_output"
+    arity: ClassVar[int | None] = 2
+
+    def output(self, *inputs: Shape) -> Shape:
+        if len(inputs) != 2:
+            raise InputError("lstm_output needs gates and a state; try gates.lstm_output(c).")
+        return _hidden("lstm_output", *inputs)

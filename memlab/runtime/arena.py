@@ -1,0 +1,120 @@
+"""One block of memory in which everything that is born in a step has its address."""
+
+from __future__ import annotations
+
+from memlab.errors import InputError
+from memlab.planner.entries import BEFORE, Entry
+from memlab.planner.ledger import Ledger
+from memlab.planner.placement import Block, Placement, blocks
+from memlab.runtime.backend import Backend, Part
+from memlab.runtime.memory import Memory, Piece
+from memlab.runtime.meter import Meter
+from memlab.step.step import Step
+from memlab.step.storage import Size, Storage
+from memlab.step.tensor import Role
+
+ARENA = "arena"
+POISON = 0xFF
+"""Every byte of what is free. As a float it is NaN in every format."""
+
+
+class Arena(Memory):
+    """Storages of a placement at their addresses in one block, all others in blocks of their own.
+
+    Bytes that no storage has are filled with NaN where ``poison`` says so: who reads what is not,
+    or no longer, there computes with NaN.
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        backend: Backend,
+        meter: Meter | None,
+        placement: Placement,
+        poison: bool = False,
+    ) -> None:
+        super().__init__(batch, backend, meter)
+        self.poison = poison
+        self.addresses = {
+            block.name: (address, block.nbytes)
+            for block, address in zip(placement.blocks, placement.addresses, strict=True)
+        }
+        self.allocate(Storage(ARENA, Size(placement.arena)), ARENA)
+        self.arena = self.blocks.pop(ARENA).block
+        self._wipe(0, placement.arena)
+
+    def allocate(self, storage: Storage, label: str) -> None:
+        if storage.name in self.addresses:
+            self.blocks[storage.name] = Piece(self.arena, self.addresses[storage.name][0])
+        else:
+            super().allocate(storage, label)
+
+    def free(self, name: str) -> None:
+        super().free(name)
+        if name in self.addresses:
+            self._wipe(*self.addresses[name])
+
+    def _wipe(self, address: int, nbytes: int) -> None:
+        if self.poison and nbytes:
+            values = self.backend.view(self.arena, Part((nbytes,), "uint8", address, None))
+            self.backend.fill(values, lambda array: array.fill(POISON))
+
+    def clear(self) -> None:
+        super().clear()
+        self.arena = None
+
+
+def booked(ledger: Ledger, placement: Placement) -> Ledger:
+    """The plan of a step whose births all lie in one arena: what is there before it, and that."""
+    there = [entry for entry in ledger.entries if entry.birth == BEFORE]
+    whole = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
+    notes = (*ledger.notes, f"placed: {placement.how}")
+    return Ledger(
+        ledger.rows, (*there, whole), ledger.network, ledger.label, ledger.format,
+        ledger.optimizer, ledger.training, notes, ledger.origin, ledger.batches,
+    )  # fmt: skip
+
+
+def check(placement: Placement, step: Step, batch: int, overlapping: bool) -> None:
+    """Let a placement pass that is of this step at this batch.
+
+    Raises:
+        InputError: it is of another one, or two of its blocks share bytes while both are alive:
+            refused, unless ``overlapping`` allows it and both hold floats alone.
+    """
+    if not isinstance(placement, Placement):
+        raise InputError(
+            f"a placement is needed, got {placement!r}; try memlab.place(step, batch)."
+        )
+    if sorted(placement.blocks, key=_name) != sorted(blocks(step, batch), key=_name):
+        raise InputError(
+            "this placement is of another step, another batch, or one that keeps other tensors; "
+            "try memlab.place(step, batch)."
+        )
+    both = placement.overlaps()
+    if both and not overlapping:
+        one, other = both[0]
+        raise InputError(
+            f"{one.name} and {other.name} share bytes while both are alive; move one of them, or "
+            "pass overlapping=True to see what becomes of the results."
+        )
+    _only_floats(both, step)
+
+
+def _only_floats(both: tuple[tuple[Block, Block], ...], step: Step) -> None:
+    """An index that was overwritten would lead a kernel out of its arrays."""
+    kinds = {
+        tensor.storage.name: tensor.format
+        for op in step.ops
+        for tensor in (*op.writes.values(), *op.workspace.values())
+    }
+    for block in (block for pair in both for block in pair):
+        if kinds[block.name].kind != "float":
+            raise InputError(
+                f"{block.name} holds {kinds[block.name].name}, which lead a kernel to its values: "
+                "nothing may overlap it; try another block."
+            )
+
+
+def _name(block: Block) -> str:
+    return block.name

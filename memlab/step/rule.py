@@ -1,0 +1,63 @@
+"""The row that each kind of layer has in the table of rules, and the axes of what it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from memlab.formats import Format
+from memlab.networks.graph import Node
+from memlab.networks.layers import Dims, Shape
+from memlab.step.storage import Size
+from memlab.step.tensor import BATCH
+
+Extras = Mapping[str, tuple[Dims, Format]]
+
+NAMES = {1: ("F",), 2: ("T", "F"), 3: ("C", "H", "W")}
+"""The names of the axes of a sample: a vector, a sequence of vectors, a map."""
+
+
+def dims(shape: Shape, batched: bool = True) -> Dims:
+    """Named axes of a map ``(C, H, W)``, a sequence ``(T, F)`` or a vector ``(F,)``, with the batch
+    in front."""
+    axes = tuple(zip(NAMES[len(shape)], shape, strict=True))
+    return (BATCH, *axes) if batched else axes
+
+
+@dataclass(frozen=True)
+class Flops:
+    """Operations of one layer: forward, backward for what it learns, backward for its input.
+
+    ``inference`` is forward without training, where it differs.
+    """
+
+    forward: Size
+    weights: Size = Size()
+    input: Size = Size()
+    inference: Size | None = None
+
+
+def _no_extras(node: Node, format: Format) -> Extras:
+    return {}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One row of the table.
+
+    ``axes`` are the names of the axes of an output that is no map, sequence or vector. A workspace
+    is there once for each thread.
+    """
+
+    flops: Callable[[Node], Flops]
+    keeps: tuple[str, ...] = ()
+    extras: Callable[[Node, Format], Extras] = _no_extras
+    backward_reads_weight: bool = False
+    axes: tuple[str, ...] = ()
+    forward_workspace: Callable[[Node], Dims] = lambda node: ()
+    backward_workspace: Callable[[Node], Dims] = lambda node: ()
+    is_view: bool = False
+    gradient_is_view: bool = False
+    identity_in_inference: bool = False
+    devices: tuple[str, ...] = ("cpu", "cuda")
+    """Those that have kernels for it."""

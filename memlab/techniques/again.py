@@ -1,0 +1,125 @@
+"""Operations that run more than once: a step in another order, with repeats.
+
+Whatever a schedule of recomputation decides, it is an order of operations. A repeated operation
+writes new blocks of memory, and who reads them later reads the newest; what nobody reads any more
+is dead. So the memory follows from the order alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from memlab.errors import InputError
+from memlab.step.op import NONE, Op, Operands, Phase
+from memlab.step.staging import rewritten
+from memlab.step.step import Step
+from memlab.step.storage import Size, Storage
+from memlab.step.tensor import Tensor
+from memlab.techniques.order import AGAIN
+
+STATISTICS = ("mean", "inverse_deviation")
+"""What a batch norm keeps of the batch. It is small, and the running statistics must move once: a
+batch norm that runs again reads it."""
+
+
+def resequenced(step: Step, order: Sequence[int]) -> Step:
+    """The step with its operations in this order; those that stand there again run again, unless
+    nobody reads what they would make.
+
+    Dropout draws what it drew before, and the running statistics of a batch norm move once.
+
+    Raises:
+        InputError: an operation that changes something in place stands there twice.
+    """
+    versions = _Versions()
+    needed = _without_idle(step, order)
+    return replace(step, ops=tuple(versions.run(step.ops[index], index) for index in needed))
+
+
+def made(op: Op) -> set[str]:
+    """The storages that an operation writes anew each time that it runs."""
+    kept = STATISTICS if op.kind == "batch_norm" and op.updates else ()
+    return {each.storage.name for slot, each in op.writes.items() if slot not in kept}
+
+
+def _without_idle(step: Step, order: Sequence[int]) -> list[int]:
+    """The order without repeats whose results nobody reads before they are made again."""
+    times = Counter(order)
+    kept: list[int] = []
+    wanted: set[str] = set()
+    for index in reversed(order):
+        op = step.ops[index]
+        times[index] -= 1
+        if times[index] and wanted.isdisjoint(made(op)):
+            continue
+        kept.append(index)
+        wanted -= made(op)
+        wanted |= {each.storage.name for each in (*op.reads.values(), *op.updates.values())}
+    return kept[::-1]
+
+
+class _Versions:
+    """The newest block of memory for every storage that was made again."""
+
+    def __init__(self) -> None:
+        self.times: Counter[int] = Counter()
+        self.newest: dict[str, tuple[Storage, str]] = {}
+
+    def run(self, op: Op, index: int) -> Op:
+        """The operation on the newest values; where it runs again, it makes new ones."""
+        times = self.times[index]
+        self.times[index] += 1
+        if not times:
+            return replace(op, reads=self.read(op.reads), updates=self.read(op.updates))
+        suffix = " again" if times == 1 else f" again, {times} times"
+        repeat = _repeatable(op)
+        reads = self.read(repeat.reads)
+        return replace(
+            repeat,
+            name=op.name + suffix,
+            phase=Phase.BACKWARD,
+            reads=reads,
+            writes={slot: self.renewed(each, suffix) for slot, each in repeat.writes.items()},
+            workspace={slot: _renamed(each, suffix) for slot, each in repeat.workspace.items()},
+            attributes={"draw": op.name, **repeat.attributes, AGAIN: times},
+        )
+
+    def read(self, operands: Operands) -> Operands:
+        return {slot: self.current(each) for slot, each in operands.items()}
+
+    def current(self, tensor: Tensor) -> Tensor:
+        """A tensor in the newest block that holds its values."""
+        storage, suffix = self.newest.get(tensor.storage.name, (tensor.storage, ""))
+        return replace(tensor, name=tensor.name + suffix, storage=storage) if suffix else tensor
+
+    def renewed(self, tensor: Tensor, suffix: str) -> Tensor:
+        """A tensor in a block of its own, which is the newest from now on."""
+        new = _renamed(tensor, suffix)
+        self.newest[tensor.storage.name] = (new.storage, suffix)
+        return new
+
+
+def _renamed(tensor: Tensor, suffix: str) -> Tensor:
+    storage = replace(tensor.storage, name=tensor.storage.name + suffix)
+    return replace(tensor, name=tensor.name + suffix, storage=storage)
+
+
+def _repeatable(op: Op) -> Op:
+    """The operation as it may run again: it changes nothing in place.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if op.pure:
+        return op
+    if op.kind != "batch_norm":
+        changed = next(iter(op.updates.values())).name
+        raise InputError(f"{op.name} changes {changed} in place, so it cannot run twice.")
+    y = op.writes["y"]
+    reads = {**op.reads, **{name: op.writes[name] for name in STATISTICS}}
+    values = prod(extent for _, extent in y.axes[1:])
+    again = rewritten(op, reads=reads, writes={"y": y}, updates=NONE)
+    return replace(again, flops=Size(y.axes[1][1], 3 * values))

@@ -1,0 +1,139 @@
+"""A step in one arena: the same results, the bytes of the placement, nobody reads what is free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import memlab
+from memlab.errors import InputError
+from memlab.planner.placement import Placement
+from memlab.runtime.session import Session
+from memlab.step.step import Step
+from tests.staged_networks import NETWORKS, step
+from tests.techniques.same import differences, ran
+
+REWRITES = {
+    "plain": lambda step: step,
+    "in place": memlab.in_place,
+    "recompute": memlab.recompute,
+    "both": lambda step: memlab.in_place(memlab.recompute(step)),
+}
+
+
+def placed(step: Step, how: str = "best") -> Placement:
+    return memlab.place(step.keep("gradients"), 3, how)
+
+
+@pytest.mark.parametrize("rewrite", REWRITES)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_results_are_the_same_and_the_arena_is_as_planned(network: str, rewrite: str) -> None:
+    plain = step(network, "adam")
+    after = REWRITES[rewrite](plain)
+    placement = placed(after)
+    run = ran(after, 3, placement=placement)
+    assert not differences(ran(plain, 3), run)
+    assert run.arena == placement.arena
+    assert run.nan == ()
+    before = [tensor.storage.size.at(3) for tensor in after.live_in]
+    assert run.peak == placement.arena + sum(before)
+
+
+@pytest.mark.parametrize("how", ["no reuse", "birth", "biggest", "best fit"])
+def test_every_way_to_place_gives_the_same(how: str) -> None:
+    plain = step("branches")
+    assert not differences(ran(plain, 3), ran(plain, 3, placement=placed(plain, how)))
+
+
+def test_a_placement_by_name_and_in_other_formats() -> None:
+    plain = memlab.precision(step("joins"), "mixed fp16")
+    run = ran(plain, 3, placement="best")
+    assert not differences(ran(plain, 3), run)
+    assert run.placement is not None
+    assert "placed: " in run.planned.notes[-1]
+
+
+def test_an_inference_and_a_second_step_in_the_same_arena() -> None:
+    for plain in (step("branches", "inference"), step("branches")):
+        placement = memlab.place(plain, 2)
+        with (
+            Session(plain, 2) as one,
+            Session(plain, 2, placement=placement, poison=True) as other,
+        ):
+            for _ in range(3):
+                one.step()
+                other.step()
+                assert other.nan == []
+                for tensor in plain.live_out:
+                    assert one.value(tensor).tobytes() == other.value(tensor).tobytes()
+
+
+def test_who_reads_what_is_free_gets_nan() -> None:
+    """A planted error: a map is freed one operation before its last reader."""
+    plain = step("sums")
+    session = Session(plain, 2, placement=memlab.place(plain, 2), poison=True)
+    index = next(i for i, names in session.ends.items() if "fc1" in names)
+    session.ends[index].remove("fc1")
+    session.ends.setdefault(index - 1, []).append("fc1")
+    keep = session.memory.free
+
+    def early(name: str) -> None:
+        piece = session.memory.blocks[name]
+        keep(name)
+        if name == "fc1":
+            session.memory.blocks[name] = piece
+
+    session.memory.free = early  # type: ignore[method-assign]
+    session.step()
+    assert plain.ops[index].name in session.nan
+
+
+def overlapping(plain: Step, one: str, other: str) -> Placement:
+    placement = memlab.place(plain.keep("gradients"), 3)
+    return placement.moved(one, placement.address(other))
+
+
+def test_an_overlap_is_refused_and_if_wanted_gives_wrong_results() -> None:
+    plain = step("sums")
+    wrong = overlapping(plain, "relu1", "tanh1")
+    with pytest.raises(InputError, match="share bytes while both are alive; move one of them, or"):
+        ran(plain, 3, placement=wrong)
+    run = ran(plain, 3, placement=wrong, overlapping=True, poison=False)
+    assert differences(ran(plain, 3), run)
+
+
+def test_an_index_is_never_overlapped() -> None:
+    plain = step("slices")
+    wrong = overlapping(plain, "relu1", "pool1.indices")
+    with pytest.raises(InputError, match="holds uint8, which lead a kernel to its values"):
+        ran(plain, 3, placement=wrong, overlapping=True, poison=False)
+
+
+def test_a_placement_of_something_else_gives_one_sentence() -> None:
+    plain = step("sums")
+    sentence = "this placement is of another step, another batch, or one that keeps other tensors"
+    for other in (memlab.place(plain, 2), memlab.place(step("joins"), 3)):
+        with pytest.raises(InputError, match=sentence):
+            memlab.run(plain, 3, placement=other)
+    with pytest.raises(InputError, match=sentence):
+        ran(plain, 3, placement=memlab.place(plain, 3))
+    with pytest.raises(InputError, match="a placement is needed, got 7"):
+        memlab.run(plain, 3, placement=7)  # type: ignore[arg-type]
+
+
+def test_an_arena_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = step("sums")
+    placement = memlab.place(plain, 3, "no reuse")
+    free = memlab.plan(plain).peak(3)
+    monkeypatch.setattr("memlab.devices.free_memory", lambda: free)
+    memlab.run(plain, 3)
+    with pytest.raises(InputError, match="refused before anything was allocated"):
+        memlab.run(plain, 3, placement=placement)
+
+
+def test_replacing_the_notes_keeps_a_placement_valid() -> None:
+    plain = step("sums")
+    assert (
+        memlab.run(replace(plain, notes=("x",)), 3, placement=memlab.place(plain, 3)).residual == 0
+    )

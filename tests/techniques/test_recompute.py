@@ -1,0 +1,223 @@
+"""Recompute: every way gives the plain step's results, bit for bit, with the bytes it plans."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab.errors import InputError
+from memlab.networks.graph import Network
+from memlab.networks.zoo import build
+from memlab.planner.stages import simulate
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.techniques import again, schedules
+from memlab.techniques.cuts import cuts
+from tests.staged_networks import NETWORKS, step
+from tests.techniques.same import differences, ran
+
+BATCH = 3
+WAYS: dict[str, dict[str, Any]] = {
+    "every": {},
+    "every 2": {"k": 2},
+    "cheap": {},
+    "drop": {"layers": ["conv2d"]},
+    "slots": {"k": 2},
+    "greedy": {"batch": BATCH},
+    "chain": {"batch": BATCH},
+}
+
+
+def plain(depth: int = 6) -> Step:
+    """A chain in which each layer has as many bytes as the one before, and few parameters."""
+    x = memlab.network("plain", image=(4, 16, 16))
+    for i in range(depth):
+        x = x.conv(4, 3, pad=1, name=f"conv{i}").batch_norm(name=f"norm{i}")
+        x = x.relu(name=f"relu{i}").dropout(0.1, name=f"drop{i}")
+    return memlab.training_step(x.avg_pool("all").flatten().linear(3).cross_entropy())
+
+
+def rewritten(step: Step, way: str) -> Step:
+    return memlab.recompute(step, way.split()[0], **WAYS[way])
+
+
+@pytest.mark.parametrize(("network", "way"), list(product(NETWORKS, WAYS)))
+def test_results_are_the_same_bit_for_bit(network: str, way: str) -> None:
+    before = step(network, "momentum")
+    kinds = {op.kind for op in before.ops} & {"conv2d", "linear", "batch_norm", "gelu"}
+    given = {"layers": kinds} if way == "drop" else WAYS[way]
+    after = memlab.recompute(before, way.split()[0], **given)
+    reference = ran(before, BATCH)
+    assert not differences(reference, ran(after, BATCH))
+    assert not differences(reference, ran(memlab.in_place(after), BATCH))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_less_memory_for_more_operations(way: str) -> None:
+    before = plain()
+    after = rewritten(before, way)
+    assert memlab.plan(after).peak(BATCH) < memlab.plan(before).peak(BATCH)
+    assert len(after.ops) > len(before.ops)
+    assert after.notes == (f"recompute ({way.split()[0]})",)
+    assert not differences(ran(before, BATCH), ran(after, BATCH))
+
+
+def test_a_batch_norm_that_runs_again_moves_no_statistics_and_keeps_those_of_the_batch() -> None:
+    after = memlab.recompute(plain(), "every")
+    (first, second) = (op for op in after.ops if op.name.startswith("norm0"))
+    assert second.name == "norm0 again"
+    assert first.updates.keys() == {"running_mean", "running_var"}
+    assert not second.updates
+    assert second.reads["mean"] is first.writes["mean"]
+    assert second.phase is Phase.BACKWARD
+
+
+def test_dropout_that_runs_again_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With another key it would draw others, and the results would differ."""
+    before, right = plain(2), again._Versions.run
+
+    def forgetful(self: again._Versions, op: Any, index: int) -> Any:
+        made = right(self, op, index)
+        if op.kind == "dropout" and again.AGAIN in made.attributes:
+            return made.__class__(**{f: getattr(made, f) for f in made.__slots__} | {
+                "attributes": {**made.attributes, "draw": made.name}})  # fmt: skip
+        return made
+
+    monkeypatch.setattr(again._Versions, "run", forgetful)
+    wrong = memlab.recompute(before, "drop", layers=["dropout", "relu"])
+    assert differences(ran(before, BATCH), ran(wrong, BATCH))
+
+
+def test_the_cuts_are_where_one_kept_map_is_handed_on() -> None:
+    found = cuts(step("branches"))
+    assert found.names[0] == "conv1"
+    assert "concat1" in found.names
+    inner = {"conv2", "conv3", "pool2", "norm2"}
+    assert inner.isdisjoint(found.names)
+    everything = [i for part in found.parts for i in (*part.forward, *part.backward)]
+    assert sorted([*everything, *found.rest]) == list(range(len(found.step.ops)))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "vgg11", "googlenet_bn"])
+@pytest.mark.parametrize("way", ["every", "greedy", "chain"])
+def test_the_chain_promises_no_less_than_the_plan_takes(name: str, way: str) -> None:
+    before = memlab.training_step(build(name, image=64, classes=10))
+    found = cuts(before)
+    chain, beside = found.chain(8), found.throughout(8)
+    budget = {"batch": 8} if way != "every" else {}
+    for schedule in _schedules(chain, way):
+        after = again.resequenced(before, found.order(schedule))
+        updates = max(memlab.plan(before).timeline(8)[-len(found.rest) :])
+        promised = simulate(chain, schedule).peak + beside
+        assert memlab.plan(after).peak(8) <= max(promised, updates)
+        assert memlab.plan(after).peak(8) >= 0.8 * promised or updates > promised
+    assert memlab.recompute(before, way, **budget).ops
+
+
+def _schedules(chain: Any, way: str) -> list[Any]:
+    from memlab.planner import chains, segments
+
+    if way == "every":
+        return [segments.every_kth(chain, k) for k in (1, 3, len(chain))]
+    if way == "greedy":
+        return [segments.greedy_search(chain)]
+    points = chains.frontier(chain)
+    return [chains.least_time(chain, points[i][0]) for i in (0, len(points) // 2, -1)]
+
+
+@pytest.mark.parametrize("way", ["greedy", "chain"])
+def test_a_budget_is_kept_and_the_minimum_is_named(way: str) -> None:
+    before = plain()
+    least = memlab.plan(memlab.recompute(before, way, batch=8)).peak(8)
+    most = memlab.plan(before).peak(8)
+    costs = []
+    for budget in range(least, most + 1, max(1, (most - least) // 6)):
+        after = memlab.recompute(before, way, batch=8, budget=budget)
+        assert memlab.plan(after).peak(8) <= budget
+        costs.append(len(after.ops))
+    assert costs[0] > costs[-1]
+    with pytest.raises(InputError, match=f"the least that it takes is {least:,} B"):
+        memlab.recompute(before, way, batch=8, budget=least - 1)
+
+
+def test_at_any_budget_the_chain_takes_no_longer_than_the_greedy_search() -> None:
+    before = memlab.training_step(build("resnet18", image=64, classes=10))
+    least = memlab.plan(memlab.recompute(before, "greedy", batch=16)).peak(16)
+    for budget in (least, 21 * least // 20, 11 * least // 10, 2 * least):
+        costs = {
+            way: schedules.cost(memlab.recompute(before, way, batch=16, budget=budget).ops, 16)
+            for way in ("greedy", "chain")
+        }
+        assert costs["chain"] <= costs["greedy"]
+
+
+def test_only_what_is_kept_is_not_run_again() -> None:
+    after = memlab.recompute(plain(3), "keep", layers=["drop0"])
+    names = [op.name for op in after.ops if op.name.endswith("again")]
+    assert names == ["conv0 again", "norm0 again", "relu0 again"]
+
+
+def test_what_was_made_for_one_batch_holds_for_no_other() -> None:
+    after = memlab.recompute(plain(), "chain", batch=4)
+    memlab.plan(after).peak(4)
+    with pytest.raises(InputError, match="this plan holds for batch 4 to 4, got 5"):
+        memlab.plan(after).peak(5)
+
+
+def one_layer() -> Network:
+    return memlab.network("one", features=4).linear(3).cross_entropy()
+
+
+@pytest.mark.parametrize("way", ["every", "cheap", "greedy", "chain", "exact"])
+def test_a_network_of_one_layer_has_nothing_to_run_again(way: str) -> None:
+    before = memlab.training_step(one_layer())
+    given = {"batch": 2} if way in ("greedy", "chain", "exact") else {}
+    assert memlab.recompute(before, way, **given) == before
+
+
+def test_an_inference_stays_as_it_is() -> None:
+    before = step("branches", "inference")
+    assert memlab.recompute(before, "every") == before
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"how": "sqrt"}, "unknown way to recompute 'sqrt'"),
+        ({"how": "slots"}, "recompute 'slots' needs k; try memlab.recompute"),
+        ({"how": "cheap", "k": 2}, "recompute 'cheap' takes no k"),
+        ({"how": "every", "budget": 3}, "recompute 'every' takes no budget"),
+        ({"how": "every", "k": 0}, "k must be at least 1, got 0"),
+        ({"how": "every", "k": 99}, "k must be at most the"),
+        ({"how": "chain"}, "recompute 'chain' needs batch"),
+        ({"how": "chain", "batch": 2, "budget": 0}, "the least that it takes is"),
+        ({"how": "chain", "batch": 2, "budget": "lots"}, "lots"),
+        ({"how": "keep", "layers": ["conv9"]}, "unknown place to cut 'conv9'"),
+        ({"how": "drop", "layers": ["conv9"]}, "unknown operation or kind 'conv9'"),
+        ({"how": "drop", "layers": "relu"}, r"layers are several names, got 'relu'"),
+    ],
+)
+def test_bad_input_gives_one_sentence(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence) as caught:
+        memlab.recompute(plain(), **given)
+    assert "\n" not in str(caught.value)
+
+
+def test_it_runs_once_and_before_in_place() -> None:
+    with pytest.raises(InputError, match="recompute comes before in_place, and this step has in_"):
+        memlab.recompute(memlab.in_place(plain()))
+    with pytest.raises(InputError, match="this step recomputes already; start from the step"):
+        memlab.recompute(memlab.recompute(plain()))
+
+
+@pytest.mark.parametrize("mode", ["bf16", "mixed fp16"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_it_comes_after_precision(network: str, mode: str) -> None:
+    before = memlab.precision(step(network, "sgd"), mode)
+    after = memlab.recompute(before, "every", k=1)
+    assert not differences(ran(before, 2), ran(memlab.in_place(after), 2))
+    with pytest.raises(InputError, match="precision comes before recompute"):
+        memlab.precision(memlab.recompute(step(network), "slots", k=1), mode)
