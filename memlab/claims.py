@@ -19,7 +19,11 @@ from typing import Any
 import memlab
 from memlab import units
 from memlab.errors import InputError
+from memlab.networks import transformers as transformers
+from memlab.networks.graph import Network
 from memlab.networks.layers import Conv2d
+from memlab.planner import slots as slots
+from memlab.step.published import chen2016 as chen2016
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 
@@ -125,9 +129,40 @@ def gradient_copies(network: str, batch: int) -> int:
 def maps_over_bound(network: str, batch: int) -> float:
     """Feature and gradient maps at the planned peak, over the bound 2 A B (B1)."""
     net = memlab.zoo.build(network)
-    roles = memlab.plan(memlab.training_step(net)).roles(batch)
     bound = 2 * 4 * batch * memlab.counting.find("everything").values(net)
-    return (roles[Role.FEATURE_MAP] + roles[Role.GRADIENT_MAP]) / bound
+    return maps(memlab.training_step(net), batch) / bound
+
+
+def maps(step: Step, batch: int) -> int:
+    """Bytes of the feature and gradient maps at the planned peak of a step (A9)."""
+    roles = memlab.plan(step).roles(batch)
+    return roles[Role.FEATURE_MAP] + roles[Role.GRADIENT_MAP]
+
+
+def times_less(step: Step, other: Step, batch: int) -> float:
+    """How many times the planned peak of one step takes that of another, both in place (A10)."""
+    one, two = (memlab.plan(memlab.in_place(each)).peak(batch) for each in (step, other))
+    return one / two
+
+
+def extra_work(step: Step, other: Step, batch: int) -> float:
+    """The share by which another step computes more: sums, products and the like (A11, E1)."""
+    one, two = (sum(op.flops.at(batch) for op in each.ops) for each in (step, other))
+    return two / one - 1
+
+
+def walked(network: Network) -> int:
+    """What a walk with counters does for a training step: one thing for each tensor that an
+    operation touches, and for each block that is taken or given back (D1)."""
+    step = memlab.training_step(network)
+    touched = sum(1 for op in step.ops for _ in op.touched())
+    return touched + sum(1 for _ in memlab.plan(step).events(1))
+
+
+def overwriting(step: Step, kind: str) -> int:
+    """How many operations of a kind write over what they read (D1)."""
+    pairs = ((op.reads["x"], op.writes["y"]) for op in step.ops if op.kind == kind)
+    return sum(x.storage == y.storage for x, y in pairs)
 
 
 def share(network: str, batch: int, *parts: str) -> float:

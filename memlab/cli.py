@@ -16,6 +16,7 @@ from memlab.commands import (
     Options,
     bench,
     claims,
+    compare,
     diff,
     doctor,
     fit,
@@ -31,6 +32,7 @@ EXAMPLES = {
     plan: "plan resnet50 --batch 32",
     run: "run mnist_cnn --batch 32",
     fit: "fit resnet50 --memory 12GB",
+    compare: "compare resnet50 --batch 8",
     diff: "diff before.json after.json",
     claims: "claims A4",
     bench: "bench plan",
@@ -73,7 +75,7 @@ def _parser() -> _Parser:
 
 def _add_options(parser: _Parser, command: str) -> None:
     add = parser.add_argument
-    if command in ("plan", "run", "fit"):
+    if command in ("plan", "run", "fit", "compare"):
         add("network", metavar="NETWORK", help="a network of the zoo, such as resnet50 or vgg16")
         add("--image", metavar="N", help="height and width of the input, in pixels")
         add("--classes", metavar="N", help="how many outputs")
@@ -84,7 +86,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--inference", action="store_true", help="forward alone: nothing is kept")
     if command == "run":
         add("--device", metavar="D", default="cpu", help="cpu or cuda (default: cpu)")
-    if command in ("plan", "run", "diff"):
+    if command in ("plan", "run", "compare", "diff"):
         add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
     if command == "plan":
         add("--convention", metavar="C", default="everything", help="how feature maps are counted")
@@ -92,6 +94,9 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--trace", metavar="FILE", help="write a trace for ui.perfetto.dev")
     if command == "fit":
         add("--memory", metavar="SIZE", required=True, help="such as 12GB, 512MiB or 1048576")
+    if command == "compare":
+        add("--budget", metavar="SIZE", help="of the chain's schedule, such as 2GB")
+        add("--measure", action="store_true", help="run each technique here, too")
     if command == "diff":
         add("before", metavar="BEFORE", help="a file that memlab plan --save wrote")
         add("after", metavar="AFTER", help="another one")

@@ -71,6 +71,21 @@ def fit(options: Options) -> int:
     return 0
 
 
+def compare(options: Options) -> int:
+    """Compare techniques on one step: bytes, time, and the distance from the optimum."""
+    import sys
+
+    from memlab.views import techniques
+
+    batch = whole("batch", _number(options.batch))
+    network, step, _ = _planned(options)
+    shown = sys.stderr.isatty()
+    found = techniques(step, batch, options.budget, options.measure, progress=shown)
+    facts = {"schema": "memlab.compare/1", **identity(network, step)}
+    _show(options, facts | {"precision": options.precision} | found.as_dict(), found.text())
+    return 0 if found.held else 1
+
+
 def diff(options: Options) -> int:
     """Compare two saved plans: what changed the peak."""
     from memlab.planner import files

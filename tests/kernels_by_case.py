@@ -37,7 +37,7 @@ class Case:
 
     def ops(self, format: str, training: bool = True) -> list[Op]:
         """The layer's operations, backward included, in a network where its inputs learn."""
-        start = _start(self.shapes[0])
+        start = _start(self.shapes[0], self.layer)
         first, *others = (_source(start, shape) for shape in self.shapes)
         x = first.then(self.layer, *others, name="case")
         if not self.layer.is_loss:
@@ -49,14 +49,22 @@ class Case:
         return [op for op in step.ops if op.layer == "case" and op.phase is not Phase.UPDATE]
 
 
-def _start(shape: Shape) -> Handle:
+def _start(shape: Shape, layer: Layer) -> Handle:
+    if isinstance(layer, L.Embedding):
+        return network("one layer", tokens=shape[0], vocabulary=layer.vocabulary)
     if len(shape) == 1:
         return network("one layer", features=shape[0])
+    if len(shape) == 2:
+        return network("one layer", sequence=shape)
     return network("one layer", image=shape)
 
 
 def _source(start: Handle, shape: Shape) -> Handle:
-    return start.linear(shape[0]) if len(shape) == 1 else start.conv(shape[0], 1)
+    if start.start.vocabulary:
+        return start
+    if len(start.shape) == 3 and len(shape) == 2:
+        return start.conv(shape[1], 2, 2).patches()
+    return start.linear(shape[-1]) if len(shape) < 3 else start.conv(shape[0], 1)
 
 
 def convolutions(device: str) -> list[Case]:
@@ -110,8 +118,37 @@ OTHERS = [
     Case(L.SquaredError(), ((6,),)),
     Case(L.SquaredError(), ((2, 3, 4),)),
 ]
-CASES = [*convolutions("cpu"), *OTHERS]
+CPU_ALONE = [
+    Case(L.LstmState(), ((12,), (3,))),
+    Case(L.LstmState(), ((8,),)),
+    Case(L.LstmOutput(), ((12,), (3,))),
+    Case(L.Linear(6), ((3, 5),)),
+    Case(L.Linear(4, bias=False), ((5, 2),)),
+    Case(L.SoftmaxCrossEntropy(), ((3, 6),)),
+    Case(L.Embedding(7, 4), ((5,),)),
+    Case(L.Positions(), ((3, 4),)),
+    Case(L.LayerNorm(), ((3, 6),)),
+    Case(L.LayerNorm(0.1), ((8,),)),
+    Case(L.GELU(), ((3, 4),)),
+    Case(L.GELU("tanh"), ((3, 4),)),
+    Case(L.Patches(), ((4, 2, 3),)),
+    Case(L.ClassToken(), ((3, 4),)),
+    Case(L.FirstToken(), ((3, 4),)),
+    Case(L.AttentionScores(2), ((5, 12),)),
+    Case(L.AttentionSoftmax(), ((2, 5, 5),)),
+    Case(L.AttentionSoftmax(causal=True), ((2, 5, 5),)),
+    Case(L.AttentionValues(2), ((2, 4, 4), (4, 12))),
+    Case(L.FusedAttention(2), ((5, 12),)),
+    Case(L.FusedAttention(1, causal=True), ((4, 9),), threads=2),
+]
+"""Layers without kernels for a GPU."""
+CASES = [*convolutions("cpu"), *OTHERS, *CPU_ALONE]
 """Every layer in many settings. A shape of even size draws no value 0 for a relu."""
+
+
+def others(device: str) -> list[Case]:
+    """Every layer but convolutions that a device has kernels for."""
+    return [*OTHERS, *CPU_ALONE] if device == "cpu" else OTHERS
 
 
 @dataclass
@@ -139,13 +176,15 @@ class Trial:
         """Values that all differ by more than a finite difference, and lie around 0."""
         shape, dtype = tensor.shape(self.batch), tensor.format.dtype()
         if dtype.kind == "i":
-            return self.rng.integers(0, self.case.shapes[0][0], shape).astype(dtype)
+            return self.rng.integers(0, self.case.shapes[0][-1], shape).astype(dtype)
         drawn = self.rng.permutation(np.linspace(-1, 1, prod(shape))).astype(dtype)
         return (drawn + (name == "weight") * 0.1).reshape(shape)
 
     @property
     def inputs(self) -> list[str]:
-        return [name for name in self.values if name[0] == "x"]
+        """Those that a gradient is passed on to: tokens have none."""
+        floats = [name for name, values in self.values.items() if values.dtype.kind == "f"]
+        return [name for name in floats if name[0] == "x"]
 
     @property
     def learned(self) -> list[str]:
@@ -156,14 +195,20 @@ class Trial:
         """What the forward kernel writes, from the drawn values or others."""
         return self.call(self.forward_op, {**self.values, **given})
 
+    def gradients(self) -> dict[str, Array]:
+        """Gradients of the inputs, for a kernel to add to."""
+        reads = self.forward_op.reads
+        return {f"d{name}": self.draw(f"d{name}", reads[name]) for name in self.inputs}
+
     def backward(
-        self, dy: Array | None, into: Array | None = None, **given: Array
+        self, dy: Array | None, into: Array | Mapping[str, Array] | None = None, **given: Array
     ) -> dict[str, Array]:
-        """What the backward kernel writes; ``into`` is a gradient that it adds to."""
+        """What the backward kernel writes; ``into`` is a gradient that it adds to, or several."""
         assert self.backward_op is not None
         values = {**self.values, **self.forward(**given), **given}
         values |= {} if dy is None else {"dy": dy}
-        values |= {} if into is None else {"dx": into}
+        if into is not None:
+            values |= {"dx": into} if isinstance(into, np.ndarray) else into
         return self.call(self.backward_op, values, into is not None)
 
     def call(
@@ -184,9 +229,11 @@ class Trial:
         arrays |= {name: given[name].copy() for name in op.updates}
         for name, tensor in {**op.writes, **op.workspace}.items():
             arrays[name] = self.blank(tensor)
-        if accumulate:
-            arrays["dx"] = given["dx"]
-        return Call(arrays, op.attributes["layer"], training, accumulate, key=self.seed + 3)
+        there = [name for name in op.writes if accumulate and name in given]
+        arrays |= {name: given[name] for name in there}
+        layer, key = op.attributes["layer"], self.seed + 3
+        adds, changed = "dx" in there, [*op.updates, *there]
+        return Call(arrays, layer, training, adds, key, updates=changed)
 
     def blank(self, tensor: Tensor) -> Array:
         dtype = tensor.format.dtype()

@@ -24,6 +24,43 @@ def networks(draw: st.DrawFn, most: int = 10) -> Network:
     return tail.squared_error()
 
 
+@st.composite
+def tied(draw: st.DrawFn, most: int = 10) -> Network:
+    """A network of up to ``most`` layers on vectors of one width, of which some share parameters
+    with earlier ones, and cells of LSTMs."""
+    width = draw(st.integers(1, 5))
+    start = network("tied", sequence=(3, width))
+    handles = [start.at(t) for t in range(3)]
+    for _ in range(draw(st.integers(2, most))):
+        handles += _vectors(draw, draw(st.sampled_from(handles)), handles)
+    used = {source for handle in handles for source in handle.inputs}
+    ends = [handle for handle in handles[3:] if handle not in used and handle.shape == (width,)]
+    tail = ends[0].concat(*ends[1:]) if len(ends) > 1 else ends[0]
+    return tail.linear(draw(st.integers(2, 4))).cross_entropy()
+
+
+def _vectors(draw: st.DrawFn, x: Handle, handles: list[Handle]) -> list[Handle]:
+    """Some more vectors of the same width."""
+    kind = draw(st.sampled_from(("linear", "linear", "tanh", "add", "lstm")))
+    if kind == "linear":
+        return [_linear(draw, x, x.shape[0], handles)]
+    if kind == "lstm":
+        gates = _linear(draw, x, 4 * x.shape[0], handles)
+        state = gates.lstm_state(draw(st.sampled_from([None, *handles])))
+        return [state, gates.lstm_output(state)]
+    return [x.tanh() if kind == "tanh" else x.add(draw(st.sampled_from(handles)))]
+
+
+def _linear(draw: st.DrawFn, x: Handle, features: int, handles: list[Handle]) -> Handle:
+    """A linear layer, with parameters of its own or those of one that leads to a handle."""
+    found = {source for handle in handles for source in (handle, *handle.inputs)}
+    owners = [h for h in sorted(found, key=lambda h: h.born) if h.kind == "linear"]
+    owners = [h for h in owners if h.shape == (features,) and h.owner is None]
+    share = draw(st.sampled_from([None, *owners]))
+    bias = draw(st.booleans()) if share is None else share.layer.bias  # type: ignore[union-attr]
+    return x.linear(features, bias, share=share)
+
+
 def _grow(draw: st.DrawFn, handles: list[Handle]) -> Handle:
     x = draw(st.sampled_from(handles))
     kind = draw(st.sampled_from(("conv", "pool", "add", "concat", "point")))

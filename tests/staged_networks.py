@@ -41,7 +41,32 @@ def joins() -> Network:
     return x.add(x.conv(7, 1).relu()).flatten().linear(3).cross_entropy()
 
 
-NETWORKS = {build.__name__: build() for build in (branches, sums, slices, joins)}
+def cells() -> Network:
+    """Two steps of an LSTM: shared parameters, views of a sequence, layers of two inputs."""
+    x = memlab.network("cells", sequence=(3, 5))
+    first = x.at(0).linear(28)
+    c = first.lstm_state()
+    h = first.lstm_output(c).linear(28, bias=False)
+    gates = x.at(2).linear(28, share=first).add(h)
+    c = gates.lstm_state(c)
+    return gates.lstm_output(c).relu().add(c).linear(3).cross_entropy()
+
+
+def tokens() -> Network:
+    """A language model whose output layer shares its table."""
+    sizes = {"steps": 5, "layers": 1, "features": 6, "heads": 2, "vocabulary": 7}
+    return memlab.zoo.gpt2(**sizes)  # type: ignore[arg-type]
+
+
+def patches() -> Network:
+    """A classifier of patches, with attention in one layer."""
+    sizes = {"image": 6, "classes": 3, "layers": 1, "features": 6, "heads": 2, "patch": 2}
+    return memlab.zoo.vit_s(**sizes, attention="fused")
+
+
+NETWORKS = {
+    build.__name__: build() for build in (branches, sums, slices, joins, cells, tokens, patches)
+}
 OPTIMIZERS = ("sgd", "momentum", "adam", "inference")
 
 

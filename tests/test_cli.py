@@ -51,6 +51,8 @@ OPTIONS = [
     ["mnist_cnn", "--optimizer", "adam", "--batch", "1"],
     ["vgg16", "--inference", "--batch", "7"],
     ["linear1", "--optimizer", "sgd", "--convention", "cs231n"],
+    ["rnn", "--batch", "4"],
+    ["lstm", "--optimizer", "adam", "--batch", "2"],
     ["alexnet", "--image", "227", "--classes", "10", "--batch", "128"],
     ["vgg16", "--precision", "mixed fp16", "--optimizer", "adam"],
     ["resnet50", "--precision", "bf16", "--batch", "2"],

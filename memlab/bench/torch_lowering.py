@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -144,21 +144,27 @@ def _measured(case: Case, batch: int) -> Scratch:
 def _scratch(layer: Conv2d, op: Op, batch: int, onednn: bool) -> int:
     """The most bytes that the allocator gave out at one moment, less those of the output."""
     import torch
-    from torch.profiler import ProfilerActivity, profile
 
     given = {name: torch.ones(each.shape(batch)) for name, each in op.reads.items()}
     settings = layer.stride, layer.padding, layer.dilation, layer.groups
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")  # entering the flags warns of what no CPU has
-        with (
-            torch.backends.mkldnn.flags(enabled=onednn),
-            _quiet(),
-            profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen,
-        ):
-            y = torch.nn.functional.conv2d(
-                given["x"], given["weight"], given.get("bias"), *settings
+        with torch.backends.mkldnn.flags(enabled=onednn):
+            y, most = most_allocated(
+                lambda: torch.nn.functional.conv2d(
+                    given["x"], given["weight"], given.get("bias"), *settings
+                )
             )
-    return _peak(seen) - int(y.nbytes)
+    return most - int(y.nbytes)
+
+
+def most_allocated(compute: Callable[[], Any]) -> tuple[Any, int]:
+    """What PyTorch computes, and the most bytes that its allocator has given out meanwhile."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with _quiet(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        found = compute()
+    return found, _peak(seen)
 
 
 @contextmanager

@@ -34,17 +34,24 @@ class TorchStep:
     def step(self, x: Any, labels: Any) -> float:
         """Forward, backward and update; the loss."""
         self.optimizer.zero_grad()
+        loss = self.loss(x, labels)
+        loss.backward()
+        self.optimizer.step()
+        return float(loss.detach())
+
+    def loss(self, x: Any, labels: Any) -> Any:
+        """Forward. As with PyTorch's own modules, a map is let go when no layer reads it again."""
         maps = {INPUT: x}
+        last = {name: node for node in self.network.nodes for name in node.inputs}
         for node in self.network.nodes[:-1]:
             own = {
                 array.name: self.arrays[f"{node.name}.{array.name}"]
                 for array in (*node.parameters, *node.buffers)
             }
             maps[node.name] = FUNCTIONS[node.kind](node, [maps[name] for name in node.inputs], own)
-        loss = F.cross_entropy(maps[self.network.loss.inputs[0]], labels)
-        loss.backward()
-        self.optimizer.step()
-        return float(loss.detach())
+            for name in {name for name in node.inputs if last[name] is node}:
+                del maps[name]
+        return F.cross_entropy(maps[self.network.loss.inputs[0]], labels)
 
 
 def _conv(node: Node, x: list[Any], own: Values) -> Any:

@@ -47,8 +47,9 @@ def gemm(
     accumulate: bool = False,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    scale: float = 1.0,
 ) -> None:
-    """``out = a b``, or ``out += a b``, with ``a`` or ``b`` transposed.
+    """``out = scale a b``, or ``out += scale a b``, with ``a`` or ``b`` transposed.
 
     The matrices have one format, and rows that are contiguous and may lie apart.
     """
@@ -58,7 +59,7 @@ def gemm(
     # BLAS counts by columns, so it sees each matrix transposed: out' = b' a'
     multiply(
         _flag(transpose_b), _flag(transpose_a), _int(columns), _int(rows), _int(inner),
-        number(1), *_operand(b), *_operand(a), number(accumulate), *_operand(out),
+        number(scale), *_operand(b), *_operand(a), number(accumulate), *_operand(out),
     )  # fmt: skip
 
 

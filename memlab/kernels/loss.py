@@ -12,21 +12,27 @@ from memlab.kernels.registry import Array, Call, kernel
 @kernel("softmax")
 def softmax(call: Call) -> None:
     """``exp(x) / sum of exp(x)`` over the classes."""
-    _softmax(call["x"], call["y"])
+    _softmax(_rows(call["x"]), _rows(call["y"]))
 
 
 @kernel("softmax_cross_entropy")
 def softmax_cross_entropy(call: Call) -> None:
     """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
-    _cross_entropy(call["x"], call["labels"], call["loss"])
+    x = _rows(call["x"])
+    _cross_entropy(x, call["labels"].reshape(-1), call["loss"])
     if "probabilities" in call.arrays:
-        _softmax(call["x"], call["probabilities"])
+        _softmax(x, _rows(call["probabilities"]))
 
 
 @kernel("softmax_cross_entropy.backward")
 def softmax_cross_entropy_backward(call: Call) -> None:
-    """``(p - 1 at the label) / batch``."""
-    _cross_entropy_backward(call["labels"], call["probabilities"], call["dx"], call.accumulate)
+    """``(p - 1 at the label) / count``, where the labels are counted."""
+    labels, probabilities, dx = call["labels"], call["probabilities"], call["dx"]
+    if dx.ndim == 2:
+        _cross_entropy_backward(labels, probabilities, dx, labels.size, call.accumulate)
+        return
+    for one in zip(labels, probabilities, dx, strict=True):
+        _cross_entropy_backward(*one, labels.size, call.accumulate)
 
 
 @kernel("squared_error")
@@ -41,6 +47,11 @@ def squared_error_backward(call: Call) -> None:
     """``2 (x - target) / batch``."""
     for x, target, dx in lines(call["x"], call["labels"], call["dx"]):
         _squared_error_backward(x, target, dx, 2 / len(call["x"]), call.accumulate)
+
+
+def _rows(scores: Array) -> Array:
+    """The scores of every sample, or of every token of every sample, as a matrix."""
+    return scores.reshape(-1, scores.shape[-1])
 
 
 @compiled
@@ -80,12 +91,12 @@ def _cross_entropy(x: Array, labels: Array, loss: Array) -> None:
 
 @compiled
 def _cross_entropy_backward(
-    labels: Array, probabilities: Array, dx: Array, accumulate: bool
+    labels: Array, probabilities: Array, dx: Array, count: int, accumulate: bool
 ) -> None:
-    batch, classes = dx.shape
-    for b in range(batch):
+    rows, classes = dx.shape
+    for b in range(rows):
         for i in range(classes):
-            gradient = (probabilities[b, i] - (1 if i == labels[b] else 0)) / batch
+            gradient = (probabilities[b, i] - (1 if i == labels[b] else 0)) / count
             dx[b, i] = (dx[b, i] if accumulate else 0) + gradient
 
 

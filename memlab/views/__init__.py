@@ -4,6 +4,8 @@
 >>> print(view)
 """
 
+from memlab.views.addresses.make import addresses
+from memlab.views.addresses.view import AddressMap
 from memlab.views.batch.columns import LaneColumns, lane_columns
 from memlab.views.batch.view import BatchTimes, batch_times
 from memlab.views.comparison.view import Comparison, comparison
@@ -17,6 +19,7 @@ from memlab.views.network.view import NetworkMemory
 from memlab.views.number.view import NumberBits, number
 from memlab.views.run.view import PlannedAndMeasured, planned_and_measured
 from memlab.views.speed.view import AlgorithmTimes, TimeAndMemory, algorithm_times
+from memlab.views.techniques.view import Techniques, techniques
 from memlab.views.training.view import (
     GradientHistogram,
     RunningSum,
@@ -29,6 +32,7 @@ from memlab.views.warp.view import WarpMemory, warp_memory
 from memlab.views.widget import View
 
 __all__ = [
+    "AddressMap",
     "AlgorithmTimes",
     "BatchTimes",
     "Comparison",
@@ -42,11 +46,13 @@ __all__ = [
     "PredictionCard",
     "RunningSum",
     "ShiftedCopies",
+    "Techniques",
     "TimeAndMemory",
     "TrainingCurves",
     "VectorLanes",
     "View",
     "WarpMemory",
+    "addresses",
     "algorithm_times",
     "batch_times",
     "comparison",
@@ -60,6 +66,7 @@ __all__ = [
     "prediction_card",
     "running_sum",
     "shifted_copies",
+    "techniques",
     "training_curves",
     "vector_lanes",
     "warp_memory",

@@ -45,7 +45,7 @@ def network_html(network: Network) -> str:
     lines = [(INPUT, "", "", text(network.input_shape), "")]
     for node in network.nodes:
         count = sum(array.count for array in node.parameters)
-        lines.append((node.name, node.kind, node.layer.describe(), text(node.shape), f"{count:,}"))
+        lines.append((node.name, node.kind, node.settings, text(node.shape), f"{count:,}"))
     total = strings.get("layers.total")
     lines.append((total, "", "", "", f"{network.parameters:,}"))
     head = "".join(f"<th scope='col'>{escape(cell)}</th>" for cell in heads)

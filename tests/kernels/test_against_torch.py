@@ -69,7 +69,58 @@ def batch_norm(layer, x, values):
     return F.batch_norm(x[0], *running, *learned, True, layer.momentum, layer.epsilon)
 
 
+def lstm_state(gates, before=None):
+    i, f, g, _ = gates.chunk(4, 1)
+    new = i.sigmoid() * g.tanh()
+    return new if before is None else f.sigmoid() * before + new
+
+
+def heads_of(qkv, heads):
+    """Queries, keys and values: each (batch, heads, T, d)."""
+    return (part.unflatten(2, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, 2))
+
+
+def scores(layer, x, values):
+    q, k, _ = heads_of(x[0], layer.heads)
+    return q @ k.transpose(2, 3) / q.shape[3] ** 0.5
+
+
+def attention_softmax(layer, x, values):
+    seen = torch.ones(x[0].shape[2:], dtype=bool).tril() if layer.causal else torch.tensor(True)
+    return x[0].where(seen, -torch.inf).softmax(3)
+
+
+def attention_values(layer, x, values):
+    _, _, v = heads_of(x[1], layer.heads)
+    return (x[0] @ v).transpose(1, 2).flatten(2)
+
+
+def attention(layer, x, values):
+    q, k, v = heads_of(x[0], layer.heads)
+    y = F.scaled_dot_product_attention(q, k, v, is_causal=layer.causal)
+    return y.transpose(1, 2).flatten(2)
+
+
+def cross_entropy(layer, x, values):
+    return F.cross_entropy(x[0].flatten(0, -2), values["labels"].flatten())
+
+
 FUNCTIONS = {
+    "embedding": lambda layer, x, v: F.embedding(v["x"], v["weight"]),
+    "positions": lambda layer, x, v: x[0] + v["weight"],
+    "layer_norm": lambda layer, x, v: F.layer_norm(
+        x[0], x[0].shape[-1:], v["weight"], v["bias"], layer.epsilon
+    ),
+    "gelu": lambda layer, x, v: F.gelu(
+        x[0], approximate="none" if layer.form == "exact" else layer.form
+    ),
+    "patches": lambda layer, x, v: x[0].flatten(2).transpose(1, 2),
+    "class_token": lambda layer, x, v: torch.cat([v["token"].expand(len(x[0]), 1, -1), x[0]], 1),
+    "first_token": lambda layer, x, v: x[0][:, 0],
+    "attention_scores": scores,
+    "attention_softmax": attention_softmax,
+    "attention_values": attention_values,
+    "fused_attention": attention,
     "linear": lambda layer, x, v: F.linear(x[0], v["weight"], v.get("bias")),
     "conv2d": conv2d,
     "max_pool2d": pool(F.max_pool2d),
@@ -82,7 +133,9 @@ FUNCTIONS = {
     "tanh": lambda layer, x, v: torch.tanh(x[0]),
     "add": lambda layer, x, v: sum(x),
     "concat": lambda layer, x, v: torch.cat(x, 1),
-    "softmax_cross_entropy": lambda layer, x, v: F.cross_entropy(x[0], v["labels"]),
+    "lstm_state": lambda layer, x, v: lstm_state(*x),
+    "lstm_output": lambda layer, x, v: x[0].chunk(4, 1)[3].sigmoid() * x[1].tanh(),
+    "softmax_cross_entropy": cross_entropy,
     "squared_error": lambda layer, x, v: ((x[0] - v["labels"]) ** 2).sum() / len(x[0]),
 }
 

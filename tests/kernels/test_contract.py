@@ -25,7 +25,7 @@ from memlab.step.algorithms import ALGORITHMS
 from memlab.step.op import Op
 from memlab.step.rules import RULES, UPDATES
 from memlab.step.staging import ADJUST, CHECK
-from tests.kernels_by_case import CASES, OTHERS, Case, Trial, as_slice, convolutions
+from tests.kernels_by_case import CASES, Case, Trial, as_slice, convolutions, others
 
 FORMATS = ("fp32", "fp64")
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,8 +38,9 @@ def scaling(device: str) -> set[str]:
 
 def due(device: str) -> set[tuple[str, str]]:
     """Kind and algorithm of every operation that a step can hold on a device."""
-    kinds = {kind for kind, rule in RULES.items() if not rule.is_view}
-    kinds |= {f"{kind}.backward" for kind, rule in RULES.items() if not rule.gradient_is_view}
+    rules = {kind: rule for kind, rule in RULES.items() if device in rule.devices}
+    kinds = {kind for kind, rule in rules.items() if not rule.is_view}
+    kinds |= {f"{kind}.backward" for kind, rule in rules.items() if not rule.gradient_is_view}
     kinds |= {*UPDATES, "accumulate", "softmax", *scaling(device)}
     names = algorithms.on(device)
     found = {("conv2d", name) for name in names}
@@ -56,11 +57,11 @@ def test_there_is_a_kernel_for_every_rule_and_a_rule_for_every_kernel(device: st
 
 @pytest.mark.parametrize("device", registry.MODULES)
 def test_the_cases_reach_every_layer_and_algorithm(device: str) -> None:
-    cases = (*convolutions(device), *OTHERS)
+    cases = (*convolutions(device), *others(device))
     reached = {(op.kind, op.algorithm) for case in cases for op in case.ops("fp32")}
     kinds = (*UPDATES, "accumulate", "softmax", *scaling(device))
-    others = {(kind, "") for kind in kinds}
-    assert reached | others == due(device)
+    apart = {(kind, "") for kind in kinds}
+    assert reached | apart == due(device)
 
 
 def test_an_unknown_format_gives_one_sentence() -> None:
@@ -75,8 +76,10 @@ def test_another_device_or_none_is_tried_where_a_kernel_is_missing() -> None:
         registry.find("conv2d", "implicit-gemm")
     with pytest.raises(InputError, match=r"\(fft\) in fp32 on cuda; try device cpu, or plan it"):
         registry.find("conv2d", "fft", "cuda")
-    with pytest.raises(InputError, match="no kernel computes gelu in fp32 on cpu; plan it instead"):
-        registry.find("gelu")
+    with pytest.raises(InputError, match=r"lstm_state\.backward in fp32 on cuda; try device cpu"):
+        registry.find("lstm_state.backward", device="cuda")
+    with pytest.raises(InputError, match="no kernel computes mish in fp32 on cpu; plan it instead"):
+        registry.find("mish")
     with pytest.raises(InputError, match="unknown device 'gpu'; did you mean"):
         registry.find("relu", device="gpu")
 
@@ -106,9 +109,8 @@ def calls(trial: Trial) -> list[tuple[Op, Call]]:
         found.append((op, trial.prepared(op, given, training=False)))
     if trial.backward_op is None:
         return found
-    into = trial.draw("dx", forward.reads["x"])
     for dy in (weights, None if weights is None else as_slice(weights)):
-        full = given | {"dx": into} | ({} if dy is None else {"dy": dy})
+        full = given | trial.gradients() | ({} if dy is None else {"dy": dy})
         for accumulate in (False, True):
             call = trial.prepared(trial.backward_op, full, accumulate)
             found.append((trial.backward_op, call))
@@ -177,7 +179,7 @@ def test_a_temporary_of_8_bytes_is_seen() -> None:
 def dispatchers() -> dict[str, Any]:
     """Compiled functions that Python calls, by full name: their code holds those they call."""
     registry.load()
-    names = (*registry.MODULES["cpu"], "memlab.kernels.lowering")
+    names = (*registry.MODULES["cpu"], "memlab.kernels.lowering", "memlab.kernels.nans")
     modules = [import_module(name) for name in names]
     found = {f for module in modules for f in vars(module).values() if hasattr(f, "inspect_llvm")}
     called = {f.py_func.__globals__.get(n) for f in found for n in f.py_func.__code__.co_names}
@@ -202,8 +204,12 @@ def test_compiled_code_allocates_nothing() -> None:
             registry.find(kind, format=format)(call)
     small = memlab.training_step(memlab.network("one", features=3).linear(2).cross_entropy())
     memlab.run(memlab.precision(small, "mixed fp16"), 2)
+    x = memlab.network("two", image=(3, 5, 5)).conv(4, 3).batch_norm().relu().flatten()
+    for format in FORMATS:
+        step = memlab.training_step(x.linear(2).cross_entropy(), format=format)
+        memlab.run(memlab.in_place(memlab.recompute(step, k=1)), 2, placement="best")
     for name, function in dispatchers().items():
-        of_bits = function.__module__.endswith(".scaling")
+        of_bits = function.__module__.endswith((".scaling", ".nans"))
         every = (f"float{bits}" in str(function.signatures) for bits in (32, 64))
         assert function.signatures if of_bits else all(every), name
         for signature in function.signatures:

@@ -12,6 +12,7 @@ from memlab.networks.layers import Tanh
 from tests.kernels_by_case import CASES, Case, Trial, as_slice, distance
 
 STEP, NEAR = 1e-5, 1e-6
+SHARED = [case for case in CASES if case.layer.can_share]
 BACKWARD = [case for case in CASES if len(case.ops("fp64")) == 2]
 
 
@@ -36,7 +37,7 @@ def test_backward_is_the_derivative_of_forward(case: Case, batch: int) -> None:
     trial = Trial(case, batch)
     weights = trial.weights()
     found = trial.backward(weights)
-    for name in ("x", *trial.learned):
+    for name in (*trial.inputs, *trial.learned):
         expected = finite_differences(trial, name, weights)
         assert distance(found[f"d{name}"], expected) < NEAR, name
 
@@ -46,11 +47,29 @@ def test_backward_is_the_derivative_of_forward(case: Case, batch: int) -> None:
 def test_a_gradient_is_added_to_what_is_there(case: Case, batch: int) -> None:
     trial = Trial(case, batch)
     weights = trial.weights()
-    alone, there = trial.backward(weights), trial.draw("dx", trial.forward_op.reads["x"])
-    for into in (there.copy(), as_slice(there)):
+    alone, there = trial.backward(weights), trial.gradients()
+    for lie in (np.copy, as_slice):
+        into = {name: lie(values) for name, values in there.items()}
         both = trial.backward(weights, into)
-        assert distance(into, alone["dx"] + there) < 1e-14
+        for name, values in there.items():
+            assert distance(into[name], alone[name] + values) < 1e-14, name
         assert all((both[f"d{name}"] == alone[f"d{name}"]).all() for name in trial.learned)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("case", SHARED, ids=str)
+def test_the_gradient_of_shared_parameters_is_added_to_what_is_there(
+    case: Case, batch: int
+) -> None:
+    trial = Trial(case, batch)
+    weights = trial.weights()
+    assert weights is not None
+    alone = trial.backward(weights)
+    there = {f"d{name}": trial.draw(name, trial.forward_op.reads[name]) for name in trial.learned}
+    both = trial.backward(weights, {name: values.copy() for name, values in there.items()})
+    for name, values in there.items():
+        assert distance(both[name], alone[name] + values) < 1e-14, name
+    assert all((both[f"d{name}"] == alone[f"d{name}"]).all() for name in trial.inputs)
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -61,6 +80,18 @@ def test_a_gradient_may_be_a_slice_of_larger_samples(case: Case, batch: int) -> 
     assert weights is not None
     alone, sliced = trial.backward(weights), trial.backward(as_slice(weights))
     assert all(distance(sliced[name], alone[name]) < 1e-14 for name in alone)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("case", [c for c in CASES if len(c.shapes[0]) == 1], ids=str)
+def test_a_vector_may_be_a_step_of_a_sequence(case: Case, batch: int) -> None:
+    trial = Trial(case, batch)
+    weights, steps = trial.weights(), {name: as_slice(trial.values[name]) for name in trial.inputs}
+    alone, sliced = trial.forward(), trial.forward(**steps)
+    assert all(distance(sliced[name], alone[name]) < 1e-14 for name in alone)
+    if trial.backward_op is not None:
+        known, found = trial.backward(weights), trial.backward(weights, **steps)
+        assert all(distance(found[name], known[name]) < 1e-14 for name in known)
 
 
 @pytest.mark.parametrize("case", [c for c in BACKWARD if Trial(c, 1).learned], ids=str)

@@ -18,7 +18,7 @@ from memlab.networks import layers as L  # noqa: N812 - as in memlab
 from memlab.step import algorithms
 from memlab.step.rules import UPDATES
 from tests import kernel_targets
-from tests.kernels_by_case import OTHERS, Case, Trial, as_slice, convolutions, distance
+from tests.kernels_by_case import Case, Trial, as_slice, convolutions, distance, others
 
 NEAR = 1e-10
 TARGETS = ("python", "cudasim", "cuda")
@@ -46,7 +46,7 @@ def agree(found: dict[str, Array], expected: dict[str, Array]) -> None:
         assert distance(array, expected[name].astype(np.float64)) < NEAR, name
 
 
-@on_targets(lambda device: [*convolutions(device), *OTHERS])
+@on_targets(lambda device: [*convolutions(device), *others(device)])
 def test_forward_and_backward(target: str, case: Case) -> None:
     trial, known = trials(target, case)
     agree(trial.forward(), known.forward())
@@ -107,6 +107,18 @@ def test_the_first_layer_has_no_gradient_of_its_input(target: str, case: Case) -
     first = replace(op, reads=reads, writes=writes)
     found = trial.call(first, {**trial.values, "dy": dy})
     agree(found, {name: expected[name] for name in writes})
+
+
+@on_targets(lambda device: [case for case in others(device) if case.layer.can_share])
+def test_gradients_of_shared_parameters_are_added_up(target: str, case: Case) -> None:
+    trial, known = trials(target, case)
+    dy, reads = trial.weights(), trial.forward_op.reads
+    there = {f"d{name}": trial.draw(name, reads[name]) for name in trial.learned}
+    found, expected = (
+        one.backward(dy, {name: values.copy() for name, values in there.items()})
+        for one in (trial, known)
+    )
+    agree(found, expected)
 
 
 @pytest.mark.parametrize("target", TARGETS)

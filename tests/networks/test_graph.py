@@ -126,8 +126,8 @@ BAD = [
     (lambda: (x := start()).add(x.conv(4, 3)), "add needs inputs of one shape"),
     (lambda: (x := start()).concat(x.conv(4, 3)), "concat needs maps of one height"),
     (lambda: start().linear(3), "linear needs a vector, got 3x8x8"),
-    (lambda: network("n"), "one of the two"),
-    (lambda: network("n", image=(3, 8, 8), features=4), "one of the two"),
+    (lambda: network("n"), "one of the four"),
+    (lambda: network("n", image=(3, 8, 8), features=4), "one of the four"),
     (lambda: network("n", image=(8, 8)), r"got \(8, 8\); try \(3, 224, 224\)"),
     (lambda: network("n", image=224), r"got 224; try \(3, 224, 224\)"),  # type: ignore[arg-type]
     (lambda: network("n", image=(3, 0, 8)), "input size must be at least 1, got 0"),

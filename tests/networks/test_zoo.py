@@ -24,16 +24,21 @@ PARAMETERS = {  # H; linear1 is A1
     "resnet101": 44_549_160,
     "resnet152": 60_192_808,
     "resnet200": 64_673_832,
+    "gpt2": 124_439_808,
+    "vit_s": 22_050_664,
+    "rnn": 128 * 28 + 128 + 128 * 128 + 128 * 10 + 10,
+    "lstm": 4 * (128 * 28 + 128 + 128 * 128) + 128 * 10 + 10,
 }
 RESNETS = [name for name in ZOO if name.startswith("resnet")]
-IMAGES = [name for name in ZOO if name != "linear1"]
+SEQUENCES = ("rnn", "lstm")
+IMAGES = [name for name in ZOO if name not in ("linear1", "gpt2", *SEQUENCES)]
 
 
 def convs(net):
     return [node.layer for node in net.nodes if isinstance(node.layer, Conv2d)]
 
 
-def test_every_network_has_its_published_count():
+def test_every_network_has_its_count():
     assert {name: build(name).parameters for name in ZOO} == PARAMETERS
 
 
@@ -54,6 +59,8 @@ def test_both_variants_have_the_same_parameters(name):
         ("googlenet_bn", "GoogLeNet (batch norm)"),
         ("resnet18", "ResNet-18"),
         ("resnet50", "ResNet-50 v1"),
+        ("gpt2", "GPT-2 small"),
+        ("vit_s", "ViT-S/16"),
     ],
 )
 def test_labels(name, label):
@@ -75,6 +82,13 @@ def test_image_and_classes_are_free(name):
     net = build(name, image=96, classes=7)
     assert net.input_shape[1:] == (96, 96)
     assert net.loss.shape == (7,)
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_steps_features_and_classes_are_free(name):
+    net = ZOO[name](steps=5, features=6, classes=7)
+    assert net.input_shape == (5, 6)
+    assert net.loss.shape == build(name, classes=7).loss.shape == (7,)
 
 
 @pytest.mark.parametrize(

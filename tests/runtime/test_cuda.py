@@ -42,6 +42,11 @@ def branched() -> Network:
     return x.linear(2).squared_error()
 
 
+def tied() -> Network:
+    """Parameters that several layers share, and steps of a sequence."""
+    return memlab.zoo.rnn(steps=3, features=3, hidden=4, classes=2)
+
+
 def compared(step: Step, same: Step | None = None) -> Run:
     """Run a step on the device, and hold bytes and values against plan and processor, which takes
     the ``same`` step with algorithms that it has."""
@@ -62,6 +67,11 @@ def compared(step: Step, same: Step | None = None) -> Run:
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_linear_network(optimizer: str, format: str) -> None:
     compared(memlab.training_step(linear(), optimizer, format))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_network_that_shares_parameters(format: str) -> None:
+    compared(memlab.training_step(tied(), "adam", format))
 
 
 def test_the_single_layer_of_lesson_1() -> None:

@@ -32,6 +32,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "mnist_cnn": {"image": 8},
     "alexnet": {"image": 79, "classes": 10},
     "overfeat": {"image": 71, "classes": 10},
+    "gpt2": {"steps": 9, "layers": 2, "features": 12, "heads": 3, "vocabulary": 17},
+    "vit_s": {"image": 32, "classes": 10, "layers": 2, "features": 12, "heads": 3},
+    "rnn": {},
+    "lstm": {},
 }
 """Reduced images, with at least 2x2 before the last pooling; the others take 64 and 10 classes."""
 CASES = [
@@ -42,7 +46,7 @@ CASES = [
 
 
 def build(name: str, optimizer: str, format: str) -> Step:
-    net = memlab.zoo.build(name, **SMALL.get(name, {"image": 64, "classes": 10}))
+    net = memlab.zoo.ZOO[name](**SMALL.get(name, {"image": 64, "classes": 10}))
     if optimizer == "inference":
         return memlab.inference_step(net, format)
     return memlab.training_step(net, optimizer, format)

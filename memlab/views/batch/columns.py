@@ -1,13 +1,14 @@
 """How many columns each layer's matrix product has: what its lanes can be filled with.
 
 Lowered, a convolution multiplies a matrix with a column for each output place of each sample:
-B Ho Wo of them (claim A6). A linear layer has B.
+B Ho Wo of them (claim A6). A linear layer has B, or one for each token of each sample.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
+from math import prod
 from zlib import crc32
 
 from memlab.errors import InputError, whole
@@ -126,9 +127,8 @@ def _rows(nodes: list[Node], batch: int) -> tuple[Row, ...]:
     """One row for each kind and size of output, from the most columns to the least."""
 
     def key(node: Node) -> tuple[int, tuple[int, ...], str]:
-        places = node.shape[1:]
-        area = places[0] * places[1] if places else 1
-        return -batch * area, places, node.kind
+        places = node.shape[1:] if node.kind == "conv2d" else node.shape[:-1]
+        return -batch * prod(places), places, node.kind
 
     groups = groupby(sorted(nodes, key=key), key=key)
     return tuple(

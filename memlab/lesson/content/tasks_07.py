@@ -1,0 +1,247 @@
+"""Lesson 07, in place and sharing: what is freed when, the peak with reuse, the lowest address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from memlab import formats
+from memlab.lesson.task import SIZES, Arguments, Slip, task
+from memlab.networks.builder import network
+from memlab.networks.graph import Network
+from memlab.planner import packing
+from memlab.planner.book import plan
+from memlab.planner.ledger import Ledger
+from memlab.planner.packing import Load
+from memlab.step.build import training_step
+from memlab.step.op import Op, Phase
+from memlab.step.step import Step
+from memlab.step.tensor import Role, Tensor, new
+
+Numbers = list[list[int]]
+"""For each operation, numbers of blocks."""
+
+# -- a step as lists of numbers -----------------------------------------------------------------
+
+
+def _drawn(chance: Random, size: int) -> Network:
+    """Linear layers with activations, none in the smallest case; or a convolution, which needs a
+    workspace."""
+    if size % 3:
+        x = network("drawn", features=chance.randint(1, 4 * size))
+        for _ in range(min(size // 2, 2)):
+            x = x.linear(chance.randint(2, 4 * size + 2), bias=False)
+            x = chance.choice((x.relu, x.tanh))()
+        return x.linear(2, bias=False).squared_error()
+    x = network("drawn", image=(1, 3 + size, 3 + size))
+    x = x.conv(chance.randint(1, 3), 3, pad="same", bias=False).relu()
+    return x.flatten().linear(chance.randint(2, 5), bias=False).cross_entropy()
+
+
+def _draw_step(chance: Random, size: int) -> Arguments:
+    """A training step whose gradients are kept: blocks by number, in order of birth. What is there
+    before the step has none."""
+    step = training_step(_drawn(chance, size), "sgd")
+    step = step.keep("gradients") if size % 2 else step
+    batch = chance.randint(2, 3 + size)
+    there = {tensor.storage.name for tensor in step.live_in}
+    sizes: dict[str, int] = {}
+    for op in step.ops:
+        for tensor in (*op.writes.values(), *op.workspace.values()):
+            if tensor.storage.name not in there:
+                sizes.setdefault(tensor.storage.name, tensor.storage.size.at(batch))
+    number = {name: n for n, name in enumerate(sizes)}
+
+    def numbers(tensors: Sequence[Tensor]) -> list[int]:
+        return sorted({number[t.storage.name] for t in tensors if t.storage.name in number})
+
+    born = [numbers((*op.writes.values(), *op.workspace.values())) for op in step.ops]
+    return {
+        "sizes": list(sizes.values()),
+        "writes": born,
+        "reads": [numbers(tuple(op.reads.values())) for op in step.ops],
+        "kept": numbers(step.live_out),
+    }
+
+
+def _planned(a: Arguments) -> Ledger:
+    """The plan of a step that reads and writes these blocks."""
+    byte = formats.find("uint8")
+    tensors = [
+        new(str(number), (("bytes", size),), byte, Role.FEATURE_MAP)
+        for number, size in enumerate(a["sizes"])
+    ]
+
+    def operands(numbers: Sequence[int]) -> dict[str, Tensor]:
+        return {str(number): tensors[number] for number in numbers}
+
+    ops = tuple(
+        Op(str(n), "any", Phase.FORWARD, reads=operands(reads), writes=operands(writes))
+        for n, (reads, writes) in enumerate(zip(a["reads"], a["writes"], strict=True))
+    )
+    return plan(Step(ops, (), tuple(tensors[number] for number in a["kept"])))
+
+
+def _arguments(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) -> Arguments:
+    return {"sizes": sizes, "writes": writes, "reads": reads, "kept": kept}
+
+
+Deaths = Callable[[Arguments, int], int | None]
+"""The operation after which a block is freed; None for never."""
+
+
+def _last(a: Arguments, number: int) -> int | None:
+    """The last operation that reads or writes it, unless it is kept."""
+    if number in a["kept"]:
+        return None
+    return max(_users(a, number))
+
+
+def _users(a: Arguments, number: int) -> list[int]:
+    pairs = zip(a["reads"], a["writes"], strict=True)
+    return [n for n, (reads, writes) in enumerate(pairs) if number in (*reads, *writes)]
+
+
+def _freed(a: Arguments, death: Deaths = _last, nbytes: bool = True) -> list[int]:
+    """Bytes, or blocks, that are freed after each operation."""
+    found = [0] * len(a["reads"])
+    for number, size in enumerate(a["sizes"]):
+        when = death(a, number)
+        if when is not None and when < len(found):
+            found[when] += size if nbytes else 1
+    return found
+
+
+def _never_read(a: Arguments, number: int) -> int | None:
+    """As if only readers gave a block back."""
+    return _last(a, number) if any(number in reads for reads in a["reads"]) else None
+
+
+def _first_reader(a: Arguments, number: int) -> int | None:
+    if number in a["kept"]:
+        return None
+    return next((n for n, reads in enumerate(a["reads"]) if number in reads), _users(a, number)[0])
+
+
+def _one_later(a: Arguments, number: int) -> int | None:
+    last = _last(a, number)
+    return None if last is None else last + 1
+
+
+_FREED_SLIPS: dict[str, Slip] = {
+    "kept_too": lambda truth, a: _freed(a, lambda a, number: max(_users(a, number))),
+    "first_reader": lambda truth, a: _freed(a, _first_reader),
+    "never_read": lambda truth, a: _freed(a, _never_read),
+    "one_later": lambda truth, a: _freed(a, _one_later),
+    "blocks": lambda truth, a: _freed(a, nbytes=False),
+    "all_read": lambda truth, a: [sum(a["sizes"][n] for n in reads) for reads in a["reads"]],
+}
+
+
+@task("07.freed", _draw_step, slips=_FREED_SLIPS)
+def freed(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) -> list[int]:
+    """Bytes that go back to the pool after each operation, by the plan of the step (D1)."""
+    ledger = _planned(_arguments(sizes, writes, reads, kept))
+    inside, after = ledger.timeline(1), ledger.after(1)
+    return [one - other for one, other in zip(inside, after, strict=True)]
+
+
+# -- the peak -----------------------------------------------------------------------------------
+
+
+def _inside(a: Arguments, death: Deaths = _last, early: bool = False) -> list[int]:
+    """Bytes alive inside each operation; ``early`` frees what dies in it before it writes."""
+    alive, found, gone = 0, [], _freed(a, death)
+    for n, writes in enumerate(a["writes"]):
+        born = sum(a["sizes"][number] for number in writes if _users(a, number)[0] == n)
+        found.append(alive + born - (gone[n] if early else 0))
+        alive += born - gone[n]
+    return found
+
+
+def _touched(a: Arguments) -> list[int]:
+    """Bytes that each operation reads or writes."""
+    pairs = zip(a["reads"], a["writes"], strict=True)
+    return [sum(a["sizes"][n] for n in {*reads, *writes}) for reads, writes in pairs]
+
+
+def _never(a: Arguments, number: int) -> None:
+    return None
+
+
+_PEAK_SLIPS: dict[str, Slip] = {
+    "no_reuse": lambda truth, a: sum(a["sizes"]),
+    "early": lambda truth, a: max(_inside(a, early=True)),
+    "touched": lambda truth, a: max(_touched(a)),
+    "at_end": lambda truth, a: sum(a["sizes"][number] for number in a["kept"]),
+    "kept_too": lambda truth, a: max(_inside(a, lambda a, number: max(_users(a, number)))),
+    "never_read": lambda truth, a: max(_inside(a, _never_read)),
+    "one_later": lambda truth, a: max(_inside(a, _one_later)),
+}
+
+
+@task("07.peak", _draw_step, slips=_PEAK_SLIPS)
+def peak(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) -> int:
+    """The peak of the plan of the step, with reuse (D1)."""
+    return _planned(_arguments(sizes, writes, reads, kept)).peak(1)
+
+
+# -- addresses ----------------------------------------------------------------------------------
+
+
+def _draw_blocks(chance: Random, size: int) -> Arguments:
+    """Blocks in an order in which each mistake shows in some case."""
+    shown = list(_ADDRESS_SLIPS)[SIZES.index(size) % len(_ADDRESS_SLIPS)]
+    while True:
+        count = 4 + size // 4
+        births = [chance.randint(0, 4 + size // 4) for _ in range(count)]
+        found: Arguments = {
+            "sizes": [chance.randint(1, 6) for _ in range(count)],
+            "births": births,
+            "deaths": [birth + chance.randint(0, 3) for birth in births],
+        }
+        truth = _lowest(**found)
+        given = [slip(truth, found) for slip in _ADDRESS_SLIPS.values()]
+        if [truth, *given].count(_ADDRESS_SLIPS[shown](truth, found)) == 1:
+            return found
+
+
+def _lowest(sizes: list[int], births: list[int], deaths: list[int]) -> list[int]:
+    return packing.first_fit(Load(sizes, births, deaths), range(len(sizes)))
+
+
+def _on_top(truth: list[int], a: Arguments) -> list[int]:
+    """Above all that lives with it, gaps left out."""
+    addresses: list[int] = []
+    for n, (birth, death) in enumerate(zip(a["births"], a["deaths"], strict=True)):
+        with_it = [k for k in range(n) if a["births"][k] <= death and birth <= a["deaths"][k]]
+        addresses.append(max((addresses[k] + a["sizes"][k] for k in with_it), default=0))
+    return addresses
+
+
+def _at_birth(truth: list[int], a: Arguments) -> list[int]:
+    """As if a block were alive in its first operation alone."""
+    return _lowest(a["sizes"], a["births"], a["births"])
+
+
+def _ends_before(truth: list[int], a: Arguments) -> list[int]:
+    """As if a block were gone in its last operation."""
+    deaths = [max(b, d - 1) for b, d in zip(a["births"], a["deaths"], strict=True)]
+    return _lowest(a["sizes"], a["births"], deaths)
+
+
+_ADDRESS_SLIPS: dict[str, Slip] = {
+    "stacked": lambda truth, a: packing.stacked(
+        Load(a["sizes"], a["births"], a["deaths"]), range(len(a["sizes"]))),
+    "on_top": _on_top,
+    "at_birth": _at_birth,
+    "ends_before": _ends_before,
+    "all_zero": lambda truth, a: [0] * len(a["sizes"]),
+    "ends": lambda truth, a: [at + size for at, size in zip(truth, a["sizes"], strict=True)],
+}  # fmt: skip
+
+
+@task("07.addresses", _draw_blocks, slips=_ADDRESS_SLIPS)
+def addresses(sizes: list[int], births: list[int], deaths: list[int]) -> list[int]:
+    """The lowest address that is free during the whole life, for one block after the other."""
+    return _lowest(sizes, births, deaths)

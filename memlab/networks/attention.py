@@ -1,0 +1,109 @@
+"""Self-attention (Vaswani et al. 2017), in parts or in one layer.
+
+One tensor of shape ``(T, 3F)`` holds queries, keys and values side by side. Each of ``heads`` reads
+its own ``d = F / heads`` columns of the three::
+
+    scores = Q K^T / sqrt(d)      probabilities = softmax of each row      Y = probabilities V
+
+In parts, matrices of ``(heads, T, T)`` are kept for backward; in one layer, no such matrix is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from memlab.errors import InputError
+from memlab.networks.layer import Layer, Shape, maps, settle, text
+from memlab.networks.tokens import sequence
+
+
+def attended(shape: Shape, heads: int) -> tuple[int, int]:
+    """T and F of a tensor ``(T, 3F)``.
+
+    Raises:
+        InputError: it is none, or the heads do not divide F.
+    """
+    tokens, columns = sequence("attention", shape)
+    if columns % (3 * heads):
+        raise InputError(
+            f"attention with {heads} heads needs (T, 3F) with F a multiple of {heads}, got "
+            f"{text(shape)}; try linear({3 * heads * max(1, columns // (3 * heads))}) before it."
+        )
+    return tokens, columns // 3
+
+
+@dataclass(frozen=True)
+class _Heads(Layer):
+    heads: int
+
+    def __post_init__(self) -> None:
+        settle(self, "attention", "heads")
+
+    def describe(self) -> str:
+        return f"{self.heads} heads"
+
+
+@dataclass(frozen=True)
+class AttentionScores(_Heads):
+    """``Q K^T / sqrt(d)`` for each head: ``(T, 3F)`` to ``(heads, T, T)``."""
+
+    kind: ClassVar[str] = "attention_scores"
+
+    def output(self, *inputs: Shape) -> Shape:
+        tokens, _ = attended(inputs[0], self.heads)
+        return self.heads, tokens, tokens
+
+
+@dataclass(frozen=True)
+class AttentionSoftmax(Layer):
+    """The softmax of every row of scores. ``causal``: a token sees itself and those before it, and
+    its other probabilities are 0."""
+
+    causal: bool = False
+    kind: ClassVar[str] = "attention_softmax"
+
+    def output(self, *inputs: Shape) -> Shape:
+        heads, rows, columns = maps("attention softmax", inputs[0])
+        if rows != columns:
+            raise InputError(
+                f"attention softmax needs scores (heads, T, T), got {text(inputs[0])}; "
+                "try attention scores before it."
+            )
+        return heads, rows, columns
+
+    def describe(self) -> str:
+        return "causal" if self.causal else ""
+
+
+@dataclass(frozen=True)
+class AttentionValues(_Heads):
+    """The probabilities times V for each head: ``(heads, T, T)`` and ``(T, 3F)`` to ``(T, F)``."""
+
+    kind: ClassVar[str] = "attention_values"
+    arity: ClassVar[int | None] = 2
+
+    def output(self, *inputs: Shape) -> Shape:
+        if len(inputs) != 2:
+            raise InputError("attention values need two inputs; give the (T, 3F) as the second.")
+        tokens, features = attended(inputs[1], self.heads)
+        if inputs[0] != (self.heads, tokens, tokens):
+            raise InputError(
+                f"attention values need probabilities {text((self.heads, tokens, tokens))}, got "
+                f"{text(inputs[0])}; try those of the same queries, keys and values."
+            )
+        return tokens, features
+
+
+@dataclass(frozen=True)
+class FusedAttention(_Heads):
+    """All three in one, tile by tile: ``(T, 3F)`` to ``(T, F)`` (Dao et al. 2022, F5)."""
+
+    causal: bool = False
+    kind: ClassVar[str] = "fused_attention"
+
+    def output(self, *inputs: Shape) -> Shape:
+        return attended(inputs[0], self.heads)
+
+    def describe(self) -> str:
+        return f"{self.heads} heads" + (", causal" if self.causal else "")

@@ -1,0 +1,65 @@
+"""The function that makes an address map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from memlab import units
+from memlab.errors import whole
+from memlab.views.addresses.source import OFFERED, Subject
+from memlab.views.addresses.state import State
+from memlab.views.addresses.view import AddressMap
+
+
+def addresses(
+    what: Subject = "toy",
+    batch: int | None = None,
+    *,
+    how: str = "no reuse",
+    beside: str | None = None,
+    in_place: bool = False,
+    cursor: int | None = None,
+    chosen: str | None = None,
+    packed: int | None = None,
+    guess: int | str | None = None,
+    moved: Mapping[str, int | str] | None = None,
+    lock: bool = False,
+) -> AddressMap:
+    """Which tensors lie where in one arena, to look at, to pack by hand and to run.
+
+    Args:
+        what: ``"toy"``, six made-up tensors; a name of ``memlab.zoo``; a network or a step.
+        batch: the mini-batch size; the toy has none.
+        how: a placing: ``"no reuse"``, ``"birth"``, ``"biggest"``, ``"best fit"``, ``"exact"`` for
+            a few blocks, or ``"best"``, the best known.
+        beside: a second placing beside the first, of the toy.
+        in_place: outputs overwrite inputs that nobody needs any more (``memlab.in_place``).
+        cursor: the operation to cut, counted from 1; None for the busiest.
+        chosen: the name of the block in focus.
+        packed: how many blocks lie already, in the placer's order; None for all.
+        guess: a guess at the arena, in bytes or as ``"9 MiB"``.
+        moved: addresses given by hand to some blocks, in bytes or as ``"3 MiB"``.
+        lock: offer nothing else to look at.
+
+    Raises:
+        InputError: a value that is not allowed.
+    """
+    state = State(
+        what,
+        how,
+        beside or "",
+        in_place,
+        0 if batch is None else whole("batch", batch),
+        None if cursor is None else whole("cursor", cursor) - 1,
+        chosen or "",
+        None if packed is None else whole("packed", packed, least=0),
+        None if guess is None else units.parse(guess),
+    )
+    for name, address in (moved or {}).items():
+        hand = state.placement.moved(name, units.parse(address))
+        state = replace(state, hand=hand)
+    own = None if isinstance(what, str) and what in OFFERED else what
+    first = (state.network,) if own is not None or lock else ()
+    names = first if lock else tuple(dict.fromkeys((*first, *OFFERED)))
+    return AddressMap(state, names, own)

@@ -1,0 +1,173 @@
+"""Bytes to the right, time upwards: a point for each technique, the best trades as a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+
+from memlab import units
+from memlab.views import axis
+from memlab.views.axis import Axis
+from memlab.views.place import Board
+from memlab.views.svg import Box, Svg, text_box
+from memlab.views.techniques import looks, words
+from memlab.views.techniques.names import Names
+from memlab.views.techniques.rows import Row, Rows
+
+FAR = 1.5
+"""What takes so many times the bytes of all others is written at the edge."""
+ROUND = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+"""Distances of the lines of the axis of time, in percent."""
+TOUCH = 14
+"""Marks that are nearer than so many pixels."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A rectangle of pixels: bytes to the right from 0, percent upwards."""
+
+    box: Box
+    bytes: Axis
+    low: float
+    high: float
+    step: float
+
+    def x(self, nbytes: int) -> float:
+        """Where an amount stands."""
+        return self.box.left + (self.box.right - self.box.left) * nbytes / self.bytes.end
+
+    def y(self, extra: float) -> float:
+        """How high a time stands."""
+        part = (extra - self.low) / (self.high - self.low)
+        return self.box.bottom - (self.box.bottom - self.box.top) * part
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round percents from the bottom to the top."""
+        first, last = ceil(self.low / self.step), floor(self.high / self.step)
+        return [self.step * index for index in range(first, last + 1)]
+
+
+def near(found: Rows) -> list[Row]:
+    """The rows that are drawn as points; of the others there is one, no reuse, or none."""
+    others = [row for row in found.rows if row.key != "no_reuse"]
+    far = found.row("no_reuse").peak > FAR * max(row.peak for row in others)
+    return others if far else list(found.rows)
+
+
+def field(found: Rows, box: Box) -> Field:
+    """Axes that hold every point."""
+    points = near(found)
+    sizes = [row.peak for row in points]
+    sizes += [row.measured.nbytes for row in points if row.measured]
+    times = [0.0, *(found.extra(row) for row in points)]
+    times += [slower for row in points if (slower := found.slower(row)) is not None]
+    span = max(max(times) - min(times), 1.0)
+    step = next((each for each in ROUND if span / each <= 6), ROUND[-1])
+    low, high = step * floor(min(times) / step), step * ceil(max(times) / step)
+    return Field(
+        box, axis.over(max(sizes), Fraction(21, 20)), low - step / 2, high + step / 4, step
+    )
+
+
+def draw(svg: Svg, found: Rows, box: Box) -> None:
+    """The axes, the line of the best trades, the points and their names."""
+    frame, points, taken, marks = field(found, box), near(found), Board(), Board()
+    _grid(svg, frame)
+    corners = _line(svg, found, frame, taken)
+    _bounds(svg, found, frame, taken)
+    for row in points:
+        _measured(svg, found, row, frame, taken)
+    for row in reversed(points):
+        x, y = _place(found, row, frame)
+        looks.draw(svg, row.key, x, y)
+        marks.take(taken.take(Box(x - 6, y - 6, x + 6, y + 6)))
+    names = Names(svg, frame.box, taken, marks)
+    for group in _groups(found, points, frame):
+        x, y = _place(found, group[0], frame)
+        names.write(x, y, [words.point(row, found) for row in group])
+    if corners:
+        names.write(*corners[len(corners) // 2], [[(words.say("line"), False)]])
+
+
+def _place(found: Rows, row: Row, frame: Field) -> tuple[float, float]:
+    return frame.x(row.peak), frame.y(found.extra(row))
+
+
+def _grid(svg: Svg, frame: Field) -> None:
+    left, top, right, bottom = frame.box
+    svg.text(0, top - 14, words.say("time"), 12, bold=True)
+    for extra in frame.ticks:
+        y = frame.y(extra)
+        svg.line(left, y, right, y, class_="grid" if abs(extra) > 1e-9 else "rule faint")
+        svg.text(left - 8, y + 4, _tick(extra), 11, "end")
+    for nbytes, label in frame.bytes.ticks:
+        x = frame.x(nbytes)
+        svg.line(x, top, x, bottom, class_="grid")
+        svg.text(x, bottom + 16, label, 11, "middle")
+    svg.line(left, bottom, right, bottom, class_="rule", opacity=0.5)
+    svg.text(left, bottom + 34, words.say("bytes"), 12, bold=True)
+
+
+def _tick(extra: float) -> str:
+    sign = "−" if extra < -1e-9 else "+" if extra > 1e-9 else ""
+    return f"{sign}{abs(extra):,.4g} %"
+
+
+def _line(svg: Svg, found: Rows, frame: Field, taken: Board) -> list[tuple[float, float]]:
+    """The staircase of the best trades: within so many bytes, no less time."""
+    if len(found.trades) < 2:
+        return []
+    corners = [(frame.x(t.nbytes), frame.y(found.percent(t.cost))) for t in found.trades]
+    path = [f"M{corners[0][0]:.1f} {corners[0][1]:.1f}"]
+    for (x, y), (after, below) in pairwise(corners):
+        path.append(f"H{after:.1f}V{below:.1f}")
+        taken.take(Box(x - 2, y - 2, after + 2, y + 2))
+        taken.take(Box(after - 2, y, after + 2, below))
+    svg.path("".join(path), class_="rule", stroke_width=1.8)
+    return corners
+
+
+def _bounds(svg: Svg, found: Rows, frame: Field, taken: Board) -> None:
+    """The lower bound as a line, and no reuse where it lies beyond the edge."""
+    _, top, right, bottom = frame.box
+    x = frame.x(found.floor.nbytes)
+    svg.line(x, top, x, bottom, class_="before")
+    taken.take(Box(x - 1, top, x + 1, bottom))
+    text = words.say("floor", bytes=units.short(found.floor.nbytes))
+    ends = ((x + 6, "start"), (x - 6, "end"))
+    boxes = [(text_box(at, top + 12, text, 11, end), at, end) for at, end in ends]
+    _, at, end = next((each for each in boxes if each[0].right < right), boxes[1])
+    taken.take(svg.text(at, top + 12, text, 11, end, chip=True))
+    row = found.row("no_reuse")
+    if row not in near(found):
+        text = words.say("beyond", name=words.name(row, found), bytes=units.short(row.peak))
+        taken.take(svg.text(right - 4, top + 14, text, 12, "end", bold=True, chip=True))
+
+
+def _measured(svg: Svg, found: Rows, row: Row, frame: Field, taken: Board) -> None:
+    slower = found.slower(row)
+    if row.measured is None or slower is None:
+        return
+    x, y = frame.x(row.measured.nbytes), frame.y(slower)
+    svg.line(*_place(found, row, frame), x, y, class_="before thin")
+    looks.measured(svg, x, y)
+    taken.take(Box(x - 5, y - 5, x + 5, y + 5))
+
+
+def _groups(found: Rows, points: Sequence[Row], frame: Field) -> list[list[Row]]:
+    """Rows whose marks touch share a label."""
+    groups: list[list[Row]] = []
+    for row in sorted(points, key=lambda row: row.point):
+        x, y = _place(found, row, frame)
+        for group in groups:
+            others = (_place(found, each, frame) for each in group)
+            if any(abs(x - a) < TOUCH and abs(y - b) < TOUCH for a, b in others):
+                group.append(row)
+                break
+        else:
+            groups.append([row])
+    return groups
