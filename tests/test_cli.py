@@ -375,6 +375,10 @@ BAD = {
     "fit resnet50 --memory -12GB": "--memory",
     "fit resnet50 --memory=-12GB": "'-12GB'",
     "fit resnet50 --memory 12GB --batch 3": "'--batch'",
+    "compare resnet5": "did you mean 'resnet50'",
+    "compare linear1 --budget 2apples": "'2apples'",
+    "compare linear1 --budget 10B": "the least that it takes is",
+    "compare linear1 --memory 2GB": "'--memory'",
     "diff one.json": "AFTER",
     "diff no-such.json no-such.json": "no-such.json",
     "claims Z9": "'Z9'",
@@ -490,6 +494,25 @@ def test_a_run_prints_plan_and_measurement(run):
     assert [line.split()[0] for line in out.splitlines()[1:6]] == [
         *("planned", "measured", "residual", "seconds", "outside")
     ]
+
+
+def test_a_comparison_has_the_same_figures_as_text_and_json(run, as_json):
+    facts = as_json("compare", "mnist_cnn", "--batch", 4)
+    code, out, err = run("compare", "mnist_cnn", "--batch", 4)
+    assert (code, err, facts["network"], facts["batch"]) == (0, "", "mnist_cnn", 4)
+    step = memlab.training_step(memlab.zoo.build("mnist_cnn"))
+    rows = {row["technique"]: row for row in facts["techniques"]}
+    assert rows["plain"]["peak_bytes"] == memlab.plan(step).peak(4)
+    assert rows["in_place"]["peak_bytes"] == memlab.plan(memlab.in_place(step)).peak(4)
+    assert {row["peak_bytes"] for row in rows.values()} <= {*numbers(out)}
+    assert all(row["call"] in out and row["measured"] is None for row in rows.values())
+
+
+def test_a_comparison_runs_every_technique(as_json):
+    facts = as_json("compare", "mnist_cnn", "--image", 8, "--batch", 2, "--measure")
+    for row in facts["techniques"]:
+        seen = row["measured"]
+        assert (seen["nbytes"], seen["residual"], seen["other"]) == (row["peak_bytes"], 0, [])
 
 
 def test_a_run_on_a_device_says_which(run):

@@ -74,9 +74,12 @@ def beside(step: Step, found: Recorded | None = None) -> Beside:
 
 
 def _line(name: str, planned: int, theirs: int) -> str:
-    amounts = (units.in_unit(nbytes, "MiB", 1) for nbytes in (planned, theirs))
-    difference = units.in_unit(theirs - planned, "MiB", 1)
-    return f"{name:26}" + "".join(f"{amount:>14}" for amount in (*amounts, difference))
+    amounts = (_mib(nbytes) for nbytes in (planned, theirs, theirs - planned))
+    return f"{name:26}" + "".join(f"{amount:>14}" for amount in amounts)
+
+
+def _mib(nbytes: int) -> str:
+    return units.in_unit(nbytes, "MiB", 1).replace("-0.0 ", "0.0 ")
 
 
 def _say(key: str, **values: object) -> str:

@@ -116,7 +116,7 @@ def _softmax(x: Array, y: Array, causal: bool) -> None:
             largest = max(largest, scores[i])
         for i in range(seen):
             out[i] = np.exp(scores[i] - largest)
-        share = y.dtype.type(1 / _sum(out[:seen]))
+        share = y.dtype.type(1 / sum_of(out[:seen]))
         for i in range(seen):
             out[i] *= share
         for i in range(seen, width):
@@ -126,14 +126,15 @@ def _softmax(x: Array, y: Array, causal: bool) -> None:
 @compiled
 def _softmax_backward(y: Array, dy: Array, dx: Array, accumulate: bool) -> None:
     for r in range(len(y)):
-        mean = y.dtype.type(_products(y[r], dy[r]))
+        mean = y.dtype.type(inner(y[r], dy[r]))
         for i in range(y.shape[1]):
             gradient = y[r, i] * (dy[r, i] - mean)
             dx[r, i] = (dx[r, i] if accumulate else 0) + gradient
 
 
 @summing
-def _sum(values: Array) -> float:
+def sum_of(values: Array) -> float:
+    """The sum of a line."""
     total = 0.0
     for i in range(values.size):
         total += values[i]
@@ -141,7 +142,8 @@ def _sum(values: Array) -> float:
 
 
 @summing
-def _products(x: Array, y: Array) -> float:
+def inner(x: Array, y: Array) -> float:
+    """The sum of the products of two lines."""
     total = 0.0
     for i in range(x.size):
         total += x[i] * np.float64(y[i])

@@ -14,9 +14,9 @@ from functools import partial
 
 import numpy as np
 
-from memlab.kernels.attention import columns, parts
+from memlab.kernels.attention import columns, inner, parts, sum_of
 from memlab.kernels.blas import gemm
-from memlab.kernels.compile import compiled, summing
+from memlab.kernels.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.tokens import clear
 from memlab.kernels.workers import own, spread
@@ -112,7 +112,7 @@ def _exponentials(scores: Array, y: Array, largest: Array, total: Array, first: 
         for i in range(width):
             scores[r, i] = np.exp(scores[r, i] - most) if i < seen else 0
         smaller = np.exp(largest[r] - most)
-        total[r] = total[r] * smaller + _sum(scores[r])
+        total[r] = total[r] * smaller + sum_of(scores[r])
         largest[r] = most
         for i in range(y.shape[1]):
             y[r, i] *= smaller
@@ -137,23 +137,7 @@ def _gradients(p: Array, ds: Array, y: Array, dy: Array, kept: Array, first: int
     probabilities."""
     rows, width = p.shape
     for r in range(rows):
-        seen, mean = min(first + r, width), p.dtype.type(_products(y[r], dy[r]))
+        seen, mean = min(first + r, width), p.dtype.type(inner(y[r], dy[r]))
         for i in range(width):
             p[r, i] = np.exp(p[r, i] - kept[r]) if i < seen else 0
             ds[r, i] = p[r, i] * (ds[r, i] - mean)
-
-
-@summing
-def _sum(values: Array) -> float:
-    total = 0.0
-    for i in range(values.size):
-        total += values[i]
-    return total
-
-
-@summing
-def _products(x: Array, y: Array) -> float:
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * np.float64(y[i])
-    return total

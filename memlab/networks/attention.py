@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from memlab.errors import InputError
-from memlab.networks.layer import Layer, Shape, maps, settle, text
+from memlab.networks.layer import Layer, Shape, settle, text
 from memlab.networks.tokens import sequence
 
 
@@ -64,13 +64,12 @@ class AttentionSoftmax(Layer):
     kind: ClassVar[str] = "attention_softmax"
 
     def output(self, *inputs: Shape) -> Shape:
-        heads, rows, columns = maps("attention softmax", inputs[0])
-        if rows != columns:
+        if len(inputs[0]) != 3 or inputs[0][1] != inputs[0][2]:
             raise InputError(
                 f"attention softmax needs scores (heads, T, T), got {text(inputs[0])}; "
                 "try attention scores before it."
             )
-        return heads, rows, columns
+        return inputs[0]
 
     def describe(self) -> str:
         return "causal" if self.causal else ""

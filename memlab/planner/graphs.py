@@ -25,7 +25,8 @@ Order = tuple[int, ...]
 @dataclass(frozen=True, slots=True)
 class Task:
     """One task: its ``cost``, the ``nbytes`` of its result, the indices (from 0) of the tasks whose
-    results it ``reads``, whether it may run ``again``, and the workspace bytes ``inside`` it."""
+    results it ``reads``, whether it may run ``again``, the workspace bytes ``inside`` it, and the
+    bytes that its first run has ``left`` to the end (gradients of parameters)."""
 
     name: str
     cost: int
@@ -33,6 +34,7 @@ class Task:
     reads: tuple[int, ...]
     again: bool = True
     inside: int = 0
+    left: int = 0
 
 
 def simulate(tasks: Sequence[Task], order: Sequence[int], fixed: int = 0) -> Usage:
@@ -49,7 +51,7 @@ def simulate(tasks: Sequence[Task], order: Sequence[int], fixed: int = 0) -> Usa
     live = peak = whole("fixed (bytes)", fixed, least=0)
     held: dict[int, int] = {}  # task -> last reader of its result
     for at, number in enumerate(order):
-        live += tasks[number].nbytes
+        live += tasks[number].nbytes + (0 if number in held else tasks[number].left)
         held[number] = until[at]
         peak = max(peak, live + tasks[number].inside)
         for made in {number, *tasks[number].reads}:
@@ -106,6 +108,7 @@ def _program(tasks: Sequence[Task], row: Order, time_limit: float) -> Program:
         [task.cost for task in ranked],
         [task.nbytes for task in ranked],
         [task.inside for task in ranked],
+        [task.left for task in ranked],
         [frozenset(rank[read] for read in task.reads) for task in ranked],
         [task.again for task in ranked],
         time_limit,
@@ -120,7 +123,7 @@ def first_runs(tasks: Sequence[Task]) -> Order:
             cycle.
     """
     for task in tasks:
-        for what in ("cost", "nbytes", "inside"):
+        for what in ("cost", "nbytes", "inside", "left"):
             if whole(f"{what} of {task.name}", getattr(task, what), least=0) >= MOST:
                 raise InputError(f"{what} of {task.name} must be below 2^45.")
         unknown = [read for read in task.reads if read not in range(len(tasks))]

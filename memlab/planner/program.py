@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import gcd
 from time import monotonic
 
@@ -26,12 +26,14 @@ SOLVED, INFEASIBLE = 0, 2
 
 @dataclass
 class Program:
-    """Tasks in a row that their reads allow: for each its cost, the bytes of its result and of its
-    workspace, what it reads, and whether it may run again. ``time_limit`` is in seconds."""
+    """Tasks in a row that their reads allow: for each its cost, the bytes of its result, of its
+    workspace and of what it leaves to the end, what it reads, and whether it may run again.
+    ``time_limit`` is in seconds."""
 
     costs: Sequence[int]
     sizes: Sequence[int]
     insides: Sequence[int]
+    left: Sequence[int]
     reads: Sequence[frozenset[int]]
     again: Sequence[bool]
     time_limit: float
@@ -43,7 +45,8 @@ class Program:
         held = [(*place, made) for place in self.places for made in range(place[0])]
         self.variable = {key: number for number, key in enumerate([*self.places, *held])}
         self.peak = len(self.variable)  # the number of one more variable
-        self.unit = max(*self.sizes, *self.insides, 1) / 2**10
+        self.unit = max(*self.sizes, *self.insides, *self.left, 1) / 2**10
+        self.beside = [0, *accumulate(self.left)]  # what the tasks before each phase have left
         self.rows = [*self._dependences(), *self._bytes()]
 
     def fastest(self, room: int) -> list[int] | None:
@@ -74,7 +77,8 @@ class Program:
         """
         objective = np.zeros(self.peak + 1)
         objective[self.peak] = 1
-        order = self._solve(objective, self.rows, sum(self.sizes) + max(self.insides))
+        everything = sum(self.sizes) + sum(self.left) + max(self.insides)
+        order = self._solve(objective, self.rows, everything)
         assert order is not None, "every task once is within all bytes"
         return order
 
@@ -115,7 +119,8 @@ class Program:
             later = order[now:]
             held = {made for made in order[:now] if made != task and self._read(made, later)}
             size = self.sizes[task] + self.insides[task]
-            if sum(self.sizes[made] for made in held) + size > room:
+            left = self.beside[1 + max(order[: now + 1])]
+            if sum(self.sizes[made] for made in held) + size + left > room:
                 return task, held
         return None
 
@@ -157,7 +162,8 @@ class Program:
         number, rows = self.variable, []
         for phase, task in self.places:
             row = {number[phase, task, made]: self.sizes[made] / self.unit for made in range(phase)}
-            row[number[phase, task]] = (self.sizes[task] + self.insides[task]) / self.unit
+            own = self.sizes[task] + self.insides[task] + self.left[task] * (task == phase)
+            row[number[phase, task]] = own / self.unit
             row[self.peak] = -1.0
-            rows.append((row, 0.0))
+            rows.append((row, -self.beside[phase] / self.unit))
         return rows

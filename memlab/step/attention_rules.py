@@ -106,6 +106,13 @@ def _tile_and_rows(node: Node) -> Dims:
     return ("tile", _tile(node)), ("tile + 2", _tile(node) + 2)
 
 
+def _tiles(node: Node) -> int:
+    """How many tiles of scores all heads have; a causal one skips those that no query sees."""
+    layer, each = node.layer, -(-node.shape[0] // _tile(node))
+    assert isinstance(layer, FusedAttention)
+    return layer.heads * _pairs(each, layer.causal)
+
+
 def _two_tiles(node: Node) -> Dims:
     """Probabilities, and the gradient of the scores."""
     return ("2", 2), ("tile", _tile(node)), ("tile", _tile(node))
@@ -134,6 +141,7 @@ ATTENTION_RULES: dict[str, Rule] = {
         extras=_log_sum_exp,
         forward_workspace=_tile_and_rows,
         backward_workspace=_two_tiles,
+        fills=_tiles,
         devices=CPU,
     ),
 }

@@ -162,7 +162,7 @@ class Build:
             return NOTHING
         name = f"{node.name}.{'backward ' if backward else ''}workspace"
         buffer = tensor.new(name, axes, self.format, Role.WORKSPACE, copies=self.threads)
-        moved = Size(0, 2 * buffer.size.fixed // self.threads)
+        moved = Size(0, 2 * rule.fills(node) * buffer.size.fixed // self.threads)
         return Choice("", {"workspace": buffer}, moved)
 
     def emit(

@@ -46,7 +46,7 @@ class Rule:
     """One row of the table.
 
     ``axes`` are the names of the axes of an output that is no map, sequence or vector. A workspace
-    is there once for each thread.
+    is there once for each thread; ``fills`` is how often it is filled for a sample.
     """
 
     flops: Callable[[Node], Flops]
@@ -56,6 +56,7 @@ class Rule:
     axes: tuple[str, ...] = ()
     forward_workspace: Callable[[Node], Dims] = lambda node: ()
     backward_workspace: Callable[[Node], Dims] = lambda node: ()
+    fills: Callable[[Node], int] = lambda node: 1
     is_view: bool = False
     gradient_is_view: bool = False
     identity_in_inference: bool = False

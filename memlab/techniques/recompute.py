@@ -11,12 +11,14 @@ from dataclasses import replace
 
 from memlab import units
 from memlab.errors import InputError, pick, shorten, whole
+from memlab.step.collector import paused
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.again import resequenced
 from memlab.techniques.schedules import WAYS, Way, Wish
 
 
+@paused()
 def recompute(
     step: Step,
     how: str = "every",
@@ -37,8 +39,8 @@ def recompute(
             ``k`` (E1); ``"keep"``: those of the operations ``layers`` are; ``"drop"``: the outputs
             of ``layers`` (operations, or kinds of them) are dropped, and each is made again when
             it is needed; ``"cheap"``: those of batch norm, ReLU and the like are; ``"slots"``: at
-            most ``k`` stages are kept at a time, by the optimal schedule for stages that are all
-            alike (E2); ``"greedy"``: a search over budgets of a segment (E5); ``"chain"``: the
+            most ``k`` outputs are kept at a time, by the optimal schedule for stages that are all
+            alike (E2, E3); ``"greedy"``: a search over budgets of a segment (E5); ``"chain"``: the
             optimum over all stages, in bytes (E6); ``"exact"``: that of a small step of any shape.
         k: the stages in a segment of ``"every"``, the slots of ``"slots"``.
         layers: names for ``"keep"`` and ``"drop"``.

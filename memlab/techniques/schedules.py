@@ -7,18 +7,18 @@ first operation that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memlab import units
 from memlab.errors import InputError, unknown
-from memlab.planner import chains, graphs, segments, slots
+from memlab.planner import chains, graphs, outputs, segments
 from memlab.planner.book import plan
 from memlab.planner.graphs import Task
 from memlab.planner.stages import Chain, Schedule, Stage
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
-from memlab.step.tensor import Tensor
+from memlab.step.tensor import Role, Tensor
 from memlab.techniques.again import STATISTICS, made, resequenced
 from memlab.techniques.cuts import cost, cuts
 
@@ -62,7 +62,7 @@ def _every(wish: Wish) -> Order:
 def _slots(wish: Wish) -> Order:
     found = cuts(wish.step)
     assert wish.k is not None
-    return found.order(slots.internal_schedule(len(found.parts), wish.k))
+    return found.order(outputs.output_schedule(len(found.parts), wish.k))
 
 
 def _keep(wish: Wish) -> Order:
@@ -75,7 +75,7 @@ def _keep(wish: Wish) -> Order:
 
 
 def _greedy(wish: Wish) -> Order:
-    return _by_bytes(wish, lambda chain: segments.greedy_search(chain), segments.greedy_search)
+    return _by_bytes(wish, segments.greedy_search, segments.greedy_search)
 
 
 def _chain(wish: Wish) -> Order:
@@ -89,48 +89,74 @@ def _by_bytes(
 ) -> Order:
     """The order of the least peak; with a budget, that of the fastest below it."""
     found = cuts(wish.step)
-    chain = found.chain(wish.batch)
-    smallest = found.order(least(chain))
-    if wish.budget is None:
-        return smallest
-    minimum = _peak(wish, smallest)
-    if wish.budget < minimum:
-        raise _too_little(wish.budget, minimum)
-    try:
-        return found.order(within(chain, wish.budget - found.throughout(wish.batch)))
-    except InputError:  # a chain counts an input to the end of its stage, a step may free it
-        return smallest
+    chain, beside = found.chain(wish.batch), found.throughout(wish.batch)
+    return _below(
+        wish,
+        found.order(least(chain)),
+        lambda budget: found.order(within(chain, budget - beside)),
+    )
 
 
 def _exact(wish: Wish) -> Order:
     tasks, fixed = _tasks(wish.step, wish.batch)
+    rest = range(len(tasks), len(wish.step.ops))
+    return _below(
+        wish,
+        [*graphs.least_memory(tasks, fixed), *rest],
+        lambda budget: [*graphs.least_time(tasks, budget, fixed), *rest],
+    )
+
+
+def _below(wish: Wish, smallest: Order, within: Callable[[int], Order]) -> Order:
+    """The order of the least peak, or with a budget the fastest below it.
+
+    Raises:
+        InputError: the budget is below the least peak.
+    """
     if wish.budget is None:
-        return list(graphs.least_memory(tasks, fixed))
-    return list(graphs.least_time(tasks, wish.budget, fixed))
+        return smallest
+    minimum = plan(resequenced(wish.step, smallest)).peak(wish.batch)
+    if wish.budget < minimum:
+        raise InputError(
+            f"no order of this kind stays below {units.exact(wish.budget)}; the least that one "
+            f"takes is {units.exact(minimum)}: try that, or a smaller batch."
+        )
+    try:
+        return within(wish.budget)
+    except InputError:  # they count a value to the end of its stage, a step may free it earlier
+        return smallest
 
 
 def _tasks(step: Step, batch: int) -> tuple[list[Task], int]:
-    """Every operation as a task, and the bytes that live throughout."""
+    """Every operation up to the last backward as a task, and the bytes that live throughout."""
     there = {each.storage.name: each.storage for each in (*step.live_in, *step.live_out)}
     maker: dict[str, int] = {}
     tasks = []
-    for number, op in enumerate(step.ops):
-        kept = {op.writes[name].storage.name: op.writes[name].storage for name in _statistics(op)}
-        there |= kept
-        written = {each.storage.name: each.storage for each in op.writes.values()}
-        read = _names((*op.reads.values(), *op.updates.values()))
-        tasks.append(
-            Task(
-                op.name,
-                cost([op], batch),
-                sum(s.size.at(batch) for name, s in written.items() if name not in there),
-                tuple(sorted({maker[name] for name in read if name in maker})),
-                again=op.phase is Phase.FORWARD and (op.pure or op.kind == "batch_norm"),
-                inside=sum(each.storage.size.at(batch) for each in op.workspace.values()),
-            )
-        )
-        maker |= dict.fromkeys(written, number)
+    end = max((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), default=-1) + 1
+    for number, op in enumerate(step.ops[:end]):
+        there |= {op.writes[n].storage.name: op.writes[n].storage for n in _statistics(op)}
+        tasks.append(_task(op, batch, maker, there))
+        maker |= dict.fromkeys(_names(op.writes.values()), number)
     return tasks, sum(storage.size.at(batch) for storage in there.values())
+
+
+def _task(op: Op, batch: int, maker: Mapping[str, int], there: Collection[str]) -> Task:
+    new = [each for each in op.writes.values() if each.storage.name not in there]
+    left = [each for each in new if each.role is Role.PARAMETER_GRADIENT]
+    read = _names((*op.reads.values(), *op.updates.values()))
+    return Task(
+        op.name,
+        cost([op], batch),
+        _total(new, batch) - _total(left, batch),
+        tuple(sorted({maker[name] for name in read if name in maker})),
+        again=op.phase is Phase.FORWARD and (op.pure or op.kind == "batch_norm"),
+        inside=_total(op.workspace.values(), batch),
+        left=_total(left, batch),
+    )
+
+
+def _total(tensors: Iterable[Tensor], batch: int) -> int:
+    return sum(each.storage.size.at(batch) for each in tensors)
 
 
 def _statistics(op: Op) -> tuple[str, ...]:
@@ -197,17 +223,6 @@ def _names(tensors: Iterable[Tensor]) -> list[str]:
 
 def _is_forward(op: Op) -> bool:
     return op.phase is Phase.FORWARD
-
-
-def _peak(wish: Wish, order: Order) -> int:
-    return plan(resequenced(wish.step, order)).peak(wish.batch)
-
-
-def _too_little(budget: int, minimum: int) -> InputError:
-    return InputError(
-        f"no way of this kind stays below {units.exact(budget)}; the least that it takes is "
-        f"{units.exact(minimum)}: try that, or a smaller batch."
-    )
 
 
 _BYTES = 'memlab.recompute(step, "chain", batch=8, budget="2GB")'

@@ -52,6 +52,9 @@ WRONG = {
     "05.smallest_batch": ("    return lanes", ""),
     "06.mask_bytes": ("    return batch * (channels * size * size // 8)", "floor"),
     "06.model_state": ("    return 16 * features[0] * features[1]", ""),
+    "07.freed": ("    return [sum(sizes[block] for block in each) for each in reads]", "all_read"),
+    "07.peak": ("    return sum(sizes)", "no_reuse"),
+    "07.addresses": ("    return [0] * len(sizes)", "all_zero"),
 }
 
 

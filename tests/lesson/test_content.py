@@ -18,7 +18,16 @@ from memlab.lesson.question import Kind, topics
 from memlab.lesson.task import tasks
 
 TOPICS = sorted(topics())
-LABELS = {"00.unit": {"plan", "memory"}, "06.one": {"holds", "half_way"}}
+LABELS = {
+    "00.unit": {"plan", "memory"},
+    "06.one": {"holds", "half_way"},
+    "07.in_place": {"training", "inference", "plain", "shortcut"},
+    "07.birth": {"block"},
+    "07.silent": {
+        *("onto", "above", "loss_same", "loss_other"),
+        *("in_backward", "in_forward", "in_above"),
+    },
+}
 """What the bars of a question are called, where plan and measurement are no names for them; the
 sentences of which it says one."""
 UNFILLED = re.compile(r"\{\w*(:[^{}]*)?\}")

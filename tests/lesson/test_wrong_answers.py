@@ -123,6 +123,51 @@ def state_of(features, block, each=10, scale=4):
     return sum(each * n + 2 * scale * -(-n // block) for n in arrays(features))
 
 
+NEVER = 10**6
+"""An operation that does not come."""
+
+
+def needed(writers, readers):
+    return writers + readers
+
+
+def given_back(sizes, writes, reads, kept, users=needed, later=0):
+    """Bytes that each operation gives back; ``users`` are those that need a block."""
+    found = [0] * len(reads)
+    for block in set(range(len(sizes))) - set(kept):
+        writers = [n for n, each in enumerate(writes) if block in each]
+        readers = [n for n, each in enumerate(reads) if block in each]
+        end = max(users(writers, readers) or writers) + later
+        if end < len(reads):
+            found[end] += sizes[block]
+    return found
+
+
+def most_alive(sizes, writes, reads, kept, users=needed, later=0, early=False):
+    """The peak; ``early`` gives back before the output is there."""
+    gone, seen = given_back(sizes, writes, reads, kept, users, later), set()
+    alive = most = 0
+    for n, each in enumerate(writes):
+        alive += sum(sizes[block] for block in set(each) - seen) - gone[n]
+        seen.update(each)
+        most = max(most, alive if early else alive + gone[n])
+    return most
+
+
+def fitting_start(starts, spans, size):
+    return next(s for s in starts if all(s + size <= a or b <= s for a, b in spans))
+
+
+def lowest(sizes, births, deaths, choose=fitting_start):
+    """The address of one block after the other."""
+    found = []
+    for n, size in enumerate(sizes):
+        lives = [k for k in range(n) if births[k] <= deaths[n] and births[n] <= deaths[k]]
+        spans = [(found[k], found[k] + sizes[k]) for k in lives]
+        found.append(choose(sorted([0, *(high for _, high in spans)]), spans, size))
+    return found
+
+
 ZOO: dict[str, dict[str, Any]] = {
     "00.mebibytes": {
         "decimal": lambda nbytes: nbytes / 10**6,
@@ -331,6 +376,41 @@ ZOO: dict[str, dict[str, Any]] = {
         "no_bias": lambda features, block: sum(
             10 * n + 8 * -(-n // block) for n in arrays(features)[::2]
         ),
+    },
+    "07.freed": {
+        "kept_too": lambda sizes, writes, reads, kept: given_back(sizes, writes, reads, ()),
+        "first_reader": lambda **a: given_back(**a, users=lambda writers, readers: readers[:1]),
+        "never_read": lambda **a: given_back(
+            **a, users=lambda writers, readers: readers or [NEVER]
+        ),
+        "one_later": lambda **a: given_back(**a, later=1),
+        "blocks": lambda sizes, **a: given_back([1] * len(sizes), **a),
+        "all_read": lambda sizes, reads, **a: [sum(sizes[b] for b in each) for each in reads],
+    },
+    "07.peak": {
+        "no_reuse": lambda sizes, **a: sum(sizes),
+        "early": lambda **a: most_alive(**a, early=True),
+        "touched": lambda sizes, writes, reads, kept: max(
+            sum(sizes[b] for b in {*w, *r}) for w, r in zip(writes, reads, strict=True)
+        ),
+        "at_end": lambda sizes, kept, **a: sum(sizes[block] for block in kept),
+        "kept_too": lambda sizes, writes, reads, kept: most_alive(sizes, writes, reads, ()),
+        "never_read": lambda **a: most_alive(
+            **a, users=lambda writers, readers: readers or [NEVER]
+        ),
+        "one_later": lambda **a: most_alive(**a, later=1),
+    },
+    "07.addresses": {
+        "stacked": lambda sizes, **a: [sum(sizes[:n]) for n in range(len(sizes))],
+        "on_top": lambda **a: lowest(**a, choose=lambda starts, spans, size: max(starts)),
+        "at_birth": lambda sizes, births, deaths: lowest(sizes, births, births),
+        "ends_before": lambda sizes, births, deaths: lowest(
+            sizes, births, [max(b, d - 1) for b, d in zip(births, deaths, strict=True)]
+        ),
+        "all_zero": lambda sizes, **a: [0] * len(sizes),
+        "ends": lambda sizes, **a: [
+            at + size for at, size in zip(lowest(sizes, **a), sizes, strict=True)
+        ],
     },
 }
 

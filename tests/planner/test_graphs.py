@@ -26,7 +26,8 @@ def graphs(draw: st.DrawFn, most: int = 7) -> tuple[Task, ...]:
         before = st.lists(st.integers(0, max(number - 1, 0)), max_size=min(number, 3))
         reads = tuple(sorted(set(draw(before)))) if number else ()
         again = draw(st.sampled_from([True, True, True, False]))
-        tasks.append(Task(f"task{number}", draw(SMALL), draw(SMALL), reads, again, draw(SMALL)))
+        figures = draw(SMALL), draw(SMALL), reads, again, draw(SMALL), draw(SMALL)
+        tasks.append(Task(f"task{number}", *figures))
     return tuple(tasks)
 
 
@@ -49,7 +50,8 @@ def search(tasks: tuple[Task, ...], budget: int) -> int | None:
             heapq.heappush(queue, (cost, *after, held))
         if (first or here.again) and set(here.reads) <= held:
             others = held - {task}
-            inside = sum(tasks[i].nbytes for i in others) + here.nbytes + here.inside
+            left = sum(each.left for each in tasks[: phase + first])
+            inside = sum(tasks[i].nbytes for i in others) + here.nbytes + here.inside + left
             if inside <= budget:
                 heapq.heappush(queue, (cost + here.cost, *after, others | {task}))
         for number in held:
@@ -66,6 +68,7 @@ def spelt_out(tasks: tuple[Task, ...], order: tuple[int, ...]) -> Usage:
     peak = 0
     for now, number in enumerate(order):
         alive = tasks[number].nbytes + tasks[number].inside
+        alive += sum(tasks[made].left for made in set(order[: now + 1]))
         for at, made in enumerate(order[:now]):
             again = order.index(made, at + 1) if made in order[at + 1 :] else len(order)
             readers = [p for p in range(at + 1, again) if made in tasks[order[p]].reads]

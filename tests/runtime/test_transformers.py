@@ -11,6 +11,7 @@ import memlab
 from memlab import InputError
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
+from memlab.runtime.session import kernels_of
 from memlab.step.attention_rules import TILE
 from memlab.step.step import Step
 from tests.kernels_by_case import distance
@@ -156,6 +157,16 @@ def test_bad_tokens_are_one_sentence(tokens: Any, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
         memlab.run(step, 2, x=tokens)
     assert "\n" not in str(caught.value)
+
+
+def test_a_gpu_and_half_precision_without_tiles_are_refused_in_one_sentence() -> None:
+    for name in SMALL:
+        with pytest.raises(InputError, match="on sequences run on cpu, got cuda; plan this step"):
+            kernels_of(memlab.training_step(small(name)), "cuda")
+        step = memlab.training_step(small(name), format="fp16")
+        assert memlab.plan(step).peak(1) < memlab.plan(memlab.training_step(small(name))).peak(1)
+        with pytest.raises(InputError, match=r"in fp16 on cpu; try format fp32 or fp64, or memlab"):
+            memlab.run(step, 1)
 
 
 def test_labels_of_every_token_are_checked() -> None:

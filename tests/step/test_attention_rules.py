@@ -232,6 +232,14 @@ def test_fused_attention_has_tiles_for_each_thread(tokens: int, threads: int) ->
     assert lse.size == Size(0, 4 * 2 * tokens)
 
 
+def test_every_tile_of_scores_goes_through_the_workspace() -> None:
+    tokens, heads = 3 * TILE, 2
+    for causal, tiles in ((False, 9), (True, 6)):
+        forward, _ = Case(L.FusedAttention(heads, causal), ((tokens, 12),)).ops("fp32")
+        operands = 4 * (tokens * 12 + tokens * 4 + heads * tokens)
+        assert forward.bytes_moved == Size(0, operands + 2 * heads * tiles * 4 * TILE * (TILE + 2))
+
+
 def test_axes_are_named() -> None:
     forward, _ = Case(L.AttentionScores(2), ((5, 12),)).ops("fp32")
     assert forward.writes["y"].formula() == "B·h·T²·4 B"

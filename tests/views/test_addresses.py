@@ -144,7 +144,7 @@ def test_the_toy_in_order_of_birth_shows_why_nothing_is_saved():
     ]
     assert "Nothing is saved" in twin.write(found)
     labels = [label.content for label in picture.draw(found).labels]
-    assert labels.count("free: 3 MiB") == labels.count("F needs 4 MiB") == 2
+    assert labels.count("hole: 3 MiB") == labels.count("F needs 4 MiB") == 2
 
 
 @pytest.mark.parametrize(
@@ -428,6 +428,7 @@ def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, in_place)
     assert "all the same" in str(ran)
     assert "no operation read it" in str(ran)
     assert [line[0] for line in view.now_["shown"]["lines"]] == ran.sentences()
+    assert f"the same loss, 0 of {len(ran.differences)} gradients" in view.now_["shown"]["status"]
 
 
 def test_the_map_of_the_plan_is_the_map_of_what_ran():

@@ -191,7 +191,7 @@ def pair() -> Network:
     """Two convolutions with ReLU and a shortcut around the second, small enough to run here."""
     x = network("pair", image=(1, 8, 8)).conv(4, 3, pad="same", name="conv1").relu(name="relu1")
     y = x.conv(4, 3, pad="same", name="conv2").relu(name="relu2")
-    return y.add(x, name="sum").max_pool("all", name="pool").flatten().linear(10, name="fc").cross_entropy()
+    return y.add(x, name="sum").max_pool("all").flatten().linear(10).cross_entropy()
 
 
 FAULTS = {

@@ -82,6 +82,16 @@ class Ran:
                 for d in self.wrong]  # fmt: skip
         return [*lines, *rows]
 
+    def news(self) -> str:
+        """All of it in one sentence."""
+        return _say(
+            "news_same" if self.same_loss else "news_other",
+            measured=units.exact(self.arena),
+            wrong=len(self.wrong),
+            count=len(self.differences),
+            what=_say(f"what.{self.what}"),
+        )
+
     def __str__(self) -> str:
         return "\n".join(self.sentences())
 

@@ -179,6 +179,7 @@ class AddressMap(View):
             shown=found.at + 1,
             state=f"{state.network}|{state.placement.how}|{found.packed.arena}",
             says=self._says(found),
+            status=state.ran.news() if state.ran else "",
             lines=tuple(Line(sentence) for sentence in ran),
             after=(Line(text, code=True),) if state.written else (),
             code=panel.code(state),
@@ -251,7 +252,7 @@ class AddressMap(View):
 
     def _number(self, name: str, value: Any) -> None:
         text = "" if value is None else str(value).strip()
-        if not text.isdigit():
+        if not text.isdecimal():
             raise InputError(f"give a whole number, got {text or 'none'}; try 1.")
         if name == "packed":
             count = min(int(text), len(self.rows.packed.rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from memlab.errors import InputError
@@ -51,13 +52,14 @@ def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
     return tuple(kept)
 
 
-def within(step: Step, batch: int, nbytes: int) -> Trade | None:
-    """The fastest schedule of the stages whose peak is at most so many bytes; ``None`` where all
-    have a higher one."""
-    try:
-        return trade(recompute(step, "chain", batch=batch, budget=nbytes), batch)
-    except InputError:
-        return None
+def within(step: Step, batch: int, nbytes: int, known: Iterable[Trade]) -> Trade | None:
+    """The fastest schedule of the stages whose peak is at most so many bytes, among those that are
+    ``known`` and the one of a search; ``None`` where all have a higher one."""
+    found = [*known]
+    with suppress(InputError):  # less than the least
+        found.append(trade(recompute(step, "chain", batch=batch, budget=nbytes), batch))
+    fits = (each for each in found if each.nbytes <= nbytes)
+    return min(fits, key=lambda each: (each.cost, each.nbytes), default=None)
 
 
 class Floor(NamedTuple):

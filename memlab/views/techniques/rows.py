@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -23,7 +24,7 @@ from memlab.views.techniques.optimum import Floor, Trade, floor, trades, unbeate
 
 BEST = ("within", "chain")
 """Techniques that are the best schedules of a chain."""
-BESIDE = ("every", "cheap", "greedy", "exact")
+BESIDE = ("every", "cheap", "greedy")
 """Techniques that such a schedule is compared with."""
 
 
@@ -136,8 +137,8 @@ def rows(subject: object, batch: int, budget: int | None, run: bool, progress: b
         held = f"{step.batches.start} to {step.batches.stop - 1}"
         raise InputError(f"this step holds for batch {held}, got {number}; make it again for that.")
     chosen = choices(step, number, budget)
-    made = [_row(each, step, number, chosen.chained) for each in chosen.found]
     found, count = trades(step, number) if chosen.chained else ((), 0)
+    made = [_row(each, step, number, found) for each in chosen.found]
     on = [Trade(*row.point) for row in made if row.key in BEST]
     return Rows(
         step.label or step.network,
@@ -170,14 +171,14 @@ def _step(subject: object) -> Step:
     return subject
 
 
-def _row(choice: Choice, plain: Step, batch: int, chained: bool) -> Row:
+def _row(choice: Choice, plain: Step, batch: int, known: Sequence[Trade]) -> Row:
     step, ledger = choice.step, plan(choice.step)
     placement = _placement(blocks(step, batch)) if choice.placed else None
     if placement is not None:
         ledger = arena.booked(ledger, placement)
     peak = ledger.peak(batch)
     again = [op for op in step.ops if order.AGAIN in op.attributes]
-    beside = chained and choice.key in BESIDE
+    beside = known and choice.key in BESIDE
     return Row(
         key=choice.key,
         call=choice.call,
@@ -189,7 +190,7 @@ def _row(choice: Choice, plain: Step, batch: int, chained: bool) -> Row:
         cost=cost(step.ops, batch),
         floor=floor(step, batch),
         placement=placement,
-        optimum=within(plain, batch, peak) if beside else None,
+        optimum=within(plain, batch, peak, known) if beside else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memlab.views.network.twin import columns
+from memlab.views.speed.words import duration
 from memlab.views.techniques import words
 from memlab.views.techniques.optimum import Trade
 from memlab.views.techniques.rows import Row, Rows
@@ -42,7 +43,7 @@ def _line(row: Row, found: Rows) -> list[str]:
     ]
     seen = row.measured
     if seen is not None:
-        cells += [f"{seen.nbytes:,}", f"{seen.residual:,}", f"{seen.seconds:,.3f}"]
+        cells += [f"{seen.nbytes:,}", f"{seen.residual:,}", duration(seen.seconds)]
         cells.append(words.percent(found.slower(row) or 0.0))
     return cells
 

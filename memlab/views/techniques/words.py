@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memlab import strings, units
 from memlab.planner import clock
+from memlab.views.speed.words import duration
 from memlab.views.techniques.measure import Measured
 from memlab.views.techniques.rows import BEST, Row, Rows
 
@@ -74,14 +75,14 @@ def measured(seen: Measured, slower: float | None) -> str:
     values = {
         "bytes": units.exact(seen.nbytes),
         "residual": units.exact(seen.residual),
-        "seconds": f"{seen.seconds:,.3f}",
+        "time": duration(seen.seconds),
         "slower": percent(slower or 0.0),
     }
     return f"{say('measured', **values)}; {results(seen)}"
 
 
 def results(seen: Measured) -> str:
-    """Whether loss, gradients and parameters are those of the plain step."""
+    """Whether they are those of the plain step."""
     if not seen.other:
         return say("alike")
     return say("unlike", names=", ".join(say(f"result.{each}") for each in seen.other))

@@ -1,0 +1,363 @@
+# %% [markdown]
+# # 07 In place and sharing: which tensors can live at the same address?
+#
+# 50 minutes. Needs: [02 A whole network](02_network.ipynb).
+#
+# You will be able to
+#
+# - walk through a step and say when each block is taken and when it is given back,
+# - say which output may be written over which input, and why others may not,
+# - give blocks addresses, and say how far you are from the smallest memory that is possible,
+# - say why a wrong address gives no error.
+#
+# Words: [liveness](glossary.md), [pool](glossary.md), [in place](glossary.md),
+# [arena](glossary.md), [lower bound](glossary.md), [gradient map](glossary.md).
+
+# %%
+import memlab
+from memlab import claims, lesson, units, views, zoo
+from memlab.bench import torch_memory
+from memlab.planner.placement import arrange
+
+tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
+step = memlab.training_step(tiny, "sgd")
+plan = memlab.plan(step)
+for event in plan.events(batch=8):
+    if event.op >= 0:
+        what = f"{event.action} {event.entry.name}"
+        print(f"{plan.rows[event.op].name:17} {what:35} {event.nbytes:4} B, alive {event.live} B")
+
+# %% [markdown]
+# A step of a tiny network, operation by operation. Each block has a counter: how many readers are
+# still to come? At 0 the block is given back to the **pool**, and its bytes can serve another
+# tensor. This is **liveness** (D1). Find the last reader of `relu1`.
+
+# %% [markdown]
+# ## A block is needed from its first writer to its last reader
+#
+# What does giving back save?
+
+# %%
+reuse = lesson.predict("07.reuse")
+reuse
+
+# %% tags=["solution"]
+reuse.guess(2).reveal()
+
+# %% [markdown]
+# The more layers, the nearer to 2: backward gives up one map for each gradient map. So reuse alone
+# cuts the training of a chain roughly by half, and inference to 2 maps. ResNet-50:
+
+# %%
+for claim in claims.find("D2") if reuse.answered() else ():
+    print(f"{claim.claim}  {claim.verdict}: {claim.result}")
+
+# %% [markdown]
+# A text says that a paper of MIT (of 2023) cut memory 2 to 3 times, in place and by sharing. The
+# paper is older, and 1 of its 4 authors was at MIT (Chen, Xu, Zhang and Guestrin, 2016). It counts
+# 1 tensor for each output and 1 for each gradient. ResNet-50 v1.5 at batch 32, by its counting and
+# by memlab's (A9). **In place**: an output lies where its input was. Sharing is our reuse.
+
+# %%
+resnet = zoo.build("resnet50", variant="v1.5")
+ways = {"as in 2016": claims.chen2016(resnet), "memlab": memlab.training_step(resnet)}
+print("maps, MiB      no reuse   in place   in place and reuse")
+for name, each in ways.items() if reuse.answered() else ():
+    inside = memlab.in_place(each)
+    three = memlab.no_reuse(each), memlab.no_reuse(inside), inside
+    held = [claims.maps(way, 32) for way in three]
+    print(f"{name:12}", *(f"{nbytes / 2**20:10,.0f}" for nbytes in held), end="   ")
+    print("less by", *(f"{held[0] / nbytes:.2f} x" for nbytes in held[1:]))
+
+# %% [markdown]
+# The claim holds by both countings. With the input, the paper's last figure is 2,585 MiB. The two
+# differ because the paper's add copies its gradient, and its pooling keeps maps.
+#
+# **Change it.** In the first cell, put `memlab.inference_step(tiny)` for the training step. How
+# many maps are alive at most, and what was freed first?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** 2: input and output of one layer. The input went first: no backward needs it.
+
+# %% [markdown]
+# ## An output may lie where its input dies
+#
+# Reuse waits until an operation has ended. In place goes one step further: the operation writes
+# over what it reads. Three things must hold: nobody reads the input later, each value is computed
+# from the one in its place, and both have the same bytes.
+
+# %%
+in_place = lesson.predict("07.in_place")
+in_place
+
+# %% tags=["solution"]
+in_place.guess("both").reveal()
+
+# %% [markdown]
+# memlab refuses where a result would change, and says why. The first layers of ResNet-50, and 2
+# operations of backward:
+
+# %%
+step = memlab.training_step(resnet)
+first = ("conv1", "conv1.norm", "conv1.relu", "pool1", "backward of conv1.relu")
+for layer in first if in_place.answered() else ():
+    try:
+        memlab.in_place(step, layers=[layer])
+        print(f"{layer} can run in place.")
+    except memlab.InputError as refused:
+        print(refused)
+
+# %% [markdown]
+# Backward of batch norm reads the output of the convolution once more. Backward of ReLU needs only
+# to know where its **output** was above 0, so its input may go. A window of the convolution covers
+# places that were overwritten.
+#
+# So in place alone saves nearly half of ResNet-50. And after reuse?
+
+# %%
+for name, each in {"reuse": step, "and in place": memlab.in_place(step)}.items():
+    print(f"{name:13} {units.both(memlab.plan(each).peak(16))}")
+
+# %% [markdown]
+# Little: reuse gives the input back one operation later anyway. In place helps where the peak lies
+# in such an operation. Batch 16 again, beside PyTorch, which ran the same network with ReLU in
+# place:
+
+# %%
+if in_place.answered():
+    print(torch_memory.beside(memlab.in_place(step)))
+
+# %% [markdown]
+# The feature maps are the same. PyTorch takes more inside operations, holds more gradient maps
+# and temporary tensors at its peak, and that comes later in backward, where more gradients of
+# parameters are there.
+#
+# **Change it.** Leave out `memlab.in_place` in this cell. Which 2 roles change most, and why?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** Feature maps fall, gradients rise: the peak moves to a later operation of backward.
+
+# %% [markdown]
+# ## An order of placing decides how much memory lifetimes need
+#
+# Blocks have different sizes: what was given back may be in pieces. So plan ahead: 1 large block,
+# the **arena**, with an address in it for each tensor. No arena is smaller than what is alive in
+# the busiest operation: the **lower bound**. Six made-up tensors:
+
+# %%
+birth = lesson.predict("07.birth")
+birth
+
+# %% tags=["solution"]
+birth.guess("part").reveal()
+
+# %%
+if birth.answered():
+    display(views.addresses("toy", how="birth", beside="biggest"))
+
+# %% [markdown]
+# Left to right is time, bottom to top are addresses. In order of birth the last block meets 2 holes
+# of 3 MiB and needs 4. Biggest first ends at the lower bound. So nothing can be smaller: proved,
+# without trying other orders.
+#
+# **Change it.** Press **Move mode** (or M), and pack by hand: Left and Right choose a block, Up and
+# Down move it, Enter gives your score: your top, lower bound, exact optimum.
+#
+# Now addresses for real steps. Here the arena is allocated, and every tensor written at its
+# address:
+
+# %%
+step = memlab.training_step(zoo.mnist_cnn(), "sgd").keep("gradients")
+inside, batch = memlab.in_place(step), 32
+packed = memlab.place(inside, batch)
+plain, placed = memlab.run(step, batch), memlab.run(inside, batch, placement=packed)
+same = all((plain.gradients[name] == placed.gradients[name]).all() for name in plain.gradients)
+print(packed)
+print(f"arena {placed.arena:,} B measured, residual {placed.residual} B, same gradients: {same}")
+
+# %% [markdown]
+# In place, in 1 arena, and every gradient is the same, bit for bit. Now 1 wrong address. A block
+# that backward writes is put on one that backward reads again:
+
+# %%
+silent = lesson.predict("07.silent")
+silent
+
+# %% tags=["solution"]
+silent.guess("stops").reveal()
+
+# %% [markdown]
+# The same with the network above. memlab refuses such a map, unless it is told to run it:
+
+# %%
+if silent.answered():
+    wrong = packed.moved("gradient of pool1", packed.address("pool1"))
+    broken = memlab.run(inside, batch, placement=wrong, poison=False, overlapping=True)
+    print("the same loss:", broken.loss == plain.loss)
+    for name, right in plain.gradients.items():
+        differ = (broken.gradients[name] != right).sum()
+        print(f"{name:24} {differ:6,} of {right.size:9,} values differ")
+
+# %% [markdown]
+# No message, the same loss, wrong gradients. The training would go on, and learn worse. **Memory
+# bugs are silent**: compare gradients bit for bit before you trust a map.
+#
+# **Change it.** Leave out `poison=False`: what is free is filled with NaN (not a number). Print
+# `broken.nan`. Then leave out `overlapping=True`. What do you see each time?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** The loss is still the same, but 3 operations have written NaN. That is a message, for
+# those who look. Without `overlapping=True` memlab refuses the map before it runs.
+
+# %% [markdown]
+# ResNet-50 at batch 16, in place and placed: what is there before the step, and the arena.
+
+# %%
+step = memlab.in_place(memlab.training_step(resnet))
+packed, there = memlab.place(step, 16), memlab.plan(step).before(16)[0]
+print(" + ".join(units.in_unit(part, "MiB", 1) for part in (there, packed.arena)), end=" = ")
+print(units.in_unit(there + packed.arena, "MiB", 1))
+print(packed)
+
+# %% [markdown]
+# That is below the 1,549.9 MiB that were recorded of PyTorch. The arena is 0.6 % above its lower
+# bound.
+#
+# ## Exercise: write the counter
+#
+# **Worked.** `relu1` of the first cell, batch 8. **Shapes:** 8·4. **Bytes:** 8·4·4 B = 128 B.
+# **Lifetime:** from `relu1` to `backward of relu1`: backward of `fc2` reads it too, but earlier.
+# **Peak:** in `backward of relu1`, where both gradients of the ReLU are alive, and `relu1` is not
+# freed yet.
+
+# %%
+found = memlab.plan(memlab.training_step(tiny, "sgd")).peak_at(8)
+print(f"{found.nbytes} B in operation {found.index + 1}, {found.row.name}")
+
+# %% [markdown]
+# **With blanks.** Lifetimes, for any step. The blocks are numbers:
+
+# %%
+exercise = lesson.exercise("07.freed")
+exercise.show()
+
+
+# %% tags=["stub"]
+def freed(sizes, writes, reads, kept):
+    last = {}
+    for n in range(len(reads)):
+        for block in reads[n] + writes[n]:
+            last[block] = ...  # the last operation that needs it, so far
+    return None  # replace None: the bytes that are given back after each operation
+
+
+# %% tags=["solution"]
+def freed(sizes, writes, reads, kept):
+    last = {}
+    for n in range(len(reads)):
+        for block in reads[n] + writes[n]:
+            last[block] = n
+    found = [0] * len(reads)
+    for block in last.keys() - set(kept):
+        found[last[block]] += sizes[block]
+    return found
+
+
+# %%
+exercise.check(freed)
+
+# %% [markdown]
+# **Alone.** The peak, with reuse:
+
+# %%
+exercise = lesson.exercise("07.peak")
+exercise.show()
+
+
+# %% tags=["stub"]
+def peak(sizes, writes, reads, kept):
+    return None  # replace None
+
+
+# %% tags=["solution"]
+def peak(sizes, writes, reads, kept):
+    last, alive, most, born = {}, 0, 0, set()
+    for n in range(len(reads)):
+        for block in reads[n] + writes[n]:
+            last[block] = n
+    for n in range(len(reads)):
+        alive += sum(sizes[block] for block in writes[n] if block not in born)
+        born.update(writes[n])
+        most = max(most, alive)
+        alive -= sum(sizes[b] for b in born if last[b] == n and b not in kept)
+    return most
+
+
+# %%
+exercise.check(peak)
+
+# %% [markdown]
+# ## Exercise: write the placer
+#
+# **Alone.** The lowest free address, one block after the other:
+
+# %%
+exercise = lesson.exercise("07.addresses")
+exercise.show()
+
+
+# %% tags=["stub"]
+def addresses(sizes, births, deaths):
+    return None  # replace None
+
+
+# %% tags=["solution"]
+def addresses(sizes, births, deaths):
+    found = []
+    for n in range(len(sizes)):
+        lives = [k for k in range(n) if births[k] <= deaths[n] and births[n] <= deaths[k]]
+        spans = [(found[k], found[k] + sizes[k]) for k in lives]
+        starts = sorted([0, *(high for _, high in spans)])
+        free = (s for s in starts if all(s + sizes[n] <= a or b <= s for a, b in spans))
+        found.append(next(free))
+    return found
+
+
+# %%
+exercise.check(addresses)
+
+# %% [markdown]
+# Your placer on the tensors of MNIST CNN, in 2 orders. Which order would you try next?
+
+# %%
+blocks = memlab.place(inside, batch).blocks
+orders = {"birth": blocks, "biggest": sorted(blocks, key=lambda block: -block.nbytes)}
+for name, order in orders.items() if addresses([1], [0], [0]) else ():
+    columns = zip(*((block.nbytes, block.birth, block.death) for block in order), strict=True)
+    sizes, births, deaths = map(list, columns)
+    ends = [at + n for at, n in zip(addresses(sizes, births, deaths), sizes, strict=True)]
+    best = arrange(blocks, "exact", alignment=1)
+    print(f"{name:8} your top {max(ends):,} B", end=", ")
+    print(f"lower bound {best.lower_bound:,} B, exact optimum {best.arena:,} B")
+
+# %% [markdown]
+# ## What this lesson leaves out
+#
+# - Allocators that do not know the future: they keep pools of sizes, and lose more to pieces.
+# - Fewer bytes because a map is computed again: lesson 08.
+# - Speed. Addresses are planned once, before the first step.
+
+# %% [markdown]
+# ## Key points
+#
+# - A block is needed from its first writer to its last reader.
+# - In place: nobody reads the input later, and each value depends on the one in its place.
+# - The busiest operation gives the lower bound. The order of placing decides how near you come.
+# - Memory bugs are silent. Compare gradients.
+
+# %% tags=["numbers"]
+{
+    "2,585 MiB": "next(c for c in claims.table() if c.id == 'A9.resnet50.shared').computed",
+    "0.6 %": "(lambda p: p.waste / p.lower_bound)(memlab.place(memlab.in_place("
+    "memlab.training_step(zoo.build('resnet50', variant='v1.5'))), 16))",
+}
