@@ -118,7 +118,7 @@ def _below(wish: Wish, smallest: Order, within: Callable[[int], Order]) -> Order
     minimum = plan(resequenced(wish.step, smallest)).peak(wish.batch)
     if wish.budget < minimum:
         raise InputError(
-            f"no order of this kind stays below {units.exact(wish.budget)}; the least that one "
+            f"no order of this kind fits into {units.exact(wish.budget)}; the least that one "
             f"takes is {units.exact(minimum)}: try that, or a smaller batch."
         )
     try:

@@ -139,7 +139,7 @@ def test_a_budget_is_kept_and_the_minimum_is_named(way: str) -> None:
         assert memlab.plan(after).peak(8) <= budget
         costs.append(len(after.ops))
     assert costs[0] > costs[-1]
-    with pytest.raises(InputError, match=f"the least that it takes is {least:,} B"):
+    with pytest.raises(InputError, match=f"the least that one takes is {least:,} B"):
         memlab.recompute(before, way, batch=8, budget=least - 1)
 
 
@@ -193,7 +193,7 @@ def test_an_inference_stays_as_it_is() -> None:
         ({"how": "every", "k": 0}, "k must be at least 1, got 0"),
         ({"how": "every", "k": 99}, "k must be at most the"),
         ({"how": "chain"}, "recompute 'chain' needs batch"),
-        ({"how": "chain", "batch": 2, "budget": 0}, "the least that it takes is"),
+        ({"how": "chain", "batch": 2, "budget": 0}, "the least that one takes is"),
         ({"how": "chain", "batch": 2, "budget": "lots"}, "lots"),
         ({"how": "keep", "layers": ["conv9"]}, "unknown place to cut 'conv9'"),
         ({"how": "drop", "layers": ["conv9"]}, "unknown operation or kind 'conv9'"),

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import ceil, floor
 
 from memlab import units
-from memlab.views import axis
+from memlab.views import axis, extents
 from memlab.views.axis import Axis
 from memlab.views.place import Board
 from memlab.views.svg import Box, Svg, text_box
@@ -86,11 +86,11 @@ def draw(svg: Svg, found: Rows, box: Box) -> None:
         looks.draw(svg, row.key, x, y)
         marks.take(taken.take(Box(x - 6, y - 6, x + 6, y + 6)))
     names = Names(svg, frame.box, taken, marks)
+    if corners:
+        names.write(*corners[len(corners) // 2], [[(words.say("line"), False)]])
     for group in _groups(found, points, frame):
         x, y = _place(found, group[0], frame)
         names.write(x, y, [words.point(row, found) for row in group])
-    if corners:
-        names.write(*corners[len(corners) // 2], [[(words.say("line"), False)]])
 
 
 def _place(found: Rows, row: Row, frame: Field) -> tuple[float, float]:
@@ -132,20 +132,21 @@ def _line(svg: Svg, found: Rows, frame: Field, taken: Board) -> list[tuple[float
 
 
 def _bounds(svg: Svg, found: Rows, frame: Field, taken: Board) -> None:
-    """The lower bound as a line, and no reuse where it lies beyond the edge."""
+    """No reuse where it lies beyond the edge, and the lower bound as a line."""
     _, top, right, bottom = frame.box
-    x = frame.x(found.floor.nbytes)
-    svg.line(x, top, x, bottom, class_="before")
-    taken.take(Box(x - 1, top, x + 1, bottom))
-    text = words.say("floor", bytes=units.short(found.floor.nbytes))
-    ends = ((x + 6, "start"), (x - 6, "end"))
-    boxes = [(text_box(at, top + 12, text, 11, end), at, end) for at, end in ends]
-    _, at, end = next((each for each in boxes if each[0].right < right), boxes[1])
-    taken.take(svg.text(at, top + 12, text, 11, end, chip=True))
     row = found.row("no_reuse")
     if row not in near(found):
         text = words.say("beyond", name=words.name(row, found), bytes=units.short(row.peak))
         taken.take(svg.text(right - 4, top + 14, text, 12, "end", bold=True, chip=True))
+    x = frame.x(found.floor.nbytes)
+    svg.line(x, top, x, bottom, class_="before")
+    taken.take(Box(x - 1, top, x + 1, bottom))
+    text = words.say("floor", bytes=units.short(found.floor.nbytes))
+    room = extents.width(text, 11) + 6
+    at, end = (x + 6, "start") if x + room < right else (x - 6, "end")
+    places = (text_box(at, top + down, text, 11, end) for down in range(12, 90, 18))
+    box = next(each for each in places if taken.free(each))
+    taken.take(svg.text(at, box.bottom - 0.22 * 11, text, 11, end, chip=True))
 
 
 def _measured(svg: Svg, found: Rows, row: Row, frame: Field, taken: Board) -> None:

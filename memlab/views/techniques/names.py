@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -32,7 +33,9 @@ class Names:
         """The name of a point in one or more lines."""
         wide = max(sum(extents.width(text, SIZE, bold) for text, bold in line) for line in lines)
         places = [each for each in _boxes(x, y, wide, LINE * len(lines)) if self._holds(each)]
-        box = next((each for each in places if self._free(x, y, each)), places[0])
+        clear = (each for each in places if self._free(x, y, each))
+        unwritten = (each for each in places if self.marks.free(each, 4))
+        box = next(chain(clear, unwritten, places))
         if lead := _lead(x, y, box):
             self.svg.line(x, y, lead[-1].left, lead[-1].top, class_="rule faint")
         for part in (*lead, box):
