@@ -23,10 +23,15 @@ _PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "dropout": ("y", ("x",)),
     "add": ("y", ("x0", "x1")),
     "softmax": ("y", ("x",)),
+    "attention_softmax": ("y", ("x",)),
+    "positions": ("y", ("x",)),
     "relu.backward": ("dx", ("dy",)),
     "tanh.backward": ("dx", ("dy",)),
     "dropout.backward": ("dx", ("dy",)),
     "batch_norm.backward": ("dx", ("dy",)),
+    "layer_norm.backward": ("dx", ("dy",)),
+    "gelu.backward": ("dx", ("dy",)),
+    "attention_softmax.backward": ("dx", ("dy",)),
     "add.backward": ("dx0", ("dy",)),
 }
 """By kind, the output that may lie where one of these inputs is: each of its values is computed

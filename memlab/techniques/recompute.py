@@ -12,6 +12,7 @@ from dataclasses import replace
 from memlab import units
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.step.collector import paused
+from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.again import resequenced
@@ -34,7 +35,7 @@ def recompute(
     batch norm moves its running statistics once.
 
     Args:
-        step: a step, before ``in_place``; an inference stays as it is.
+        step: a step, before ``in_place``; one without backward stays as it is.
         how: ``"every"``: the output of every ``k``-th stage is kept, of every sqrt(n)-th without
             ``k`` (E1); ``"keep"``: those of the operations ``layers`` are; ``"drop"``: the outputs
             of ``layers`` (operations, or kinds of them) are dropped, and each is made again when
@@ -55,7 +56,7 @@ def recompute(
             least possible peak, which the message names.
     """
     order.check(step, "recompute", ("in_place",))
-    if not step.training:
+    if all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step  # it keeps nothing that could be dropped
     if order.recomputes(step):
         raise InputError("this step recomputes already; start from the step before that.")
