@@ -6,22 +6,15 @@ of its JSON are the same values.
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memlab import atomic
 from memlab.errors import InputError, pick, whole
-from memlab.reports import facts_of, identity, paragraph, table
-
-if TYPE_CHECKING:
-    from memlab.networks.graph import Network
-    from memlab.planner.ledger import Ledger
-    from memlab.step.step import Step
-
-Options = argparse.Namespace
+from memlab.options import Options as Options
+from memlab.options import asked, built, number, planned
+from memlab.reports import facts_of, identity, paragraph, placed, table
 
 
 def plan(options: Options) -> int:
@@ -29,11 +22,11 @@ def plan(options: Options) -> int:
     from memlab.networks import counting
     from memlab.planner import files
 
-    batch, rule = whole("batch", _number(options.batch)), counting.find(options.convention)
+    batch, rule = whole("batch", number(options.batch)), counting.find(options.convention)
     save, trace = _target(options.save), _target(options.trace)
-    network, step, ledger = _planned(options)
-    facts = facts_of(network, step, ledger, batch)
-    facts |= {"precision": options.precision, "convention": rule.name}
+    network, step, ledger = planned(options, batch)
+    facts = facts_of(network, step, ledger, batch) | asked(options)
+    facts |= placed(step, ledger, batch, options.place) | {"convention": rule.name}
     facts["feature_map_values"] = rule.values(network)
     if save:
         files.save(ledger, save)
@@ -49,13 +42,13 @@ def run(options: Options) -> int:
 
     import memlab
 
-    batch = whole("batch", _number(options.batch))
-    network, step, ledger = _planned(options)
-    facts = facts_of(network, step, ledger, batch)
-    facts |= {"schema": "memlab.run/1", "precision": options.precision}
-    done = memlab.run(step, batch, progress=sys.stderr.isatty(), device=options.device)
+    batch = whole("batch", number(options.batch))
+    network, step, ledger = planned(options, batch)
+    facts = facts_of(network, step, ledger, batch) | asked(options) | {"schema": "memlab.run/1"}
+    shown = sys.stderr.isatty()
+    done = memlab.run(step, batch, progress=shown, device=options.device, placement=options.place)
     _show(options, facts | done.as_dict(), done.text())
-    return 0 if done.residual == 0 else 1
+    return 1 if done.residual or done.nan else 0
 
 
 def fit(options: Options) -> int:
@@ -63,9 +56,9 @@ def fit(options: Options) -> int:
     from memlab import units
 
     nbytes = units.parse(options.memory)
-    network, step, ledger = _planned(options)
+    network, step, ledger = planned(options)
     found = ledger.fit(nbytes)
-    facts = {"schema": "memlab.fit/1", **identity(network, step), "precision": options.precision}
+    facts = {"schema": "memlab.fit/1", **identity(network, step), **asked(options)}
     facts |= found.as_dict()
     _show(options, facts, f"{step.describe()}\n{found}")
     return 0
@@ -77,8 +70,8 @@ def compare(options: Options) -> int:
 
     from memlab.views import techniques
 
-    batch = whole("batch", _number(options.batch))
-    network, step, _ = _planned(options)
+    batch = whole("batch", number(options.batch))
+    network, step = built(options)
     shown = sys.stderr.isatty()
     found = techniques(step, batch, options.budget, options.measure, progress=shown)
     facts = {"schema": "memlab.compare/1", **identity(network, step)}
@@ -91,7 +84,7 @@ def diff(options: Options) -> int:
     from memlab.planner import files
     from memlab.planner.diff import diff as compare
 
-    batch = whole("batch", _number(options.batch))
+    batch = whole("batch", number(options.batch))
     difference = compare(files.load(options.before), files.load(options.after), batch)
     _show(options, difference.as_dict(), str(difference))
     return 0
@@ -184,57 +177,7 @@ def progress(options: Options) -> int:
     return 0
 
 
-# -- what is planned ----------------------------------------------------------------------------
-
-
-def _planned(options: Options) -> tuple[Network, Step, Ledger]:
-    import memlab
-
-    sizes = {
-        name: None if given is None else whole(name, _number(given))
-        for name, given in (("image", options.image), ("classes", options.classes))
-    }
-    network = memlab.zoo.build(options.network, **sizes, variant=options.variant)
-    step = _stored(_step(network, options), options)
-    return network, step, memlab.plan(step)
-
-
-def _step(network: Network, options: Options) -> Step:
-    import memlab
-
-    if options.inference and options.optimizer:
-        raise InputError("inference has no optimizer; leave out --optimizer or --inference.")
-    if options.inference:
-        return memlab.inference_step(network, format=options.format)
-    optimizer = options.optimizer or "momentum"
-    return memlab.training_step(network, optimizer=optimizer, format=options.format)
-
-
-def _stored(step: Step, options: Options) -> Step:
-    """The step in the precision that was asked for."""
-    from memlab.techniques.precision import MODES, precision
-
-    if options.precision is None:
-        return step
-    pick("precision", options.precision, MODES)
-    if options.format != "fp32":
-        raise InputError(
-            f"precision starts from fp32, got {options.format}; leave out --format or --precision."
-        )
-    return precision(step, options.precision)
-
-
-# -- reading and writing ------------------------------------------------------------------------
-
-
-def _number(given: str) -> int | float | str:
-    """A number where it is one; anything else goes on to the check that names it."""
-    for kind in (int, float):
-        try:
-            return kind(given)
-        except ValueError:
-            continue
-    return given
+# -- writing ------------------------------------------------------------------------------------
 
 
 def _show(options: Options, facts: object, text: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from importlib import import_module
 from operator import index
+from types import ModuleType
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -54,6 +56,21 @@ def pick(what: str, given: object, registry: Mapping[str, T]) -> T:
     if not isinstance(given, str) or given not in registry:
         raise unknown(what, given, registry)
     return registry[given]
+
+
+def library(module: str, what: str) -> ModuleType:
+    """A module of another package, which ``what`` needs; it is loaded here for the first time.
+
+    Raises:
+        InputError: the package is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        package = module.partition(".")[0]
+        raise InputError(
+            f"{what} needs {package}, which is not installed; try pip install {package}."
+        ) from None
 
 
 def shorten(given: object) -> str:

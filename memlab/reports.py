@@ -63,6 +63,20 @@ def facts_of(network: Network, step: Step, ledger: Ledger, batch: int) -> dict[s
     }
 
 
+def placed(step: Step, ledger: Ledger, batch: int, how: str | None) -> dict[str, Any]:
+    """The figures of a placement, and the peak with all that is there before the step."""
+    from memlab.planner.placement import place
+    from memlab.runtime.arena import booked
+
+    if how is None:
+        return {"placement": None, "placed_peak_bytes": None}
+    found = place(step, batch, how)
+    return {
+        "placement": found.as_dict(),
+        "placed_peak_bytes": booked(ledger, found).peak(batch),
+    }
+
+
 def table(facts: Mapping[str, Any]) -> str:
     """The figures of a plan as a table."""
     peak, at, largest = facts["peak_bytes"], facts["peak_at"], facts["largest"]
@@ -76,6 +90,7 @@ def table(facts: Mapping[str, Any]) -> str:
         facts["title"],
         f"Peak {units.both(peak)} = {units.exact(peak)}",
         f"at operation {at['index'] + 1} of {facts['operations']}, {at['op']} ({at['phase']})",
+        *_arena(facts),
         f"\n{'at the peak':20}{'bytes':>18}{'share':>9}{'bytes per sample':>19}",
         *(f"{name:20}{size:18,}{100 * size / peak:7.1f} %{each:19,}" for name, size, each in rows),
         f"\n{len(largest)} largest of {facts['alive']} blocks alive there",
@@ -86,6 +101,20 @@ def table(facts: Mapping[str, Any]) -> str:
         f"by the counting rule {facts['convention']!r}:",
     ]
     return "\n".join(lines)
+
+
+def _arena(facts: Mapping[str, Any]) -> list[str]:
+    """What the arena takes, beside the peak."""
+    placement, peak = facts["placement"], facts["placed_peak_bytes"]
+    if placement is None:
+        return []
+    arena, bound, waste = (placement[f"{what}_bytes"] for what in ("arena", "lower_bound", "waste"))
+    at = f"at operation {placement['busiest_index'] + 1} of {facts['operations']}"
+    return [
+        f"\nArena {units.both(arena)} = {units.exact(arena)}, placed: {placement['how']}",
+        f"lower bound {units.exact(bound)} {at}; waste {units.exact(waste)}",
+        f"with all that is there before the step: {units.exact(peak)}",
+    ]
 
 
 def _words(name: str) -> str:

@@ -377,7 +377,7 @@ BAD = {
     "fit resnet50 --memory 12GB --batch 3": "'--batch'",
     "compare resnet5": "did you mean 'resnet50'",
     "compare linear1 --budget 2apples": "'2apples'",
-    "compare linear1 --budget 10B": "the least that it takes is",
+    "compare linear1 --budget 10B": "the least that",
     "compare linear1 --memory 2GB": "'--memory'",
     "diff one.json": "AFTER",
     "diff no-such.json no-such.json": "no-such.json",

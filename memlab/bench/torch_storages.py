@@ -69,7 +69,8 @@ def _booked(there: TorchStep, x: Any, labels: Any, kept: Kept) -> dict[Role, int
     """One step under the book."""
     there.optimizer.zero_grad()
     gc.collect()
-    with _Book(kept) as book:
+    book = _Book(kept)
+    with book:
         loss = there.loss(x, labels)
         book.forward_ends()
         loss.backward()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -117,6 +118,17 @@ class Placement:
     def text(self, most: int = 20) -> str:
         """A sentence, and a table of the first ``most`` blocks; the others as a count."""
         return maps.text(self, most)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "how": self.how,
+            "alignment": self.alignment,
+            "arena_bytes": self.arena,
+            "lower_bound_bytes": self.lower_bound,
+            "busiest_index": self.busiest,
+            "waste_bytes": self.waste,
+        }
 
     def __str__(self) -> str:
         """Arena, lower bound and waste in one sentence."""

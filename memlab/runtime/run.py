@@ -26,6 +26,9 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
 
+NAMED = 3
+"""How many of the operations that wrote NaN the text of a run names."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -105,11 +108,22 @@ class Run:
             f"{self.measured.origin:10}{units.exact(self.peak):>20}  {units.both(self.peak)}",
             f"residual  {units.exact(self.residual):>20}  over {len(self.inside)} operations: "
             "before, inside, after",
+            *self._placed(),
             f"seconds   {self.seconds:>18.3f} s{slow}",
             f"outside   {'; '.join(self.outside)}",
             f"{'':10}{self._beside()}",
         ]
         return "\n".join(lines)
+
+    def _placed(self) -> list[str]:
+        """The arena, and who computed with what was free."""
+        if self.placement is None or self.arena is None:
+            return []
+        bound, waste = units.exact(self.placement.lower_bound), units.exact(self.placement.waste)
+        lines = [f"arena     {units.exact(self.arena):>20}  lower bound {bound}, waste {waste}"]
+        others = f" and {len(self.nan) - NAMED} others" if len(self.nan) > NAMED else ""
+        written = f"NaN       written by {', '.join(self.nan[:NAMED])}{others}"
+        return [*lines, written] if self.nan else lines
 
     def _beside(self) -> str:
         """What another counter says: of other things too, and in steps."""
@@ -133,6 +147,9 @@ class Run:
             "simulated": self.simulated,
             "device_counter_bytes": self.counted,
             "loss": self.loss,
+            "placement": self.placement and self.placement.as_dict(),
+            "measured_arena_bytes": self.arena,
+            "nan": list(self.nan),
         }
 
 

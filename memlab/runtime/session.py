@@ -13,16 +13,15 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from memlab.errors import InputError, unknown, whole
-from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.planner.book import Life, lives
 from memlab.planner.placement import Placement
 from memlab.runtime import backend, start
 from memlab.runtime.arena import Arena
+from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.memory import Memory
 from memlab.runtime.meter import Meter
 from memlab.step.op import Op
-from memlab.step.staging import AS_STORED, COMPUTED, COPIES, is_staged, is_update
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 
@@ -37,10 +36,6 @@ SETTINGS = {
 }
 """The settings of the optimizers where none are given, and of a loss scale: where it starts, and
 after how many steps without overflow it doubles."""
-
-
-VECTORS = ("linear", "softmax", "softmax_cross_entropy")
-"""The kinds whose kernels for a GPU take one vector for each sample."""
 
 
 class Session:
@@ -207,46 +202,6 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
-    """The kernel of every operation.
-
-    Raises:
-        InputError: there is none for one of them.
-    """
-    staged = any(is_staged(op) for op in step.ops)
-    if device != "cpu" and (staged or any("mask" in op.writes for op in step.ops)):
-        raise InputError(
-            f"a step that is stored in other formats than it is computed in runs on cpu, got "
-            f"{device}; plan it instead of running it there."
-        )
-    if device != "cpu" and any(map(_on_sequences, step.ops)):
-        raise InputError(
-            f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
-            "instead of running it there."
-        )
-    return [_kernel(op, device) for op in step.ops]
-
-
-def _on_sequences(op: Op) -> bool:
-    """Whether an operation of vectors has a sequence of them in each sample."""
-    names = {name for tensor in op.touched() for name, _ in tensor.axes}
-    return "T" in names and op.kind.removesuffix(".backward") in VECTORS
-
-
-def _kernel(op: Op, device: str) -> Kernel:
-    """The kernel of an operation in the format that it computes in; a copy has none."""
-    formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
-    moves = op.kind in (*AS_STORED, *COPIES)
-    format = COMPUTED.name if is_staged(op) or moves or not formats else formats[0]
-    kernel = registry.find(op.kind, op.algorithm, device, format)
-    if not is_staged(op):
-        return kernel
-    from memlab.kernels.staged import Staged
-    from memlab.kernels.staged_updates import StagedUpdate
-
-    return StagedUpdate(kernel, op) if is_update(op) else Staged(kernel, op)
 
 
 def _ends(lives: Mapping[str, Life], operations: int) -> dict[int, list[str]]:

@@ -14,8 +14,11 @@ from memlab.planner.ledger import Entry, Ledger
 from memlab.planner.placement import HOWS, TOY, Placement, arrange, place
 from memlab.step.build import training_step
 from memlab.step.op import Phase
+from memlab.step.published import chen2016
 from memlab.step.step import Step
+from memlab.step.tensor import Role
 from memlab.techniques.in_place import in_place
+from memlab.techniques.schedules import CHEAP
 from memlab.views.network.source import network_of
 
 Subject = str | Network | Step
@@ -23,12 +26,15 @@ Subject = str | Network | Step
 TOY_NAME = "toy"
 SMALL = "mnist_cnn"
 """The network that runs here in a moment; its gradients are kept, so that a run compares them."""
-OFFERED = (TOY_NAME, SMALL, "vgg16", "resnet50")
-BATCHES = {TOY_NAME: 1, SMALL: 32, "vgg16": 32}
+PUBLISHED = "resnet50 chen2016"
+"""ResNet-50 v1.5 as a paper counts it (``memlab.step.published``)."""
+OFFERED = (TOY_NAME, SMALL, "vgg16", "resnet50", PUBLISHED)
 BATCH = 32
 """The batch that is shown first."""
 KEPT = 24
 """So many placements stay in memory."""
+LONG = 4
+"""A life is long from this part of the step on: a quarter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +80,37 @@ class Source:
         """The first operation of backward, or the number of operations."""
         starts = (first for phase, first, _ in self.bands if phase is Phase.BACKWARD)
         return next(starts, self.operations)
+
+    @cached_property
+    def stages(self) -> tuple[str, ...]:
+        """The stages of the network, in the order of their first blocks."""
+        ordered = sorted(self.entries.values(), key=lambda entry: entry.birth)
+        return tuple(dict.fromkeys(entry.stage for entry in ordered if entry.stage))
+
+    @cached_property
+    def cheap(self) -> frozenset[str]:
+        """Blocks that are cheap to make again: kept for backward through a long life, and filled
+        by nothing but operations that compute little for each byte that they write."""
+        return frozenset(name for name, entry in self.entries.items() if self._is_cheap(entry))
+
+    def _is_cheap(self, entry: Entry) -> bool:
+        if entry.role is not Role.FEATURE_MAP or not self.keeps(entry.birth, entry.death):
+            return False
+        writers = [tenant.first for tenant in entry.tenants] or [entry.birth]
+        long = (entry.death - entry.birth) * LONG >= self.operations
+        return long and all(self.kind(index) in CHEAP for index in writers)
+
+    def keeps(self, birth: int, death: int) -> bool:
+        """Whether such a life is for backward: it begins before and ends in it."""
+        return birth < self.backward <= death
+
+    def before(self, batch: int) -> int:
+        """Bytes that are there before the step; they lie beside the arena."""
+        return 0 if self.ledger is None else self.ledger.before(batch)[0]
+
+    def kind(self, index: int) -> str:
+        """The kind of an operation."""
+        return "" if self.ledger is None else self.ledger.rows[index].kind
 
     def operation(self, index: int) -> str:
         """The name of an operation; the toy's have none."""
@@ -133,18 +170,23 @@ def _make(subject: Subject, inside: bool) -> Source:
         return Source(TOY_NAME, strings.get("addresses.toy"), operations)
     plain = _step(subject)
     step = in_place(plain) if inside else plain
-    return Source(plain.network or "step", plain.label or plain.network, len(step.ops), step, plain)
+    name = PUBLISHED if subject == PUBLISHED else plain.network or "step"
+    label = ", ".join((plain.label or plain.network, *plain.notes))
+    return Source(name, label, len(step.ops), step, plain)
 
 
 def _step(subject: Subject) -> Step:
     if isinstance(subject, Step):
         return subject
+    if isinstance(subject, str) and subject == PUBLISHED:
+        return chen2016(_named("resnet50"))
     network = _named(subject) if isinstance(subject, str) else subject
     if not isinstance(network, Network):
         given = shorten(subject)
         raise InputError(f"give the toy, a network or a step, got {given}; try 'resnet50'.")
-    step = training_step(network, "sgd")
-    return step.keep("gradients") if network.name == SMALL else step
+    if network.name == SMALL:
+        return training_step(network, "sgd").keep("gradients")
+    return training_step(network)
 
 
 def _named(name: str) -> Network:

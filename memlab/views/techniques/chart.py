@@ -9,8 +9,8 @@ from itertools import pairwise
 from math import ceil, floor
 
 from memlab import units
-from memlab.views import axis, extents
-from memlab.views.axis import Axis
+from memlab.views import extents
+from memlab.views.amounts import unit_of
 from memlab.views.place import Board
 from memlab.views.svg import Box, Svg, text_box
 from memlab.views.techniques import looks, words
@@ -21,23 +21,49 @@ FAR = 1.5
 """What takes so many times the bytes of all others is written at the edge."""
 ROUND = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Distances of the lines of the axis of time, in percent."""
-TOUCH = 14
-"""Marks that are nearer than so many pixels."""
+TOUCH, REACH = 14, 60
+"""Marks touch that are nearer than so many pixels; the line is named where that is near."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From ``first`` to ``last`` bytes, a tick at every ``step`` bytes."""
+
+    first: int
+    last: int
+    step: int
+
+    @property
+    def ticks(self) -> list[tuple[int, str]]:
+        """Bytes and labels in one unit, which the last one names."""
+        unit = unit_of(self.last)
+        values = range(self.first, self.last + 1, self.step)
+        labels = [f"{float(Fraction(nbytes, units.UNITS[unit])):,g}" for nbytes in values]
+        labels[-1] += f" {unit}"
+        return list(zip(values, labels, strict=True))
+
+
+def span(low: int, high: int) -> Span:
+    """The round ends around two amounts, with at most seven ticks or so."""
+    steps = (factor * 10**power for power in range(30) for factor in (1, 2, 5))
+    step = next(each for each in steps if high - low <= 6 * each)
+    return Span(low // step * step, (high // step + 1) * step, step)
 
 
 @dataclass(frozen=True)
 class Field:
-    """A rectangle of pixels: bytes to the right from 0, percent upwards."""
+    """A rectangle of pixels: bytes to the right, percent upwards."""
 
     box: Box
-    bytes: Axis
+    bytes: Span
     low: float
     high: float
     step: float
 
     def x(self, nbytes: int) -> float:
         """Where an amount stands."""
-        return self.box.left + (self.box.right - self.box.left) * nbytes / self.bytes.end
+        part = (nbytes - self.bytes.first) / (self.bytes.last - self.bytes.first)
+        return self.box.left + (self.box.right - self.box.left) * part
 
     def y(self, extra: float) -> float:
         """How high a time stands."""
@@ -61,16 +87,14 @@ def near(found: Rows) -> list[Row]:
 def field(found: Rows, box: Box) -> Field:
     """Axes that hold every point."""
     points = near(found)
-    sizes = [row.peak for row in points]
+    sizes = [found.floor.nbytes, *(row.peak for row in points)]
     sizes += [row.measured.nbytes for row in points if row.measured]
     times = [0.0, *(found.extra(row) for row in points)]
     times += [slower for row in points if (slower := found.slower(row)) is not None]
-    span = max(max(times) - min(times), 1.0)
-    step = next((each for each in ROUND if span / each <= 6), ROUND[-1])
+    wide = max(max(times) - min(times), 1.0)
+    step = next((each for each in ROUND if wide / each <= 6), ROUND[-1])
     low, high = step * floor(min(times) / step), step * ceil(max(times) / step)
-    return Field(
-        box, axis.over(max(sizes), Fraction(21, 20)), low - step / 2, high + step / 4, step
-    )
+    return Field(box, span(min(sizes), max(sizes)), low - step / 2, high + step / 4, step)
 
 
 def draw(svg: Svg, found: Rows, box: Box) -> None:
@@ -86,11 +110,11 @@ def draw(svg: Svg, found: Rows, box: Box) -> None:
         looks.draw(svg, row.key, x, y)
         marks.take(taken.take(Box(x - 6, y - 6, x + 6, y + 6)))
     names = Names(svg, frame.box, taken, marks)
-    if corners:
-        names.write(*corners[len(corners) // 2], [[(words.say("line"), False)]])
     for group in _groups(found, points, frame):
         x, y = _place(found, group[0], frame)
         names.write(x, y, [words.point(row, found) for row in group])
+    if corners:
+        names.write(*corners[len(corners) // 2], [[(words.say("line"), False)]], REACH)
 
 
 def _place(found: Rows, row: Row, frame: Field) -> tuple[float, float]:
@@ -109,7 +133,9 @@ def _grid(svg: Svg, frame: Field) -> None:
         svg.line(x, top, x, bottom, class_="grid")
         svg.text(x, bottom + 16, label, 11, "middle")
     svg.line(left, bottom, right, bottom, class_="rule", opacity=0.5)
-    svg.text(left, bottom + 34, words.say("bytes"), 12, bold=True)
+    end = svg.text(left, bottom + 34, words.say("bytes"), 12, bold=True).right
+    if frame.bytes.first:
+        svg.text(end + 10, bottom + 34, words.say("cut"), 11, dim=True)
 
 
 def _tick(extra: float) -> str:

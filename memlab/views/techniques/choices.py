@@ -63,21 +63,18 @@ def choices(step: Step, batch: int, budget: int | None) -> Choices:
         return Choices(tuple(found), ("inference",))
     stages = len(cuts(step).parts)
     chained = stages <= LONGEST
+    found += [_way("every", step, "every"), _way("cheap", step, "cheap")]
     if chained:
         budget = _halfway(step, batch) if budget is None else budget
         found += _chained(step, batch, budget)
     else:
         budget = None
-        found += _slots(step, sqrt_slots(stages)[1], batch)
-    exact = _exact(step, batch)
+        found.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
+    least, exact = found[-1], _exact(step, batch)
+    found += [*exact, _combined(least, batch)]
     left_out = (("chain", not chained), ("exact", not exact))
-    return Choices(
-        (*found[:-1], *exact, found[-1]),
-        tuple(key for key, out in left_out if out),
-        stages,
-        chained,
-        budget,
-    )
+    out = tuple(key for key, missing in left_out if missing)
+    return Choices(tuple(found), out, stages, chained, budget)
 
 
 def _halfway(step: Step, batch: int) -> int | None:
@@ -97,22 +94,11 @@ def _combined(least: Choice, batch: int) -> Choice:
 
 
 def _chained(step: Step, batch: int, budget: int | None) -> Iterator[Choice]:
-    """The ways to recompute a chain, and all techniques together."""
-    yield _way("every", step, "every")
-    yield _way("cheap", step, "cheap")
+    """Searches over the stages of a chain; the least peak comes last."""
     yield _way("greedy", step, "greedy", batch=batch)
     if budget is not None:
         yield _way("within", step, "chain", batch=batch, budget=budget)
-    least = _way("chain", step, "chain", batch=batch)
-    yield from (least, _combined(least, batch))
-
-
-def _slots(step: Step, k: int, batch: int) -> Iterator[Choice]:
-    """The same for a chain of many stages, as if they were alike."""
-    yield _way("every", step, "every")
-    yield _way("cheap", step, "cheap")
-    least = _way("slots", step, "slots", k=k)
-    yield from (least, _combined(least, batch))
+    yield _way("chain", step, "chain", batch=batch)
 
 
 def _exact(step: Step, batch: int) -> tuple[Choice, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import inf
 
 import numpy as np
 
@@ -29,13 +30,16 @@ class Names:
     taken: Board
     marks: Board
 
-    def write(self, x: float, y: float, lines: Sequence[Piece]) -> None:
-        """The name of a point in one or more lines."""
+    def write(self, x: float, y: float, lines: Sequence[Piece], reach: float = inf) -> None:
+        """The name of a point in one or more lines; left out where there is no place within
+        ``reach``."""
         wide = max(sum(extents.width(text, SIZE, bold) for text, bold in line) for line in lines)
         places = [each for each in _boxes(x, y, wide, LINE * len(lines)) if self._holds(each)]
         clear = (each for each in places if self._free(x, y, each))
         unwritten = (each for each in places if self.marks.free(each, 4))
         box = next(chain(clear, unwritten, places))
+        if _apart(x, y, box) > reach:
+            return
         if lead := _lead(x, y, box):
             self.svg.line(x, y, lead[-1].left, lead[-1].top, class_="rule faint")
         for part in (*lead, box):

@@ -1,0 +1,136 @@
+"""From the options of the command line to a network, a step with its techniques, and its plan."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from memlab import units
+from memlab.errors import InputError, pick, whole
+
+if TYPE_CHECKING:
+    from memlab.networks.graph import Network
+    from memlab.planner.ledger import Ledger
+    from memlab.step.step import Step
+    from memlab.techniques.schedules import Way
+
+Options = argparse.Namespace
+
+FLAGS = {"k": "--recompute-k", "layers": "--recompute-layers", "budget": "--budget"}
+"""The options of ``--recompute``, by the argument of ``memlab.recompute``."""
+
+
+def built(options: Options) -> tuple[Network, Step]:
+    """The network and its step, in the precision that was asked for."""
+    import memlab
+
+    sizes = {
+        name: None if given is None else whole(name, number(given))
+        for name, given in (("image", options.image), ("classes", options.classes))
+    }
+    network = memlab.zoo.build(options.network, **sizes, variant=options.variant)
+    return network, _stored(_step(network, options), options)
+
+
+def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, Ledger]:
+    """The same after the techniques, in their order, and its plan; ``batch`` where it is known."""
+    import memlab
+
+    network, step = built(options)
+    step = _recomputed(step, options, batch)
+    step = memlab.in_place(step) if options.in_place else step
+    step = memlab.no_reuse(step) if options.no_reuse else step
+    return network, step, memlab.plan(step)
+
+
+def asked(options: Options) -> dict[str, Any]:
+    """The precision and the techniques that were asked for, for JSON."""
+    how, arguments = options.recompute, _arguments(options)
+    return {
+        "precision": options.precision,
+        "recompute": {"how": how, **dict.fromkeys(FLAGS), **arguments} if how else None,
+        "in_place": options.in_place,
+        "no_reuse": options.no_reuse,
+    }
+
+
+def number(given: str) -> int | float | str:
+    """A number where it is one; anything else goes on to the check that names it."""
+    for kind in (int, float):
+        try:
+            return kind(given)
+        except ValueError:
+            continue
+    return given
+
+
+def _step(network: Network, options: Options) -> Step:
+    import memlab
+
+    if options.inference and options.optimizer:
+        raise InputError("inference has no optimizer; leave out --optimizer or --inference.")
+    if options.inference:
+        return memlab.inference_step(network, format=options.format)
+    optimizer = options.optimizer or "momentum"
+    return memlab.training_step(network, optimizer=optimizer, format=options.format)
+
+
+def _stored(step: Step, options: Options) -> Step:
+    """The step in the precision that was asked for."""
+    from memlab.techniques.precision import MODES, precision
+
+    if options.precision is None:
+        return step
+    pick("precision", options.precision, MODES)
+    if options.format != "fp32":
+        raise InputError(
+            f"precision starts from fp32, got {options.format}; leave out --format or --precision."
+        )
+    return precision(step, options.precision)
+
+
+def _recomputed(step: Step, options: Options, batch: int | None) -> Step:
+    """The step after the way to recompute that was asked for."""
+    import memlab
+    from memlab.techniques.schedules import WAYS
+
+    how, arguments = options.recompute, _arguments(options)
+    if how is None:
+        for name in arguments:
+            raise InputError(f"{FLAGS[name]} is of --recompute; add that, or leave it out.")
+        return step
+    way = pick("way to recompute", how, WAYS)
+    if options.inference:
+        raise InputError(
+            "inference keeps nothing that could be computed again; leave out --recompute or "
+            "--inference."
+        )
+    _check(how, way, arguments)
+    if "batch" in way.needs:
+        if batch is None:
+            raise InputError(
+                f"--recompute {how} decides for one batch, and fit looks for that; try "
+                "--recompute every, or memlab plan with a --batch."
+            )
+        arguments["batch"] = batch
+    return memlab.recompute(step, how, **arguments)
+
+
+def _check(how: str, way: Way, arguments: dict[str, Any]) -> None:
+    """Every way has its own options."""
+    for name, flag in FLAGS.items():
+        if name in way.needs and name not in arguments:
+            raise InputError(f"--recompute {how} needs {flag}.")
+        if name in arguments and name not in (*way.needs, *way.takes):
+            raise InputError(f"--recompute {how} takes no {flag}; leave it out.")
+
+
+def _arguments(options: Options) -> dict[str, Any]:
+    """Those of ``memlab.recompute`` that were given."""
+    given = {name: vars(options).get(name) for name in FLAGS}
+    read = {
+        "k": lambda text: whole("k", number(text)),
+        "layers": lambda text: [name.strip() for name in text.split(",")],
+        "budget": units.parse,
+    }
+    return {name: read[name](text) for name, text in given.items() if text is not None}
