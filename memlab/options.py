@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
@@ -18,6 +19,13 @@ Options = argparse.Namespace
 
 FLAGS = {"k": "--recompute-k", "layers": "--recompute-layers", "budget": "--budget"}
 """The options of ``--recompute``, by the argument of ``memlab.recompute``."""
+
+READ: dict[str, Callable[[str], Any]] = {
+    "k": lambda text: whole("k", number(text)),
+    "layers": lambda text: [name.strip() for name in text.split(",")],
+    "budget": units.parse,
+}
+"""What turns their text into that argument."""
 
 
 def built(options: Options) -> tuple[Network, Step]:
@@ -128,9 +136,4 @@ def _check(how: str, way: Way, arguments: dict[str, Any]) -> None:
 def _arguments(options: Options) -> dict[str, Any]:
     """Those of ``memlab.recompute`` that were given."""
     given = {name: vars(options).get(name) for name in FLAGS}
-    read = {
-        "k": lambda text: whole("k", number(text)),
-        "layers": lambda text: [name.strip() for name in text.split(",")],
-        "budget": units.parse,
-    }
-    return {name: read[name](text) for name, text in given.items() if text is not None}
+    return {name: READ[name](text) for name, text in given.items() if text is not None}

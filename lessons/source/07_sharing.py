@@ -20,8 +20,7 @@ from memlab.bench import torch_memory
 from memlab.planner.placement import arrange
 
 tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
-step = memlab.training_step(tiny, "sgd")
-plan = memlab.plan(step)
+plan = memlab.plan(memlab.training_step(tiny, "sgd"))
 for event in plan.events(batch=8):
     if event.op >= 0:
         what = f"{event.action} {event.entry.name}"
@@ -61,10 +60,11 @@ for claim in (*claims.find("D2"), *claims.find("D3")) if reuse.answered() else (
 # %%
 resnet = zoo.build("resnet50", variant="v1.5")
 ways = {"as in 2016": claims.chen2016(resnet), "memlab": memlab.training_step(resnet)}
-print("maps, MiB      no reuse   in place   in place and reuse")
+if reuse.answered():
+    print("maps, MiB      no reuse   in place   in place and reuse")
 for name, each in ways.items() if reuse.answered() else ():
-    inside = memlab.in_place(each)
-    three = memlab.no_reuse(each), memlab.no_reuse(inside), inside
+    best = memlab.in_place(each)
+    three = memlab.no_reuse(each), memlab.no_reuse(best), best
     held = [claims.maps(way, 32) for way in three]
     print(f"{name:12}", *(f"{nbytes / 2**20:10,.0f}" for nbytes in held), end="   ")
     print("less by", *(f"{held[0] / nbytes:.2f} x" for nbytes in held[1:]))
@@ -94,15 +94,15 @@ in_place
 in_place.guess("both").reveal()
 
 # %% [markdown]
-# memlab refuses where a result would change, and says why. The first layers of ResNet-50, and 2
-# operations of backward:
+# memlab refuses where a result would change, and says why. The first layers of ResNet-50, and 1
+# operation of backward:
 
 # %%
-step = memlab.training_step(resnet)
+large = memlab.training_step(resnet)
 first = ("conv1", "conv1.norm", "conv1.relu", "pool1", "backward of conv1.relu")
 for layer in first if in_place.answered() else ():
     try:
-        memlab.in_place(step, layers=[layer])
+        memlab.in_place(large, layers=[layer])
         print(f"{layer} can run in place.")
     except memlab.InputError as refused:
         print(refused)
@@ -115,7 +115,7 @@ for layer in first if in_place.answered() else ():
 # So in place alone saves nearly half of ResNet-50. And after reuse?
 
 # %%
-for name, each in {"reuse": step, "and in place": memlab.in_place(step)}.items():
+for name, each in {"reuse": large, "and in place": memlab.in_place(large)}.items():
     print(f"{name:13} {units.both(memlab.plan(each).peak(16))}")
 
 # %% [markdown]
@@ -125,7 +125,7 @@ for name, each in {"reuse": step, "and in place": memlab.in_place(step)}.items()
 
 # %%
 if in_place.answered():
-    print(torch_memory.beside(memlab.in_place(step)))
+    print(torch_memory.beside(memlab.in_place(large)))
 
 # %% [markdown]
 # The feature maps are the same. PyTorch takes more inside operations, holds more gradient maps
@@ -167,10 +167,10 @@ if birth.answered():
 # address:
 
 # %%
-step = memlab.training_step(zoo.mnist_cnn(), "sgd").keep("gradients")
-inside, batch = memlab.in_place(step), 32
+small = memlab.training_step(zoo.mnist_cnn(), "sgd").keep("gradients")
+inside, batch = memlab.in_place(small), 32
 packed = memlab.place(inside, batch)
-plain, placed = memlab.run(step, batch), memlab.run(inside, batch, placement=packed)
+plain, placed = memlab.run(small, batch), memlab.run(inside, batch, placement=packed)
 same = all((plain.gradients[name] == placed.gradients[name]).all() for name in plain.gradients)
 print(packed)
 print(f"arena {placed.arena:,} B measured, residual {placed.residual} B, same gradients: {same}")
@@ -213,11 +213,11 @@ if silent.answered():
 # ResNet-50 at batch 16, in place and placed: what is there before the step, and the arena.
 
 # %%
-step = memlab.in_place(memlab.training_step(resnet))
-packed, there = memlab.place(step, 16), memlab.plan(step).before(16)[0]
-print(" + ".join(units.in_unit(part, "MiB", 1) for part in (there, packed.arena)), end=" = ")
-print(units.in_unit(there + packed.arena, "MiB", 1))
-print(packed)
+done = memlab.in_place(large)
+found, there = memlab.place(done, 16), memlab.plan(done).before(16)[0]
+print(" + ".join(units.in_unit(part, "MiB", 1) for part in (there, found.arena)), end=" = ")
+print(units.in_unit(there + found.arena, "MiB", 1))
+print(found)
 
 # %% [markdown]
 # That is below the 1,549.9 MiB that were recorded of PyTorch. The arena is 0.6 % above its lower

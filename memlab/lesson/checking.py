@@ -51,12 +51,14 @@ class Report:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the learner's function did with one case."""
+    """What the learner's function did with one case. ``refused`` says why what it returned is no
+    choice, where one is asked for."""
 
     case: Arguments
     shown: str = ""
     numbers: Numbers | None = None
     error: Exception | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
     cases = list(task.cases(Random(seed)))
     if not fits(function, cases[0]):
         return Report(_say("takes", call=call(task), given=str(signature(function))))
-    answers = [ask(function, case) for case in cases]
+    answers = [ask(task, function, case) for case in cases]
     missing = unwritten(name, answers)
     if missing:
         return Report(missing, attempted=False)
@@ -111,13 +113,19 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
     return True
 
 
-def ask(function: Callable[..., Any], case: Arguments) -> Answer:
+def ask(task: Task, function: Callable[..., Any], case: Arguments) -> Answer:
     """Call the learner's function on a copy of a case: what it does to its lists stays there."""
     try:
         value = function(**deepcopy(case))
     except Exception as error:
         return Answer(case, error=error)
-    return Answer(case, values.in_words(value), values.read(value))
+    shown = values.in_words(value)
+    if task.score is None:
+        return Answer(case, shown, values.read(value))
+    try:
+        return Answer(case, shown, values.read(task.score(value, deepcopy(case))))
+    except InputError as error:
+        return Answer(case, shown, refused=str(error))
 
 
 def hold(task: Task, answer: Answer) -> Held:
@@ -162,6 +170,11 @@ def there(task: Task, held: Held) -> str:
     answer, name = held.answer, task.function
     if answer.error is not None:
         return raised(task, answer.error)
+    if answer.refused:
+        return f"{_say('returned', name=name, value=answer.shown)} {answer.refused}"
+    if task.score is not None and answer.numbers is not None:
+        ratio = Fraction(answer.numbers.item()) / Fraction(held.numbers.item())
+        return _say("choice", name=name, value=answer.shown, ratio=float(ratio))
     if answer.numbers is None:
         key = "no_number"
     elif answer.numbers.shape == held.numbers.shape:

@@ -39,7 +39,8 @@ class Task:
     name: the value that comes out for somebody who takes it, from the true one and the arguments.
     ``plan`` gives the bytes that the planned step has at its peak besides the arguments; where it
     is there, the arrays that the learner's function allocates are measured against it. Floats
-    agree within ``rel`` of the largest true one.
+    agree within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a
+    choice: the bytes that follow from what was returned, which are then compared with the least.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Task:
     slips: Mapping[str, Slip] = field(default_factory=dict)
     sizes: tuple[int, ...] = SIZES
     plan: Callable[..., int] | None = None
+    score: Callable[[Any, Arguments], int] | None = None
     show_case: Callable[[Arguments], str] = in_words
     rel: float = 1e-6
 

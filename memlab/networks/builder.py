@@ -11,100 +11,17 @@ network.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Sequence
 from typing import Literal
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, whole
 from memlab.networks import layers as L  # noqa: N812 - one letter for the layers' namespace
-from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layers import Layer, Shape, text
-
-_STEMS = {
-    "conv2d": "conv",
-    "max_pool2d": "pool",
-    "avg_pool2d": "pool",
-    "batch_norm": "norm",
-    "local_response_norm": "norm",
-    "linear": "fc",
-}
-_born = count()
+from memlab.networks.graph import Network
+from memlab.networks.output import Output, Start
 
 
-@dataclass(eq=False)
-class _Start:
-    """What all handles of one network share: its names, and the stage being written."""
-
-    name: str
-    title: str
-    variant: str
-    input_shape: Shape
-    stage: str = ""
-    vocabulary: int = 0
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Handle:
-    """The output of one layer, from which the next is written. ``shape`` is per sample."""
-
-    start: _Start
-    shape: Shape
-    layer: Layer | None = None
-    inputs: tuple[Handle, ...] = ()
-    name: str | None = None
-    in_stage: str = ""
-    owner: Handle | None = None
-    """Whose parameters it uses, where they are not its own."""
-    born: int = field(default_factory=_born.__next__)
-
-    @property
-    def kind(self) -> str:
-        """The kind of its layer."""
-        return self.layer.kind if self.layer else INPUT
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} of {self.start.name!r}: {text(self.shape)}>"
-
-    def then(
-        self,
-        layer: Layer,
-        *others: Handle,
-        name: str | None = None,
-        share: Handle | None = None,
-    ) -> Handle:
-        """This output, and others, through any layer; ``share`` is an output of the layer whose
-        parameters it uses instead of its own.
-
-        Raises:
-            InputError: too few or too many inputs, from two networks, or of shapes that do not fit;
-                or parameters that cannot be shared.
-        """
-        if not isinstance(layer, Layer):
-            raise InputError(f"a layer is needed, got {shorten(layer)}; try relu() or conv(16, 3).")
-        for other in others:
-            if not isinstance(other, Handle):
-                raise InputError(
-                    f"{layer.kind} joins outputs of one network, got {shorten(other)}; "
-                    "try y.add(x)."
-                )
-        if any(other.start is not self.start for other in others):
-            raise InputError("both inputs must come from one network(...); start from one.")
-        if layer.arity is None and not others:
-            raise InputError(f"{layer.kind} needs at least two inputs; give it another one.")
-        if layer.arity is not None and layer.arity < 1 + len(others):
-            most = "one input" if layer.arity == 1 else f"{layer.arity} inputs"
-            raise InputError(f"{layer.kind} takes {most}, got {1 + len(others)}; try add() first.")
-        inputs = (self, *others)
-        _check_tokens(layer, inputs)
-        try:
-            shape = layer.output(*(handle.shape for handle in inputs))
-        except InputError as error:
-            raise InputError(f"{name}: {error}" if name else str(error)) from None
-        owner = None if share is None else _owner(share, layer, inputs)
-        return Handle(self.start, shape, layer, inputs, name, self.start.stage, owner)
+class Handle(Output):
+    """An output with a method for every layer."""
 
     def conv(
         self,
@@ -241,29 +158,6 @@ class Handle:
         """Close the network with the squared error."""
         return self.then(L.SquaredError(), name=name).close()
 
-    def close(self) -> Network:
-        """The network that leads to this output.
-
-        Raises:
-            InputError: two layers have one name, or the last is no loss.
-        """
-        handles = _ancestors(self)
-        names = _names(handles, self.start.name)
-        nodes = tuple(_node(handle, names) for handle in handles)
-        start = self.start
-        return Network(
-            start.name, start.title, start.input_shape, nodes, start.variant, start.vocabulary
-        )
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Layers written inside belong to this stage: one row of the network-memory view."""
-        before, self.start.stage = self.start.stage, name
-        try:
-            yield
-        finally:
-            self.start.stage = before
-
 
 def network(
     name: str,
@@ -298,103 +192,5 @@ def network(
     shape = image or sequence or (features if tokens is None else tokens,)
     checked = tuple(whole("input size", extent) for extent in shape)
     known = 0 if vocabulary is None else whole("vocabulary", vocabulary)
-    start = _Start(name, title or name, variant, checked, vocabulary=known)
+    start = Start(name, title or name, variant, checked, vocabulary=known)
     return Handle(start, checked)
-
-
-def _check_tokens(layer: Layer, inputs: tuple[Handle, ...]) -> None:
-    """Tokens are looked up before anything else is done with them, and nothing else is."""
-    for handle in inputs:
-        are_tokens = handle.layer is None and handle.start.vocabulary > 0
-        if are_tokens and not isinstance(layer, L.Embedding):
-            raise InputError(
-                f"{layer.kind} cannot read tokens, which are whole numbers; "
-                "try embedding(768) before it."
-            )
-        if isinstance(layer, L.Embedding) and not are_tokens:
-            raise InputError(
-                f"embedding reads tokens, got {text(handle.shape)} values; "
-                "try network('name', tokens=1024, vocabulary=50257)."
-            )
-
-
-def _owner(share: Handle, layer: Layer, inputs: tuple[Handle, ...]) -> Handle:
-    """The layer whose parameters another one uses."""
-    given: object = share
-    if not isinstance(given, Handle) or given.start is not inputs[0].start:
-        raise InputError(
-            f"share takes an output of the same network, got {shorten(share)}; "
-            "try h = x.linear(4), then y.linear(4, share=h)."
-        )
-    owner = share.owner or share
-    if not layer.can_share:
-        raise InputError(f"{layer.kind} cannot share parameters; try linear.")
-    if owner.layer is None or not owner.layer.can_share:
-        raise InputError(
-            f"share takes the output of the linear layer itself, got that of {share.kind}; "
-            "try h = x.linear(4), then y.linear(4, share=h)."
-        )
-    wanted, there = _sizes(layer, inputs), _sizes(owner.layer, owner.inputs)
-    if wanted != there:
-        raise InputError(
-            f"{layer.kind} needs {wanted}, got {there} to share; give both layers the same sizes."
-        )
-    return owner
-
-
-def _sizes(layer: Layer, inputs: tuple[Handle, ...]) -> str:
-    """The parameters of a layer in words: ``weight 4x3, bias 4``."""
-    arrays = layer.parameters(*(handle.shape for handle in inputs))
-    return ", ".join(f"{a.name} {text(tuple(n for _, n in a.dims))}" for a in arrays)
-
-
-def _ancestors(last: Handle) -> list[Handle]:
-    """Every layer that leads to ``last``, in the order in which they were written."""
-    found = {last} if last.layer is not None else set()
-    waiting = [last]
-    while waiting:
-        for source in waiting.pop().inputs:
-            if source.layer is not None and source not in found:
-                found.add(source)
-                waiting.append(source)
-    return sorted(found, key=lambda handle: handle.born)
-
-
-def _names(handles: list[Handle], network: str) -> dict[Handle, str]:
-    """Names by handle; those without one are numbered by kind: conv1, conv2, relu1."""
-    taken = {INPUT}
-    for handle in handles:
-        if handle.name in taken:
-            raise InputError(
-                f"{handle.name!r} is taken in {network!r}; give each layer its own name."
-            )
-        taken |= {handle.name} if handle.name else set()
-    numbers: Counter[str] = Counter()
-    names = dict[Handle, str]()
-    for handle in handles:
-        name = handle.name
-        while name is None:
-            assert handle.layer is not None
-            stem = _STEMS.get(handle.layer.kind, handle.layer.kind)
-            numbers[stem] += 1
-            free = f"{stem}{numbers[stem]}"
-            name = free if free not in taken else None
-        names[handle] = name
-    return names
-
-
-def _node(handle: Handle, names: dict[Handle, str]) -> Node:
-    layer, shapes = handle.layer, tuple(source.shape for source in handle.inputs)
-    assert layer is not None
-    owner = handle.owner
-    return Node(
-        names[handle],
-        layer,
-        tuple(names.get(source, INPUT) for source in handle.inputs),
-        shapes,
-        handle.shape,
-        handle.in_stage,
-        () if owner else layer.parameters(*shapes),
-        layer.buffers(*shapes),
-        names.get(owner, owner.name or owner.kind) if owner else "",
-    )

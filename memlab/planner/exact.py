@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.errors import InputError
+from memlab.errors import InputError, library
 from memlab.planner.packing import Load, Packing, first_fit
 
 MOST = 40
@@ -22,10 +22,9 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
     Every block has an address, and every two that live together have a bit: which lies below.
 
     Raises:
-        InputError: more than 40 blocks, or no proof within these seconds.
+        InputError: more than 40 blocks, no proof within these seconds, or SciPy is not installed.
     """
-    from scipy.optimize import Bounds, milp
-
+    optimize = library("scipy.optimize", "an exact placement")
     count = len(load.sizes)
     if count > MOST:
         raise InputError(
@@ -36,10 +35,10 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
     least, most = load.bound()[0] // unit, most // unit
     pairs = [pair for pair in combinations(range(count), 2) if _meet(load, *pair)]
     total = count + len(pairs) + 1
-    found = milp(
+    found = optimize.milp(
         c=np.eye(total)[-1],
         integrality=np.r_[np.zeros(count), np.ones(len(pairs)), 0],
-        bounds=Bounds(
+        bounds=optimize.Bounds(
             np.r_[np.zeros(total - 1), least],
             np.r_[np.array([most - size for size in sizes]), np.ones(len(pairs)), most],
         ),

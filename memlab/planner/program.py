@@ -16,7 +16,7 @@ from time import monotonic
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError
+from memlab.errors import InputError, library
 
 Row = tuple[dict[int, float], float]
 """Coefficients of variables by number, and the most that their sum may be."""
@@ -56,7 +56,7 @@ class Program:
         forbidden together, in whole numbers, and it solves again.
 
         Raises:
-            InputError: not solved within the time limit.
+            InputError: not solved within the time limit, or SciPy is not installed.
         """
         objective = np.zeros(self.peak + 1)
         unit = gcd(*self.costs) or 1
@@ -73,7 +73,7 @@ class Program:
         """The tasks in an order of the least peak, up to what the solver rounds.
 
         Raises:
-            InputError: not solved within the time limit.
+            InputError: not solved within the time limit, or SciPy is not installed.
         """
         objective = np.zeros(self.peak + 1)
         objective[self.peak] = 1
@@ -85,7 +85,7 @@ class Program:
     def _solve(
         self, objective: npt.NDArray[np.float64], rows: Sequence[Row], room: int
     ) -> list[int] | None:
-        from scipy.optimize import Bounds, LinearConstraint, milp
+        optimize = library("scipy.optimize", "an exact order")
         from scipy.sparse import coo_array
 
         entries = [(n, at, value) for n, (row, _) in enumerate(rows) for at, value in row.items()]
@@ -97,11 +97,11 @@ class Program:
             most[at] = phase == task or self.again[task]
         most[self.peak] = room / self.unit
         remaining = self.until - monotonic()
-        result = remaining > 0 and milp(
+        result = remaining > 0 and optimize.milp(
             objective,
             integrality=np.arange(self.peak + 1) < len(self.places),
-            bounds=Bounds(least, most),
-            constraints=LinearConstraint(matrix, -np.inf, [bound for _, bound in rows]),
+            bounds=optimize.Bounds(least, most),
+            constraints=optimize.LinearConstraint(matrix, -np.inf, [bound for _, bound in rows]),
             options={"time_limit": remaining, "mip_rel_gap": 0},
         )
         if not result or result.status not in (SOLVED, INFEASIBLE):

@@ -10,6 +10,7 @@ from memlab.step.tensor import Role
 from memlab.views.addresses.layout import Layout
 from memlab.views.addresses.packed import Packed, Row
 from memlab.views.addresses.rows import Rows
+from memlab.views.addresses.window import Window
 from memlab.views.paths import Frame
 from memlab.views.place import Board
 from memlab.views.roles import PAINTS, Paint
@@ -35,7 +36,7 @@ class Chart:
     rows: Rows
     packed: Packed
     layout: Layout
-    frame: Frame
+    frame: Window
     strip: Frame
     index: int = 0
     taken: Board = field(default_factory=Board)

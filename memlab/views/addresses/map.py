@@ -54,7 +54,7 @@ def _free(chart: Chart) -> None:
 
 def _bound(chart: Chart) -> None:
     """The lower bound: no arena can be smaller."""
-    if chart.packed.bound == chart.top:
+    if chart.packed.bound == chart.top or not chart.frame.holds(chart.packed.bound):
         return
     y = chart.frame.y(chart.packed.bound)
     chart.svg.line(chart.left - 4, y, chart.right + 6, y, class_="rule", stroke_width=1.8,
@@ -78,8 +78,8 @@ def _blocks(chart: Chart) -> None:
 
 
 def _slides(chart: Chart) -> Placement | None:
-    """The addresses that blocks come from; a map with a fault is drawn at rest."""
-    still = chart.index or chart.packed.overlaps
+    """The addresses that the toy's blocks come from; a map with a fault is drawn at rest."""
+    still = chart.index or chart.packed.overlaps or not chart.packed.source.toy
     return None if still else chart.rows.state.slid
 
 

@@ -85,11 +85,15 @@ class Overlap:
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """The rows of one placement, in order of birth, and its figures."""
+    """The rows of one placement, in order of birth, and its figures.
+
+    With a ``stage`` only the blocks that are born in it are drawn for themselves.
+    """
 
     source: Source
     batch: int
     placement: Placement
+    stage: str = ""
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -110,7 +114,11 @@ class Packed:
             return "kept" if block.death > block.birth else "short"
         if entry.role is not Role.FEATURE_MAP:
             return entry.role.value
-        return "kept" if block.birth < self.source.backward <= block.death else "short"
+        return "kept" if self.source.keeps(block.birth, block.death) else "short"
+
+    def born(self, row: Row) -> bool:
+        """Whether a block is born in the stage that is shown; every block where all are."""
+        return not self.stage or (row.entry is not None and row.entry.stage == self.stage)
 
     @cached_property
     def by_name(self) -> dict[str, Row]:
@@ -166,20 +174,29 @@ class Packed:
     def drawn(self) -> tuple[Row, ...]:
         """The blocks that are drawn for themselves; what overlaps is among them."""
         faults = {row.name for fault in self.overlaps for row in (fault.first, fault.second)}
-        large = [r for r in self.rows if r.size * SHARE >= self.arena or r.name in faults]
+        least = 0 if self.stage else self.arena
+        large = [
+            r for r in self.rows
+            if (self.born(r) and r.size * SHARE >= least) or r.name in faults
+        ]  # fmt: skip
         if len(large) > MOST:
             large = sorted(large, key=lambda row: -row.size)[:MOST]
         chosen = {row.name for row in large}
         return tuple(row for row in self.rows if row.name in chosen)
 
     @cached_property
+    def cheap(self) -> tuple[Row, ...]:
+        """The drawn blocks that are cheap to make again."""
+        return tuple(row for row in self.drawn if row.name in self.source.cheap)
+
+    @cached_property
     def small(self) -> tuple[Row, ...]:
-        """The others."""
+        """The others: small ones, or those of other stages."""
         chosen = {row.name for row in self.drawn}
         return tuple(row for row in self.rows if row.name not in chosen)
 
     def at(self, operation: int) -> list[Row]:
-        """The blocks alive inside an operation, from address 0 up."""
+        """All blocks alive inside an operation, from address 0 up."""
         alive = (r for r in self.rows if r.block.birth <= operation <= r.block.death)
         return sorted(alive, key=lambda row: row.address)
 

@@ -8,6 +8,7 @@ from memlab.views.addresses import cut, map, marks, strip, texts
 from memlab.views.addresses.chart import Chart
 from memlab.views.addresses.layout import layout
 from memlab.views.addresses.rows import Rows
+from memlab.views.addresses.window import window
 from memlab.views.paths import Frame
 from memlab.views.svg import Svg
 
@@ -18,7 +19,8 @@ _FREE = (
 )
 _STYLE = (
     "@media(prefers-reduced-motion:no-preference){"
-    ".memlab-svg .slides{animation:memlab-slide .2s ease-in-out backwards}}"
+    ".memlab-svg .slides{animation:memlab-slide .2s ease-in-out backwards}"
+    ".memlab-svg .glides{animation:memlab-slide .8s ease-in-out backwards}}"
     "@keyframes memlab-slide{from{transform:translateY(var(--from))}}"
 )
 
@@ -32,7 +34,8 @@ def draw(rows: Rows, place_in_page: str = "") -> Svg:
     state = rows.state
     place = layout(state.width, rows.source.toy, len(rows.maps) > 1)
     named = (state.network, state.how, state.beside, state.batch, state.in_place, state.cursor,
-             state.chosen, state.packed, state.guess, state.width,
+             state.chosen, state.packed, state.guess, state.stage, state.budgets, state.axis,
+             state.width,
              rows.packed.placement.addresses)  # fmt: skip
     svg = Svg(place.width, place.height, f"a{crc32(f'{place_in_page}{named!r}'.encode()):08x}")
     svg.add("defs", _FREE.format(key=svg.key))
@@ -40,8 +43,9 @@ def draw(rows: Rows, place_in_page: str = "") -> Svg:
     texts.head(svg, rows, place)
     charts = []
     for index, packed in enumerate(rows.maps):
-        frame = Frame(place.frame(index), rows.source.operations, rows.scale.end)
-        above = Frame(place.above(index), rows.source.operations, rows.scale.end)
+        operations, end = rows.source.operations, max(rows.scale.end, packed.arena)
+        frame = window(place.frame(index), operations, rows.scale)
+        above = Frame(place.above(index), operations, end)
         charts.append(Chart(svg, rows, packed, place, frame, above, index))
     for chart in charts:
         strip.draw(chart)

@@ -44,16 +44,17 @@ def parts(total: int, *summands: int) -> tuple[str, list[str], str]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From address 0 to ``end`` bytes, a tick at every ``step`` bytes."""
+    """Addresses from ``first`` to ``end`` bytes, a tick at every ``step`` bytes."""
 
     end: int
     step: int
     unit: str
+    first: int = 0
 
     @property
     def ticks(self) -> list[tuple[int, str]]:
         """Addresses and their labels in the unit."""
-        values = range(0, self.end + 1, self.step)
+        values = range(self.first, self.end + 1, self.step)
         return [(n, plain(n, self.unit)) for n in values]
 
     @property
@@ -73,3 +74,10 @@ def over(nbytes: int) -> Scale:
     size = units.UNITS[unit]
     found = axis.over(-(-nbytes // size))
     return Scale(found.end * size, found.step * size, unit)
+
+
+def between(low: int, high: int) -> Scale:
+    """The round axis around some addresses."""
+    found = over(high - low)
+    step = found.step
+    return Scale(-(-high // step) * step, step, found.unit, low // step * step)

@@ -10,6 +10,7 @@ from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
+from memlab.planner.entries import BEFORE
 from memlab.planner.ledger import Entry, Ledger
 from memlab.planner.placement import HOWS, TOY, Placement, arrange, place
 from memlab.step.build import training_step
@@ -85,7 +86,7 @@ class Source:
     def stages(self) -> tuple[str, ...]:
         """The stages of the network, in the order of their first blocks."""
         ordered = sorted(self.entries.values(), key=lambda entry: entry.birth)
-        return tuple(dict.fromkeys(entry.stage for entry in ordered if entry.stage))
+        return tuple(dict.fromkeys(entry.stage for entry in ordered if entry.stage and entry.birth > BEFORE))
 
     @cached_property
     def cheap(self) -> frozenset[str]:

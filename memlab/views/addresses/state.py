@@ -10,7 +10,8 @@ from memlab.networks.graph import Network
 from memlab.planner.placement import HOWS, Placement
 from memlab.views.addresses import source as sources
 from memlab.views.addresses.running import Ran
-from memlab.views.addresses.source import BATCH, BATCHES, Source, Subject
+from memlab.views.addresses.source import BATCH, Source, Subject
+from memlab.views.network.state import Budget
 
 MOST = 4096
 """The largest batch that is placed."""
@@ -24,6 +25,8 @@ class State:
     None for the busiest; ``chosen`` the name of the block in focus; ``packed`` how many blocks lie
     already, None for all. ``hand`` are addresses that somebody moved; ``moving`` says that blocks
     can be moved, ``scored`` that the result was asked for. ``slid`` are the addresses before.
+    ``stage`` is the stage of a network whose blocks are shown alone, empty for all. ``budgets``
+    are lines; ``axis`` are bytes that the axis reaches at least.
     """
 
     subject: Subject = sources.TOY_NAME
@@ -35,6 +38,9 @@ class State:
     chosen: str = ""
     packed: int | None = None
     guess: int | None = None
+    stage: str = ""
+    budgets: tuple[Budget, ...] = ()
+    axis: int = 0
     hand: Placement | None = field(default=None, repr=False)
     moving: bool = False
     scored: bool = False
@@ -48,8 +54,7 @@ class State:
             if how not in HOWS:
                 raise unknown("placing", how, HOWS)
         if not self.batch:
-            name = self.subject if isinstance(self.subject, str) else ""
-            object.__setattr__(self, "batch", BATCHES.get(name, BATCH))
+            object.__setattr__(self, "batch", 1 if self.subject == sources.TOY_NAME else BATCH)
         batch = whole("batch", self.batch)
         if batch > MOST:
             raise InputError(f"batch must be at most {MOST:,}, got {batch:,}; try {BATCH}.")
@@ -62,6 +67,8 @@ class State:
         if self.cursor is not None and self.cursor >= found.operations:
             most, given = f"{found.operations:,}", f"{self.cursor + 1:,}"
             raise InputError(f"cursor must be an operation from 1 to {most}, got {given}.")
+        if self.stage and self.stage not in found.stages:
+            raise unknown("stage", self.stage, found.stages)
         blocks = {block.name for block in self.placement.blocks}
         if self.chosen and self.chosen not in blocks:
             raise unknown("block", self.chosen, sorted(blocks)[:12])
@@ -92,11 +99,13 @@ class State:
 
     def stored(self) -> State:
         """The same without what was done on this machine, fit for a file."""
-        return replace(self, ran=None, slid=None, written=False)
+        fixed = tuple(budget for budget in self.budgets if not budget.live)
+        return replace(self, budgets=fixed, ran=None, slid=None, written=False)
 
 
 def moved(state: State, **changes: Any) -> State:
-    """The next state: what no longer fits is dropped, and blocks slide from where they were.
+    """The next state: what no longer fits is dropped. What is drawn slides from where it was: the
+    blocks of the toy; of a network the top of the arena, where the axis stays.
 
     Raises:
         InputError: a value that is not allowed.
@@ -105,11 +114,15 @@ def moved(state: State, **changes: Any) -> State:
     if {"how", "subject", "batch", "in_place"} & changes.keys():
         clean |= {"hand": None, "scored": False, "packed": None, "ran": None, "beside": ""}
     if {"subject", "in_place"} & changes.keys():
-        clean |= {"cursor": None, "chosen": ""}
+        clean |= {"cursor": None, "chosen": "", "stage": ""}
+    if {"subject", "batch"} & changes.keys():
+        clean |= {"axis": 0}
     if "subject" in changes:
-        clean |= {"batch": 0, "in_place": False, "moving": False, "guess": None}
+        inside = state.in_place and changes["subject"] != sources.TOY_NAME
+        clean |= {"batch": 0, "in_place": inside, "moving": False, "guess": None}
     if "hand" in changes:
         clean |= {"scored": False, "packed": None, "ran": None, "beside": ""}
     new = replace(state, **(clean | changes))
-    slides = state.source is new.source and new.described != state.described and not state.beside
-    return replace(new, slid=state.placement) if slides and new.source.toy else new
+    same = state.source is new.source if new.source.toy else 0 < new.axis == state.axis
+    slides = same and new.described != state.described and not state.beside
+    return replace(new, slid=state.placement) if slides else new
