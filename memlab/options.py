@@ -53,10 +53,16 @@ def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, 
 
 def asked(options: Options) -> dict[str, Any]:
     """The precision and the techniques that were asked for, for JSON."""
-    how, arguments = options.recompute, _arguments(options)
+    how, given = options.recompute, _arguments(options)
+    recompute = {
+        "how": how,
+        "k": given.get("k"),
+        "layers": given.get("layers"),
+        "budget_bytes": given.get("budget"),
+    }
     return {
         "precision": options.precision,
-        "recompute": {"how": how, **dict.fromkeys(FLAGS), **arguments} if how else None,
+        "recompute": recompute if how else None,
         "in_place": options.in_place,
         "no_reuse": options.no_reuse,
     }

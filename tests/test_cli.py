@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -14,6 +16,7 @@ import memlab
 from memlab import cli
 from memlab.lesson import progress as record
 from memlab.planner import files
+from memlab.planner.placement import HOWS
 
 SMALL = ["plan", "mnist_cnn", "--batch", "4"]
 
@@ -56,12 +59,15 @@ OPTIONS = [
     ["alexnet", "--image", "227", "--classes", "10", "--batch", "128"],
     ["vgg16", "--precision", "mixed fp16", "--optimizer", "adam"],
     ["resnet50", "--precision", "bf16", "--batch", "2"],
+    ["vgg16", "--in-place", "--batch", "2"],
+    ["mnist_cnn", "--recompute", "every", "--recompute-k", "2", "--batch", "5"],
+    ["resnet50", "--recompute", "chain", "--budget", "1GB", "--in-place", "--batch", "8"],
 ]
 
 
 def planned(options):
     """The same plan through Python, from the command line's words."""
-    words = dict(zip(options[1::2], options[2::2], strict=False))
+    words = dict(pairwise(options))
     sizes = {name: int(words[f"--{name}"]) for name in ("image", "classes") if f"--{name}" in words}
     network = memlab.zoo.build(options[0], **sizes, variant=words.get("--variant"))
     if "--inference" in options:
@@ -71,7 +77,14 @@ def planned(options):
         step = memlab.training_step(network, optimizer, format)
     if "--precision" in words:
         step = memlab.precision(step, words["--precision"])
-    batch = 7 if "--inference" in options else int(words.get("--batch", 32))
+    batch = int(words.get("--batch", 32))
+    if "--recompute" in words:
+        k = int(words["--recompute-k"]) if "--recompute-k" in words else None
+        at = batch if "--budget" in words else None
+        step = memlab.recompute(
+            step, words["--recompute"], k=k, batch=at, budget=words.get("--budget")
+        )
+    step = memlab.in_place(step) if "--in-place" in options else step
     return network, step, memlab.plan(step), batch
 
 
@@ -84,6 +97,8 @@ def test_plan_as_json_is_the_plan(as_json, options):
     assert (facts["batch"], facts["format"]) == (batch, step.format)
     mode = options[options.index("--precision") + 1] if "--precision" in options else None
     assert facts["precision"] == mode
+    assert facts["in_place"] == ("--in-place" in options)
+    assert (facts["recompute"] is None) == ("--recompute" not in options)
     assert facts["optimizer"] == (step.optimizer or None)
     assert facts["parameters"] == network.parameters
     rule = memlab.counting.find(facts["convention"])
@@ -205,6 +220,112 @@ def test_a_precision_of_several_words_is_refused_in_one_sentence(run):
         code, out, err = run("plan", "resnet50", *words)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert says in err
+
+
+# -- techniques ---------------------------------------------------------------------------------
+
+TECHNIQUES = [
+    ["--no-reuse"],
+    ["--in-place", "--no-reuse"],
+    ["--recompute", "every", "--recompute-k", "2", "--in-place"],
+    ["--recompute", "drop", "--recompute-layers", "relu, pool1", "--no-reuse"],
+    ["--recompute", "chain", "--precision", "mixed fp16", "--in-place"],
+]
+
+
+@pytest.mark.parametrize("options", TECHNIQUES, ids=" ".join)
+def test_run_with_techniques_measures_what_it_planned(as_json, options):
+    words = ["mnist_cnn", "--batch", "3", *options]
+    plan, facts = as_json("plan", *words), as_json("run", *words)
+    assert facts["residual_bytes"] == 0
+    assert plan["peak_bytes"] == facts["measured_peak_bytes"]
+    for name in ("title", "precision", "recompute", "in_place", "no_reuse"):
+        assert plan[name] == facts[name]
+    assert facts["placement"] is facts["measured_arena_bytes"] is None
+
+
+def test_what_was_asked_of_recompute_is_in_the_json(as_json):
+    words = ["plan", "mnist_cnn", "--recompute", "chain", "--budget", "1GB"]
+    due = {"how": "chain", "k": None, "layers": None, "budget_bytes": 10**9}
+    assert as_json(*words)["recompute"] == due
+
+
+def test_reuse_in_place_and_recompute_each_take_less(as_json):
+    lines = ("--no-reuse", "", "--in-place", "--in-place --recompute chain")
+    words = ["plan", "resnet50", "--batch", "8"]
+    peaks = [as_json(*words, *line.split())["peak_bytes"] for line in lines]
+    assert peaks == sorted(peaks, reverse=True)
+    assert len(set(peaks)) == len(peaks)
+
+
+def test_fit_after_techniques_is_a_larger_batch(as_json):
+    words = ["fit", "resnet50", "--memory", "12GB"]
+    facts = as_json(*words, "--recompute", "every", "--in-place")
+    assert facts["recompute"]["how"] == "every"
+    assert facts["batch"] > as_json(*words)["batch"]
+
+
+@pytest.mark.parametrize("how", [how for how in HOWS if how != "exact"])
+def test_a_plan_that_is_placed_has_arena_lower_bound_and_waste(run, as_json, how):
+    words = ["plan", "mnist_cnn", "--batch", "4", "--place", how]
+    facts = as_json(*words)
+    found, step = facts["placement"], memlab.training_step(memlab.zoo.build("mnist_cnn"))
+    placement = memlab.place(step, 4, how)
+    assert (found["how"], found["alignment"]) == (how, placement.alignment)
+    assert (found["arena_bytes"], found["lower_bound_bytes"], found["waste_bytes"]) == (
+        placement.arena, placement.lower_bound, placement.waste,
+    )  # fmt: skip
+    code, text, _ = run(*words)
+    arena, bound, whole = text.splitlines()[4:7]
+    assert code == 0
+    assert arena.endswith(f"{placement.arena:,} B, placed: {how}")
+    assert numbers(bound) == [
+        placement.lower_bound, placement.busiest + 1, facts["operations"], placement.waste,
+    ]  # fmt: skip
+    assert numbers(whole) == [facts["placed_peak_bytes"]]
+
+
+def test_an_exact_placement_of_a_small_step(as_json):
+    assert as_json("plan", "linear1", "--place", "exact")["placement"]["waste_bytes"] == 0
+
+
+def test_a_run_in_an_arena_measures_the_planned_one(run, as_json):
+    words = ["mnist_cnn", "--batch", "3", "--in-place", "--place", "best"]
+    plan, facts = as_json("plan", *words), as_json("run", *words)
+    assert facts["placement"] == plan["placement"]
+    assert facts["measured_arena_bytes"] == plan["placement"]["arena_bytes"]
+    assert facts["measured_peak_bytes"] == plan["placed_peak_bytes"]
+    assert (facts["residual_bytes"], facts["nan"]) == (0, [])
+    code, text, _ = run("run", *words)
+    (line,) = (line for line in text.splitlines() if line.startswith("arena "))
+    placement = plan["placement"]
+    assert code == 0
+    assert numbers(line) == [
+        placement["arena_bytes"], placement["lower_bound_bytes"], placement["waste_bytes"],
+    ]  # fmt: skip
+    assert "NaN" not in text
+
+
+def test_a_run_says_who_computed_with_what_was_free(run, monkeypatch):
+    done = memlab.run(memlab.training_step(memlab.zoo.build("linear1")), 2, placement="best")
+    wrong = replace(done, nan=("h", "tanh1", "y", "loss", "backward of loss"))
+    monkeypatch.setattr(memlab, "run", lambda *_, **__: wrong)
+    code, text, _ = run("run", "linear1", "--place", "best")
+    assert code == 1
+    assert "NaN       written by h, tanh1, y and 2 others" in text.splitlines()
+
+
+@pytest.mark.parametrize("words", ["--recompute exact", "--recompute exact --budget 1GB"])
+def test_without_scipy_one_sentence_says_so(run, monkeypatch, words):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    code, out, err = run("plan", "mnist_cnn", *words.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "needs scipy, which is not installed; try pip install scipy." in err
+
+
+def test_without_scipy_what_needs_no_proof_is_placed(as_json, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    assert as_json("plan", "resnet50", "--place", "best")["placement"]["waste_bytes"] > 0
 
 
 def test_fit_names_the_largest_batch(run, as_json):
@@ -365,6 +486,27 @@ BAD = {
     "plan resnet50 --precision fp32": "unknown precision 'fp32'",
     "plan resnet50 --precision=": "unknown precision ''",
     "run mnist_cnn --precision bf16 --format fp64": "precision starts from fp32, got fp64",
+    "plan resnet50 --recompute chian": "did you mean 'chain'",
+    "plan resnet50 --recompute=": "unknown way to recompute ''",
+    "plan resnet50 --recompute slots": "--recompute slots needs --recompute-k",
+    "plan resnet50 --recompute drop": "--recompute drop needs --recompute-layers",
+    "plan resnet50 --recompute drop --recompute-layers nothing": "unknown operation",
+    "plan resnet50 --recompute every --recompute-k 0": "at least 1, got 0",
+    "plan resnet50 --recompute every --recompute-k two": "whole number, got 'two'",
+    "plan resnet50 --recompute every --recompute-k 1000": "k must be at most",
+    "plan resnet50 --recompute every --budget 2GB": "--recompute every takes no --budget",
+    "run resnet50 --recompute chain --budget 2apples": "'2apples'",
+    "run resnet50 --recompute chain --budget 1kB": "the least that one takes is",
+    "plan resnet50 --recompute exact": "an exact order is found for 1 to",
+    "plan resnet50 --recompute-k 2": "--recompute-k is of --recompute",
+    "plan resnet50 --budget 2GB": "--budget is of --recompute",
+    "plan resnet50 --inference --recompute every": "leave out --recompute or --inference",
+    "fit resnet50 --memory 12GB --recompute chain": "decides for one batch",
+    "fit resnet50 --memory 12GB --place best": "'--place'",
+    "plan resnet50 --place bst": "did you mean 'best'",
+    "run mnist_cnn --place=": "unknown way to place ''",
+    "plan resnet50 --place exact": "at most 40 blocks",
+    "compare resnet50 --in-place": "'--in-place'",
     "plan resnet50 --optimizer adm": "did you mean 'adam'",
     "plan resnet50 --inference --optimizer sgd": "inference has no optimizer",
     "plan resnet50 --convention everythin": "did you mean 'everything'",

@@ -9,7 +9,7 @@ import numpy as np
 
 from memlab.kernels.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.step.staging import ADJUST, CHECK, OVERFLOW, SCALE, STEPS
+from memlab.step.staging import ADJUST, CHECK, OVERFLOW, SCALE, STEPS, TAKEN
 
 _MASKS = {
     "float64": 0x7FF0000000000000,
@@ -38,9 +38,11 @@ def check_finite(call: Call) -> None:
 
 @kernel(ADJUST)
 def adjust_scale(call: Call) -> None:
-    """Half the scale after an overflow; twice after ``scale_interval`` steps without one."""
-    scale, steps, overflow = (call[name].reshape(-1) for name in (SCALE, STEPS, OVERFLOW))
-    _adjust(scale, steps, overflow, call.settings["scale_interval"])
+    """Half the scale after an overflow; twice after ``scale_interval`` steps without one. An update
+    was taken where nothing overflowed."""
+    names = SCALE, STEPS, TAKEN, OVERFLOW
+    scale, steps, taken, overflow = (call[name].reshape(-1) for name in names)
+    _adjust(scale, steps, taken, overflow, call.settings["scale_interval"])
 
 
 @compiled
@@ -57,11 +59,13 @@ def _look(bits: Array, mask: int, found: Array) -> None:
 
 
 @compiled
-def _adjust(scale: Array, steps: Array, overflow: Array, interval: float) -> None:
-    steps[0] += 1
+def _adjust(scale: Array, steps: Array, taken: Array, overflow: Array, interval: float) -> None:
     if overflow[0]:
         scale[0] = max(scale[0] / 2, LEAST)
         steps[0] = 0
-    elif steps[0] >= interval:
+        return
+    taken[0] += 1
+    steps[0] += 1
+    if steps[0] >= interval:
         scale[0] = min(scale[0] * 2, MOST)
         steps[0] = 0

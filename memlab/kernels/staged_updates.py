@@ -16,7 +16,7 @@ from memlab.kernels.registry import Array, Call, Kernel
 from memlab.kernels.staged import Arrays, multiply, prepare, split
 from memlab.step import staging
 from memlab.step.op import Op
-from memlab.step.staging import GRADIENT, MASTER, OVERFLOW, SCALE, SCALES
+from memlab.step.staging import GRADIENT, MASTER, OVERFLOW, SCALE, SCALES, TAKEN
 
 
 class StagedUpdate:
@@ -33,9 +33,10 @@ class StagedUpdate:
         self.stochastic: frozenset[str] = op.attributes.get("stochastic", frozenset())
 
     def __call__(self, call: Call) -> None:
-        """Nothing changes where a gradient overflowed."""
+        """Nothing changes where a gradient overflowed, and no step is counted."""
         if OVERFLOW in call.arrays and call[OVERFLOW][()]:
             return
+        call = _counted(call)
         arrays, buffers = split(call.arrays)
         factor = 1 / float(arrays[SCALE][()]) if SCALE in arrays else 1.0
         lines = {name: array.reshape(-1) for name, array in arrays.items() if array.ndim}
@@ -97,6 +98,15 @@ class StagedUpdate:
         """What an operand's rounding draws from, where it is stochastic."""
         drawn = self.parts[name] in self.stochastic
         return zlib.crc32(f"{call.key} {name}".encode()) if drawn else None
+
+
+def _counted(call: Call) -> Call:
+    """With a loss scale, the step is that of the updates taken: as in PyTorch's ``GradScaler``, one
+    that was left out does not count."""
+    if TAKEN not in call.arrays:
+        return call
+    settings = {**call.settings, "step": float(call[TAKEN][()]) + 1}
+    return replace(call, settings=settings)
 
 
 @compiled

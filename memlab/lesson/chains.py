@@ -1,7 +1,7 @@
 """Chains of layers whose maps have the bytes that are asked for, and what a step holds of them.
 
->>> step = memlab.training_step(chains.convolutions([6_000_000, 5_000_000, 4_000_000]), "sgd")
->>> chains.held(memlab.plan(memlab.recompute(step, "keep", layers=["conv2"])), chains.BATCH)
+>>> step = memlab.training_step(chains.layers([60_000, 50_000, 40_000]), "sgd")
+>>> chains.held(memlab.plan(memlab.recompute(step, "keep", layers=["fc2"])))
 """
 
 from __future__ import annotations
@@ -14,39 +14,38 @@ from memlab.networks.graph import Network
 from memlab.planner.ledger import Ledger
 from memlab.step.tensor import Role
 
-BATCH = 50
-"""At this batch 50 channels of 10·10 values take 1 MB."""
-SIDE, CHANNEL = 10, 20_000
-"""Rows of a map, and bytes of one of its channels at that batch."""
-MB = 10**6
+BATCH = 250
+"""At this batch a map takes 1 kB for each feature."""
+KB = 1000
+ALIKE = 100 * KB
+"""Bytes of a map where all are alike."""
 
 
-def alike(layers: int) -> Network:
-    """So many layers, each a convolution and a tanh; the input and each map take 1 MB.
+def alike(count: int) -> Network:
+    """So many layers, each linear with a tanh; the input and each map take 100 kB.
 
     Raises:
         InputError: no whole number of at least 1.
     """
-    channels = MB // CHANNEL
-    x = network("alike", image=(channels, SIDE, SIDE))
-    for _ in range(whole("layers", layers)):
-        x = x.conv(channels, 1, bias=False).tanh()
+    x = network("alike", features=ALIKE // KB)
+    for _ in range(whole("layers", count)):
+        x = x.linear(ALIKE // KB).tanh()
     return x.squared_error()
 
 
-def convolutions(maps: Sequence[int]) -> Network:
-    """Convolutions ``conv1``, ``conv2``, ... with maps of so many bytes.
+def layers(maps: Sequence[int]) -> Network:
+    """Linear layers ``fc1``, ``fc2``, ... with maps of so many bytes.
 
     Raises:
-        InputError: no map, or one that is no multiple of 20,000 B.
+        InputError: no map, or one that is no multiple of 1,000 B.
     """
-    if not maps or any(whole("a map (bytes)", nbytes) % CHANNEL for nbytes in maps):
+    if not maps or any(whole("a map (bytes)", nbytes) % KB for nbytes in maps):
         raise InputError(
-            f"maps are multiples of {CHANNEL:,} B, got {shorten(list(maps))}; try [{MB}, {2 * MB}]."
+            f"maps are multiples of {KB:,} B, got {shorten(list(maps))}; try [{6 * KB}, {5 * KB}]."
         )
-    x = network("chain", image=(1, SIDE, SIDE))
+    x = network("chain", features=1)
     for number, nbytes in enumerate(maps, 1):
-        x = x.conv(nbytes // CHANNEL, 1, bias=False, name=f"conv{number}")
+        x = x.linear(nbytes // KB, bias=False, name=f"fc{number}")
     return x.squared_error()
 
 

@@ -128,8 +128,9 @@ def train(
 
     Each epoch goes through the samples in another order, and leaves out those that do not fill the
     last batch. ``rewrite`` is applied to the training step and to the inference step of the tests:
-    ``partial(memlab.precision, mode="mixed fp16")``. ``settings`` are the optimizer's. A loss
-    that is NaN or infinite stops nothing: the history says so.
+    ``partial(memlab.precision, mode="mixed fp16")``; what is about learning leaves an inference as
+    it is. ``settings`` are the optimizer's. A loss that is NaN or infinite stops nothing: the
+    history says so.
 
     Raises:
         InputError: samples and labels that differ in number, fewer samples than a batch, no test,

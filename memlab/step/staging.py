@@ -86,8 +86,10 @@ AS_STORED = (CHECK, ADJUST)
 COPIES = ("concat",)
 """Kinds that move values and compute none: between tensors of one format they need no tile."""
 
-SCALE, OVERFLOW, STEPS = "loss scale", "overflow", "steps without overflow"
-"""The tensors of a loss scale: the factor, whether a gradient overflowed, and a count."""
+SCALE, OVERFLOW = "loss scale", "overflow"
+"""The tensors of a loss scale: the factor, and whether a gradient overflowed."""
+STEPS, TAKEN = "steps without overflow", "updates taken"
+"""Its counts: since the scale last moved, and since the start."""
 
 GRADIENT, MASTER, SCALES = "gradient of ", ".master", ".scales"
 """In an update: before the name of a parameter, the name of its gradient; after it, that of its

@@ -38,13 +38,16 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
 
     Two states of Adam take 2 + 8 / ``block`` bytes per parameter in place of 8 (F3). They are
     widened to fp32 for the update and rounded back stochastically, or a mean that moves by less
-    than a rounding step would stand still. Master copies of parameters stay as they are.
+    than a rounding step would stand still. Master copies of parameters stay as they are, and so
+    does an inference step.
 
     Raises:
-        InputError: no training step, or one whose optimizer has no state in fp32; a block that is
-            no power of two from 64 to 16,384.
+        InputError: no step, or a training step whose optimizer has no state in fp32; a block that
+            is no power of two from 64 to 16,384.
     """
     _check(step, block)
+    if not step.training:
+        return step
     rewrite = _Rewrite(block)
     ops = [rewrite.op(op) if is_update(op) else op for op in step.ops]
     if not rewrite.small:

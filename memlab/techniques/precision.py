@@ -22,6 +22,7 @@ from memlab.step.staging import (
     OVERFLOW,
     SCALE,
     STEPS,
+    TAKEN,
     is_staged,
     is_update,
     part_of,
@@ -81,31 +82,29 @@ def precision(
     optimizer's state and all of batch norm in fp32. ``scaling`` multiplies the loss by a factor
     that finds its own size, as mixed fp16 does by itself: ``run(..., settings={"loss_scale":
     1024})`` sets where it starts. ``rounding="stochastic"`` is how an update rounds parameters and
-    state. A role as keyword has a format of its own: ``precision(step, feature_map="fp8_e5m2")``.
+    state. An inference has neither. A role as keyword has a format of its own:
+    ``precision(step, feature_map="fp8_e5m2")``.
 
     Bytes: facts F1 and A13. Kept parameter gradients are those of the scaled loss.
 
     Raises:
         InputError: an unknown mode, role, rounding or format; a step that is not in fp32, that
-            has its formats already, recomputes or is in place; scaling without an update; nothing
-            to do.
+            has its formats already, recomputes or is in place; scaling of a training step that
+            updates nothing; nothing to do.
     """
     _check(step, mode, rounding, roles)
     chosen = pick("mode", mode, MODES) if mode else Mode("fp32", ())
     by_role = dict.fromkeys(chosen.roles, FORMATS[chosen.half])
     by_role |= {Role(name): _stored(format) for name, format in roles.items()}
-    learns = any(map(is_update, step.ops))
-    scaled = chosen.scaling and learns if scaling is None else scaling
-    if scaled and not learns:
-        raise InputError("scaling needs a training step that updates parameters; leave it out.")
+    scaled = _scaled(step, chosen, scaling)
     kept = _normalization(step) if chosen.master else frozenset()
-    rewrite = _Rewrite(by_role, kept, chosen.master and step.training, bool(scaled))
+    rewrite = _Rewrite(by_role, kept, chosen.master and step.training, scaled)
     live_in = tuple(map(rewrite.tensor, step.live_in))
     drawn = rounding == "stochastic" and step.training
     ops = [rewrite.op(op, drawn) for op in step.ops]
     if scaled:
         ops = _with_scale(ops, rewrite)
-    residents = (*rewrite.masters, *((rewrite.scale, rewrite.steps) if scaled else ()))
+    residents = (*rewrite.masters, *(rewrite.scale.values() if scaled else ()))
     return replace(
         step,
         ops=tuple(ops),
@@ -145,6 +144,14 @@ def _stored(format: str | Format) -> Format:
     return FORMATS[name]
 
 
+def _scaled(step: Step, mode: Mode, wanted: bool | None) -> bool:
+    """Whether the loss is scaled: as wanted, else as the mode does; never in an inference."""
+    learns = any(map(is_update, step.ops))
+    if wanted and step.training and not learns:
+        raise InputError("scaling needs a training step that updates parameters; leave it out.")
+    return learns and (mode.scaling if wanted is None else wanted)
+
+
 def _normalization(step: Step) -> frozenset[str]:
     """The storages of batch norm that are no maps: parameters, their gradients, statistics."""
     found: set[str] = set()
@@ -164,8 +171,8 @@ class _Rewrite:
         self.storages: dict[str, tuple[Storage, Format]] = {}
         self.masters: list[Tensor] = []
         state = Role.OPTIMIZER_STATE
-        self.scale = tensor.new(SCALE, (), COMPUTED, state)
-        self.steps = tensor.new(STEPS, (), FORMATS["int32"], state)
+        formats = {SCALE: COMPUTED, STEPS: FORMATS["int32"], TAKEN: FORMATS["int32"]}
+        self.scale = {name: tensor.new(name, (), each, state) for name, each in formats.items()}
         self.overflow = tensor.new(OVERFLOW, (), FORMATS["bool"], state)
 
     def tensor(self, old: Tensor) -> Tensor:
@@ -195,12 +202,13 @@ class _Rewrite:
             if self.master:
                 updates |= self._masters(op, updates)
             if self.scaled:
-                reads |= {SCALE: self.scale, OVERFLOW: self.overflow}
+                reads |= {name: self.scale[name] for name in (SCALE, TAKEN)}
+                reads[OVERFLOW] = self.overflow
             if drawn:
                 parts = {part_of(op, name) for name in op.updates}
                 attributes["stochastic"] = frozenset(parts)
         elif self.scaled and "labels" in reads and op.phase is Phase.BACKWARD:
-            reads[SCALE] = self.scale
+            reads[SCALE] = self.scale[SCALE]
         return rewritten(
             op, reads=reads, writes=self.operands(op.writes), updates=updates,
             attributes=attributes,
@@ -231,9 +239,8 @@ def _with_scale(ops: list[Op], rewrite: _Rewrite) -> list[Op]:
         if name.startswith(GRADIENT)
     }
     overflow = {OVERFLOW: rewrite.overflow}
-    own = {SCALE: rewrite.scale, STEPS: rewrite.steps}
     check = Op("check of the gradients", CHECK, Phase.UPDATE, gradients, overflow)
-    adjust = Op("update of the loss scale", ADJUST, Phase.UPDATE, overflow, updates=own)
+    adjust = Op("update of the loss scale", ADJUST, Phase.UPDATE, overflow, updates=rewrite.scale)
     moved = sum((each.size for each in gradients.values()), Size())
     return [*ops[:first], replace(check, bytes_moved=moved), *ops[first:], adjust]
 

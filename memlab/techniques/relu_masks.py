@@ -26,12 +26,15 @@ def relu_masks(step: Step) -> Step:
 
     Forward writes the mask beside the map; the map dies after its last reader in forward. Bits are
     packed sample by sample, so that an odd number of values rounds up to a byte for each. The
-    gradients are the same, bit for bit (F6).
+    gradients are the same, bit for bit (F6). An inference step stays as it is.
 
     Raises:
-        InputError: no step, one built in half precision, or one in which no ReLU qualifies.
+        InputError: no step; a training step built in half precision, or one in which no ReLU
+            qualifies.
     """
     order.check(step, "relu_masks")
+    if not step.training:
+        return step  # it keeps no map for backward
     if step.format not in COMPUTED_IN and not any(is_staged(op) for op in step.ops):
         raise InputError(
             f"relu_masks rewrites a step in fp32 or fp64, got {step.format}; try it on "

@@ -8,7 +8,7 @@ import pytest
 from memlab.formats import FORMATS
 from memlab.kernels.registry import Array, Call
 from memlab.kernels.scaling import adjust_scale, check_finite
-from memlab.step.staging import OVERFLOW, SCALE, STEPS
+from memlab.step.staging import OVERFLOW, SCALE, STEPS, TAKEN
 from memlab.techniques.precision import STORED
 
 
@@ -36,29 +36,31 @@ def test_infinity_and_nan_are_found_wherever_they_are(format: str) -> None:
             assert overflows(whole, broken)
 
 
-def adjusted(scale: float, steps: int, overflow: bool, interval: float) -> tuple[float, int]:
+def adjusted(scale: float, steps: int, overflow: bool, interval: float) -> tuple[float, int, int]:
+    """After five updates."""
     arrays = {
         SCALE: np.array(scale, np.float32),
         STEPS: np.array(steps, np.int32),
+        TAKEN: np.array(5, np.int32),
         OVERFLOW: np.array(overflow),
     }
     adjust_scale(Call(arrays, settings={"scale_interval": interval}))
-    return float(arrays[SCALE]), int(arrays[STEPS])
+    return float(arrays[SCALE]), int(arrays[STEPS]), int(arrays[TAKEN])
 
 
 @pytest.mark.parametrize(
     ("scale", "steps", "overflow", "expected"),
     [
-        (1024, 0, False, (1024, 1)),
-        (1024, 8, False, (1024, 9)),
-        (1024, 9, False, (2048, 0)),
-        (1024, 9, True, (512, 0)),
-        (1024, 0, True, (512, 0)),
-        (2.0**127, 9, False, (2.0**127, 0)),
-        (2.0**-126, 3, True, (2.0**-126, 0)),
+        (1024, 0, False, (1024, 1, 6)),
+        (1024, 8, False, (1024, 9, 6)),
+        (1024, 9, False, (2048, 0, 6)),
+        (1024, 9, True, (512, 0, 5)),
+        (1024, 0, True, (512, 0, 5)),
+        (2.0**127, 9, False, (2.0**127, 0, 6)),
+        (2.0**-126, 3, True, (2.0**-126, 0, 5)),
     ],
 )
 def test_half_after_an_overflow_twice_after_a_while(
-    scale: float, steps: int, overflow: bool, expected: tuple[float, int]
+    scale: float, steps: int, overflow: bool, expected: tuple[float, int, int]
 ) -> None:
     assert adjusted(scale, steps, overflow, 10) == expected

@@ -213,3 +213,28 @@ def test_the_slider_of_a_ratio_reaches_over_its_truth_and_its_causes():
             truth = topic.truth(numbers)
             assert isinstance(truth.value, Fraction)
             assert stops[0] <= truth.value <= stops[-1]
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"), [("backward", "gradients"), ("forward", "loss"), ("above", "same")]
+)
+@pytest.mark.parametrize("batch", [2, 4, 8])
+def test_a_wrong_address_is_silent_where_it_is_used_after_the_loss(fault, batch, found):
+    assert topics()["07.silent"].truth({"fault": fault, "batch": batch}).value == found
+
+
+@pytest.mark.parametrize(
+    ("training", "shortcut", "found"),
+    [(True, False, "act"), (True, True, "none"), (False, False, "both")],
+)
+@pytest.mark.parametrize("act", ["ReLU", "tanh"])
+def test_what_may_overwrite_its_input_depends_on_who_reads_it_later(act, training, shortcut, found):
+    numbers = {"act": act, "training": training, "shortcut": shortcut}
+    assert topics()["07.in_place"].truth(numbers).value == found
+
+
+def test_the_toy_saves_nothing_in_order_of_birth_and_some_others_do():
+    topic = topics()["07.birth"]
+    assert topic.truth(topic.first).value == "nothing"
+    drawn = {topic.truth(topic.again(str(seed), [])).value for seed in range(20)}
+    assert drawn == set(topic.options)

@@ -146,6 +146,11 @@ def test_a_step_says_what_it_is() -> None:
     assert small.describe() == "sums, fp32, Adam, training, 8-bit states in blocks of 2,048"
 
 
+def test_an_inference_has_no_states_and_stays() -> None:
+    for plain in (step("sums", "inference"), precision(step("sums", "inference"), "mixed fp16")):
+        assert eight_bit_states(plain) is plain
+
+
 NO_STATE = r"the optimizer of this step \(.*\) has no state in fp32; call eight_bit_states once"
 
 
@@ -154,13 +159,13 @@ NO_STATE = r"the optimizer of this step \(.*\) has no state in fp32; call eight_
     [
         (NETWORKS["sums"], 64, "eight_bit_states rewrites a step, got <sums: 7 layers"),
         (step("sums", "sgd"), 64, NO_STATE),
-        (step("sums", "inference"), 64, NO_STATE),
         (step("sums", "adam", format="fp64"), 64, NO_STATE),
         (precision(step("sums", "adam"), "fp16"), 64, NO_STATE),
         (eight_bit_states(step("sums", "adam")), 64, NO_STATE),
         (step("sums", "adam"), 100, "block must be a power of two from 64 to 16,384, got 100"),
         (step("sums", "adam"), 32768, "block must be a power of two from 64 to 16,384, got 32,768"),
         (step("sums", "adam"), 32, "block must be at least 64, got 32"),
+        (step("sums", "inference"), 100, "block must be a power of two from 64 to 16,384, got 100"),
         (step("sums", "adam"), 64.5, "block must be a whole number, got 64.5"),
     ],
 )

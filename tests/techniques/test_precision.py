@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 import memlab
 from memlab import InputError
 from memlab.formats import FORMATS
+from memlab.kernels import staged_updates
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.networks.graph import Network
 from memlab.planner.ledger import Ledger
 from memlab.runtime import session
 from memlab.runtime.session import Session
 from memlab.step.algorithms import on
-from memlab.step.staging import MASTER, SCALE, STEPS
+from memlab.step.staging import MASTER, SCALE, STEPS, TAKEN
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.precision import MODES, ROLES, ROUNDINGS, STORED, precision
@@ -126,10 +127,10 @@ def per_role(ledger: Ledger) -> dict[Role, int]:
 def test_adam_takes_16_bytes_a_parameter_in_fp32_and_in_mixed_precision(
     network: str, mode: str | None
 ) -> None:
-    """F1: 4 + 4 + 8, and 2 + 2 + (4 + 4 + 4). A loss scale is 4, 4 and 1 bytes more."""
+    """F1: 4 + 4 + 8, and 2 + 2 + (4 + 4 + 4). A loss scale is 4, 4, 4 and 1 bytes more."""
     plain = step(network, "adam")
     run = memlab.run(precision(plain, mode) if mode else plain, 3)
-    scale = 9 if mode == "mixed fp16" else 0
+    scale = 13 if mode == "mixed fp16" else 0
     for ledger in (run.planned, run.measured):
         found = per_role(ledger)
         learned = sum(found[role] for role in LEARNED)
@@ -307,7 +308,7 @@ def test_an_overflow_leaves_everything_and_halves_the_scale(mode: str, optimizer
         after = states(held, Role.PARAMETER, Role.OPTIMIZER_STATE)
     assert float(before.pop(SCALE)) == 2**30
     assert float(after.pop(SCALE)) == 2**29
-    assert int(after[STEPS]) == 0
+    assert int(after[STEPS]) == int(after[TAKEN]) == 0
     for name, values in before.items():
         np.testing.assert_array_equal(after[name], values, err_msg=name)
 
@@ -321,6 +322,61 @@ def test_a_scale_doubles_after_its_interval_and_finds_its_size() -> None:
             held.step()
             seen.append((float(held.value(scale)), int(held.value(steps))))
     assert seen == [(8, 1), (8, 2), (16, 0), (16, 1), (16, 2), (32, 0), (32, 1)]
+
+
+def one_weight(optimizer: str = "adam") -> tuple[Step, dict[str, Any]]:
+    """A weight of 1 on an input of 1: at first, its gradient is 2 times the loss scale, which
+    overflows in fp16 from 2^15 on."""
+    net = memlab.network("one weight", features=1).linear(1, bias=False, name="h").squared_error()
+    given = {"h.weight": [[1.0]]}
+    return precision(memlab.training_step(net, optimizer), "mixed fp16"), given
+
+
+def after(overflows: int, updates: int, optimizer: str = "adam") -> dict[str, Array]:
+    """What stays alive after some steps that overflow and some that do not."""
+    small, given = one_weight(optimizer)
+    settings = {"rate": 0.01, "loss_scale": 2.0 ** (14 + overflows)}
+    with Session(small, 1, parameters=given, settings=settings) as held:
+        weight = next(t for t in small.live_in if t.name == "h.weight")
+        for taken in range(overflows + updates):
+            held.step([[1.0]], [[0.0]])
+            assert (held.value(weight) == 1).all() == (taken < overflows)
+        return states(held)
+
+
+def differences(overflows: int, updates: int, optimizer: str = "adam") -> list[str]:
+    """What is not that of a run without overflows, bit for bit."""
+    due, found = after(0, updates, optimizer), after(overflows, updates, optimizer)
+    return [name for name, values in due.items() if found[name].tobytes() != values.tobytes()]
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("updates", [1, 2, 5])
+@pytest.mark.parametrize("overflows", [1, 6])
+def test_a_step_that_overflows_does_not_count(overflows: int, updates: int, optimizer: str) -> None:
+    """As with PyTorch's ``GradScaler``, which leaves the whole update out."""
+    assert differences(overflows, updates, optimizer) == []
+
+
+@pytest.mark.parametrize("overflows", [0, 6])
+def test_adam_corrects_by_the_updates_taken(overflows: int) -> None:
+    """By the formula (Kingma and Ba 2015), with gradients of a loss w^2 as fp16 holds them."""
+    w, m, v = 1.0, 0.0, 0.0
+    for k in range(1, 6):
+        gradient = 2 * float(np.float16(w))
+        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+        w -= 0.01 * (m / (1 - 0.9**k)) / (np.sqrt(v / (1 - 0.999**k)) + 1e-8)
+        found = after(overflows, k)
+        assert found["h.weight" + MASTER].item() == pytest.approx(w, rel=1e-6)
+        assert int(found[TAKEN]) == k
+
+
+def test_a_count_of_all_steps_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first update after 6 overflows would be 0.005 in place of 0.010."""
+    monkeypatch.setattr(staged_updates, "_counted", lambda call: call)
+    assert "h.weight" + MASTER in differences(6, 1)
+    moved = 1 - after(6, 1)["h.weight" + MASTER].item()
+    assert moved == pytest.approx(0.005, rel=0.1)
 
 
 def test_gradients_that_a_scale_saves_from_underflow() -> None:
@@ -499,8 +555,10 @@ def test_a_wrong_start_is_one_sentence(given: Any, words: str) -> None:
 
 
 def test_inference_has_no_loss_to_scale() -> None:
-    with pytest.raises(InputError, match="scaling needs a training step"):
-        precision(step("sums", "inference"), "fp16", scaling=True)
+    for mode in MODES:
+        small = precision(step("sums", "inference"), mode, scaling=True)
+        assert small == precision(step("sums", "inference"), mode, scaling=False)
+        assert "loss scaling" not in small.notes
 
 
 @pytest.mark.parametrize(

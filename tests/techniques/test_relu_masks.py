@@ -104,6 +104,11 @@ def test_a_step_says_what_it_is() -> None:
     assert relu_masks(step("slices")).notes == ("1-bit ReLU masks",)
 
 
+def test_an_inference_keeps_no_map_and_stays() -> None:
+    for plain in (step("slices", "inference"), memlab.inference_step(memlab.zoo.linear1())):
+        assert relu_masks(plain) is plain
+
+
 NOBODY = "no ReLU of this step is kept for its own backward alone; try a network with a ReLU"
 
 
@@ -111,7 +116,6 @@ NOBODY = "no ReLU of this step is kept for its own backward alone; try a network
     ("given", "words"),
     [
         (NETWORKS["slices"], "relu_masks rewrites a step, got <slices: 9 layers"),
-        (step("slices", "inference"), NOBODY),
         (relu_masks(step("slices")), NOBODY),
         (memlab.training_step(memlab.zoo.linear1()), NOBODY),
         (step("slices", format="bf16"), "relu_masks rewrites a step in fp32 or fp64, got bf16"),

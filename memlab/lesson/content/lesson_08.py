@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 
 from memlab.lesson import chains
-from memlab.lesson.chains import BATCH, MB
+from memlab.lesson.chains import ALIKE, BATCH
 from memlab.lesson.content.tools import measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Truth, topic
@@ -32,11 +32,11 @@ def _draw_kept(chance: Random) -> Numbers:
 def _kept_causes(layers: int, k: int) -> list[Cause]:
     stored = layers // k
     return [
-        Cause("all_maps", Fraction((layers + 1) * MB)),
-        Cause("stored_alone", Fraction(stored * MB)),
-        Cause("segment_alone", Fraction(k * MB), {"k": k}),
-        Cause("no_input", Fraction((stored + k - 1) * MB)),
-        Cause("each_again", Fraction(stored * k * MB)),
+        Cause("all_maps", Fraction((layers + 1) * ALIKE)),
+        Cause("stored_alone", Fraction(stored * ALIKE)),
+        Cause("segment_alone", Fraction(k * ALIKE), {"k": k}),
+        Cause("no_input", Fraction((stored + k - 1) * ALIKE)),
+        Cause("each_again", Fraction(stored * k * ALIKE)),
     ]
 
 
@@ -51,7 +51,7 @@ def kept(n: Numbers) -> Truth:
     seen = chains.held(run(step, BATCH).measured, source=True)
     causes = distinct(due, _kept_causes(n["layers"], n["k"]))
     told: dict[str, object] = {
-        "stored": n["layers"] // n["k"], "all": n["layers"] + 1, "count": due // MB, "k": n["k"],
+        "stored": n["layers"] // n["k"], "all": n["layers"] + 1, "count": due // ALIKE, "k": n["k"],
     }  # fmt: skip
     return Truth(Fraction(due), (planned(due), measured(seen)), tuple(causes), told)
 

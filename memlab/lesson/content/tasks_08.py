@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import isqrt
 from random import Random
 from typing import Any
@@ -23,10 +23,23 @@ MOST = 7
 
 
 @lru_cache(maxsize=4096)
-def bytes_held(maps: tuple[int, ...], kept: Kept) -> int:
-    """The most bytes of maps in backward of a step that keeps these, planned (E1, E5)."""
-    step = training_step(chains.convolutions(maps), "sgd")
-    return chains.held(plan(recompute(step, "keep", layers=[f"conv{n + 1}" for n in kept])))
+def planned(maps: tuple[int, ...], kept: Kept) -> int:
+    """The most bytes of maps in backward of a step that keeps these (E1, E5)."""
+    step = training_step(chains.layers(maps), "sgd")
+    names = [f"fc{number + 1}" for number in kept]
+    return chains.held(plan(recompute(step, "keep", layers=names)))
+
+
+def counted(maps: Sequence[int], kept: Sequence[int]) -> int:
+    """The same by the lengths of the segments: quick, for drawing cases and for wrong ways."""
+    stored = [maps[number] for number in kept]
+    return max(sum(stored[:n]) + sum(part) for n, part in enumerate(segments(maps, kept)))
+
+
+def segments(maps: Sequence[int], kept: Sequence[int]) -> list[Sequence[int]]:
+    """The maps between those that are kept, from the first to the last."""
+    ends = [-1, *kept, len(maps)]
+    return [maps[one + 1 : two] for one, two in pairwise(ends)]
 
 
 def choices(count: int) -> list[Kept]:
@@ -35,73 +48,71 @@ def choices(count: int) -> list[Kept]:
 
 
 def _maps(chance: Random, count: int) -> list[int]:
-    return [chains.CHANNEL * chance.randint(1, 200) for _ in range(count)]
+    return [chains.KB * chance.randint(1, 200) for _ in range(count)]
 
 
 # -- what is alive ------------------------------------------------------------------------------
 
 
 def _draw_kept(chance: Random, size: int) -> Arguments:
-    """In the larger cases at least 2 maps are kept, and some are dropped behind the last one."""
-    count = min(2 + size, MOST)
-    found = choices(count)
-    if count > 4:
-        found = [kept for kept in found if 2 <= len(kept) <= count - 3]
-    return {"maps": _maps(chance, count), "kept": list(chance.choice(found))}
+    """In the larger cases every mistake shows."""
+    count = min(2 + size // 2, MOST)
+    while True:
+        maps = _maps(chance, count)
+        found: Arguments = {"maps": maps, "kept": list(chance.choice(choices(count)))}
+        truth = counted(**found)
+        if count < MOST or truth not in [slip(truth, found) for slip in _ALIVE_SLIPS.values()]:
+            return found
 
 
-def _segments(a: Arguments) -> list[list[int]]:
-    """The maps between those that are kept, from the first to the last."""
-    ends = [-1, *a["kept"], len(a["maps"])]
-    return [a["maps"][one + 1 : two] for one, two in zip(ends, ends[1:], strict=False)]
+def _between(a: Arguments) -> list[int]:
+    """The bytes of each segment, without the kept maps."""
+    return [sum(part) for part in segments(**a)]
 
 
 def _stored(a: Arguments) -> list[int]:
-    return [a["maps"][n] for n in a["kept"]]
+    return [a["maps"][number] for number in a["kept"]]
 
 
-_MOST_SLIPS: dict[str, Slip] = {
+_ALIVE_SLIPS: dict[str, Slip] = {
     "all_maps": lambda truth, a: sum(a["maps"]),
     "kept_alone": lambda truth, a: sum(_stored(a)),
-    "segment_alone": lambda truth, a: max(map(sum, _segments(a))),
-    "all_kept": lambda truth, a: sum(_stored(a)) + max(map(sum, _segments(a))),
-    "one_before": lambda truth, a: max(
-        before + sum(between)
-        for before, between in zip([0, *_stored(a)], _segments(a), strict=True)
-    ),
-    "only_last": lambda truth, a: sum(_stored(a)) + sum(_segments(a)[-1]),
-    "no_last": lambda truth, a: max(
-        [sum(_stored(a)[:n]) + sum(between) for n, between in enumerate(_segments(a)[:-1])],
-        default=0,
-    ),
-    "in_all": lambda truth, a: sum(
-        sum(_stored(a)[:n]) + sum(between) for n, between in enumerate(_segments(a))
-    ),
+    "segment_alone": lambda truth, a: max(_between(a)),
+    "all_kept": lambda truth, a: sum(_stored(a)) + max(_between(a)),
+    "one_before": lambda truth, a: max(map(sum, zip([0, *_stored(a)], _between(a), strict=True))),
+    "only_last": lambda truth, a: sum(_stored(a)) + _between(a)[-1],
+    "no_last": lambda truth, a: max(_sums(a)[:-1], default=0),
+    "in_all": lambda truth, a: sum(_sums(a)),
 }
 
 
-@task("08.alive", _draw_kept, slips=_MOST_SLIPS)
+def _sums(a: Arguments) -> list[int]:
+    """The bytes of each segment, with the kept maps before it."""
+    return [sum(_stored(a)[:n]) + nbytes for n, nbytes in enumerate(_between(a))]
+
+
+@task("08.alive", _draw_kept, slips=_ALIVE_SLIPS)
 def alive(maps: list[int], kept: list[int]) -> int:
     """The most bytes of maps that backward holds, of a step that is planned."""
-    return bytes_held(tuple(maps), tuple(kept))
+    return planned(tuple(maps), tuple(kept))
 
 
 # -- what to keep -------------------------------------------------------------------------------
 
 
 def _draw_maps(chance: Random, size: int) -> Arguments:
-    """In the larger cases the best choice keeps 2 maps or more, and no simple rule finds it."""
+    """In the larger cases 2 maps or more are kept, and no simple rule finds them."""
     count = min(2 + size // 2, MOST)
     while True:
         found: Arguments = {"maps": _maps(chance, count)}
-        truth = best(**found)
-        if count < MOST or truth not in (slip(truth, found) for slip in _BEST_SLIPS.values()):
+        least = min(counted(**found, kept=kept) for kept in choices(count))
+        if count < MOST or least not in [slip(least, found) for slip in _CHOICE_SLIPS.values()]:
             return found
 
 
 def _with(kept: Callable[[list[int]], Sequence[int]]) -> Slip:
     """The bytes that another choice takes."""
-    return lambda truth, a: bytes_held(tuple(a["maps"]), tuple(sorted(kept(a["maps"]))))
+    return lambda truth, a: counted(a["maps"], kept(a["maps"]))
 
 
 def _every_root(maps: list[int]) -> Sequence[int]:
@@ -114,14 +125,14 @@ def _single(order: Callable[..., int]) -> Slip:
     return _with(lambda maps: [order(range(len(maps) - 1), key=lambda n: maps[n])])
 
 
-_BEST_SLIPS: dict[str, Slip] = {
+_CHOICE_SLIPS: dict[str, Slip] = {
     "nothing_saved": _with(lambda maps: []),
     "every_root": _with(_every_root),
     "middle": _with(lambda maps: [(len(maps) - 1) // 2]),
     "smallest": _single(min),
     "largest": _single(max),
     "one_alone": lambda truth, a: min(
-        bytes_held(tuple(a["maps"]), (n,)) for n in range(len(a["maps"]) - 1)
+        counted(a["maps"], [number]) for number in range(len(a["maps"]) - 1)
     ),
 }
 
@@ -137,14 +148,10 @@ def _score(given: Any, a: Arguments) -> int:
         raise InputError(
             f"A choice is a list of numbers from 0 to {last}, or empty, got {shorten(given)}."
         )
-    return bytes_held(tuple(a["maps"]), tuple(sorted({*given})))
+    return planned(tuple(a["maps"]), tuple(sorted({*given})))
 
 
-@task("08.checkpoints", _draw_maps, slips=_BEST_SLIPS, score=_score)
+@task("08.checkpoints", _draw_maps, slips=_CHOICE_SLIPS, score=_score)
 def checkpoints(maps: list[int]) -> int:
     """The least bytes of all choices: each is planned."""
-    return best(maps)
-
-
-def best(maps: list[int]) -> int:
-    return min(bytes_held(tuple(maps), kept) for kept in choices(len(maps)))
+    return min(planned(tuple(maps), kept) for kept in choices(len(maps)))

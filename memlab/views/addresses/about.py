@@ -16,6 +16,8 @@ def block(rows: Rows, row: Row) -> list[str]:
     """The panel: what it is, its bytes, its life, its addresses, and who else uses them."""
     entry = row.entry
     lines = [kind(row)]
+    if row.name in rows.source.cheap:
+        lines[0] = say("cheap", kind=lines[0])
     if entry:
         lines.append(entry.formula(rows.state.batch))
     else:

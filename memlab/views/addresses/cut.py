@@ -95,7 +95,8 @@ def _bar(chart: Chart, left: float, runs: list[Run], lines: list[float]) -> None
     if packed.source.toy:
         _letters(chart, alive, (left + right) / 2 + 2)
     svg.rect(Box(left, top, right, frame.box.bottom), class_="rule", stroke_width=1.4)
-    svg.line(left - 4, top, right + 4, top, stroke="currentColor", stroke_width=3)
+    if frame.holds(chart.top):
+        svg.line(left - 4, top, right + 4, top, stroke="currentColor", stroke_width=3)
     svg.text((left + right) / 2, frame.box.bottom + 16, f"{chart.rows.at + 1:,}", 11, "middle")
     for run, y in zip(runs, lines, strict=True):
         _leader(chart, run, right, y - 4)

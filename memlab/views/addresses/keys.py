@@ -103,15 +103,21 @@ def _move(rows: Rows, way: int) -> State:
 
 
 def _enter(rows: Rows) -> State:
-    """The score in Move mode; else the largest block at the cursor."""
-    if rows.state.moving:
-        return replace(rows.state, scored=True, slid=None)
-    return choose(rows.state, rows.chosen.name) if rows.chosen else rows.state
+    """The score in Move mode; else the largest block at the cursor, and from a block to its
+    stage."""
+    state, row = rows.state, rows.chosen
+    if state.moving:
+        return replace(state, scored=True, slid=None)
+    if state.chosen and row and row.entry and not state.stage:
+        return replace(state, stage=row.entry.stage, slid=None)
+    return choose(state, row.name) if row else state
 
 
 def _back(state: State) -> State:
     if state.moving:
         return replace(state, moving=False, scored=False, slid=None)
+    if state.stage:
+        return replace(state, stage="", slid=None)
     if state.chosen:
         return choose(state, "")
     return replace(state, cursor=None, slid=None)

@@ -108,7 +108,7 @@ def layout(width: int, toy: bool, pair: bool) -> Layout:
     """The layout for a page so many pixels wide."""
     w = max(min(width, WIDEST), NARROWEST)
     beside = w >= BESIDE and not pair
-    sentences = 2 if w >= BESIDE else 3
+    sentences = (2 if toy else 3) + (w < BESIDE) * (1 if toy else 2)
     maps: tuple[tuple[float, float], ...]
     if pair:
         wide = (w - 2 * PAIR_LEFT - 30) / 2

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memlab import units
 from memlab.errors import whole
+from memlab.views.addresses.panel import BUDGETS
+from memlab.views.addresses.room import named
 from memlab.views.addresses.source import OFFERED, Subject
 from memlab.views.addresses.state import State
 from memlab.views.addresses.view import AddressMap
@@ -21,15 +23,19 @@ def addresses(
     in_place: bool = False,
     cursor: int | None = None,
     chosen: str | None = None,
+    stage: str | None = None,
     packed: int | None = None,
     guess: int | str | None = None,
+    budgets: Sequence[str | int] = BUDGETS,
+    free: bool = True,
     moved: Mapping[str, int | str] | None = None,
     lock: bool = False,
 ) -> AddressMap:
     """Which tensors lie where in one arena, to look at, to pack by hand and to run.
 
     Args:
-        what: ``"toy"``, six made-up tensors; a name of ``memlab.zoo``; a network or a step.
+        what: ``"toy"``, six made-up tensors; a name of ``memlab.zoo``; a network or a step;
+            ``"resnet50 chen2016"``, ResNet-50 v1.5 as that paper counts it.
         batch: the mini-batch size; the toy has none.
         how: a placing: ``"no reuse"``, ``"birth"``, ``"biggest"``, ``"best fit"``, ``"exact"`` for
             a few blocks, or ``"best"``, the best known.
@@ -37,8 +43,11 @@ def addresses(
         in_place: outputs overwrite inputs that nobody needs any more (``memlab.in_place``).
         cursor: the operation to cut, counted from 1; None for the busiest.
         chosen: the name of the block in focus.
+        stage: a stage of the network, to show its blocks alone; None for all.
         packed: how many blocks lie already, in the placer's order; None for all.
         guess: a guess at the arena, in bytes or as ``"9 MiB"``.
+        budgets: names of ``memlab.devices``, or amounts; not for the toy.
+        free: also show what is free on this machine; never in stored pictures.
         moved: addresses given by hand to some blocks, in bytes or as ``"3 MiB"``.
         lock: offer nothing else to look at.
 
@@ -55,6 +64,8 @@ def addresses(
         chosen or "",
         None if packed is None else whole("packed", packed, least=0),
         None if guess is None else units.parse(guess),
+        stage or "",
+        tuple(named(found) for found in budgets),
     )
     for name, address in (moved or {}).items():
         hand = state.placement.moved(name, units.parse(address))
@@ -62,4 +73,4 @@ def addresses(
     own = None if isinstance(what, str) and what in OFFERED else what
     first = (state.network,) if own is not None or lock else ()
     names = first if lock else tuple(dict.fromkeys((*first, *OFFERED)))
-    return AddressMap(state, names, own)
+    return AddressMap(state, names, own, free)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memlab.planner.placement import BY_HAND, Placement
 from memlab.views import axis, extents
+from memlab.views.addresses import again, names, scale, words
 from memlab.views.addresses import chart as charts
-from memlab.views.addresses import names, scale, words
 from memlab.views.addresses.chart import Chart, path
 from memlab.views.addresses.packed import Overlap, Row
 from memlab.views.place import Board
@@ -25,6 +25,7 @@ def draw(chart: Chart) -> None:
     _cursor(chart)
     for fault in chart.packed.overlaps:
         _crossed(chart, fault)
+    again.draw(chart)
     for row in chart.shown if _slides(chart) is None else ():
         names.draw(chart, row)
     names.notches(chart)
@@ -67,7 +68,8 @@ def _blocks(chart: Chart) -> None:
     kinds = [("small", chart.box(row)) for row in small]
     slides = _slides(chart)
     if slides is None:
-        charts.fill(chart.svg, kinds + [(row.kind, chart.box(row)) for row in chart.shown])
+        rows = [(row.kind, chart.box(row)) for row in chart.shown]
+        charts.fill(chart.svg, kinds + rows, edge=_edge(chart))
         return
     for row in chart.shown:
         away = chart.frame.y(slides.address(row.name)) - chart.frame.y(row.address)
@@ -75,6 +77,11 @@ def _blocks(chart: Chart) -> None:
         with chart.svg.group(class_="slides" if away else None, style=style if away else None):
             charts.fill(chart.svg, [(row.kind, chart.box(row))])
             names.draw(chart, row)
+
+
+def _edge(chart: Chart) -> float:
+    """Thin lines around the blocks, thinner where an axis was kept that makes them low."""
+    return 0.8 if chart.top * 2 > chart.rows.scale.end else 0.25
 
 
 def _slides(chart: Chart) -> Placement | None:

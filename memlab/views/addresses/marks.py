@@ -1,10 +1,11 @@
-"""What stands on the map: the top of the arena, the lower bound, the guess, the block in focus."""
+"""What stands on the map: the top of the arena, the lower bound, budgets, the guess, the focus."""
 
 from __future__ import annotations
 
 from memlab.views import extents
 from memlab.views.addresses import scale, words
 from memlab.views.addresses.chart import Chart
+from memlab.views.addresses.room import Room
 from memlab.views.place import Board
 from memlab.views.svg import Box, text_box
 
@@ -12,8 +13,26 @@ from memlab.views.svg import Box, text_box
 def draw(chart: Chart) -> None:
     """All of them."""
     _focus(chart)
-    _top(chart)
+    board = _board(chart)
+    if chart.frame.holds(chart.top):
+        with chart.svg.group(class_="glides" if _fall(chart) else None, style=_style(chart)):
+            _top(chart, board)
+    _bound(chart, board)
+    for room in chart.rows.rooms:
+        if chart.frame.holds(room.nbytes):
+            _room(chart, board, room)
+    _above(chart)
     _guess(chart)
+
+
+def _fall(chart: Chart) -> float:
+    """How far above its place the top of a network's arena was before, in pixels."""
+    before = None if chart.packed.source.toy else chart.rows.state.slid
+    return chart.frame.y(before.arena) - chart.frame.y(chart.top) if before else 0.0
+
+
+def _style(chart: Chart) -> str | None:
+    return f"--from:{_fall(chart):.1f}px" if _fall(chart) else None
 
 
 def targets(chart: Chart) -> None:
@@ -37,37 +56,63 @@ def _focus(chart: Chart) -> None:
         chart.svg.rect(box, class_="rule", stroke_width=2.6)
 
 
-def _top(chart: Chart) -> None:
-    """The thick line that closes the arena, its name, and that of the lower bound."""
-    svg, packed = chart.svg, chart.packed
-    y, bound = chart.frame.y(chart.top), chart.frame.y(packed.bound)
+def _top(chart: Chart, board: Board) -> None:
+    """The thick line that closes the arena, its name and its number."""
+    svg, packed, unit = chart.svg, chart.packed, chart.rows.scale.unit
+    y = chart.frame.y(chart.top)
     svg.line(chart.left - 4, y, chart.right + 6, y, stroke="currentColor", stroke_width=3)
-    board = _board(chart, y)
-    equal = chart.top == packed.bound
     done = chart.rows.turn >= len(packed.rows)
-    key = "top_equal" if equal and done else "top" if done else "top_now"
-    name = words.say(key, amount=words.whole(chart.top, chart.rows.scale.unit))
-    _label(chart, board, name, y, bold=True)
-    if not equal:
-        low = words.say("bound", amount=words.whole(packed.bound, chart.rows.scale.unit))
-        near = abs(bound - y) < 16
-        _label(chart, board, low, y if near else bound, right=near)
-    number = scale.plain(chart.top, chart.rows.scale.unit)
-    ticks = [nbytes for nbytes, _ in chart.rows.scale.ticks]
-    if chart.top not in ticks:
-        svg.text(chart.left - 12, y + 4, number, 11, "end", bold=True)
+    key = "top_equal" if chart.top == packed.bound and done else "top" if done else "top_now"
+    _label(chart, board, words.say(key, amount=words.whole(chart.top, unit)), y, bold=True)
+    if chart.top not in [nbytes for nbytes, _ in chart.rows.scale.ticks]:
+        svg.text(chart.left - 12, y + 4, scale.plain(chart.top, unit), 11, "end", bold=True)
 
 
-def _board(chart: Chart, y: float) -> Board:
-    """What no label may cover: the letters' blocks, the top line, the numbers above the map."""
+def _bound(chart: Chart, board: Board) -> None:
+    """The name of the lower bound, at its line or at the top of the arena close to it."""
+    packed, frame = chart.packed, chart.frame
+    if packed.bound == chart.top or not frame.holds(packed.bound):
+        return
+    y, bound = frame.y(chart.top), frame.y(packed.bound)
+    name = words.say("bound", amount=words.whole(packed.bound, chart.rows.scale.unit))
+    near = abs(bound - y) < 16
+    _label(chart, board, name, y if near else bound, right=near)
+
+
+def _room(chart: Chart, board: Board, room: Room) -> None:
+    """A dotted line at what a budget leaves for the arena."""
+    y = chart.frame.y(room.nbytes)
+    chart.svg.line(chart.left, y, chart.right, y, stroke="currentColor", stroke_width=1.8,
+                   stroke_dasharray="2 3")  # fmt: skip
+    _label(chart, board, words.room(room), y, right=True)
+
+
+def _above(chart: Chart) -> None:
+    """The budgets that this axis does not reach, in words."""
+    end = chart.rows.scale.end
+    names = ", ".join(words.room(room) for room in chart.rows.rooms if room.nbytes > end)
+    if not names:
+        return
+    name, y = words.say("above", names=names), chart.frame.box.top - 16
+    taken = Board([label.box for label in chart.svg.labels])
+    wide = extents.width(name, 11)
+    lefts = [left for left in (chart.right - wide, chart.left + 40) if left > chart.left]
+    if box := taken.first([text_box(left, y, name, 11) for left in lefts]):
+        chart.svg.text(box.left, y, name, 11, dim=True)
+
+
+def _board(chart: Chart) -> Board:
+    """What no label may cover: the letters' blocks, the lines, the numbers above the map."""
     boxes = [chart.box(row) for row in chart.shown] if chart.packed.source.toy else []
     x = chart.middle(chart.packed.busiest)
     poles = [Box(x - 1, chart.strip.box.bottom, x + 1, chart.frame.y(chart.packed.bound))]
     if (cursor := chart.rows.state.cursor) is not None:
         x = chart.middle(cursor)
         poles.append(Box(x - 1, chart.frame.box.top - 14, x + 1, chart.frame.box.bottom))
-    labels = [label.box for label in chart.svg.labels]
-    return Board([*boxes, Box(chart.left, y - 1.5, chart.right, y + 1.5), *poles, *labels])
+    heights = [chart.top, *(room.nbytes for room in chart.rows.rooms)]
+    ys = [chart.frame.y(nbytes) for nbytes in heights if chart.frame.holds(nbytes)]
+    lines = [Box(chart.left, y - 1.5, chart.right, y + 1.5) for y in ys]
+    return Board([*boxes, *lines, *poles, *(label.box for label in chart.svg.labels)])
 
 
 def _label(
@@ -88,7 +133,7 @@ def _label(
 def _guess(chart: Chart) -> None:
     """The guess of the learner: a hollow triangle at the axis, and a dotted line that stays."""
     guess = chart.rows.state.guess
-    if guess is None:
+    if guess is None or guess < chart.frame.first:
         return
     y = max(chart.frame.y(guess), chart.frame.box.top)
     chart.svg.line(chart.left, y, chart.right, y, class_="rule", stroke_width=1.4,

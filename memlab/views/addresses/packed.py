@@ -16,6 +16,8 @@ from memlab.views.addresses.source import Source
 
 SHARE = 200
 """A block is drawn for itself from this part of the arena on: 0.5 %."""
+SHARE_OF_STAGE = 2_000
+"""The same where one stage is shown."""
 MOST = 400
 """Rectangles in one picture."""
 
@@ -174,11 +176,10 @@ class Packed:
     def drawn(self) -> tuple[Row, ...]:
         """The blocks that are drawn for themselves; what overlaps is among them."""
         faults = {row.name for fault in self.overlaps for row in (fault.first, fault.second)}
-        least = 0 if self.stage else self.arena
-        large = [
-            r for r in self.rows
-            if (self.born(r) and r.size * SHARE >= least) or r.name in faults
-        ]  # fmt: skip
+        born = [row for row in self.rows if self.born(row)]
+        share = SHARE_OF_STAGE if self.stage else SHARE
+        large = [row for row in born if row.size * share >= self.arena] or born
+        large += [row for row in self.rows if row.name in faults]
         if len(large) > MOST:
             large = sorted(large, key=lambda row: -row.size)[:MOST]
         chosen = {row.name for row in large}
@@ -186,8 +187,8 @@ class Packed:
 
     @cached_property
     def cheap(self) -> tuple[Row, ...]:
-        """The drawn blocks that are cheap to make again."""
-        return tuple(row for row in self.drawn if row.name in self.source.cheap)
+        """The blocks that are cheap to make again."""
+        return tuple(row for row in self.rows if row.name in self.source.cheap and self.born(row))
 
     @cached_property
     def small(self) -> tuple[Row, ...]:

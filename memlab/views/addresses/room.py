@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from memlab import devices
 from memlab.views.addresses.state import State
-from memlab.views.network.state import Budget
+from memlab.views.network.state import Budget, budget
 
 STEP = 10**7
 """What is free here is read in steps of 10 MB: the last digits never stand still."""
@@ -24,6 +24,16 @@ class Room:
     def nbytes(self) -> int:
         """Bytes that are left for the arena."""
         return max(self.budget.nbytes - self.before, 0)
+
+
+def named(name: str | int) -> Budget:
+    """A budget under the name that it was given: a device's, or an amount such as ``'8 GB'``.
+
+    Raises:
+        InputError: neither a device nor an amount.
+    """
+    found = budget(name)
+    return replace(found, name=name) if isinstance(name, str) else found
 
 
 def fresh(state: State, live: bool) -> State:

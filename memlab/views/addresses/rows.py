@@ -9,8 +9,8 @@ from itertools import groupby
 from memlab.planner.placement import Placement
 from memlab.views.addresses import scale, story
 from memlab.views.addresses.packed import Packed, Row
-from memlab.views.addresses.scale import Scale
 from memlab.views.addresses.room import Room
+from memlab.views.addresses.scale import Scale
 from memlab.views.addresses.source import Source
 from memlab.views.addresses.state import State
 from memlab.views.addresses.story import Turn

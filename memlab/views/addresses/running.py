@@ -13,6 +13,7 @@ from memlab import strings, units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.planner.placement import Placement
+from memlab.views.addresses.source import PUBLISHED
 
 if TYPE_CHECKING:
     from memlab.runtime.run import Run
@@ -108,6 +109,8 @@ def run_map(source: Source, placement: Placement, batch: int) -> Ran:
 
     if source.step is None or source.plain is None:
         raise InputError(_say("toy"))
+    if source.name == PUBLISHED:
+        raise InputError(_say("published"))
     work = sum(op.flops.at(batch) for op in source.step.ops)
     if work > PATIENCE * GFLOP:
         flops = f"{work // GFLOP:,}"

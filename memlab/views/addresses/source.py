@@ -86,7 +86,9 @@ class Source:
     def stages(self) -> tuple[str, ...]:
         """The stages of the network, in the order of their first blocks."""
         ordered = sorted(self.entries.values(), key=lambda entry: entry.birth)
-        return tuple(dict.fromkeys(entry.stage for entry in ordered if entry.stage and entry.birth > BEFORE))
+        return tuple(
+            dict.fromkeys(entry.stage for entry in ordered if entry.stage and entry.birth > BEFORE)
+        )
 
     @cached_property
     def cheap(self) -> frozenset[str]:

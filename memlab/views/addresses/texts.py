@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memlab.views import extents
-from memlab.views.addresses import about, telling, words
+from memlab.views.addresses import about, again, telling, words
 from memlab.views.addresses import chart as charts
 from memlab.views.addresses.chart import Chart
 from memlab.views.addresses.layout import LINE, PANEL, STORY, Layout
@@ -55,7 +55,8 @@ def packing(chart: Chart) -> None:
 def key(chart: Chart, packed_kinds: list[str], small: int) -> None:
     """What the fillings mean."""
     svg, y, x = chart.svg, chart.layout.key, 4.0
-    for kind in (*packed_kinds, *(["small"] if small else []), "free"):
+    marks = [*(["small"] if small else []), *(["cheap"] if chart.packed.cheap else []), "free"]
+    for kind in (*packed_kinds, *marks):
         text = words.key(kind, chart.packed, small)
         if x + 24 + extents.width(text, 11) > chart.layout.edge:
             x, y = 4.0, y + LINE
@@ -63,6 +64,8 @@ def key(chart: Chart, packed_kinds: list[str], small: int) -> None:
         if kind == "free":
             svg.path(box_path(box), fill=chart.hatch)
             svg.rect(box, class_="rule faint", stroke_width=0.8)
+        elif kind == "cheap":
+            again.arrow(svg, x + 10, y - 4, again.LARGEST)
         else:
             charts.fill(svg, [(kind, box)])
         x = svg.text(x + 26, y, text, 11).right + 20

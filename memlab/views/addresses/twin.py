@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from memlab import strings, units
-from memlab.views.addresses import about, cut, scale, telling, words
+from memlab.views.addresses import about, cut, rival, scale, telling, words
 from memlab.views.addresses.packed import Packed, Row
 from memlab.views.addresses.rows import Rows
 from memlab.views.addresses.scale import amount
@@ -25,6 +25,8 @@ def write(rows: Rows) -> str:
         parts.append(_table(packed))
     if len(rows.maps) == 1:
         parts += [_focus(rows), _cut(rows)]
+    if other := rival.beside(rows):
+        parts.append([rival.sentence(rows, other), str(other)])
     return "\n\n".join("\n".join(filter(None, part)) for part in parts)
 
 
@@ -33,7 +35,8 @@ def spoken(rows: Rows) -> str:
     packed = rows.packed
     told = rows.told if rows.turn < len(packed.rows) else None
     first = telling.turn(told) if told else _placed(packed)[0]
-    return " ".join([first, *(text for text, bold in words.sentences(rows) if bold)])
+    bold = (text for text, bold in words.sentences(rows) if bold)
+    return " ".join(filter(None, [words.zoomed(rows), first, *bold]))
 
 
 def _head(rows: Rows) -> list[str]:
@@ -48,6 +51,7 @@ def _head(rows: Rows) -> list[str]:
         for phase, first, last in rows.source.bands
     ]
     lines += [words.say("twin.bands", bands=", ".join(bands))] if bands else []
+    lines += [words.verdict(room, rows.packed) for room in rows.rooms]
     if rows.state.guess is not None:
         lines.append(words.say("twin.guess", guess=amount(rows.state.guess)))
     return lines
@@ -97,7 +101,12 @@ def _table(packed: Packed) -> list[str]:
     numbers = columns([line[:-1] for line in cells])
     lines = [f"{line}   {shared[-1]}" for line, shared in zip(numbers, cells, strict=True)]
     grey = words.key("small", packed, len(packed.small))
-    return [*lines, *([small] if more else []), *([grey] if packed.small else [])]
+    return [
+        *lines,
+        *([small] if more else []),
+        *([grey] if packed.small else []),
+        words.cheap(packed),
+    ]
 
 
 def _line(packed: Packed, row: Row) -> list[str]:

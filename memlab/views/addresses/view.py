@@ -1,4 +1,4 @@
-"""The address map as a widget, and as a value that Python can steer."""
+"""The address map as a widget."""
 
 from __future__ import annotations
 
@@ -6,160 +6,28 @@ from dataclasses import replace
 from typing import Any
 
 from memlab import units
-from memlab.errors import InputError, unknown, whole
-from memlab.networks.graph import Network
-from memlab.planner.placement import Placement
-from memlab.step.step import Step
-from memlab.views.addresses import keys, panel, picture, twin, words
+from memlab.errors import InputError, whole
+from memlab.views.addresses import keys, panel, picture, rival, twin, words
 from memlab.views.addresses.layout import WIDEST
+from memlab.views.addresses.room import fresh
 from memlab.views.addresses.rows import Rows, rows
-from memlab.views.addresses.running import Ran, run_map
-from memlab.views.addresses.source import Subject
-from memlab.views.addresses.state import State, moved
+from memlab.views.addresses.state import moved
+from memlab.views.addresses.steered import Steered
 from memlab.views.addresses.words import say
-from memlab.views.widget import Control, Line, Picture, View
+from memlab.views.widget import Control, Line, Picture
 
 
-class AddressMap(View):
+class AddressMap(Steered):
     """Which tensors lie where in one arena, over the operations of a step.
 
-    Set ``what``, ``how``, ``beside``, ``in_place``, ``batch``, ``cursor``, ``chosen``, ``packed``
-    or ``guess`` from Python, and the picture follows. ``move(name, address)`` moves a block,
+    Set ``what``, ``how``, ``beside``, ``in_place``, ``batch``, ``cursor``, ``chosen``, ``stage``,
+    ``packed`` or ``guess`` from Python, and the picture follows. ``move(name, address)`` moves one,
     ``score()`` says how good the map is, ``run()`` runs the step with these addresses.
     ``print(view)`` is the picture in words; ``view.rows`` has the exact figures.
     """
 
     name = "addresses"
     picture_keys = keys.KEYS
-
-    def __init__(self, state: State, subjects: tuple[str, ...], own: Subject | None = None) -> None:
-        self.subjects, self.own = subjects, own
-        self._told: tuple[object, ...] | None = None
-        self.state = self._start = state
-        super().__init__()
-
-    # -- from Python ------------------------------------------------------------------------
-
-    @property
-    def rows(self) -> Rows:
-        """The figures on display, exact."""
-        return rows(self.state)
-
-    @property
-    def placement(self) -> Placement:
-        """The addresses on display."""
-        return self.state.placement
-
-    @property
-    def what(self) -> str:
-        """What is packed: ``"toy"``, or the name of a network or step."""
-        return self.state.network
-
-    @what.setter
-    def what(self, chosen: Subject) -> None:
-        self._set(subject=self._find(chosen))
-
-    @property
-    def how(self) -> str:
-        """The placing, a name of ``memlab.planner.placement.HOWS``; ``"by hand"`` once moved."""
-        return self.placement.how
-
-    @how.setter
-    def how(self, chosen: str) -> None:
-        self._set(how=chosen)
-
-    @property
-    def beside(self) -> str:
-        """A second placing of the toy beside the first; empty for none."""
-        return self.state.beside
-
-    @beside.setter
-    def beside(self, chosen: str | None) -> None:
-        self._set(beside=chosen or "")
-
-    @property
-    def in_place(self) -> bool:
-        """Whether outputs overwrite inputs that nobody needs any more."""
-        return self.state.in_place
-
-    @in_place.setter
-    def in_place(self, chosen: bool) -> None:
-        self._set(in_place=bool(chosen))
-
-    @property
-    def batch(self) -> int:
-        """The mini-batch size; the toy has none."""
-        return self.state.batch
-
-    @batch.setter
-    def batch(self, chosen: int) -> None:
-        self._set(batch=whole("batch", chosen))
-
-    @property
-    def cursor(self) -> int | None:
-        """The operation that is cut, counted from 1; None for the busiest."""
-        return None if self.state.cursor is None else self.state.cursor + 1
-
-    @cursor.setter
-    def cursor(self, chosen: int | None) -> None:
-        self._set(cursor=None if chosen is None else whole("cursor", chosen) - 1)
-
-    @property
-    def chosen(self) -> str:
-        """The name of the block in focus; empty for none."""
-        return self.state.chosen
-
-    @chosen.setter
-    def chosen(self, name: str | None) -> None:
-        self._set(chosen=name or "")
-
-    @property
-    def packed(self) -> int | None:
-        """How many blocks lie already; None for all."""
-        return self.state.packed
-
-    @packed.setter
-    def packed(self, count: int | None) -> None:
-        self._set(packed=None if count is None else whole("packed", count, least=0))
-
-    @property
-    def guess(self) -> int | None:
-        """The guess at the arena in bytes; a text such as ``"9 MiB"`` is understood."""
-        return self.state.guess
-
-    @guess.setter
-    def guess(self, chosen: int | str | None) -> None:
-        self._set(guess=None if chosen is None else units.parse(chosen))
-
-    def move(self, name: str, address: int | str) -> None:
-        """Put a block at another address, in bytes or as ``"3 MiB"``.
-
-        Raises:
-            InputError: no such block, or no such address.
-        """
-        if name not in self.rows.packed.by_name:
-            raise unknown("block", name, list(self.rows.packed.by_name)[:12])
-        self._set(hand=self.placement.moved(name, units.parse(address)), chosen=name)
-
-    def score(self) -> str:
-        """The top of this map beside the lower bound and the optimum, in words."""
-        return words.score(self.rows)
-
-    def run(self) -> Ran:
-        """Run the step with these addresses, and as it was without an arena.
-
-        Raises:
-            InputError: the toy, which has no arithmetic; a step that takes long.
-        """
-        self._set(ran=self._run())
-        assert self.state.ran is not None
-        return self.state.ran
-
-    def _set(self, **changes: Any) -> None:
-        self.state = moved(self.state, **changes)
-        self.refresh()
-
-    # -- for the widget ---------------------------------------------------------------------
 
     def controls(self) -> list[Control]:
         return panel.controls(self)
@@ -172,7 +40,9 @@ class AddressMap(View):
         found = rows(state)
         drawn = picture.draw(found, "" if stored else str(self.model_id))
         text = twin.write(found)
-        ran = state.ran.sentences() if state.ran else []
+        said = state.ran.sentences() if state.ran else []
+        other = rival.beside(found)
+        said += [rival.sentence(found, other)] if other else []
         return Picture(
             svg=drawn.render(words.title(state), standalone=stored),
             text=text,
@@ -180,10 +50,15 @@ class AddressMap(View):
             state=f"{state.network}|{state.placement.how}|{found.packed.arena}",
             says=self._says(found),
             status=state.ran.news() if state.ran else "",
-            lines=tuple(Line(sentence) for sentence in ran),
-            after=(Line(text, code=True),) if state.written else (),
+            lines=tuple(Line(sentence) for sentence in said),
+            after=tuple(Line(part, code=True) for part in self._after(text, found)),
             code=panel.code(state),
         )
+
+    def _after(self, text: str, found: Rows) -> list[str]:
+        """The recorded figures, role by role; the text that T asks for."""
+        other = rival.beside(found)
+        return [*([str(other)] if other else []), *([text] if found.state.written else [])]
 
     def refresh(self, error: str = "", answer: int = 0) -> None:
         super().refresh(error, answer)
@@ -191,7 +66,7 @@ class AddressMap(View):
 
     def _news(self) -> tuple[object, ...]:
         state = self.state
-        return (*state.described, state.packed, state.scored)
+        return (*state.described, state.packed, state.scored, state.stage)
 
     def _says(self, found: Rows) -> str:
         """News after a change of the map, else the block that the keyboard has come to."""
@@ -205,7 +80,7 @@ class AddressMap(View):
         return [picture.draw(rows(each)).render(words.title(each)) for each in states]
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
-        if name in ("what", "how", "in_place", "batch", "guess"):
+        if name in ("what", "how", "in_place", "batch", "guess", "stage"):
             self._choose(name, value)
         elif name in ("operation", "at"):
             self._operation(int(value) - (name == "operation"))
@@ -214,7 +89,7 @@ class AddressMap(View):
         elif name == "run" or (name == "key" and value == "KeyR"):
             self._to(ran=self._run())
         elif name in panel.PRESETS:
-            self.state = panel.preset(name, self.state)
+            self.state = fresh(panel.preset(name, self.state), self.free)
             if self.state.placement.overlaps():
                 self._to(ran=self._run())
         elif name in ("move", "leave"):
@@ -230,9 +105,6 @@ class AddressMap(View):
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _to(self, **changes: Any) -> None:
-        self.state = moved(self.state, **changes)
-
     def _choose(self, name: str, value: Any) -> None:
         """What a select, a box or a field says."""
         if name == "what":
@@ -243,6 +115,8 @@ class AddressMap(View):
             self._to(in_place=bool(value))
         elif name == "batch":
             self._to(batch=whole("batch", int(value)))
+        elif name == "stage":
+            self._to(stage=str(value), chosen="")
         elif name == "guess":
             self._to(guess=units.parse(str(value)) if str(value).strip() else None)
 
@@ -260,23 +134,6 @@ class AddressMap(View):
             self._to(packed=None if every else count, beside="")
         else:
             self._to(cursor=whole("operation", int(text)) - 1)
-
-    def _run(self) -> Ran:
-        return run_map(self.state.source, self.placement, self.state.batch)
-
-    def _find(self, chosen: Subject) -> Subject:
-        """What may be shown, by name or as it was given.
-
-        Raises:
-            InputError: a name that this view does not offer.
-        """
-        if isinstance(chosen, Network | Step):
-            return chosen
-        if self.own is not None and chosen == self.subjects[0]:
-            return self.own
-        if chosen not in self.subjects:
-            raise unknown("subject", chosen, self.subjects)
-        return chosen
 
     def __repr__(self) -> str:
         return f"<{say('name').lower()}: {words.title(self.state)}>"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from memlab import strings
 from memlab.views.addresses import scale
 from memlab.views.addresses.packed import Overlap, Packed
+from memlab.views.addresses.room import Room
 from memlab.views.addresses.rows import Rows, Run
 from memlab.views.addresses.scale import amount
+from memlab.views.addresses.source import PUBLISHED
 from memlab.views.addresses.state import State
+from memlab.views.network import words as network
 
 NAMED = 2
 """Blocks, or overlaps, that are named; the others are counted."""
@@ -36,7 +39,7 @@ def title(state: State) -> str:
         placed = say("and", first=placed, second=how(state.beside))
     batch = "" if found.toy else strings.get("network.batch", batch=f"{state.batch:,}")
     inside = say("in_place") if state.in_place else ""
-    return ", ".join(filter(None, [found.label, batch, inside, placed]))
+    return ", ".join(filter(None, [found.label, batch, inside, placed, state.stage]))
 
 
 def headline(rows: Rows) -> list[tuple[str, bool]]:
@@ -66,10 +69,49 @@ def sentences(rows: Rows) -> list[tuple[str, bool]]:
         "bound": amount(packed.bound),
         "index": f"{packed.busiest + 1:,}",
     }
+    found += [(text, False) for text in (zoomed(rows), before(rows)) if text]
     found.append((say("together_toy" if packed.source.toy else "together", **values), False))
     if len(rows.maps) == 1 and not packed.overlaps:
         found.append((saved(packed), False))
     return [pair for pair in found if pair[0]]
+
+
+def zoomed(rows: Rows) -> str:
+    """Which stage is shown, and how much of all it is."""
+    packed = rows.packed
+    if not packed.stage:
+        return ""
+    born = [row for row in packed.rows if packed.born(row)]
+    values = {"stage": packed.stage, "count": f"{len(born):,}", "all": f"{len(packed.rows):,}"}
+    return say("zoomed", amount=amount(sum(row.size for row in born)), **values)
+
+
+def before(rows: Rows) -> str:
+    """How a network is counted, and what is there beside the arena."""
+    source, arena = rows.source, rows.packed.arena
+    there = source.before(rows.state.batch)
+    if source.toy or not there:
+        return ""
+    key = "published" if source.name == PUBLISHED else "before"
+    return say(key, before=amount(there), sum=amount(there + arena))
+
+
+def room(found: Room) -> str:
+    """The name of a budget at its line."""
+    return network.budget_line(found.budget) if found.budget.live else say(
+        "room", name=found.budget.name)  # fmt: skip
+
+
+def verdict(found: Room, packed: Packed) -> str:
+    """Whether the arena has room in a budget."""
+    values = {"before": amount(found.before), "room": amount(found.nbytes), "name": room(found)}
+    return say(f"verdict.{'fits' if packed.arena <= found.nbytes else 'refused'}", **values)
+
+
+def cheap(packed: Packed) -> str:
+    """How many blocks are cheap to make again; nothing where none is."""
+    count, total = len(packed.cheap), sum(row.size for row in packed.cheap)
+    return say("key.cheap", count=f"{count:,}", amount=amount(total)) if count else ""
 
 
 def faults(packed: Packed) -> list[str]:
@@ -137,11 +179,15 @@ def others(runs: list[Run]) -> str:
 
 def key(kind: str, packed: Packed, small: int) -> str:
     """What a filling means."""
+    if kind == "small" and packed.stage:
+        return say("key.others", count=f"{small:,}")
     if kind == "small":
         least = amount(-(-packed.arena // 200))
         return say("key.small", count=f"{small:,}", amount=least)
     if kind == "free":
         return say("key.free")
+    if kind == "cheap":
+        return cheap(packed)
     if kind in ("kept", "short"):
         return say(f"{'toy_kind' if packed.source.toy else 'key'}.{kind}")
     return strings.get(f"role.{kind}.one")
