@@ -85,14 +85,16 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--optimizer", metavar="O", help="sgd, momentum or adam (default: momentum)")
         add("--inference", action="store_true", help="forward alone: nothing is kept")
     if command in ("plan", "run", "fit"):
-        add("--recompute", metavar="HOW", help="every, cheap, chain or another way to recompute")
+        ways = "every, keep, drop, cheap, slots, greedy, chain or exact"
+        add("--recompute", metavar="HOW", help=f"maps are dropped and computed again: {ways}")
         add("--recompute-k", metavar="K", dest="k", help="stages in a segment, or slots")
         add("--recompute-layers", metavar="A,B", dest="layers", help="what is kept, or dropped")
         add("--in-place", action="store_true", help="outputs overwrite inputs that die there")
         add("--no-reuse", action="store_true", help="free nothing: what all reuse is compared with")
     if command in ("plan", "run"):
         add("--budget", metavar="SIZE", help="of the peak, for the fastest recompute; such as 2GB")
-        add("--place", metavar="HOW", help="in one arena: best, birth, biggest, exact, ...")
+        ways = "'no reuse', birth, biggest, 'best fit', exact or best"
+        add("--place", metavar="HOW", help=f"an address in one arena for all: {ways}")
     if command == "run":
         add("--device", metavar="D", default="cpu", help="cpu or cuda (default: cpu)")
     if command in ("plan", "run", "compare", "diff"):

@@ -17,6 +17,7 @@ from memlab import cli
 from memlab.lesson import progress as record
 from memlab.planner import files
 from memlab.planner.placement import HOWS
+from memlab.techniques import schedules
 
 SMALL = ["plan", "mnist_cnn", "--batch", "4"]
 
@@ -447,6 +448,15 @@ def test_every_command_has_help_with_an_example(command, capsys):
         cli.main([command, "--help"])
     assert stop.value.code == 0
     assert f"try: memlab {command}" in capsys.readouterr().out
+
+
+def test_the_help_names_every_way(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["plan", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for ways in (schedules.WAYS, HOWS):
+        names = [f"'{name}'" if " " in name else name for name in ways]
+        assert f": {', '.join(names[:-1])} or {names[-1]}" in text
 
 
 @pytest.mark.parametrize("command", ["plan", "fit", "claims"])

@@ -43,7 +43,7 @@ class Handle(Output):
         features: int,
         bias: bool = True,
         name: str | None = None,
-        share: Handle | None = None,
+        share: Output | None = None,
     ) -> Handle:
         """A fully connected layer; ``share=h`` uses the parameters of the layer that made ``h``."""
         return self.then(L.Linear(features, bias), name=name, share=share)

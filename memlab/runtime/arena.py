@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memlab.errors import InputError
 from memlab.planner.entries import BEFORE, Entry
 from memlab.planner.ledger import Ledger
@@ -64,15 +66,16 @@ class Arena(Memory):
         self.arena = None
 
 
-def booked(ledger: Ledger, placement: Placement) -> Ledger:
+def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
     """The plan of a step whose births all lie in one arena: what is there before it, and that."""
-    there = [entry for entry in ledger.entries if entry.birth == BEFORE]
+    there = (entry for entry in ledger.entries if entry.birth == BEFORE)
     whole = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
-    notes = (*ledger.notes, f"placed: {placement.how}")
-    return Ledger(
-        ledger.rows, (*there, whole), ledger.network, ledger.label, ledger.format,
-        ledger.optimizer, ledger.training, notes, ledger.origin, ledger.batches,
-    )  # fmt: skip
+    return replace(
+        ledger,
+        entries=(*there, whole),
+        notes=(*ledger.notes, f"placed: {placement.how}"),
+        batches=range(batch, batch + 1),
+    )
 
 
 def check(placement: Placement, step: Step, batch: int, overlapping: bool) -> None:

@@ -30,6 +30,8 @@ class DoesNotFitError(InputError):
             f"the largest batch that fits is {self.fit.batch}"
             if self.fit.fits
             else "not even batch 1 fits; try a smaller image"
+            if ledger.batches is None
+            else "this plan holds for no smaller batch; plan again for one"
         )
         super().__init__(
             f"refused before anything was allocated: {ledger.describe()} at batch {batch} needs "

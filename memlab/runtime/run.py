@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,14 @@ import numpy.typing as npt
 from memlab import units
 from memlab.kernels.registry import Array
 from memlab.planner.book import plan
-from memlab.planner.ledger import BEFORE, Entry, Ledger
+from memlab.planner.ledger import Ledger
 from memlab.planner.placement import Placement, arrange, blocks
-from memlab.runtime import arena, backend, guard
+from memlab.runtime import arena, backend, guard, measured
 from memlab.runtime.arena import ARENA
-from memlab.runtime.backend import Backend
 from memlab.runtime.compiling import compilations
-from memlab.runtime.meter import Meter, Seen
+from memlab.runtime.meter import Meter
 from memlab.runtime.session import Session, kernels_of
 from memlab.step.step import Step
-from memlab.step.storage import Size
 from memlab.step.tensor import Role
 
 NAMED = 3
@@ -191,7 +188,7 @@ def run(
         placement = arrange(blocks(step, batch), placement)
     if placement is not None:
         arena.check(placement, step, batch, overlapping)
-        planned = arena.booked(planned, placement)
+        planned = arena.booked(planned, placement, batch)
     guard.check(planned, batch, place.free_memory())
     kernels_of(step, device)  # loads their modules, whose own arrays are no part of the step
     if place.simulated:
@@ -201,7 +198,7 @@ def run(
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin
-        measured = _ledger(planned, meter.seen, batch, place)
+        seen = measured.ledger(planned, meter.seen, batch, place)
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
     live = {tensor.name: session.value(tensor) for tensor in step.live_out}
     if placement is not None:  # a view of the arena would keep all of it
@@ -211,13 +208,13 @@ def run(
         step,
         batch,
         planned,
-        measured,
+        seen,
         before,
         inside,
         after,
         seconds - compiling.seconds,
         compiling.seconds,
-        resident_set(),
+        measured.resident_set(),
         loss=float(live[outputs[0].name][()]) if step.training else None,
         output=None if step.training else live[outputs[0].name],
         parameters={
@@ -233,35 +230,3 @@ def run(
         placement=placement,
         nan=tuple(session.nan),
     )
-
-
-def resident_set() -> int:
-    """The most bytes that the operating system has counted for this process: shown beside a
-    measurement, and no measure of a plan."""
-    import psutil
-
-    if sys.platform == "win32":
-        return int(psutil.Process().memory_info().peak_wset)
-    import resource
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else 1024 * most
-
-
-def _ledger(planned: Ledger, seen: list[Seen], batch: int, place: Backend) -> Ledger:
-    """What the meter saw as a ledger: blocks that memlab asked for under their names."""
-    roles = {entry.name: entry for entry in planned.entries}
-    operations = len(planned.rows)
-    entries = []
-    for block in seen:
-        if block.death == BEFORE:
-            continue  # drawing the first values took it; it is no part of the step
-        death = operations if block.death is None else block.death
-        known = roles.get(block.label)
-        if known is None:
-            entry = Entry("unnamed", Role.WORKSPACE, Size(block.nbytes), block.birth, death)
-        else:
-            entry = replace(known, size=Size(block.nbytes), birth=block.birth, death=death)
-        entries.append(entry)
-    origin = "simulated" if place.simulated else "measured"
-    return replace(planned, entries=tuple(entries), origin=origin, batches=range(batch, batch + 1))

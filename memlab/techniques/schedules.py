@@ -7,7 +7,7 @@ first operation that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memlab import units
@@ -15,7 +15,7 @@ from memlab.errors import InputError, unknown
 from memlab.planner import chains, graphs, outputs, segments
 from memlab.planner.book import plan
 from memlab.planner.graphs import Task
-from memlab.planner.stages import Chain, Schedule, Stage
+from memlab.planner.stages import Chain, Schedule, Stage, simulate
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
@@ -90,54 +90,71 @@ def _by_bytes(
     """The order of the least peak; with a budget, that of the fastest below it."""
     found = cuts(wish.step)
     chain, beside = found.chain(wish.batch), found.throughout(wish.batch)
+    smallest = least(chain)
     return _below(
         wish,
-        found.order(least(chain)),
+        found.order(smallest),
+        simulate(chain, smallest).peak + beside,
         lambda budget: found.order(within(chain, budget - beside)),
     )
 
 
 def _exact(wish: Wish) -> Order:
-    tasks, fixed = _tasks(wish.step, wish.batch)
-    rest = range(len(tasks), len(wish.step.ops))
+    inputs, tasks, fixed = _tasks(wish.step, wish.batch)
+    graph = [*inputs, *tasks]
+
+    def order(found: Sequence[int]) -> Order:
+        ran = [number - len(inputs) for number in found if number >= len(inputs)]
+        return [*ran, *range(len(tasks), len(wish.step.ops))]
+
+    smallest = graphs.least_memory(graph, fixed)
     return _below(
         wish,
-        [*graphs.least_memory(tasks, fixed), *rest],
-        lambda budget: [*graphs.least_time(tasks, budget, fixed), *rest],
+        order(smallest),
+        graphs.simulate(graph, smallest, fixed).peak,
+        lambda budget: order(graphs.least_time(graph, budget, fixed)),
     )
 
 
-def _below(wish: Wish, smallest: Order, within: Callable[[int], Order]) -> Order:
-    """The order of the least peak, or with a budget the fastest below it.
+def _below(
+    wish: Wish, smallest: Order, counted: int, within: Callable[[int], Order]
+) -> Order:
+    """The order of the least peak, or with a budget the fastest below it; that of the step itself
+    where it is as good. ``counted`` are the bytes that the way counts for the smallest: it may
+    hold a value longer than the step does.
 
     Raises:
         InputError: the budget is below the least peak.
     """
+    most = plan(wish.step).peak(wish.batch)
+    minimum = min(most, plan(resequenced(wish.step, smallest)).peak(wish.batch))
+    if most <= (minimum if wish.budget is None else wish.budget):
+        return list(range(len(wish.step.ops)))
     if wish.budget is None:
         return smallest
-    minimum = plan(resequenced(wish.step, smallest)).peak(wish.batch)
     if wish.budget < minimum:
         raise InputError(
             f"no order of this kind fits into {units.exact(wish.budget)}; the least that one "
             f"takes is {units.exact(minimum)}: try that, or a smaller batch."
         )
-    try:
-        return within(wish.budget)
-    except InputError:  # they count a value to the end of its stage, a step may free it earlier
-        return smallest
+    return within(wish.budget) if wish.budget >= counted else smallest
 
 
-def _tasks(step: Step, batch: int) -> tuple[list[Task], int]:
-    """Every operation up to the last backward as a task, and the bytes that live throughout."""
+def _tasks(step: Step, batch: int) -> tuple[list[Task], list[Task], int]:
+    """The inputs as tasks, which go free after their last reader, then every operation up to the
+    last backward, and the bytes that live throughout."""
     there = {each.storage.name: each.storage for each in (*step.live_in, *step.live_out)}
-    maker: dict[str, int] = {}
+    inputs = [each.storage for each in step.live_in if each.role is Role.INPUT]
+    maker = {storage.name: number for number, storage in enumerate(inputs)}
+    there = {name: storage for name, storage in there.items() if name not in maker}
     tasks = []
     end = max((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), default=-1) + 1
-    for number, op in enumerate(step.ops[:end]):
+    for number, op in enumerate(step.ops[:end], len(inputs)):
         there |= {op.writes[n].storage.name: op.writes[n].storage for n in _statistics(op)}
         tasks.append(_task(op, batch, maker, there))
         maker |= dict.fromkeys(_names(op.writes.values()), number)
-    return tasks, sum(storage.size.at(batch) for storage in there.values())
+    given = [Task(each.name, 0, each.size.at(batch), (), again=False) for each in inputs]
+    return given, tasks, sum(storage.size.at(batch) for storage in there.values())
 
 
 def _task(op: Op, batch: int, maker: Mapping[str, int], there: Collection[str]) -> Task:

@@ -92,3 +92,16 @@ def test_both_themes_have_no_accessibility_finding_and_their_own_colours(
         found[name] = page.evaluate(drawn)
         assert findings(page, ROOT) == []
     assert found["Light"] != found["Dark"]
+
+
+def test_a_real_network_press_by_press_and_one_stage_of_it(page_with_view):
+    page = page_with_view
+    for label in ("Real", "Real: in place", "Real: share addresses"):
+        page.get_by_role("button", name=label, exact=True).click()
+    page.locator(f"{ROOT}[data-state^='resnet50 chen2016|best|']").wait_for()
+    assert "room in 4 GB" in picture(page).text_content()
+    picture(page).focus()
+    press(page, "Enter", "Enter")
+    picture(page).get_by_text("Only conv1").first.wait_for()
+    press(page, "Escape")
+    picture(page).get_by_text("Only conv1").first.wait_for(state="detached")

@@ -22,7 +22,7 @@ LABELS = {
     "00.unit": {"plan", "memory"},
     "06.one": {"holds", "half_way"},
     "07.in_place": {"training", "inference", "plain", "shortcut"},
-    "07.birth": {"block"},
+    "07.birth": {"block", "block_alone"},
     "07.silent": {
         *("onto", "above", "loss_same", "loss_other"),
         *("in_backward", "in_forward", "in_above"),

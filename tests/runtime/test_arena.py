@@ -128,7 +128,7 @@ def test_an_arena_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) 
     free = memlab.plan(plain).peak(3)
     monkeypatch.setattr("memlab.devices.free_memory", lambda: free)
     memlab.run(plain, 3)
-    with pytest.raises(InputError, match="refused before anything was allocated"):
+    with pytest.raises(InputError, match="this plan holds for no smaller batch; plan again"):
         memlab.run(plain, 3, placement=placement)
 
 

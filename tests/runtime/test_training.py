@@ -16,12 +16,15 @@ from memlab.lesson.digits import Digits
 from memlab.networks.graph import Network
 from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.training import Rewrite
+from memlab.techniques.precision import MODES as PRECISIONS
 
 pytest.importorskip("sklearn.datasets", reason="scikit-learn brings the digits")
 
 CLOSE = 0.01
 """One percentage point."""
 CHANCE = 0.9
+SAME = ("in_place", "no_reuse", "recompute", "relu_masks")
+"""The techniques that change no value."""
 MODES: dict[str, Rewrite | None] = {
     "fp32": None,
     "mixed fp16": partial(memlab.precision, mode="mixed fp16"),
@@ -168,6 +171,51 @@ def test_a_technique_rewrites_the_training_step_and_the_one_of_the_tests() -> No
     found = memlab.train(tiny(), few(), rewrite=rewrite, epochs=1)
     assert sorted(seen) == [False, True]
     assert found.step.endswith("rewritten")
+
+
+TECHNIQUES: dict[str, Rewrite] = {
+    **{mode: partial(memlab.precision, mode=mode) for mode in PRECISIONS},
+    "scaled": partial(memlab.precision, mode="bf16", scaling=True),
+    "8-bit states": memlab.eight_bit_states,
+    "8-bit states, mixed": lambda s: memlab.eight_bit_states(memlab.precision(s, "mixed fp16")),
+    "winograd": partial(memlab.lowering, algorithm="winograd"),
+    **{name: getattr(memlab, name) for name in SAME},
+    "all": lambda s: memlab.in_place(memlab.recompute(memlab.relu_masks(memlab.precision(
+        memlab.lowering(s, "direct"), "mixed bf16")))),
+}  # fmt: skip
+"""Every technique, as one function for the training step and the inference step."""
+
+
+@cache
+def a_few_steps(technique: str) -> History:
+    """Six steps of Adam on the digits, and a test. The loss scale starts where no step
+    overflows."""
+    data, rewrite = digits.load(), TECHNIQUES.get(technique)
+    some = Digits(data.x[:96], data.y[:96], data.x_test[:64], data.y_test[:64])
+    more: dict[str, Any] = {"optimizer": "adam", "batch": 16, "settings": {"loss_scale": 1024}}
+    return memlab.train(digits.network(), some, rewrite=rewrite, epochs=1, **more)
+
+
+def test_every_technique_has_its_training() -> None:
+    public = {name: getattr(memlab, name) for name in memlab.__all__}
+    homes = {name: getattr(each, "__module__", "") for name, each in public.items()}
+    found = {name for name, home in homes.items() if home.startswith("memlab.techniques.")}
+    assert found == {*SAME, "eight_bit_states", "lowering", "precision"}
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+def test_a_network_trains_under_every_technique(technique: str) -> None:
+    plain, found = a_few_steps(""), a_few_steps(technique)
+    learning = TECHNIQUES[technique](memlab.training_step(digits.network(), "adam"))
+    assert found.step == learning.describe() != plain.step
+    assert found.peak == memlab.plan(learning).peak(16)
+    np.testing.assert_allclose(found.losses, plain.losses, rtol=0.1)
+
+
+@pytest.mark.parametrize("technique", SAME)
+def test_what_computes_the_same_trains_the_same(technique: str) -> None:
+    plain, found = a_few_steps(""), a_few_steps(technique)
+    assert (found.losses, found.errors) == (plain.losses, plain.errors)
 
 
 def test_a_squared_error_is_tested_by_the_largest_output() -> None:

@@ -158,7 +158,7 @@ def test_a_wrong_row_of_the_table_is_caught(monkeypatch: pytest.MonkeyPatch) -> 
     x = memlab.network("pool", image=(2, 6, 6)).conv(3, 1, name="conv")
     y = x.avg_pool(3, 1, 1, name="pool").flatten().linear(2).squared_error()
     plain = memlab.inference_step(y)
-    monkeypatch.setitem(module._PLACES, "avg_pool2d", ("y", ("x",)))  # type: ignore[arg-type]
+    monkeypatch.setitem(module._PLACES, "avg_pool2d", ("y", ("x",)))
     wrong = memlab.in_place(plain)
     assert homes(wrong)["pool"] == "conv"
     one, other = memlab.run(plain, 2).output, memlab.run(wrong, 2).output

@@ -332,7 +332,7 @@ def one_weight(optimizer: str = "adam") -> tuple[Step, dict[str, Any]]:
     return precision(memlab.training_step(net, optimizer), "mixed fp16"), given
 
 
-def after(overflows: int, updates: int, optimizer: str = "adam") -> dict[str, Array]:
+def left_after(overflows: int, updates: int, optimizer: str = "adam") -> dict[str, Array]:
     """What stays alive after some steps that overflow and some that do not."""
     small, given = one_weight(optimizer)
     settings = {"rate": 0.01, "loss_scale": 2.0 ** (14 + overflows)}
@@ -346,7 +346,8 @@ def after(overflows: int, updates: int, optimizer: str = "adam") -> dict[str, Ar
 
 def differences(overflows: int, updates: int, optimizer: str = "adam") -> list[str]:
     """What is not that of a run without overflows, bit for bit."""
-    due, found = after(0, updates, optimizer), after(overflows, updates, optimizer)
+    due = left_after(0, updates, optimizer)
+    found = left_after(overflows, updates, optimizer)
     return [name for name, values in due.items() if found[name].tobytes() != values.tobytes()]
 
 
@@ -366,7 +367,7 @@ def test_adam_corrects_by_the_updates_taken(overflows: int) -> None:
         gradient = 2 * float(np.float16(w))
         m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
         w -= 0.01 * (m / (1 - 0.9**k)) / (np.sqrt(v / (1 - 0.999**k)) + 1e-8)
-        found = after(overflows, k)
+        found = left_after(overflows, k)
         assert found["h.weight" + MASTER].item() == pytest.approx(w, rel=1e-6)
         assert int(found[TAKEN]) == k
 
@@ -375,7 +376,7 @@ def test_a_count_of_all_steps_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first update after 6 overflows would be 0.005 in place of 0.010."""
     monkeypatch.setattr(staged_updates, "_counted", lambda call: call)
     assert "h.weight" + MASTER in differences(6, 1)
-    moved = 1 - after(6, 1)["h.weight" + MASTER].item()
+    moved = 1 - left_after(6, 1)["h.weight" + MASTER].item()
     assert moved == pytest.approx(0.005, rel=0.1)
 
 

@@ -14,8 +14,9 @@ from memlab.networks.zoo import build
 from memlab.planner.stages import simulate
 from memlab.step.op import Phase
 from memlab.step.step import Step
-from memlab.techniques import again, schedules
-from memlab.techniques.cuts import cuts
+from memlab.techniques import again
+from memlab.techniques.cuts import cost, cuts
+from memlab.techniques.order import AGAIN
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
 
@@ -81,7 +82,7 @@ def test_dropout_that_runs_again_draws_the_same(monkeypatch: pytest.MonkeyPatch)
 
     def forgetful(self: again._Versions, op: Any, index: int) -> Any:
         made = right(self, op, index)
-        if op.kind == "dropout" and again.AGAIN in made.attributes:
+        if op.kind == "dropout" and AGAIN in made.attributes:
             return made.__class__(**{f: getattr(made, f) for f in made.__slots__} | {
                 "attributes": {**made.attributes, "draw": made.name}})  # fmt: skip
         return made
@@ -107,14 +108,14 @@ def test_the_chain_promises_no_less_than_the_plan_takes(name: str, way: str) -> 
     before = memlab.training_step(build(name, image=64, classes=10))
     found = cuts(before)
     chain, beside = found.chain(8), found.throughout(8)
-    budget = {"batch": 8} if way != "every" else {}
+    batch: dict[str, Any] = {"batch": 8} if way != "every" else {}
     for schedule in _schedules(chain, way):
         after = again.resequenced(before, found.order(schedule))
         updates = max(memlab.plan(before).timeline(8)[-len(found.rest) :])
         promised = simulate(chain, schedule).peak + beside
         assert memlab.plan(after).peak(8) <= max(promised, updates)
         assert memlab.plan(after).peak(8) >= 0.8 * promised or updates > promised
-    assert memlab.recompute(before, way, **budget).ops
+    assert memlab.recompute(before, way, **batch).ops
 
 
 def _schedules(chain: Any, way: str) -> list[Any]:
@@ -148,7 +149,7 @@ def test_at_any_budget_the_chain_takes_no_longer_than_the_greedy_search() -> Non
     least = memlab.plan(memlab.recompute(before, "greedy", batch=16)).peak(16)
     for budget in (least, 21 * least // 20, 11 * least // 10, 2 * least):
         costs = {
-            way: schedules.cost(memlab.recompute(before, way, batch=16, budget=budget).ops, 16)
+            way: cost(memlab.recompute(before, way, batch=16, budget=budget).ops, 16)
             for way in ("greedy", "chain")
         }
         assert costs["chain"] <= costs["greedy"]
@@ -174,7 +175,7 @@ def one_layer() -> Network:
 @pytest.mark.parametrize("way", ["every", "cheap", "greedy", "chain", "exact"])
 def test_a_network_of_one_layer_has_nothing_to_run_again(way: str) -> None:
     before = memlab.training_step(one_layer())
-    given = {"batch": 2} if way in ("greedy", "chain", "exact") else {}
+    given: dict[str, Any] = {"batch": 2} if way in ("greedy", "chain", "exact") else {}
     assert memlab.recompute(before, way, **given) == before
 
 

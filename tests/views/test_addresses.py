@@ -11,10 +11,12 @@ import pytest
 
 import memlab
 from lessons import build
-from memlab import strings
+from memlab import claims, devices, strings
+from memlab.bench import torch_memory
 from memlab.errors import InputError
 from memlab.networks.builder import network
 from memlab.planner.placement import HOWS, TOY, arrange
+from memlab.techniques.schedules import CHEAP
 from memlab.views import addresses
 from memlab.views.addresses import chart, keys, picture, running, scale, story, telling, twin, words
 from memlab.views.addresses.broken import broken
@@ -22,6 +24,7 @@ from memlab.views.addresses.packed import MOST, SHARE
 from memlab.views.addresses.panel import PRESETS
 from memlab.views.addresses.rows import rows
 from memlab.views.addresses.state import State
+from memlab.views.network.state import Budget
 
 MIB = 2**20
 ORDERS = ("no reuse", "birth", "biggest", "best fit", "exact")
@@ -36,6 +39,8 @@ def small(channels=4):
 
 SMALL = small()
 STEP = memlab.training_step(SMALL, "sgd").keep("gradients")
+RECOMPUTED = memlab.recompute(STEP, "cheap")
+BUDGETS = (Budget("4 GB", 4 * 10**9), Budget("free", 3_980_000_000, live=True))
 
 
 def states():
@@ -48,6 +53,9 @@ def states():
     yield State("mnist_cnn", "no reuse", in_place=True, cursor=3)
     yield State(STEP, "best fit", batch=3)
     yield State("resnet50", "best", in_place=True)
+    yield State("resnet50", "best", in_place=True, batch=16, stage="stage 1", chosen="1.1.norm1")
+    yield State("resnet50 chen2016", "no reuse", budgets=BUDGETS, axis=12_000 * MIB)
+    yield State(RECOMPUTED, "best", in_place=True, batch=3, budgets=BUDGETS)
     yield faulty()
     yield State(hand=replace(arrange(TOY, "birth"), addresses=(0,) * 6, how="by hand"), cursor=5)
 
@@ -400,6 +408,147 @@ def test_the_presets():
     assert set(PRESETS) <= {control["name"] for control in view.now_["layout"]["controls"]}
 
 
+# -- a network -----------------------------------------------------------------------------------
+
+
+def test_real_goes_from_no_reuse_past_the_budgets_to_shared():
+    counted = claims.chen2016(memlab.zoo.build("resnet50", variant="v1.5"))
+    inside = memlab.in_place(counted)
+    steps = (memlab.no_reuse(counted), memlab.no_reuse(inside), inside)
+    wanted = [claims.maps(step, 32) for step in steps]
+    view, labels = addresses(), []
+    for arena in [*wanted, wanted[0]]:
+        shown = send(view, ("real", None))
+        assert shown["state"].startswith("resnet50 chen2016|")
+        assert view.rows.packed.arena == arena
+        assert view.rows.scale.end >= wanted[0]
+        assert ('class="glides"' in shown["svg"]) is (len(labels) > 0)
+        labels += [c["label"] for c in view.now_["layout"]["controls"] if c["name"] == "real"]
+    assert labels == ["Real: in place", "Real: share addresses", "Real", "Real: in place"]
+    rooms = [room.nbytes for room in view.rows.rooms if not room.budget.live]
+    assert wanted[0] > rooms[0] > wanted[1] > rooms[1] > wanted[2]
+    assert 'class="glides"' not in view.svg()
+
+
+def test_the_counting_is_named_and_memlabs_own_step_is_one_choice_away():
+    view = addresses("resnet50 chen2016", how="best", in_place=True)
+    assert "counted as Chen et al. 2016" in view.text()
+    assert "The input, 18.4 MiB, is not in the arena: with it 2,585.2 MiB." in view.text()
+    with pytest.raises(InputError, match="no arithmetic"):
+        view.run()
+    assert send(view, ("what", "resnet50"))["error"] == ""
+    assert (view.in_place, view.how) == (True, "best")
+    assert "Chen" not in view.text()
+    step = memlab.in_place(memlab.training_step(memlab.zoo.build("resnet50", variant="v1.5")))
+    assert view.rows.packed.arena == memlab.place(step, 32).arena
+
+
+def test_a_budget_leaves_what_is_not_there_before():
+    found = rows(State("mnist_cnn", "best", budgets=(Budget("60 MiB", 60 * MIB),)))
+    (room,) = found.rooms
+    before = memlab.plan(found.source.step).before(32)[0]
+    assert room.nbytes == 60 * MIB - before
+    assert (words.verdict(room, found.packed).endswith("The arena fits.")) is (
+        room.nbytes >= found.packed.arena
+    )
+    svg = drawn(found.state).render()
+    assert "room in 60 MiB" in svg
+    assert svg.count('stroke-dasharray="2 3"') == 1
+    assert rows(State(budgets=BUDGETS)).rooms == ()
+
+
+def test_what_is_free_here_is_never_stored(monkeypatch):
+    monkeypatch.setattr(devices, "free_memory", lambda: 45_678_901)
+    view = addresses("mnist_cnn", how="best", budgets=())
+    assert "free here now: 40.00 MB" in view.now_["shown"]["svg"]
+    monkeypatch.setattr(devices, "free_memory", lambda: 51_234_567)
+    view.cursor = 3
+    assert "free here now: 50.00 MB" in view.now_["shown"]["text"]
+    assert "free here" not in view.svg() + view.text() + "".join(view.frames())
+    alone = addresses("mnist_cnn", budgets=(), free=False)
+    assert "free here" not in alone.now_["shown"]["svg"]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_cheap_to_make_again_is_a_long_life_that_began_cheaply(in_place):
+    found = rows(State("resnet50", "best", in_place=in_place))
+    source, marked = found.source, {row.name for row in found.packed.cheap}
+    assert marked
+    for row in found.packed.rows:
+        writers = [tenant.first for tenant in row.tenants] or [row.block.birth]
+        cheap = all(source.ledger.rows[index].kind in CHEAP for index in writers)
+        long = (row.block.death - row.block.birth) * 4 >= source.operations
+        assert (row.name in marked) is (row.kind == "kept" and cheap and long)
+    name = next(name for name in marked if found.packed.by_name[name] in found.packed.drawn)
+    shown = replace(found.state, chosen=name)
+    assert "feature map, kept for backward, cheap to make again" in twin.write(rows(shown))
+    assert f"cheap to make again: {len(marked)} blocks" in twin.write(found)
+    assert rows(State()).packed.cheap == ()
+
+
+def test_a_stage_is_shown_alone():
+    view = addresses("resnet50", 16, how="best", in_place=True)
+    every = view.rows
+    send(view, ("choose", "2.1.conv3"))
+    press(view, "Enter")
+    assert view.stage == "stage 2"
+    found = view.rows
+    assert found.packed.drawn
+    assert all(row.entry.stage == "stage 2" for row in found.packed.drawn)
+    assert len(found.packed.drawn) + len(found.packed.small) == len(every.packed.rows)
+    assert (found.packed.arena, found.packed.bound) == (every.packed.arena, every.packed.bound)
+    assert 0 < found.scale.first <= min(row.address for row in found.packed.drawn)
+    assert found.scale.end >= max(row.top for row in found.packed.drawn)
+    assert "Only stage 2: " in view.now_["shown"]["says"]
+    press(view, "Escape")
+    assert (view.stage, view.chosen) == ("", "2.1.conv3")
+    assert send(view, ("stage", "head"))["error"] == ""
+    assert eval(view.code(), {"memlab": memlab}).text() == view.text()
+
+
+def test_two_tensors_in_one_place_have_both_names_and_a_notch():
+    state = State("mnist_cnn", "best", in_place=True)
+    assert "conv1 → conv1.relu" in [label.content for label in drawn(state).labels]
+    plain = drawn(replace(state, in_place=False)).render()
+    notch = 'stroke-width="0.9" stroke-dasharray="2 2"'
+    assert notch in drawn(state).render()
+    assert notch not in plain
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_recomputed_step_is_placed_and_runs(in_place):
+    view = addresses(RECOMPUTED, 2, how="best", in_place=in_place)
+    names = [row.name for row in view.rows.packed.rows]
+    assert any("again" in name for name in names)
+    assert "recompute (cheap)" in view.text()
+    ran = view.run()
+    assert ran.arena == view.placement.arena
+    assert ran.same_loss
+    assert ran.wrong == ()
+
+
+def test_beside_what_pytorch_was_recorded_to_hold():
+    view = addresses("resnet50", 16, how="best", in_place=True)
+    found = torch_memory.beside(view.rows.source.step)
+    shown = view.now_["shown"]
+    (line,), (table,) = shown["lines"], shown["after"]
+    assert scale.amount(sum(found.recorded.values())) in line[0]
+    there = view.rows.source.before(16) + view.placement.arena
+    assert there < sum(found.recorded.values())
+    assert scale.amount(there) in line[0]
+    assert "recorded" in line[0]
+    differ = {role: abs(found.recorded[role] - found.planned[role]) for role in found.recorded}
+    largest = max(differ, key=differ.__getitem__)
+    assert f"difference: {strings.get(f'torch_memory.role.{largest}')}," in line[0]
+    assert table[0] == str(found)
+    assert line[0] in view.text()
+    for other in (32, 8):
+        view.batch = other
+        assert view.now_["shown"]["lines"] == ()
+    plain = memlab.training_step(memlab.zoo.build("resnet50", variant="v1.5"), "sgd")
+    assert addresses(plain, 16).now_["shown"]["after"] == ()
+
+
 # -- running ------------------------------------------------------------------------------------
 
 
@@ -432,7 +581,7 @@ def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, in_place)
 
 
 def test_the_map_of_the_plan_is_the_map_of_what_ran():
-    view = addresses(STEP, 2, how="best fit")
+    view = addresses(STEP, 2, how="best fit", budgets=(), free=False)
     ran = view.run()
     assert ran.placement == view.placement
     again = State(STEP, "best fit", batch=2, hand=ran.placement)
@@ -491,6 +640,9 @@ BAD: list[Any] = [
     ({"packed": 7}, "there are 6 blocks"),
     ({"moved": {"G": 0}}, "unknown block 'G'"),
     ({"moved": {"A": 65}}, "multiple of 64"),
+    ({"what": "mnist_cnn", "stage": "stage 9"}, "unknown stage 'stage 9'"),
+    ({"stage": "stage 1"}, "unknown stage"),
+    ({"budgets": ("much",)}, "'much' is no amount of memory"),
     ({"guess": "much"}, "'much' is no amount of memory"),
 ]
 

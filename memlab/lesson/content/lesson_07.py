@@ -159,10 +159,11 @@ def _draw_six(chance: Random) -> Numbers:
 def _six_words(n: Numbers) -> Numbers:
     packed = arrange(blocks_of(n), "no reuse")
     lives = [
-        strings.get("ask.07.birth.block", name=name, size=size, first=birth + 1, last=death + 1)
+        strings.get(f"ask.07.birth.block{'_alone' * (birth == death)}", name=name, size=size,
+                    first=birth + 1, last=death + 1)
         for name, size, birth, death in n["blocks"]
-    ]
-    return {"lives": "; ".join(lives), "total": packed.total // MIB,
+    ]  # fmt: skip
+    return {"lives": ", ".join(lives), "total": packed.total // MIB,
             "bound": packed.lower_bound // MIB}  # fmt: skip
 
 

@@ -71,7 +71,7 @@ class Layout:
         """Where the block in focus is described: its left edge and first baseline."""
         if self.beside:
             return self.maps[0][1] + 18, self.bands
-        return 4, self.key + 2 * LINE + 14
+        return 4, self.key + (2 if self.toy else 3) * LINE + 14
 
     @property
     def cut(self) -> tuple[float, float]:

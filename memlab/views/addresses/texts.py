@@ -65,7 +65,8 @@ def key(chart: Chart, packed_kinds: list[str], small: int) -> None:
             svg.path(box_path(box), fill=chart.hatch)
             svg.rect(box, class_="rule faint", stroke_width=0.8)
         elif kind == "cheap":
-            again.arrow(svg, x + 10, y - 4, again.LARGEST)
+            again.arrow(svg, x + 5, y - 4, again.LARGEST)
+            again.dots(svg, x + 14, y - 4)
         else:
             charts.fill(svg, [(kind, box)])
         x = svg.text(x + 26, y, text, 11).right + 20

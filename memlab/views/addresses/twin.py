@@ -58,7 +58,8 @@ def _head(rows: Rows) -> list[str]:
 
 
 def _placed(packed: Packed) -> list[str]:
-    placed, index = words.how(packed.placement.how), f"{packed.busiest + 1:,}"
+    placed, name = words.how(packed.placement.how), packed.source.operation(packed.busiest)
+    index = ", ".join(filter(None, [f"{packed.busiest + 1:,}", name]))
     if packed.waste < 0:
         amounts = {"arena": amount(packed.arena), "bound": amount(packed.bound)}
         missing = amount(-packed.waste)
