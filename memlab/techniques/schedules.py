@@ -116,9 +116,7 @@ def _exact(wish: Wish) -> Order:
     )
 
 
-def _below(
-    wish: Wish, smallest: Order, counted: int, within: Callable[[int], Order]
-) -> Order:
+def _below(wish: Wish, smallest: Order, counted: int, within: Callable[[int], Order]) -> Order:
     """The order of the least peak, or with a budget the fastest below it; that of the step itself
     where it is as good. ``counted`` are the bytes that the way counts for the smallest: it may
     hold a value longer than the step does.
@@ -152,7 +150,7 @@ def _tasks(step: Step, batch: int) -> tuple[list[Task], list[Task], int]:
     for number, op in enumerate(step.ops[:end], len(inputs)):
         there |= {op.writes[n].storage.name: op.writes[n].storage for n in _statistics(op)}
         tasks.append(_task(op, batch, maker, there))
-        maker |= dict.fromkeys(_names(op.writes.values()), number)
+        maker |= {name: number for name in _names(op.writes.values()) if name not in there}
     given = [Task(each.name, 0, each.size.at(batch), (), again=False) for each in inputs]
     return given, tasks, sum(storage.size.at(batch) for storage in there.values())
 

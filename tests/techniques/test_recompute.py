@@ -12,8 +12,11 @@ from memlab.errors import InputError
 from memlab.networks.graph import Network
 from memlab.networks.zoo import build
 from memlab.planner.stages import simulate
+from memlab.runtime.run import Run
 from memlab.step.op import Phase
 from memlab.step.step import Step
+from memlab.step.storage import DEVICE
+from memlab.step.tensor import Role
 from memlab.techniques import again
 from memlab.techniques.cuts import cost, cuts
 from memlab.techniques.order import AGAIN
@@ -222,3 +225,45 @@ def test_it_comes_after_precision(network: str, mode: str) -> None:
     assert not differences(ran(before, 2), ran(memlab.in_place(after), 2))
     with pytest.raises(InputError, match="precision comes before recompute"):
         memlab.precision(memlab.recompute(step(network), "slots", k=1), mode)
+
+
+def activations(run: Run) -> int:
+    """The most bytes of maps and their gradients inside one operation, measured."""
+    roles = (Role.FEATURE_MAP, Role.GRADIENT_MAP)
+    lines = [run.measured.role_lines[DEVICE, role] for role in roles]
+    fixed, each = (sum(columns) for columns in zip(*lines, strict=True))
+    return int((fixed + run.batch * each).max())
+
+
+def test_an_rnn_of_1000_steps_takes_a_20th_of_the_activations() -> None:
+    before = memlab.training_step(memlab.zoo.rnn(steps=1000, features=4, hidden=32, classes=3))
+    after = memlab.in_place(memlab.recompute(before, "slots", k=47))
+    one, other = ran(before, 2), ran(after, 2)
+    assert not differences(one, other)
+    assert 20 * activations(other) <= activations(one)
+
+
+def branch() -> Step:
+    """A small step that is no chain: nowhere between its ends is one map alone handed on."""
+    first = x = memlab.network("branch", image=(2, 8, 8)).conv(6, 3, pad=1, name="first")
+    for _ in range(3):
+        x = x.relu().conv(6, 3, pad=1)
+    return memlab.training_step(x.add(first).avg_pool("all").flatten().cross_entropy(), "sgd")
+
+
+def test_the_exact_order_is_least_where_there_are_no_stages() -> None:
+    before = branch()
+    exact = memlab.recompute(before, "exact", batch=8)
+    others = [memlab.recompute(before, way, batch=8) for way in ("chain", "greedy")]
+    least = memlab.plan(exact).peak(8)
+    assert least < min(memlab.plan(each).peak(8) for each in (before, *others))
+    assert not differences(ran(before, 8), ran(exact, 8))
+    faster = memlab.recompute(before, "exact", batch=8, budget=memlab.plan(before).peak(8))
+    assert faster == before
+    with pytest.raises(InputError, match=f"the least that one takes is {least:,} B"):
+        memlab.recompute(before, "exact", batch=8, budget=least - 1)
+
+
+def test_a_step_too_large_for_the_exact_order_gives_one_sentence() -> None:
+    with pytest.raises(InputError, match="an exact order is found for 1 to 24 tasks, got"):
+        memlab.recompute(plain(), "exact", batch=2)
