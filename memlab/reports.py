@@ -73,7 +73,7 @@ def placed(step: Step, ledger: Ledger, batch: int, how: str | None) -> dict[str,
     found = place(step, batch, how)
     return {
         "placement": found.as_dict(),
-        "placed_peak_bytes": booked(ledger, found).peak(batch),
+        "placed_peak_bytes": booked(ledger, found, batch).peak(batch),
     }
 
 

@@ -77,6 +77,10 @@ def step(network: str, optimizer: str = "sgd", **options: Any) -> Step:
     return memlab.training_step(NETWORKS[network], optimizer, **options)
 
 
+WITH_RELU = [name for name in NETWORKS if any(op.kind == "relu" for op in step(name).ops)]
+"""Those that ``relu_masks`` rewrites."""
+
+
 def pairwise(*choices: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Few rows with one of each choice, in which every two choices meet."""
 

@@ -327,8 +327,7 @@ def addresses(sizes, births, deaths):
 exercise.check(addresses)
 
 # %% [markdown]
-# Your placer on the tensors of the digits network of lesson 06, in 2 orders. Which order is better
-# than both?
+# Your placer on the tensors of the digits network of lesson 06, in 2 orders:
 
 # %%
 blocks = memlab.place(memlab.training_step(lesson.digits.network(), "sgd"), 8).blocks
@@ -342,6 +341,9 @@ for name, order in orders.items() if addresses([1], [0], [0]) else ():
     print(f"lower bound {best.lower_bound:,} B, exact optimum {best.arena:,} B")
 
 # %% [markdown]
+# Neither is the optimum. memlab tries more orders: again and again, the block at the top takes its
+# turn earlier.
+#
 # ## What this lesson leaves out
 #
 # - Allocators that do not know the future: they keep pools of sizes, and lose more to pieces.

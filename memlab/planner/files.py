@@ -53,7 +53,7 @@ def from_dict(data: Any) -> Ledger:
             notes=tuple(data["notes"]),
             batches=range(*data["batches"]) if data["batches"] else None,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"this ledger is damaged ({error}); write it again.") from None
 
 
@@ -121,8 +121,23 @@ def _entry(block: dict[str, Any], operations: int) -> Entry:
     if not -1 <= block["birth"] <= block["death"] <= operations or block["death"] < 0:
         raise ValueError(f"{block['name']!r} lives from {block['birth']} to {block['death']}")
     axes = tuple((str(name), int(extent)) for name, extent in block["axes"])
-    tenants = tuple(
-        Tenant(str(name), int(first), int(last)) for name, first, last in block.get("tenants", ())
-    )
+    tenants = _tenants(block)
     known = {"role": Role(block["role"]), "size": size, "axes": axes, "tenants": tenants}
     return Entry(**block | known)
+
+
+def _tenants(block: dict[str, Any]) -> tuple[Tenant, ...]:
+    """The tenants of a block: from its birth to its death, each from where the one before ends.
+
+    Raises:
+        ValueError: they are not.
+    """
+    tenants = tuple(Tenant(*one) for one in block.get("tenants", ()))
+    begin = block["birth"]
+    for number, (name, first, last) in enumerate(tenants, 1):
+        end = last if number < len(tenants) else block["death"]
+        whole = type(first) is type(last) is int
+        if type(name) is not str or not whole or not begin == first <= last == end:
+            raise ValueError(f"a tenant of {block['name']!r} is {name!r}, {first!r} to {last!r}")
+        begin = last
+    return tenants

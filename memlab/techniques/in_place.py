@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from memlab.errors import InputError, shorten, unknown
+from memlab.errors import InputError, unknown
 from memlab.step.op import Op, Operands
 from memlab.step.step import Step
 from memlab.step.storage import Storage
@@ -70,9 +70,7 @@ def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:
 
 
 def _named(step: Step, layers: Iterable[str]) -> frozenset[str]:
-    if isinstance(layers, str):
-        raise InputError(f"layers are several names, got {shorten(layers)}; try [{layers!r}].")
-    wanted, known = frozenset(layers), [op.name for op in step.ops]
+    wanted, known = frozenset(order.names(layers)), [op.name for op in step.ops]
     for name in wanted:
         if name not in known:
             raise unknown("operation", name, known)

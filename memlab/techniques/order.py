@@ -6,6 +6,8 @@ earlier one would still count on.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from memlab.errors import InputError, shorten
 from memlab.step.step import Step
 
@@ -33,6 +35,20 @@ def check(
                 f"try memlab.{later}(memlab.{technique}(step, ...))."
             )
     return step
+
+
+def names(layers: object) -> tuple[str, ...]:
+    """The names of several operations.
+
+    Raises:
+        InputError: one text, or what holds no names.
+    """
+    if isinstance(layers, str):
+        raise InputError(f"layers are several names, got {shorten(layers)}; try [{layers!r}].")
+    found = tuple(layers) if isinstance(layers, Iterable) else (layers,)
+    if not all(isinstance(name, str) for name in found):
+        raise InputError(f"layers are several names, got {shorten(layers)}; try ['relu1'].")
+    return found
 
 
 def recomputes(step: Step) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from memlab import units
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, pick, whole
 from memlab.step.collector import paused
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -66,7 +66,7 @@ def recompute(
     wish = Wish(
         step,
         None if k is None else whole("k", k),
-        () if layers is None else _names(layers),
+        () if layers is None else order.names(layers),
         1 if batch is None else whole("batch", batch),
         None if budget is None else units.parse(budget),
     )
@@ -88,9 +88,3 @@ def _check(how: str, way: Way, given: set[str]) -> None:
     for name in given:
         if name not in (*way.needs, *way.takes):
             raise InputError(f"recompute {how!r} takes no {name}; try {way.example}.")
-
-
-def _names(layers: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(layers, str):
-        raise InputError(f"layers are several names, got {shorten(layers)}; try [{layers!r}].")
-    return tuple(layers)

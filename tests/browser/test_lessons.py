@@ -55,6 +55,8 @@ WRONG = {
     "07.freed": ("    return [sum(sizes[block] for block in each) for each in reads]", "all_read"),
     "07.peak": ("    return sum(sizes)", "no_reuse"),
     "07.addresses": ("    return [0] * len(sizes)", "all_zero"),
+    "08.alive": ("    return sum(maps)", "all_maps"),
+    "08.checkpoints": ("    return []", "nothing_saved"),
 }
 
 

@@ -123,6 +123,28 @@ def state_of(features, block, each=10, scale=4):
     return sum(each * n + 2 * scale * -(-n // block) for n in arrays(features))
 
 
+def parts_of(maps, kept):
+    """The maps between those that are kept, and the kept ones before each part."""
+    starts, ends = [0, *(n + 1 for n in kept)], [*kept, len(maps)]
+    between = [sum(maps[a:b]) for a, b in zip(starts, ends, strict=True)]
+    return between, [[maps[n] for n in kept[:i]] for i in range(len(ends))]
+
+
+def waiting(maps, kept):
+    """The bytes of each part and of all kept maps before it."""
+    return [part + sum(before) for part, before in zip(*parts_of(maps, kept), strict=True)]
+
+
+def roots(maps):
+    k = round(len(maps) ** 0.5)
+    return list(range(k - 1, len(maps) - 1, k))
+
+
+def among(maps):
+    """The maps that may be dropped."""
+    return range(len(maps) - 1)
+
+
 NEVER = 10**6
 """An operation that does not come."""
 
@@ -411,6 +433,28 @@ ZOO: dict[str, dict[str, Any]] = {
         "ends": lambda sizes, **a: [
             at + size for at, size in zip(lowest(sizes, **a), sizes, strict=True)
         ],
+    },
+    "08.alive": {
+        "all_maps": lambda maps, kept: sum(maps),
+        "kept_alone": lambda maps, kept: sum(maps[n] for n in kept),
+        "segment_alone": lambda maps, kept: max(parts_of(maps, kept)[0]),
+        "all_kept": lambda maps, kept: (
+            sum(maps[n] for n in kept) + max(parts_of(maps, kept)[0])
+        ),
+        "one_before": lambda maps, kept: max(
+            part + sum(before[-1:]) for part, before in zip(*parts_of(maps, kept), strict=True)
+        ),
+        "only_last": lambda maps, kept: waiting(maps, kept)[-1],
+        "no_last": lambda maps, kept: max(waiting(maps, kept)[:-1], default=0),
+        "in_all": lambda maps, kept: sum(waiting(maps, kept)),
+    },
+    "08.checkpoints": {
+        "nothing_saved": lambda maps: list(among(maps)),
+        "every_root": roots,
+        "middle": lambda maps: [(len(maps) - 1) // 2],
+        "smallest": lambda maps: [min(among(maps), key=lambda n: maps[n])],
+        "largest": lambda maps: [max(among(maps), key=lambda n: maps[n])],
+        "one_alone": lambda maps: [min(among(maps), key=lambda n: max(waiting(maps, [n])))],
     },
 }
 

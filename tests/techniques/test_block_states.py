@@ -18,7 +18,7 @@ from memlab.step.tensor import Role
 from memlab.techniques.block_states import BLOCK, eight_bit_states
 from memlab.techniques.precision import MODES, precision
 from memlab.techniques.relu_masks import relu_masks
-from tests.staged_networks import NETWORKS, pairwise, step
+from tests.staged_networks import NETWORKS, WITH_RELU, pairwise, step
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,7 @@ def test_the_plan_holds_beside_other_techniques(
     network: str, optimizer: str, batch: int, mode: str | None, masks: str, block: int
 ) -> None:
     small = step(network, optimizer)
+    masks = masks if network in WITH_RELU else "none"
     if masks == "before":
         small = relu_masks(small)
     small = eight_bit_states(precision(small, mode) if mode else small, block)

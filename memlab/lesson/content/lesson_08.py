@@ -12,6 +12,7 @@ from memlab.lesson.content.tools import measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Truth, topic
 from memlab.networks import zoo
+from memlab.networks.graph import Network
 from memlab.planner import slots
 from memlab.planner.book import plan
 from memlab.planner.chains import frontier
@@ -40,7 +41,7 @@ def _kept_causes(layers: int, k: int) -> list[Cause]:
     ]
 
 
-@topic("08.kept", Kind.AMOUNT, {"layers": 100, "k": 5}, _draw_kept,
+@topic("08.kept", Kind.AMOUNT, {"layers": 100, "k": 4}, _draw_kept,
        words=lambda n: {**n, "all": n["layers"] + 1})  # fmt: skip
 def kept(n: Numbers) -> Truth:
     """Bytes of maps and input where every k-th map is kept, planned and measured (E1)."""
@@ -95,11 +96,17 @@ def _draw_half(chance: Random) -> Numbers:
     return {"network": chance.choice(_CHAINS), "batch": chance.choice((4, 8, 16, 32))}
 
 
+def _network(name: str) -> Network:
+    """ResNets as v1.5, as in the lesson."""
+    variant = {"variant": "v1.5"} if name.startswith("resnet") else {}
+    return zoo.build(name, **variant)
+
+
 @cache
 def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """The time that the chain of the least peak takes more than the plain step, and that of half
     the saving, as shares of the plain one by the clock (E6)."""
-    found = cuts(training_step(zoo.build(network), "momentum")).chain(batch)
+    found = cuts(training_step(_network(network), "momentum")).chain(batch)
     points = frontier(found)
     (least, most), (plain, cost) = points[0], points[-1]
     half = min(spent for nbytes, spent in points if 2 * nbytes <= least + plain)
@@ -117,7 +124,7 @@ def _part(whole: Fraction, half: Fraction) -> str:
 
 @topic("08.half", Kind.CHOICE, {"network": "resnet50", "batch": 8}, _draw_half,
        options=("all", "more", "half", "less"),
-       words=lambda n: {**n, "label": zoo.build(n["network"]).label})  # fmt: skip
+       words=lambda n: {**n, "label": _network(n["network"]).label})  # fmt: skip
 def half(n: Numbers) -> Truth:
     """The part of the extra time that half of the saving takes, on the chain's frontier (E6)."""
     found = extra(n["network"], n["batch"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import isqrt
@@ -11,15 +11,17 @@ from typing import Any
 
 from memlab.errors import InputError, shorten
 from memlab.lesson import chains
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.task import SIZES, Arguments, Slip, task
 from memlab.planner.book import plan
 from memlab.step.build import training_step
 from memlab.techniques.recompute import recompute
 
 Kept = tuple[int, ...]
 """Numbers of maps from 0, rising."""
-MOST = 7
-"""The most maps: there are 64 choices then, and each is planned."""
+MOST = 6
+"""The most maps: there are 32 choices then, and each is planned."""
+SHOWING = 5
+"""With so many maps, or more, each mistake shows in some case."""
 
 
 @lru_cache(maxsize=4096)
@@ -55,14 +57,22 @@ def _maps(chance: Random, count: int) -> list[int]:
 
 
 def _draw_kept(chance: Random, size: int) -> Arguments:
-    """In the larger cases every mistake shows."""
-    count = min(2 + size // 2, MOST)
+    count = _count(size)
     while True:
         maps = _maps(chance, count)
         found: Arguments = {"maps": maps, "kept": list(chance.choice(choices(count)))}
-        truth = counted(**found)
-        if count < MOST or truth not in [slip(truth, found) for slip in _ALIVE_SLIPS.values()]:
+        if count < SHOWING or _shows(_ALIVE_SLIPS, counted(**found), found, size):
             return found
+
+
+def _count(size: int) -> int:
+    return min(2 + SIZES.index(size), MOST)
+
+
+def _shows(slips: Mapping[str, Slip], truth: int, a: Arguments, size: int) -> bool:
+    """Whether one mistake, another one for each size, gives there what no other gives."""
+    given = [slip(truth, a) for slip in slips.values()]
+    return [truth, *given].count(given[SIZES.index(size) % len(given)]) == 1
 
 
 def _between(a: Arguments) -> list[int]:
@@ -101,12 +111,11 @@ def alive(maps: list[int], kept: list[int]) -> int:
 
 
 def _draw_maps(chance: Random, size: int) -> Arguments:
-    """In the larger cases 2 maps or more are kept, and no simple rule finds them."""
-    count = min(2 + size // 2, MOST)
+    count = _count(size)
     while True:
         found: Arguments = {"maps": _maps(chance, count)}
         least = min(counted(**found, kept=kept) for kept in choices(count))
-        if count < MOST or least not in [slip(least, found) for slip in _CHOICE_SLIPS.values()]:
+        if count < SHOWING or _shows(_CHOICE_SLIPS, least, found, size):
             return found
 
 

@@ -58,7 +58,8 @@ def key(chart: Chart, packed_kinds: list[str], small: int) -> None:
     marks = [*(["small"] if small else []), *(["cheap"] if chart.packed.cheap else []), "free"]
     for kind in (*packed_kinds, *marks):
         text = words.key(kind, chart.packed, small)
-        if x + 24 + extents.width(text, 11) > chart.layout.edge:
+        wide = 32 if kind == "cheap" else 26
+        if x + wide + extents.width(text, 11) > chart.layout.edge:
             x, y = 4.0, y + LINE
         box = Box(x, y - 9.5, x + 20, y + 1.5)
         if kind == "free":
@@ -66,7 +67,7 @@ def key(chart: Chart, packed_kinds: list[str], small: int) -> None:
             svg.rect(box, class_="rule faint", stroke_width=0.8)
         elif kind == "cheap":
             again.arrow(svg, x + 5, y - 4, again.LARGEST)
-            again.dots(svg, x + 14, y - 4)
+            again.dots(svg, x + 16, y - 4)
         else:
             charts.fill(svg, [(kind, box)])
-        x = svg.text(x + 26, y, text, 11).right + 20
+        x = svg.text(x + wide, y, text, 11).right + 20

@@ -175,7 +175,7 @@ def _row(choice: Choice, plain: Step, batch: int, known: Sequence[Trade]) -> Row
     step, ledger = choice.step, plan(choice.step)
     placement = _placement(blocks(step, batch)) if choice.placed else None
     if placement is not None:
-        ledger = arena.booked(ledger, placement)
+        ledger = arena.booked(ledger, placement, batch)
     peak = ledger.peak(batch)
     again = [op for op in step.ops if order.AGAIN in op.attributes]
     beside = known and choice.key in BESIDE
