@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memlab
 from memlab.networks.graph import Network
+from memlab.runtime import arena
 from memlab.runtime.run import Run
 from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from tests.networks_at_random import networks, tied
 from tests.runtime.test_run import SMALL
-from tests.staged_networks import NETWORKS, step
+from tests.staged_networks import NETWORKS, OPTIMIZERS, step
 from tests.techniques.same import differences, ran
 
 BATCH = 2
@@ -88,6 +89,99 @@ def unplanned(run: Run) -> list[str]:
 
 @pytest.mark.parametrize(("name", "way"), ZOO)
 def test_the_zoo(name: str, way: str) -> None:
-    image = {"image": 32 if name.startswith("vgg") else 64, "classes": 10}
-    before = memlab.training_step(memlab.zoo.ZOO[name](**SMALL.get(name, image)))
-    assert not wrong(before, ways(BATCH)[way], BATCH)
+    image = {"image": 32 if name.startswith(("vgg", "resnet")) else 64, "classes": 10}
+    net = memlab.zoo.ZOO[name](**SMALL.get(name, image))
+    assert not wrong(memlab.training_step(net, "sgd"), ways(BATCH)[way], BATCH)
+
+
+@given(st.one_of(networks(8), tied(6)), st.sampled_from(OPTIMIZERS[:3]), st.integers(1, 4),
+       st.sampled_from(["fp32", "fp64"]), st.sampled_from(list(ways(1))))  # fmt: skip
+@settings(max_examples=25, deadline=None)
+def test_random_networks(net: Network, optimizer: str, batch: int, format: str, way: str) -> None:
+    before = memlab.training_step(net, optimizer, format)
+    assert not wrong(before, ways(batch)[way], batch)
+
+
+STORED: dict[str, Rewrite] = {
+    "fp32": lambda before: before,
+    "mixed fp16": partial(memlab.precision, mode="mixed fp16"),
+    "stochastic": partial(memlab.precision, mode="mixed bf16", rounding="stochastic"),
+    "gradients in bf16": partial(memlab.precision, gradient_map="bf16", parameter_gradient="fp16"),
+    "states in 8 bits": memlab.eight_bit_states,
+    "masks": memlab.relu_masks,
+    "direct": partial(memlab.lowering, algorithm="direct"),
+    "winograd": partial(memlab.lowering, algorithm="winograd"),
+    "fft": partial(memlab.lowering, algorithm="fft"),
+    "mec": partial(memlab.lowering, algorithm="mec"),
+    "threads": lambda before: memlab.training_step(NETWORKS["branches"], "adam", threads=2),
+}
+OVERFLOWS = {"loss_scale": 2.0**40}
+"""A scale with which the first steps overflow: they change no parameter, and halve it."""
+
+
+@pytest.mark.parametrize(("stored", "way"), list(zip(STORED, cycle(ways(BATCH)), strict=False)))
+def test_three_steps_of_one_session(stored: str, way: str) -> None:
+    """Running statistics move once a step, dropout draws anew, a loss scale halves."""
+    before = STORED[stored](step("branches", "adam"))
+    values = OVERFLOWS if stored == "mixed fp16" else {}
+    plain = steps(before, values)
+    assert len(set(plain)) == 3
+    for chosen in TOGETHER:
+        after = rewritten(before, chosen, ways(BATCH)[way])
+        assert steps(after, values, "placed" in chosen) == plain, chosen
+
+
+def steps(of: Step, values: dict[str, float], placed: bool = False) -> list[bytes]:
+    """All that outlives each of three steps, as bytes."""
+    kept = of.keep("gradients")
+    placement = memlab.place(kept, BATCH) if placed else None
+    found = []
+    with Session(kept, BATCH, 0, settings=values, placement=placement, poison=placed) as session:
+        for _ in range(3):
+            session.step()
+            alive = sorted(kept.live_out, key=lambda tensor: tensor.name)
+            found.append(b"".join(session.value(tensor).tobytes() for tensor in alive))
+    return found
+
+
+def test_an_inference_predicts_the_same_in_an_arena() -> None:
+    for name in NETWORKS:
+        before = step(name, "inference")
+        plain = memlab.run(before, BATCH).output
+        run = memlab.run(memlab.in_place(before), BATCH, placement="best")
+        assert run.output is not None
+        assert plain is not None
+        assert run.output.tobytes() == plain.tobytes()
+        assert run.residual == 0
+        assert not unplanned(run)
+
+
+class Data:
+    """Sixteen small images of three classes."""
+
+    x = np.random.default_rng(1).normal(size=(16, 3, 9, 7)).astype(np.float32)
+    y = np.arange(16) % 3
+    x_test, y_test = x[:5], y[:5]
+
+
+def test_a_training_goes_the_same_way() -> None:
+    plain = memlab.train(NETWORKS["branches"], Data(), batch=4, epochs=2)
+    for chosen in TOGETHER[:2] + TOGETHER[3:4]:
+        rewrite = partial(rewritten, chosen=chosen, again=memlab.recompute)
+        other = memlab.train(NETWORKS["branches"], Data(), batch=4, epochs=2, rewrite=rewrite)
+        assert (other.losses, other.errors) == (plain.losses, plain.errors)
+        assert other.peak <= plain.peak
+
+
+def test_a_wrong_address_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests above can fail: what lies below a block dies with it."""
+    free = arena.Arena.free
+
+    def early(self: arena.Arena, name: str) -> None:
+        free(self, name)
+        if name in self.addresses:
+            self._wipe(0, self.addresses[name][0])
+
+    monkeypatch.setattr(arena.Arena, "free", early)
+    found = wrong(step("sums"), memlab.recompute, BATCH)
+    assert {name for name in found if "placed" in name} == set(found) != set()

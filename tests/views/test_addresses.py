@@ -416,7 +416,8 @@ def test_real_goes_from_no_reuse_past_the_budgets_to_shared():
     inside = memlab.in_place(counted)
     steps = (memlab.no_reuse(counted), memlab.no_reuse(inside), inside)
     wanted = [claims.maps(step, 32) for step in steps]
-    view, labels = addresses(), []
+    view = addresses()
+    labels: list[str] = []
     for arena in [*wanted, wanted[0]]:
         shown = send(view, ("real", None))
         assert shown["state"].startswith("resnet50 chen2016|")
@@ -446,6 +447,7 @@ def test_the_counting_is_named_and_memlabs_own_step_is_one_choice_away():
 def test_a_budget_leaves_what_is_not_there_before():
     found = rows(State("mnist_cnn", "best", budgets=(Budget("60 MiB", 60 * MIB),)))
     (room,) = found.rooms
+    assert found.source.step is not None
     before = memlab.plan(found.source.step).before(32)[0]
     assert room.nbytes == 60 * MIB - before
     assert (words.verdict(room, found.packed).endswith("The arena fits.")) is (
@@ -474,6 +476,7 @@ def test_cheap_to_make_again_is_a_long_life_that_began_cheaply(in_place):
     found = rows(State("resnet50", "best", in_place=in_place))
     source, marked = found.source, {row.name for row in found.packed.cheap}
     assert marked
+    assert source.ledger is not None
     for row in found.packed.rows:
         writers = [tenant.first for tenant in row.tenants] or [row.block.birth]
         cheap = all(source.ledger.rows[index].kind in CHEAP for index in writers)
@@ -494,7 +497,7 @@ def test_a_stage_is_shown_alone():
     assert view.stage == "stage 2"
     found = view.rows
     assert found.packed.drawn
-    assert all(row.entry.stage == "stage 2" for row in found.packed.drawn)
+    assert {row.entry and row.entry.stage for row in found.packed.drawn} == {"stage 2"}
     assert len(found.packed.drawn) + len(found.packed.small) == len(every.packed.rows)
     assert (found.packed.arena, found.packed.bound) == (every.packed.arena, every.packed.bound)
     assert 0 < found.scale.first <= min(row.address for row in found.packed.drawn)
@@ -529,7 +532,9 @@ def test_a_recomputed_step_is_placed_and_runs(in_place):
 
 def test_beside_what_pytorch_was_recorded_to_hold():
     view = addresses("resnet50", 16, how="best", in_place=True)
-    found = torch_memory.beside(view.rows.source.step)
+    step = view.rows.source.step
+    assert step is not None
+    found = torch_memory.beside(step)
     shown = view.now_["shown"]
     (line,), (table,) = shown["lines"], shown["after"]
     assert scale.amount(sum(found.recorded.values())) in line[0]
