@@ -7,13 +7,17 @@ from math import gcd
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from memlab.errors import InputError, library
 from memlab.planner.packing import Load, Packing, first_fit
+from memlab.planner.solver import milp
 
 MOST = 40
 """Blocks. The pairs that live together decide how long it takes, and they grow faster."""
 SECONDS = 60.0
+
+Column = npt.NDArray[np.float64]
 
 
 def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
@@ -24,7 +28,6 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
     Raises:
         InputError: more than 40 blocks, no proof within these seconds, or SciPy is not installed.
     """
-    optimize = library("scipy.optimize", "an exact placement")
     count = len(load.sizes)
     if count > MOST:
         raise InputError(
@@ -35,10 +38,11 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
     least, most = load.bound()[0] // unit, most // unit
     pairs = [pair for pair in combinations(range(count), 2) if _meet(load, *pair)]
     total = count + len(pairs) + 1
-    found = optimize.milp(
+    found = milp(
+        "an exact placement",
         c=np.eye(total)[-1],
         integrality=np.r_[np.zeros(count), np.ones(len(pairs)), 0],
-        bounds=optimize.Bounds(
+        bounds=(
             np.r_[np.zeros(total - 1), least],
             np.r_[np.array([most - size for size in sizes]), np.ones(len(pairs)), most],
         ),
@@ -64,16 +68,16 @@ def _meet(load: Load, one: int, other: int) -> bool:
     )  # fmt: skip
 
 
-def _constraints(sizes: list[int], pairs: list[tuple[int, int]], most: int) -> Any:
+def _constraints(
+    sizes: list[int], pairs: list[tuple[int, int]], most: int
+) -> tuple[Any, float, Column]:
     """Of a pair, the lower ends where the upper begins; every block ends at the top or below.
 
     Columns: the addresses, a bit for each pair (1: the first of the two is below), the top.
     """
-    from scipy.optimize import LinearConstraint
-    from scipy.sparse import lil_matrix
-
+    sparse = library("scipy.sparse", "an exact placement")
     count, total = len(sizes), len(sizes) + len(pairs) + 1
-    rows = lil_matrix((2 * len(pairs) + count, total))
+    rows = sparse.lil_matrix((2 * len(pairs) + count, total))
     upper = np.zeros(2 * len(pairs) + count)
     for number, (one, other) in enumerate(pairs):
         first, second, bit = 2 * number, 2 * number + 1, count + number
@@ -83,4 +87,4 @@ def _constraints(sizes: list[int], pairs: list[tuple[int, int]], most: int) -> A
     for n, size in enumerate(sizes):
         row = 2 * len(pairs) + n
         rows[row, n], rows[row, total - 1], upper[row] = 1, -1, -size
-    return LinearConstraint(rows.tocsr(), ub=upper)
+    return rows.tocsr(), -np.inf, upper

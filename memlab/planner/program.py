@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab.errors import InputError, library
+from memlab.planner.solver import milp
 
 Row = tuple[dict[int, float], float]
 """Coefficients of variables by number, and the most that their sum may be."""
@@ -85,23 +86,22 @@ class Program:
     def _solve(
         self, objective: npt.NDArray[np.float64], rows: Sequence[Row], room: int
     ) -> list[int] | None:
-        optimize = library("scipy.optimize", "an exact order")
-        from scipy.sparse import coo_array
-
+        sparse = library("scipy.sparse", "an exact order")
         entries = [(n, at, value) for n, (row, _) in enumerate(rows) for at, value in row.items()]
         lines, columns, values = zip(*entries, strict=True)
-        matrix = coo_array((values, (lines, columns)), (len(rows), self.peak + 1)).tocsr()
+        matrix = sparse.coo_array((values, (lines, columns)), (len(rows), self.peak + 1)).tocsr()
         least, most = np.zeros(self.peak + 1), np.ones(self.peak + 1)
         for at, (phase, task) in enumerate(self.places):
             least[at] = phase == task
             most[at] = phase == task or self.again[task]
         most[self.peak] = room / self.unit
         remaining = self.until - monotonic()
-        result = remaining > 0 and optimize.milp(
-            objective,
+        result = remaining > 0 and milp(
+            "an exact order",
+            c=objective,
             integrality=np.arange(self.peak + 1) < len(self.places),
-            bounds=optimize.Bounds(least, most),
-            constraints=optimize.LinearConstraint(matrix, -np.inf, [bound for _, bound in rows]),
+            bounds=(least, most),
+            constraints=(matrix, -np.inf, [bound for _, bound in rows]),
             options={"time_limit": remaining, "mip_rel_gap": 0},
         )
         if not result or result.status not in (SOLVED, INFEASIBLE):

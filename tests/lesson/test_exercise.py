@@ -4,6 +4,7 @@ import ast
 import json
 import random
 import re
+from dataclasses import replace
 from fractions import Fraction
 from importlib import import_module
 
@@ -78,6 +79,38 @@ def check(function, task=MAP, seed=None):
 def returns(value):
     """A function that returns the same for every case."""
     return lambda batch, sides: value
+
+
+# -- a choice ----------------------------------------------------------------------------------
+
+CHOICE = Task(
+    "99.kept",
+    draw,
+    lambda batch, sides: min(sides),
+    score=lambda given, case: chosen(given, case["sides"]),
+)
+
+
+def chosen(given, sides):
+    """One of two sides, by its number."""
+    if given not in (0, 1):
+        raise InputError(f"A choice is 0 or 1, got {given!r}.")
+    return sides[given]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_choice_with_the_least_score_is_right(seed):
+    least = check(lambda batch, sides: sides.index(min(sides)), CHOICE, seed)
+    assert least.passed
+    largest = check(lambda batch, sides: sides.index(max(sides)), CHOICE, seed)
+    assert not largest.passed
+    assert re.search(r"There kept returned [01]\. That takes [12]\.\d{3} x the least", str(largest))
+
+
+def test_what_is_no_choice_is_refused_with_its_reason():
+    report = check(returns(7), CHOICE)
+    assert "There kept returned 7. A choice is 0 or 1, got 7." in str(report)
+    assert check(returns(None), CHOICE).attempted is False
 
 
 # -- right, and not yet -------------------------------------------------------------------------
@@ -576,7 +609,7 @@ def test_a_task_has_its_texts(name):
 @every
 @pytest.mark.parametrize("seed", range(3))
 def test_a_task_passes_its_truth_and_tells_its_slips_apart(name, seed):
-    one = tasks()[name]
+    one = replace(tasks()[name], score=None)  # the bytes of a choice in place of the choice
     cases = one.cases(random.Random(seed))
     assert len({repr(one.truth(**case)) for case in cases}) > 1  # no constant
     report = checking.check(one, one.truth, seed)

@@ -438,9 +438,7 @@ ZOO: dict[str, dict[str, Any]] = {
         "all_maps": lambda maps, kept: sum(maps),
         "kept_alone": lambda maps, kept: sum(maps[n] for n in kept),
         "segment_alone": lambda maps, kept: max(parts_of(maps, kept)[0]),
-        "all_kept": lambda maps, kept: (
-            sum(maps[n] for n in kept) + max(parts_of(maps, kept)[0])
-        ),
+        "all_kept": lambda maps, kept: sum(maps[n] for n in kept) + max(parts_of(maps, kept)[0]),
         "one_before": lambda maps, kept: max(
             part + sum(before[-1:]) for part, before in zip(*parts_of(maps, kept), strict=True)
         ),

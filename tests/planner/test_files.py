@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner import files
 from memlab.planner.diff import diff
+from memlab.planner.ledger import Ledger
 from tests.networks_at_random import networks
 
 
@@ -45,6 +47,7 @@ def test_save_and_load(tmp_path: Path) -> None:
         (("death", -1), "damaged"),
         (("name", 5), "damaged"),
         (("role", "toy"), "damaged"),
+        (("axes", [["C", float("inf")]]), "damaged"),
     ],
 )
 def test_bad_files_give_one_sentence(
@@ -62,6 +65,48 @@ def test_bad_files_give_one_sentence(
     with pytest.raises(InputError, match=words) as caught:
         files.load(path)
     assert str(path) in str(caught.value)
+
+
+def shared() -> Ledger:
+    """A block with two tenants, the first of them from operation 1 to 2."""
+    x = network("shared", image=(2, 4, 4)).conv(2, 1, name="conv").batch_norm(name="norm")
+    step = memlab.training_step(x.relu(name="relu").flatten().squared_error())
+    return memlab.plan(memlab.in_place(step))
+
+
+def test_tenants_are_saved_and_loaded(tmp_path: Path) -> None:
+    files.save(shared(), tmp_path / "a.json")
+    found = files.load(tmp_path / "a.json")
+    assert found == shared()
+    entry = next(entry for entry in found.entries if entry.name == "norm")
+    assert [tenant.name for tenant in entry.tenants] == ["norm", "relu"]
+
+
+@pytest.mark.parametrize(
+    "tenants",
+    [
+        5,
+        [5],
+        [["norm", 1]],
+        [["norm", 1, 2]],
+        [["norm", 1, 2], ["relu", 3, "last"]],
+        [["norm", 1, 2], ["relu", 2.0, "last"]],
+        [["norm", 1, 2], [None, 2, "last"]],
+        [["norm", 1, 2], ["relu", 2, 99]],
+        [["norm", 1, float("inf")], ["relu", float("inf"), "last"]],
+        [["relu", 2, "last"], ["norm", 1, 2]],
+    ],
+)
+def test_damaged_tenants_give_one_sentence(tenants: Any) -> None:
+    data = json.loads(json.dumps(files.to_dict(shared())))
+    block = next(block for block in data["blocks"] if block["name"] == "norm")
+    for each in tenants if isinstance(tenants, list) else ():
+        if isinstance(each, list) and each[-1] == "last":
+            each[-1] = block["death"]
+    block["tenants"] = tenants
+    with pytest.raises(InputError, match="this ledger is damaged") as caught:
+        files.from_dict(data)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:

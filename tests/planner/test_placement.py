@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from itertools import combinations, permutations
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab import InputError
 from memlab.networks.builder import network
-from memlab.planner import exact, packing
+from memlab.planner import exact, packing, solver
 from memlab.planner.free import Gaps, Taken
 from memlab.planner.packing import Load
 from memlab.planner.placement import HOWS, TOY, Block, Placement, arrange, blocks, place
@@ -449,3 +450,14 @@ def test_a_proof_that_takes_too_long_is_refused():
     load = Load([b.nbytes for b in born], [b.birth for b in born], [b.death for b in born])
     with pytest.raises(InputError, match=r"no proof of an optimum .* within 0\.001 s"):
         exact.solve(load, sum(load.sizes), seconds=0.001)
+
+
+def test_the_solver_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """HiGHS has lines of its own, for the blocks of this step among others."""
+    solved = solver.milp(
+        "a test", c=[-1.0, -1.0], integrality=[1, 1], bounds=(0, 3), options={"disp": True}
+    )
+    assert solved.fun == -6
+    assert capfd.readouterr().out == ""
+    os.write(1, b"heard")
+    assert capfd.readouterr().out == "heard"

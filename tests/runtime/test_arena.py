@@ -8,7 +8,10 @@ import pytest
 
 import memlab
 from memlab.errors import InputError
+from memlab.kernels.registry import Call, Kernel
 from memlab.planner.placement import Placement
+from memlab.runtime import session
+from memlab.runtime.meter import Meter
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from tests.staged_networks import NETWORKS, step
@@ -130,6 +133,32 @@ def test_an_arena_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) 
     memlab.run(plain, 3)
     with pytest.raises(InputError, match="this plan holds for no smaller batch; plan again"):
         memlab.run(plain, 3, placement=placement)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_error_inside_an_operation_frees_the_arena(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, real = memlab.in_place(memlab.recompute(step("branches"))), session.kernels_of
+    placement = memlab.place(plain, 3)
+    first = memlab.run(plain, 3, placement=placement)
+
+    def kernels_of(of: Step, device: str) -> list[Kernel]:
+        return [*real(of, device)[:20], broken, *real(of, device)[21:]]
+
+    def broken(call: Call) -> None:
+        raise error
+
+    with monkeypatch.context() as patch, Meter() as meter:
+        patch.setattr(session, "kernels_of", kernels_of)
+        before = meter.live
+        held = Session(plain, 3, placement=placement, poison=True, meter=meter)
+        assert meter.live >= before + placement.arena
+        with pytest.raises(error):
+            held.step()
+        assert meter.live == before
+    again = memlab.run(plain, 3, placement=placement)
+    assert (again.residual, again.nan, again.loss) == (0, (), first.loss)
 
 
 def test_replacing_the_notes_keeps_a_placement_valid() -> None:

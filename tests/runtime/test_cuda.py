@@ -14,7 +14,9 @@ from memlab.kernels import registry
 from memlab.kernels.cuda.target import target
 from memlab.networks.graph import Network
 from memlab.runtime.run import Run
+from memlab.step.op import Phase
 from memlab.step.step import Step
+from tests.techniques.same import differences
 
 FORMATS = {"fp32": 1e-4, "fp64": 1e-10}
 """How near the processor's values those of the device come."""
@@ -89,6 +91,29 @@ def test_a_convolutional_network(algorithm: str, format: str) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_network_with_branches(format: str) -> None:
     compared(memlab.training_step(branched(), "momentum", format))
+
+
+def normalized() -> Network:
+    """What runs over its input on the device: batch norm's backward, ReLUs, drawn numbers."""
+    x = memlab.network("normalized", image=(2, 5, 4)).conv(3, 3, pad=1, bias=False).batch_norm()
+    x = x.relu().max_pool(2).conv(4, 2).batch_norm().relu().dropout(0.3).flatten()
+    return x.linear(4).tanh().linear(3).cross_entropy()
+
+
+@pytest.mark.parametrize("placed", [None, "best"])
+@pytest.mark.parametrize("chosen", ["in place", "recompute", "both"])
+def test_rewritten_and_in_an_arena_the_device_gives_the_same(
+    chosen: str, placed: str | None
+) -> None:
+    plain = memlab.training_step(normalized(), "adam")
+    forward = [op.name for op in plain.ops if op.phase is Phase.FORWARD]
+    after = plain if chosen == "in place" else memlab.recompute(plain, "drop", layers=forward)
+    after = after if chosen == "recompute" else memlab.in_place(after)
+    here = memlab.run(plain, BATCH, keep="gradients", device="cuda")
+    run = memlab.run(after, BATCH, keep="gradients", device="cuda", placement=placed)
+    assert not differences(here, run)
+    assert run.nan == ()
+    assert run.placement is None or run.arena == run.placement.arena
 
 
 def test_a_buffer_per_thread_is_planned_and_there() -> None:

@@ -108,6 +108,8 @@ def test_a_second_time_changes_nothing() -> None:
     [
         (["rely"], "unknown operation 'rely'; did you mean 'relu'"),
         ("relu", r"layers are several names, got 'relu'; try \['relu'\]"),
+        (5, r"layers are several names, got 5; try \['relu1'\]"),
+        ([["relu"]], r"layers are several names, got \[\['relu'\]\]"),
     ],
 )
 def test_bad_names_give_one_sentence(layers: object, sentence: str) -> None:

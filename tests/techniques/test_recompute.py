@@ -6,11 +6,14 @@ from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import memlab
 from memlab.errors import InputError
 from memlab.networks.graph import Network
 from memlab.networks.zoo import build
+from memlab.planner import chains, segments
 from memlab.planner.stages import simulate
 from memlab.runtime.run import Run
 from memlab.step.op import Phase
@@ -20,6 +23,7 @@ from memlab.step.tensor import Role
 from memlab.techniques import again
 from memlab.techniques.cuts import cost, cuts
 from memlab.techniques.order import AGAIN
+from tests.networks_at_random import networks, tied
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
 
@@ -122,8 +126,6 @@ def test_the_chain_promises_no_less_than_the_plan_takes(name: str, way: str) -> 
 
 
 def _schedules(chain: Any, way: str) -> list[Any]:
-    from memlab.planner import chains, segments
-
     if way == "every":
         return [segments.every_kth(chain, k) for k in (1, 3, len(chain))]
     if way == "greedy":
@@ -182,9 +184,76 @@ def test_a_network_of_one_layer_has_nothing_to_run_again(way: str) -> None:
     assert memlab.recompute(before, way, **given) == before
 
 
-def test_an_inference_stays_as_it_is() -> None:
-    before = step("branches", "inference")
-    assert memlab.recompute(before, "every") == before
+def test_what_has_no_backward_stays_as_it_is() -> None:
+    fixed = memlab.network("fixed", features=4).tanh().relu().squared_error()
+    for before in (step("branches", "inference"), memlab.training_step(fixed)):
+        assert memlab.recompute(before, "every") == before
+        assert memlab.recompute(before, "chain", batch=2) == before
+
+
+@given(networks(5), st.integers(1, 3))
+@settings(max_examples=10, deadline=None)
+def test_the_exact_order_is_no_worse_than_any_other(net: Network, batch: int) -> None:
+    """In bytes without a budget, in time with one: the input goes free, and so do statistics. What
+    an operation makes counts as one result, so no pooling with its indices is among these."""
+    before = memlab.training_step(net, "sgd")
+    assume(any(op.phase is Phase.BACKWARD for op in before.ops))
+    assume(all(op.kind != "max_pool2d" for op in before.ops))
+    others = [memlab.recompute(before, way, batch=batch) for way in ("chain", "greedy")]
+    others += [memlab.recompute(before, way) for way in ("every", "cheap")]
+    others += [memlab.recompute(before, "every", k=1), before]
+    exact = memlab.recompute(before, "exact", batch=batch)
+    assert memlab.plan(exact).peak(batch) <= min(memlab.plan(each).peak(batch) for each in others)
+    for each in others:
+        budget = memlab.plan(each).peak(batch)
+        within = memlab.recompute(before, "exact", batch=batch, budget=budget)
+        assert memlab.plan(within).peak(batch) <= budget
+        assert cost(within.ops, batch) <= cost(each.ops, batch)
+
+
+@given(st.one_of(networks(12), tied(10)), st.integers(1, 4), st.floats(0, 1))
+@settings(max_examples=40, deadline=None)
+def test_the_chain_keeps_any_budget_and_recomputes_only_below_the_plain_peak(
+    net: Network, batch: int, part: float
+) -> None:
+    before = memlab.training_step(net, "sgd")
+    assume(any(op.phase is Phase.BACKWARD for op in before.ops))
+    smallest = memlab.recompute(before, "chain", batch=batch)
+    least, most = (memlab.plan(each).peak(batch) for each in (smallest, before))
+    assert least <= most
+    assert memlab.recompute(before, "chain", batch=batch, budget=most) == before
+    budget = least + int(part * (most - least))
+    for way in ("chain", "greedy"):
+        try:
+            after = memlab.recompute(before, way, batch=batch, budget=budget)
+        except InputError:
+            assert way == "greedy"  # its own least may be more
+            continue
+        assert memlab.plan(after).peak(batch) <= budget
+    with pytest.raises(InputError, match=f"the least that one takes is {least:,} B"):
+        memlab.recompute(before, "chain", batch=batch, budget=least - 1)
+
+
+@given(st.one_of(networks(12), tied(10)), st.integers(1, 4), st.data())
+@settings(max_examples=30, deadline=None)
+def test_no_schedule_of_a_chain_takes_more_than_it_promises(
+    net: Network, batch: int, data: st.DataObject
+) -> None:
+    before = memlab.training_step(net, "sgd")
+    assume(any(op.phase is Phase.BACKWARD for op in before.ops))
+    found = cuts(before)
+    chain = found.chain(batch)
+    points = chains.frontier(chain)
+    schedule = data.draw(
+        st.sampled_from(
+            [segments.every_kth(chain, k) for k in range(1, len(chain) + 1)]
+            + [chains.least_time(chain, nbytes) for nbytes, _ in points]
+        )
+    )
+    after = memlab.plan(again.resequenced(before, found.order(schedule)))
+    updates = max(memlab.plan(before).timeline(batch)[-len(found.rest) :])
+    promised = simulate(chain, schedule).peak + found.throughout(batch)
+    assert after.peak(batch) <= max(promised, updates)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +271,8 @@ def test_an_inference_stays_as_it_is() -> None:
         ({"how": "keep", "layers": ["conv9"]}, "unknown place to cut 'conv9'"),
         ({"how": "drop", "layers": ["conv9"]}, "unknown operation or kind 'conv9'"),
         ({"how": "drop", "layers": "relu"}, r"layers are several names, got 'relu'"),
+        ({"how": "drop", "layers": 5}, r"layers are several names, got 5; try \['relu1'\]"),
+        ({"how": "keep", "layers": [["conv1"]]}, r"layers are several names, got \[\['conv1'\]\]"),
     ],
 )
 def test_bad_input_gives_one_sentence(given: dict[str, Any], sentence: str) -> None:

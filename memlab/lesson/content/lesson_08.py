@@ -37,7 +37,6 @@ def _kept_causes(layers: int, k: int) -> list[Cause]:
         Cause("stored_alone", Fraction(stored * ALIKE)),
         Cause("segment_alone", Fraction(k * ALIKE), {"k": k}),
         Cause("no_input", Fraction((stored + k - 1) * ALIKE)),
-        Cause("each_again", Fraction(stored * k * ALIKE)),
     ]
 
 
@@ -98,8 +97,7 @@ def _draw_half(chance: Random) -> Numbers:
 
 def _network(name: str) -> Network:
     """ResNets as v1.5, as in the lesson."""
-    variant = {"variant": "v1.5"} if name.startswith("resnet") else {}
-    return zoo.build(name, **variant)
+    return zoo.build(name, variant="v1.5" if name.startswith("resnet") else None)
 
 
 @cache

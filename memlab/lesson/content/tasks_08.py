@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from memlab.errors import InputError, shorten
-from memlab.lesson import chains
+from memlab.lesson import chains, values
 from memlab.lesson.task import SIZES, Arguments, Slip, task
 from memlab.planner.book import plan
 from memlab.step.build import training_step
@@ -152,12 +152,13 @@ def _score(given: Any, a: Arguments) -> int:
     Raises:
         InputError: no choice among these maps.
     """
-    last = len(a["maps"]) - 2
-    if not isinstance(given, list | tuple) or not {*given} <= {*range(last + 1)}:
+    last, numbers = len(a["maps"]) - 2, values.read(given)
+    chosen = set() if numbers is None else {*numbers.flat}
+    if numbers is None or numbers.ndim != 1 or not chosen <= {*range(last + 1)}:
         raise InputError(
             f"A choice is a list of numbers from 0 to {last}, or empty, got {shorten(given)}."
         )
-    return planned(tuple(a["maps"]), tuple(sorted({*given})))
+    return planned(tuple(a["maps"]), tuple(sorted(map(int, chosen))))
 
 
 @task("08.checkpoints", _draw_maps, slips=_CHOICE_SLIPS, score=_score)

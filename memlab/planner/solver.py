@@ -1,0 +1,38 @@
+"""HiGHS through SciPy, for the mixed-integer programs of the planner."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from memlab.errors import library
+
+
+def milp(what: str, **program: Any) -> Any:
+    """``scipy.optimize.milp`` of a program that ``what`` needs; see there.
+
+    HiGHS writes lines about its own search that no option turns off: they go nowhere.
+
+    Raises:
+        InputError: SciPy is not installed.
+    """
+    optimize = library("scipy.optimize", what)
+    with _unheard():
+        return optimize.milp(**program)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """What compiled code writes to the standard output is dropped."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)

@@ -1,0 +1,58 @@
+"""The chains of lesson 08: maps of the bytes that are asked for, held as planned and measured."""
+
+import random
+
+import numpy as np
+import pytest
+
+import memlab
+from memlab import InputError
+from memlab.lesson import chains
+from memlab.lesson.content import tasks_08
+
+
+@pytest.mark.parametrize(("count", "k"), [(12, 4), (20, 5), (30, 3)])
+def test_every_kth_map_of_a_chain_takes_k_and_n_over_k(count, k):
+    step = memlab.training_step(chains.alike(count), "sgd")
+    assert chains.held(memlab.plan(step), source=True) == (count + 1) * chains.ALIKE
+    some = memlab.recompute(step, "every", k=k)
+    assert chains.held(memlab.plan(some), source=True) == (k + count // k) * chains.ALIKE
+
+
+def test_what_is_held_is_measured():
+    step = memlab.recompute(memlab.training_step(chains.layers([3000, 2000, 5000]), "sgd"))
+    done = memlab.run(step, chains.BATCH)
+    assert chains.held(done.measured) == chains.held(done.planned)
+    assert done.residual == 0
+
+
+def test_the_maps_have_the_bytes_that_are_asked_for():
+    ledger = memlab.plan(memlab.training_step(chains.layers([7000, 2000]), "sgd"))
+    sizes = {entry.name: entry.size.at(chains.BATCH) for entry in ledger.entries}
+    assert (sizes["fc1"], sizes["fc2"]) == (7000, 2000)
+
+
+def test_the_sums_of_segments_are_the_plan():
+    chance = random.Random(8)
+    for count in (1, 2, 4, 6):
+        maps = tuple(1000 * chance.randint(1, 50) for _ in range(count))
+        for kept in tasks_08.choices(count):
+            assert tasks_08.counted(maps, kept) == tasks_08.planned(maps, kept)
+
+
+@pytest.mark.parametrize("maps", [[], [1500], [0], [2000, "a"]])
+def test_other_maps_are_refused_in_one_sentence(maps):
+    with pytest.raises(InputError):
+        chains.layers(maps)
+
+
+@pytest.mark.parametrize("given", [[2], [-1], 0, {0}, [[0]], ["0"], [True], [0.5], "0"])
+def test_what_is_no_choice_of_checkpoints_is_refused(given):
+    with pytest.raises(InputError, match="A choice is a list of numbers from 0 to 1, or empty"):
+        tasks_08._score(given, {"maps": [1000, 2000, 3000]})
+
+
+@pytest.mark.parametrize("given", [[1, 0, 1], (0, 1), [0.0, 1.0], np.array([0, 1])])
+def test_a_choice_of_checkpoints_is_planned(given):
+    found = tasks_08._score(given, {"maps": [1000, 2000, 3000]})
+    assert found == tasks_08.planned((1000, 2000, 3000), (0, 1))
