@@ -11,6 +11,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+LISTED = 60
+"""The most names that a message lists."""
+
 
 class InputError(ValueError):
     """Bad input. The message says what was given, what is allowed and what to try."""
@@ -25,7 +28,9 @@ def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
     names = list(allowed)
     near = get_close_matches(str(given), names, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    return InputError(f"unknown {what} {shorten(given)}{hint} Known: {', '.join(names)}.")
+    listed = ", ".join(names[:LISTED])
+    others = f" and {len(names) - LISTED} others" if len(names) > LISTED else ""
+    return InputError(f"unknown {what} {shorten(given)}{hint} Known: {listed}{others}.")
 
 
 def whole(what: str, given: object, least: int = 1) -> int:

@@ -117,6 +117,14 @@ def test_bad_names_give_one_sentence(layers: object, sentence: str) -> None:
         memlab.in_place(chain(), layers=layers)  # type: ignore[arg-type]
 
 
+def test_of_hundreds_of_names_some_are_listed() -> None:
+    step = memlab.training_step(memlab.zoo.resnet50())
+    with pytest.raises(
+        InputError, match=r"did you mean '1\.1\.relu1'\? Known: .* and 328 others\.$"
+    ):
+        memlab.in_place(step, layers=["1.1.relu11"])
+
+
 def test_no_step_gives_one_sentence() -> None:
     with pytest.raises(InputError, match="in_place rewrites a step, got 7"):
         memlab.in_place(7)  # type: ignore[arg-type]
