@@ -10,7 +10,8 @@
 # - tell least memory from least time within a budget.
 #
 # Words: [recompute](glossary.md), [checkpoint](glossary.md), [segment](glossary.md),
-# [frontier](glossary.md), [budget](glossary.md), [feature map](glossary.md).
+# [frontier](glossary.md), [budget](glossary.md), [slot](glossary.md),
+# [fused attention](glossary.md).
 
 # %%
 import memlab
@@ -49,7 +50,8 @@ for k in (2, 4, 10, 25, 50) if kept.answered() else ():
 
 # %% [markdown]
 # At most k + n/k maps are alive (E1): those of 1 segment, and the checkpoints. The sum is smallest
-# near k = √n: about 2·√n maps (Chen et al., 2016). Longer chains gain more:
+# near k = √n: about 2·√n maps (Chen et al., 2016). The work is the same for each k: every map is
+# made once more. Longer chains gain more:
 
 # %%
 for n in (100, 152, 1000):
@@ -57,7 +59,7 @@ for n in (100, 152, 1000):
     print(f"{n:4} layers: {maps} maps, with k = {k}")
 
 # %% [markdown]
-# What does it cost? About one more forward.
+# What does it cost? One more forward.
 
 # %%
 longer = lesson.predict("08.longer")
@@ -80,7 +82,7 @@ print(f"residual {again.residual} B")
 
 # %% [markdown]
 # Dropout draws the same values again. A batch norm that runs again uses its kept mean, and its
-# running statistics (printed among the parameters) move once.
+# running statistics, compared among the parameters, move once.
 #
 # **Change it.** Add 100 to the values of k above. Why does it save nothing?
 
@@ -101,8 +103,9 @@ for how in ("every", "cheap"):
     print(f"{how:6}{units.both(memlab.plan(each).peak(8))}, {more:6.1%} more arithmetic")
 
 # %% [markdown]
-# There is an optimum: among all schedules of a chain the least peak, and for each budget the least
-# time (E6). These best pairs of bytes and time are the **frontier**.
+# memlab cuts a network wherever 1 map alone is handed on: ResNet-50 becomes a **chain** of 21
+# stages. Among all schedules of a chain there is a least peak, and for each budget a least time
+# (E6). These best pairs of bytes and time are the **frontier**.
 
 # %%
 half = lesson.predict("08.half")
@@ -132,8 +135,10 @@ for budget in ("800 MB", "600 MB", "400 MB") if half.answered() else ():
         print(f"{budget}: {refused}")
 
 # %% [markdown]
-# A text says that recompute cuts ResNet-50 4 times (A10). Its source has no ResNet-50: it is
-# ResNet-200. Deep chains gain more:
+# No schedule of stages needs less than that minimum, so a smaller budget is refused.
+#
+# A text says that recompute cuts ResNet-50 4 times (A10). Its source has no such figure: its
+# example is ResNet-200. Deep chains gain more:
 
 # %%
 for claim in claims.find("A10") if half.answered() else ():
@@ -149,7 +154,8 @@ for claim in claims.find("A10") if half.answered() else ():
 # ## A long chain needs few slots
 #
 # A recurrent network repeats a step: here 1,000 times. A text says: 20 times less memory for 30 %
-# more compute (DeepMind, 2023). With few slots, a map is made again more than once.
+# more compute (DeepMind, 2023). A **slot** holds what backward of 1 step needs. The best schedule
+# fills slots again when they become free, so a step may run more than twice.
 
 # %%
 runs = lesson.predict("08.runs")
@@ -159,12 +165,13 @@ runs
 runs.guess(20).reveal()
 
 # %%
-for m in (10, 20, 50, 100) if runs.answered() else ():
-    forwards = slots.internal_state(1000, m)
-    more = slots.extra_time(1000, forwards)
-    print(f"{m:3} slots: {forwards / 1000:.3f} forward runs per step, {more:.1%} more time")
-for claim in claims.find("A11")[:2] if runs.answered() else ():
-    print(f"{claim.claim}  {claim.verdict}: {claim.result}")
+if runs.answered():
+    for m in (10, 20, 50, 100):
+        forwards = slots.internal_state(1000, m)
+        more = slots.extra_time(1000, forwards)
+        print(f"{m:3} slots: {forwards / 1000:.3f} forward runs per step, {more:.1%} more time")
+    for claim in claims.find("A11")[:2]:
+        print(f"{claim.claim}  {claim.verdict}: {claim.result}")
 
 # %% [markdown]
 # So the figures hold for slots; the year does not (Gruslys et al., 2016). From 50 slots on, more of
@@ -289,7 +296,8 @@ for claim in claims.find("F4") + claims.find("F5"):
     print(f"{claim.claim}  {claim.verdict}: {claim.result}")
 
 # %% [markdown]
-# F5's figures were measured, the formula gives somewhat less. A small one, run here:
+# F5's figures were measured, the formula gives somewhat less. A small network, run here. While
+# backward of a layer runs, `selective` holds its matrices; `fused` never does:
 
 # %%
 small = {"steps": 512, "layers": 3, "features": 64, "heads": 4, "vocabulary": 100, "dropout": 0}
