@@ -78,6 +78,7 @@ class Session:
             else Arena(self.batch, self.backend, meter, placement, poison)
         )
         self.nan: list[str] = []
+        self.closed = False
         self.steps = 0
         given = parameters or {}
         start.check_names(given, self.residents)
@@ -108,8 +109,11 @@ class Session:
         Returns, where there is a meter, the bytes before, at most inside and after each operation.
 
         Raises:
-            InputError: an input of another shape or kind, or with NaN or infinity.
+            InputError: an input of another shape or kind, or with NaN or infinity; the session is
+                closed.
         """
+        if self.closed:
+            raise InputError("this session is closed and holds nothing; open another one.")
         self.steps += 1
         self.nan.clear()
         try:
@@ -190,6 +194,7 @@ class Session:
 
     def close(self) -> None:
         """Free everything."""
+        self.closed = True
         self.memory.clear()
 
     def __enter__(self) -> Session:

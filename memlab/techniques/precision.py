@@ -32,6 +32,7 @@ from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques import order
+from memlab.techniques.again import STATISTICS
 
 STORED = ("fp32", "tf32", "bf16", "fp16", "fp8_e4m3fn", "fp8_e5m2")
 """The formats that a role can be stored in."""
@@ -97,7 +98,7 @@ def precision(
     by_role = dict.fromkeys(chosen.roles, FORMATS[chosen.half])
     by_role |= {Role(name): _stored(format) for name, format in roles.items()}
     scaled = _scaled(step, chosen, scaling)
-    kept = _normalization(step) if chosen.master else frozenset()
+    kept = _normalization(step) if chosen.master else _statistics(step)
     rewrite = _Rewrite(by_role, kept, chosen.master and step.training, scaled)
     live_in = tuple(map(rewrite.tensor, step.live_in))
     drawn = rounding == "stochastic" and step.training
@@ -159,6 +160,13 @@ def _normalization(step: Step) -> frozenset[str]:
         if op.kind.startswith("batch_norm"):
             found.update(t.storage.name for t in op.touched() if not t.size.per_sample)
     return frozenset(found)
+
+
+def _statistics(step: Step) -> frozenset[str]:
+    """The storages of what a batch norm keeps of the batch. They stay as they were computed: a
+    batch norm that runs again reads them, and must give the same."""
+    norms = [op for op in step.ops if op.kind == "batch_norm" and step.training]
+    return frozenset(op.writes[name].storage.name for op in norms for name in STATISTICS)
 
 
 class _Rewrite:

@@ -242,3 +242,11 @@ def test_an_interrupted_run_frees_what_it_held(
     assert blocks[0].meter is not None
     assert blocks[0].meter.live == 0
     assert memlab.run(tiny(), 2).residual == 0
+
+
+def test_a_closed_session_says_so() -> None:
+    step = memlab.training_step(memlab.zoo.linear1())
+    with Session(step, 2) as held:
+        held.step()
+    with pytest.raises(InputError, match="this session is closed and holds nothing; open another"):
+        held.step()

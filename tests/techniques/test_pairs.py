@@ -104,6 +104,8 @@ def test_random_networks(net: Network, optimizer: str, batch: int, format: str, 
 
 STORED: dict[str, Rewrite] = {
     "fp32": lambda before: before,
+    "bf16": partial(memlab.precision, mode="bf16"),
+    "maps in 8 bits": partial(memlab.precision, feature_map="fp8_e4m3fn"),
     "mixed fp16": partial(memlab.precision, mode="mixed fp16"),
     "stochastic": partial(memlab.precision, mode="mixed bf16", rounding="stochastic"),
     "gradients in bf16": partial(memlab.precision, gradient_map="bf16", parameter_gradient="fp16"),
