@@ -165,13 +165,14 @@ def given_back(sizes, writes, reads, kept, users=needed, later=0):
     return found
 
 
-def most_alive(sizes, writes, reads, kept, users=needed, later=0, early=False):
-    """The peak; ``early`` gives back before the output is there."""
-    gone, seen = given_back(sizes, writes, reads, kept, users, later), set()
+def most_alive(sizes, writes, reads, kept, users=needed, later=0, early=False, twice=False):
+    """The peak; ``early`` gives back before the output is there, ``twice`` counts every write."""
+    gone = given_back(sizes, writes, reads, kept, users, later)
+    seen: set[int] = set()
     alive = most = 0
     for n, each in enumerate(writes):
         alive += sum(sizes[block] for block in set(each) - seen) - gone[n]
-        seen.update(each)
+        seen.update(() if twice else each)
         most = max(most, alive if early else alive + gone[n])
     return most
 
@@ -180,11 +181,33 @@ def fitting_start(starts, spans, size):
     return next(s for s in starts if all(s + size <= a or b <= s for a, b in spans))
 
 
-def lowest(sizes, births, deaths, choose=fitting_start):
+def last_end(starts, spans, size):
+    at = 0
+    for low, high in sorted(spans):
+        if at + size <= low:
+            break
+        at = high
+    return at
+
+
+def larger_gap(starts, spans, size):
+    at = 0
+    for low, high in sorted(spans):
+        if at + size < low:
+            break
+        at = max(at, high)
+    return at
+
+
+def overlap(birth, death, other_birth, other_death):
+    return other_birth <= death and birth <= other_death
+
+
+def lowest(sizes, births, deaths, choose=fitting_start, meet=overlap):
     """The address of one block after the other."""
-    found = []
+    found: list[int] = []
     for n, size in enumerate(sizes):
-        lives = [k for k in range(n) if births[k] <= deaths[n] and births[n] <= deaths[k]]
+        lives = [k for k in range(n) if meet(births[n], deaths[n], births[k], deaths[k])]
         spans = [(found[k], found[k] + sizes[k]) for k in lives]
         found.append(choose(sorted([0, *(high for _, high in spans)]), spans, size))
     return found
@@ -412,6 +435,7 @@ ZOO: dict[str, dict[str, Any]] = {
     "07.peak": {
         "no_reuse": lambda sizes, **a: sum(sizes),
         "early": lambda **a: most_alive(**a, early=True),
+        "each_write": lambda **a: most_alive(**a, twice=True),
         "touched": lambda sizes, writes, reads, kept: max(
             sum(sizes[b] for b in {*w, *r}) for w, r in zip(writes, reads, strict=True)
         ),
@@ -425,10 +449,14 @@ ZOO: dict[str, dict[str, Any]] = {
     "07.addresses": {
         "stacked": lambda sizes, **a: [sum(sizes[:n]) for n in range(len(sizes))],
         "on_top": lambda **a: lowest(**a, choose=lambda starts, spans, size: max(starts)),
-        "at_birth": lambda sizes, births, deaths: lowest(sizes, births, births),
-        "ends_before": lambda sizes, births, deaths: lowest(
-            sizes, births, [max(b, d - 1) for b, d in zip(births, deaths, strict=True)]
+        "at_birth": lambda **a: lowest(
+            **a, meet=lambda birth, death, begins, ends: begins <= birth <= ends
         ),
+        "ends_before": lambda **a: lowest(
+            **a, meet=lambda birth, death, begins, ends: begins < death and birth < ends
+        ),
+        "last_end": lambda **a: lowest(**a, choose=last_end),
+        "exact_fit": lambda **a: lowest(**a, choose=larger_gap),
         "all_zero": lambda sizes, **a: [0] * len(sizes),
         "ends": lambda sizes, **a: [
             at + size for at, size in zip(lowest(sizes, **a), sizes, strict=True)
@@ -445,6 +473,10 @@ ZOO: dict[str, dict[str, Any]] = {
         "only_last": lambda maps, kept: waiting(maps, kept)[-1],
         "no_last": lambda maps, kept: max(waiting(maps, kept)[:-1], default=0),
         "in_all": lambda maps, kept: sum(waiting(maps, kept)),
+        "with_end": lambda maps, kept: max(
+            nbytes + sum(maps[n] for n in kept[at : at + 1])
+            for at, nbytes in enumerate(waiting(maps, kept))
+        ),
     },
     "08.checkpoints": {
         "nothing_saved": lambda maps: list(among(maps)),
@@ -513,3 +545,13 @@ def test_the_last_hint_leaves_blanks(name):
     given = Exercise(tasks()[name])
     hints = [given.hint().text() for _ in range(3)]
     assert ["__" in hint for hint in hints] == [False, False, True]
+
+
+def test_the_worked_lists_of_07_give_what_is_said():
+    (source,) = build.sources(build.LESSONS, ["07"])
+    text = source.read_text(encoding="utf-8")
+    ((call, freed),) = re.findall(r"`freed\((sizes=.+)\)` is `(.+?)`", text)
+    (peak,) = re.findall(r"The peak is .+ = (\d+) B, in operation", text)
+    arguments = eval(f"dict({call})")
+    assert function("07.freed", "solution")(**arguments) == eval(freed)
+    assert function("07.peak", "solution")(**arguments) == int(peak)

@@ -17,6 +17,7 @@ from memlab.step.build import training_step
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor, new
+from memlab.techniques.in_place import in_place
 
 Numbers = list[list[int]]
 """For each operation, numbers of blocks."""
@@ -39,10 +40,13 @@ def _drawn(chance: Random, size: int) -> Network:
 
 
 def _draw_step(chance: Random, size: int) -> Arguments:
-    """A training step whose gradients are kept: blocks by number, in order of birth. What is there
-    before the step has none."""
+    """A training step: blocks by number, in order of birth. What is there before the step has none.
+
+    Some keep their gradients; some run in place, so that a block is written twice.
+    """
     step = training_step(_drawn(chance, size), "sgd")
     step = step.keep("gradients") if size % 2 else step
+    step = step if size % 4 else in_place(step)
     batch = chance.randint(2, 3 + size)
     there = {tensor.storage.name for tensor in step.live_in}
     sizes: dict[str, int] = {}
@@ -165,13 +169,20 @@ def _touched(a: Arguments) -> list[int]:
     return [sum(a["sizes"][n] for n in {*reads, *writes}) for reads, writes in pairs]
 
 
-def _never(a: Arguments, number: int) -> None:
-    return None
+def _each_write(a: Arguments) -> int:
+    """As if every write began a block."""
+    alive = most = 0
+    for writes, gone in zip(a["writes"], _freed(a), strict=True):
+        alive += sum(a["sizes"][number] for number in writes)
+        most = max(most, alive)
+        alive -= gone
+    return most
 
 
 _PEAK_SLIPS: dict[str, Slip] = {
     "no_reuse": lambda truth, a: sum(a["sizes"]),
     "early": lambda truth, a: max(_inside(a, early=True)),
+    "each_write": lambda truth, a: _each_write(a),
     "touched": lambda truth, a: max(_touched(a)),
     "at_end": lambda truth, a: sum(a["sizes"][number] for number in a["kept"]),
     "kept_too": lambda truth, a: max(_inside(a, lambda a, number: max(_users(a, number)))),
@@ -210,34 +221,78 @@ def _lowest(sizes: list[int], births: list[int], deaths: list[int]) -> list[int]
     return packing.first_fit(Load(sizes, births, deaths), range(len(sizes)))
 
 
-def _on_top(truth: list[int], a: Arguments) -> list[int]:
-    """Above all that lives with it, gaps left out."""
-    addresses: list[int] = []
-    for n, (birth, death) in enumerate(zip(a["births"], a["deaths"], strict=True)):
-        with_it = [k for k in range(n) if a["births"][k] <= death and birth <= a["deaths"][k]]
-        addresses.append(max((addresses[k] + a["sizes"][k] for k in with_it), default=0))
-    return addresses
+Spans = list[tuple[int, int]]
+"""First byte and end of blocks, rising."""
 
 
-def _at_birth(truth: list[int], a: Arguments) -> list[int]:
-    """As if a block were alive in its first operation alone."""
-    return _lowest(a["sizes"], a["births"], a["births"])
+def _both(a: Arguments, k: int, n: int) -> bool:
+    """Whether two blocks live together: the right rule."""
+    return bool(a["births"][k] <= a["deaths"][n] and a["births"][n] <= a["deaths"][k])
 
 
-def _ends_before(truth: list[int], a: Arguments) -> list[int]:
+def _at_birth(a: Arguments, k: int, n: int) -> bool:
+    """As if block k mattered only where it is alive when block n is born."""
+    return bool(a["births"][k] <= a["births"][n] <= a["deaths"][k])
+
+
+def _ends_before(a: Arguments, k: int, n: int) -> bool:
     """As if a block were gone in its last operation."""
-    deaths = [max(b, d - 1) for b, d in zip(a["births"], a["deaths"], strict=True)]
-    return _lowest(a["sizes"], a["births"], deaths)
+    return bool(a["births"][k] < a["deaths"][n] and a["births"][n] < a["deaths"][k])
+
+
+def _gap(spans: Spans, size: int) -> int:
+    """The lowest address that is free: the right rule."""
+    at = 0
+    for low, high in spans:
+        if at + size <= low:
+            break
+        at = max(at, high)
+    return at
+
+
+def _on_top(spans: Spans, size: int) -> int:
+    """Above all that lives with it, gaps left out."""
+    return max((high for _, high in spans), default=0)
+
+
+def _last_end(spans: Spans, size: int) -> int:
+    """As if what begins higher ended higher; but spans of blocks that never meet may overlap."""
+    at = 0
+    for low, high in spans:
+        if at + size <= low:
+            break
+        at = high
+    return at
+
+
+def _larger_gap(spans: Spans, size: int) -> int:
+    """As if a gap had to be larger than the block."""
+    return _gap(spans, size + 1)
+
+
+def _placed(
+    a: Arguments,
+    together: Callable[[Arguments, int, int], bool] = _both,
+    start: Callable[[Spans, int], int] = _gap,
+) -> list[int]:
+    """Addresses, one block after the other, for somebody who takes these two rules."""
+    found: list[int] = []
+    for n, size in enumerate(a["sizes"]):
+        lives = [k for k in range(n) if together(a, k, n)]
+        found.append(start(sorted((found[k], found[k] + a["sizes"][k]) for k in lives), size))
+    return found
 
 
 _ADDRESS_SLIPS: dict[str, Slip] = {
     "stacked": lambda truth, a: packing.stacked(
         Load(a["sizes"], a["births"], a["deaths"]), range(len(a["sizes"]))),
-    "on_top": _on_top,
-    "at_birth": _at_birth,
-    "ends_before": _ends_before,
+    "on_top": lambda truth, a: _placed(a, start=_on_top),
+    "at_birth": lambda truth, a: _placed(a, _at_birth),
+    "ends_before": lambda truth, a: _placed(a, _ends_before),
     "all_zero": lambda truth, a: [0] * len(a["sizes"]),
     "ends": lambda truth, a: [at + size for at, size in zip(truth, a["sizes"], strict=True)],
+    "last_end": lambda truth, a: _placed(a, start=_last_end),
+    "exact_fit": lambda truth, a: _placed(a, start=_larger_gap),
 }  # fmt: skip
 
 

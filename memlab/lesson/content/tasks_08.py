@@ -93,6 +93,7 @@ _ALIVE_SLIPS: dict[str, Slip] = {
     "only_last": lambda truth, a: sum(_stored(a)) + _between(a)[-1],
     "no_last": lambda truth, a: max(_sums(a)[:-1], default=0),
     "in_all": lambda truth, a: sum(_sums(a)),
+    "with_end": lambda truth, a: max(map(sum, zip(_sums(a), [*_stored(a), 0], strict=True))),
 }
 
 
