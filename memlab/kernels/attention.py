@@ -14,6 +14,7 @@ from memlab.kernels.arrays import lines
 from memlab.kernels.blas import gemm
 from memlab.kernels.compile import compiled, summing
 from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.sums import sum_values
 from memlab.kernels.tokens import clear
 from memlab.networks.attention import AttentionSoftmax
 
@@ -116,7 +117,7 @@ def _softmax(x: Array, y: Array, causal: bool) -> None:
             largest = max(largest, scores[i])
         for i in range(seen):
             out[i] = np.exp(scores[i] - largest)
-        share = y.dtype.type(1 / sum_of(out[:seen]))
+        share = y.dtype.type(1 / sum_values(out[:seen]))
         for i in range(seen):
             out[i] *= share
         for i in range(seen, width):
@@ -130,15 +131,6 @@ def _softmax_backward(y: Array, dy: Array, dx: Array, accumulate: bool) -> None:
         for i in range(y.shape[1]):
             gradient = y[r, i] * (dy[r, i] - mean)
             dx[r, i] = (dx[r, i] if accumulate else 0) + gradient
-
-
-@summing
-def sum_of(values: Array) -> float:
-    """The sum of a line."""
-    total = 0.0
-    for i in range(values.size):
-        total += values[i]
-    return total
 
 
 @summing

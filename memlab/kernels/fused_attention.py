@@ -14,10 +14,11 @@ from functools import partial
 
 import numpy as np
 
-from memlab.kernels.attention import columns, inner, parts, sum_of
+from memlab.kernels.attention import columns, inner, parts
 from memlab.kernels.blas import gemm
 from memlab.kernels.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.sums import sum_values
 from memlab.kernels.tokens import clear
 from memlab.kernels.workers import own, spread
 from memlab.networks.attention import FusedAttention
@@ -112,7 +113,7 @@ def _exponentials(scores: Array, y: Array, largest: Array, total: Array, first: 
         for i in range(width):
             scores[r, i] = np.exp(scores[r, i] - most) if i < seen else 0
         smaller = np.exp(largest[r] - most)
-        total[r] = total[r] * smaller + sum_of(scores[r])
+        total[r] = total[r] * smaller + sum_values(scores[r])
         largest[r] = most
         for i in range(y.shape[1]):
             y[r, i] *= smaller

@@ -7,6 +7,7 @@ import numpy as np
 from memlab.kernels.arrays import Span, span
 from memlab.kernels.compile import compiled, summing
 from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.sums import sum_squares, sum_values
 from memlab.networks.tokens import LayerNorm
 
 Pair = tuple[Array, Array]
@@ -48,8 +49,8 @@ def _normalize(
     number = y.dtype.type
     for r in range(len(x)):
         row, out = x[r], y[r]
-        centre = _sum(row) / row.size
-        inverse = 1 / np.sqrt(_squares(row, centre) / row.size + epsilon)
+        centre = sum_values(row) / row.size
+        inverse = 1 / np.sqrt(sum_squares(row, centre) / row.size + epsilon)
         if kept is not None:
             kept[0][r], kept[1][r] = centre, inverse
         mean, scale = number(centre), number(inverse)
@@ -86,23 +87,6 @@ def _input_gradients(
         for i in range(features):
             through = source[i] * weight[i] - offset - (x[r, i] - mean) * lean
             target[i] = (target[i] if accumulate else 0) + through * inverse
-
-
-@summing
-def _sum(values: Array) -> float:
-    total = 0.0
-    for i in range(values.size):
-        total += values[i]
-    return total
-
-
-@summing
-def _squares(values: Array, centre: float) -> float:
-    """The sum of squared distances from ``centre``."""
-    total = 0.0
-    for i in range(values.size):
-        total += (values[i] - centre) ** 2
-    return total
 
 
 @summing

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from memlab.kernels.arrays import span
 from memlab.kernels.blas import gemm
-from memlab.kernels.compile import compiled, summing
+from memlab.kernels.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.sums import sum_values
 
 
 @kernel("linear")
@@ -72,13 +73,5 @@ def _sum_bias(
     for k in range(dbias.size):
         total = float(dbias[k]) if accumulate else 0.0
         for b in range(batch):
-            total += _sum(dy[b * pitch + k * plane :][:plane])
+            total += sum_values(dy[b * pitch + k * plane :][:plane])
         dbias[k] = total
-
-
-@summing
-def _sum(values: Array) -> float:
-    total = 0.0
-    for i in range(values.size):
-        total += values[i]
-    return total

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.arrays import Span, span, start
-from memlab.kernels.compile import compiled, summing
+from memlab.kernels.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
+from memlab.kernels.sums import sum_products, sum_squares, sum_values
 from memlab.networks.layers import BatchNorm
 
 Pair = tuple[Array, Array]
@@ -65,11 +66,11 @@ def _normalize(
     for c in range(channels):
         total = 0.0
         for b in range(batch):
-            total += _sum(x[b * pitch + c * plane :][:plane])
+            total += sum_values(x[b * pitch + c * plane :][:plane])
         centre = total / (batch * plane)
         squares = 0.0
         for b in range(batch):
-            squares += _squares(x[b * pitch + c * plane :][:plane], centre)
+            squares += sum_squares(x[b * pitch + c * plane :][:plane], centre)
         mean[c] = centre
         inverse[c] = 1 / np.sqrt(squares / (batch * plane) + epsilon)
         unbiased = squares / max(1, batch * plane - 1)
@@ -136,8 +137,8 @@ def _backward(
         straight = products = 0.0
         for b in range(batch):
             values = dy[b * dy_pitch + c * plane :][:plane]
-            straight += _sum(values)
-            products += _products(x[b * x_pitch + c * plane :], mean, values)
+            straight += sum_values(values)
+            products += sum_products(x[b * x_pitch + c * plane :], mean, values)
         gradients[0][c] = products * inverse
         gradients[1][c] = straight
         if dx_span is not None:
@@ -181,28 +182,3 @@ def _replace_gradient(
     """Where dy and dx are one array: told so, the compiler takes whole vectors."""
     for i in range(dx.size):
         dx[i] = (dx[i] - offset - (x[i] - mean) * lean) * scale
-
-
-@summing
-def _sum(values: Array) -> float:
-    total = 0.0
-    for i in range(values.size):
-        total += values[i]
-    return total
-
-
-@summing
-def _squares(values: Array, centre: float) -> float:
-    """The sum of squared distances from ``centre``."""
-    total = 0.0
-    for i in range(values.size):
-        total += (values[i] - centre) ** 2
-    return total
-
-
-@summing
-def _products(x: Array, mean: float, dy: Array) -> float:
-    total = 0.0
-    for i in range(dy.size):
-        total += (x[i] - mean) * np.float64(dy[i])
-    return total

@@ -126,10 +126,12 @@ def test_bytes_moved_are_the_small_ones_and_those_through_the_buffers(network: s
         assert new.flops == op.flops
         through = 8 if staging.is_staged(new) else 0
         more = 0
+        halved = {
+            name for name, each in staging.operands(new).items() if staging.small(each.format)
+        }
         for group, times in ((op.reads, 1), (op.writes, 1), (op.updates, 2)):
-            for each in group.values():
-                if each.format is staging.COMPUTED and each.axes:
-                    more += (through - 2 * times) * each.size.at(8) // 4
+            for name in halved.intersection(group):
+                more += (through - 2 * times) * group[name].size.at(8) // 4
         assert new.bytes_moved.at(8) == op.bytes_moved.at(8) + more
 
 
