@@ -8,7 +8,7 @@ is dead. So the memory follows from the order alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -37,6 +37,11 @@ def resequenced(step: Step, order: Sequence[int]) -> Step:
     versions = _Versions()
     needed = _without_idle(step, order)
     return replace(step, ops=tuple(versions.run(step.ops[index], index) for index in needed))
+
+
+def names_of(tensors: Iterable[Tensor]) -> list[str]:
+    """The storages of these tensors, by name."""
+    return [each.storage.name for each in tensors]
 
 
 def made(op: Op) -> set[str]:

@@ -7,20 +7,20 @@ first operation that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memlab import units
 from memlab.errors import InputError, unknown
 from memlab.planner import chains, graphs, outputs, segments
 from memlab.planner.book import plan
-from memlab.planner.graphs import Task
 from memlab.planner.stages import Chain, Schedule, Stage, simulate
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
-from memlab.step.tensor import Role, Tensor
-from memlab.techniques.again import STATISTICS, made, resequenced
-from memlab.techniques.cuts import cost, cuts
+from memlab.techniques.again import made, names_of, resequenced
+from memlab.techniques.cuts import Cuts, cost, cuts
+from memlab.techniques.tasks import tasks_of
 
 CHEAP = ("batch_norm", "layer_norm", "relu", "tanh", "gelu", "dropout", "max_pool2d", "avg_pool2d")
 """Kinds that compute little for each byte that they write."""
@@ -75,32 +75,46 @@ def _keep(wish: Wish) -> Order:
 
 
 def _greedy(wish: Wish) -> Order:
-    return _by_bytes(wish, segments.greedy_search, segments.greedy_search)
+    found = cuts(wish.step)
+    chain, room = found.chain(wish.batch), _room(wish, found)
+    tried = _tried(chain, room, segments.greedy_search, segments.greedy_search)
+    return _best(wish, map(found.order, tried))
 
 
 def _chain(wish: Wish) -> Order:
-    return _by_bytes(wish, chains.least_memory, chains.least_time)
+    """The optimum of the chain. A chain counts whole stages, and a step leaves out what nobody
+    reads, so a schedule by segments may take less: the plans decide."""
+    found = cuts(wish.step)
+    chain, room = found.chain(wish.batch), _room(wish, found)
+    tried = {
+        *_tried(chain, room, chains.least_memory, chains.least_time),
+        *_tried(chain, room, segments.greedy_search, segments.greedy_search),
+        segments.sqrt(chain),
+        segments.best_kth(chain),
+    }
+    return _best(wish, map(found.order, sorted(tried)))
 
 
-def _by_bytes(
-    wish: Wish,
+def _room(wish: Wish, found: Cuts) -> int | None:
+    """The bytes that the budget leaves to the chain."""
+    return None if wish.budget is None else wish.budget - found.throughout(wish.batch)
+
+
+def _tried(
+    chain: Chain,
+    room: int | None,
     least: Callable[[Chain], Schedule],
     within: Callable[[Chain, int], Schedule],
-) -> Order:
-    """The order of the least peak; with a budget, that of the fastest below it."""
-    found = cuts(wish.step)
-    chain, beside = found.chain(wish.batch), found.throughout(wish.batch)
+) -> Iterator[Schedule]:
+    """The schedule of the least peak, and the fastest one that the room is enough for."""
     smallest = least(chain)
-    return _below(
-        wish,
-        found.order(smallest),
-        simulate(chain, smallest).peak + beside,
-        lambda budget: found.order(within(chain, budget - beside)),
-    )
+    yield smallest
+    if room is not None and simulate(chain, smallest).peak <= room:
+        yield within(chain, room)
 
 
 def _exact(wish: Wish) -> Order:
-    inputs, tasks, fixed = _tasks(wish.step, wish.batch)
+    inputs, tasks, fixed = tasks_of(wish.step, wish.batch)
     graph = [*inputs, *tasks]
 
     def order(found: Sequence[int]) -> Order:
@@ -108,74 +122,46 @@ def _exact(wish: Wish) -> Order:
         return [*ran, *range(len(tasks), len(wish.step.ops))]
 
     smallest = graphs.least_memory(graph, fixed)
-    return _below(
-        wish,
-        order(smallest),
-        graphs.simulate(graph, smallest, fixed).peak,
-        lambda budget: order(graphs.least_time(graph, budget, fixed)),
-    )
+    tried = [order(smallest)]
+    if wish.budget is not None and graphs.simulate(graph, smallest, fixed).peak <= wish.budget:
+        tried.append(order(graphs.least_time(graph, wish.budget, fixed)))
+    return _best(wish, tried)
 
 
-def _below(wish: Wish, smallest: Order, counted: int, within: Callable[[int], Order]) -> Order:
-    """The order of the least peak, or with a budget the fastest below it; that of the step itself
-    where it is as good. ``counted`` are the bytes that the way counts for the smallest: it may
-    hold a value longer than the step does.
+def _best(wish: Wish, orders: Iterable[Order]) -> Order:
+    """The order of the least peak, or with a budget the fastest whose peak is within it: one of
+    these, or the step's own where that is as good.
 
     Raises:
         InputError: the budget is below the least peak.
     """
-    most = plan(wish.step).peak(wish.batch)
-    minimum = min(most, plan(resequenced(wish.step, smallest)).peak(wish.batch))
-    if most <= (minimum if wish.budget is None else wish.budget):
-        return list(range(len(wish.step.ops)))
+    own = _rated(wish, [*range(len(wish.step.ops))])
+    if wish.budget is not None and own.peak <= wish.budget:
+        return own.order
+    rated = [own, *(_rated(wish, order) for order in orders)]
+    least = min(rated, key=lambda each: (each.peak, each.cost, len(each.order)))
     if wish.budget is None:
-        return smallest
-    if wish.budget < minimum:
+        return least.order
+    if wish.budget < least.peak:
         raise InputError(
             f"no order of this kind fits into {units.exact(wish.budget)}; the least that one "
-            f"takes is {units.exact(minimum)}: try that, or a smaller batch."
+            f"takes is {units.exact(least.peak)}: try that, or a smaller batch."
         )
-    return within(wish.budget) if wish.budget >= counted else smallest
+    fits = [each for each in rated if each.peak <= wish.budget]
+    return min(fits, key=lambda each: (each.cost, each.peak)).order
 
 
-def _tasks(step: Step, batch: int) -> tuple[list[Task], list[Task], int]:
-    """The inputs as tasks, which go free after their last reader, then every operation up to the
-    last backward, and the bytes that live throughout."""
-    there = {each.storage.name: each.storage for each in (*step.live_in, *step.live_out)}
-    inputs = [each.storage for each in step.live_in if each.role is Role.INPUT]
-    maker = {storage.name: number for number, storage in enumerate(inputs)}
-    there = {name: storage for name, storage in there.items() if name not in maker}
-    tasks = []
-    end = max((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), default=-1) + 1
-    for number, op in enumerate(step.ops[:end], len(inputs)):
-        there |= {op.writes[n].storage.name: op.writes[n].storage for n in _statistics(op)}
-        tasks.append(_task(op, batch, maker, there))
-        maker |= {name: number for name in _names(op.writes.values()) if name not in there}
-    given = [Task(each.name, 0, each.size.at(batch), (), again=False) for each in inputs]
-    return given, tasks, sum(storage.size.at(batch) for storage in there.values())
+class _Rated(NamedTuple):
+    """An order with the bytes and the time of its step."""
+
+    order: Order
+    peak: int
+    cost: int
 
 
-def _task(op: Op, batch: int, maker: Mapping[str, int], there: Collection[str]) -> Task:
-    new = [each for each in op.writes.values() if each.storage.name not in there]
-    left = [each for each in new if each.role is Role.PARAMETER_GRADIENT]
-    read = _names((*op.reads.values(), *op.updates.values()))
-    return Task(
-        op.name,
-        cost([op], batch),
-        _total(new, batch) - _total(left, batch),
-        tuple(sorted({maker[name] for name in read if name in maker})),
-        again=op.phase is Phase.FORWARD and (op.pure or op.kind == "batch_norm"),
-        inside=_total(op.workspace.values(), batch),
-        left=_total(left, batch),
-    )
-
-
-def _total(tensors: Iterable[Tensor], batch: int) -> int:
-    return sum(each.storage.size.at(batch) for each in tensors)
-
-
-def _statistics(op: Op) -> tuple[str, ...]:
-    return STATISTICS if op.kind == "batch_norm" and op.updates else ()
+def _rated(wish: Wish, order: Order) -> _Rated:
+    step = resequenced(wish.step, order)
+    return _Rated(order, plan(step).peak(wish.batch), cost(step.ops, wish.batch))
 
 
 def _drop(wish: Wish) -> Order:
@@ -223,17 +209,13 @@ def _on_demand(step: Step, dropped: Collection[str]) -> Order:
         waiting = [number]
         while waiting:
             reads = step.ops[waiting[-1]].reads.values() if op.phase is Phase.BACKWARD else ()
-            missing = [maker[n] for n in _names(reads) if n in maker and n not in there]
+            missing = [maker[n] for n in names_of(reads) if n in maker and n not in there]
             if missing:
                 waiting.append(missing[0])
             else:
                 result.append(waiting.pop())
                 there |= made(step.ops[result[-1]]) if op.phase is Phase.BACKWARD else set()
     return result
-
-
-def _names(tensors: Iterable[Tensor]) -> list[str]:
-    return [each.storage.name for each in tensors]
 
 
 def _is_forward(op: Op) -> bool:

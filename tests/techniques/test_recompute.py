@@ -338,3 +338,18 @@ def test_the_exact_order_is_least_where_there_are_no_stages() -> None:
 def test_a_step_too_large_for_the_exact_order_gives_one_sentence() -> None:
     with pytest.raises(InputError, match="an exact order is found for 1 to 24 tasks, got"):
         memlab.recompute(plain(), "exact", batch=2)
+
+
+@given(st.one_of(networks(12), tied(10)), st.integers(1, 3))
+@settings(max_examples=25, deadline=None)
+def test_the_chain_is_never_worse_than_segments(net: Network, batch: int) -> None:
+    """In bytes without a budget; within the bytes of each of them, in time."""
+    before = memlab.training_step(net, "sgd")
+    assume(any(op.phase is Phase.BACKWARD for op in before.ops))
+    least = memlab.plan(memlab.recompute(before, "chain", batch=batch)).peak(batch)
+    for other in (memlab.recompute(before), memlab.recompute(before, "greedy", batch=batch)):
+        peak = memlab.plan(other).peak(batch)
+        assert least <= peak
+        within = memlab.recompute(before, "chain", batch=batch, budget=peak)
+        assert memlab.plan(within).peak(batch) <= peak
+        assert cost(within.ops, batch) <= cost(other.ops, batch)
