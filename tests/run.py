@@ -19,7 +19,7 @@ PARTS = {
     "imports": "lint-imports --no-logo",
     "units": f"{PYTEST} -n 2 --ignore tests/browser",
     "notebooks": f"{NOTEBOOKS} lessons/*.ipynb lessons/solutions/*.ipynb",
-    "browser": f"{PYTEST} tests/browser",
+    "browser": f"{PYTEST} -n 2 --dist loadfile tests/browser",
 }
 
 
