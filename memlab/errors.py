@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from math import inf, isfinite
+from numbers import Real
 from operator import index
 from types import ModuleType
 from typing import TypeVar
@@ -13,6 +16,9 @@ T = TypeVar("T")
 
 LISTED = 60
 """The most names that a message lists."""
+LARGEST = 10**40
+"""The largest whole number that is taken: what follows from it is still in the range of floats, and
+Python writes it in digits."""
 
 
 class InputError(ValueError):
@@ -25,19 +31,19 @@ def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
     >>> unknown("network", "resnet5", ["resnet50", "vgg16"]).args[0]
     "unknown network 'resnet5'; did you mean 'resnet50'? Known: resnet50, vgg16."
     """
-    names = list(allowed)
-    near = get_close_matches(str(given), names, n=1, cutoff=0.6)
+    names, shown = list(allowed), shorten(given)
+    near = get_close_matches(given if isinstance(given, str) else shown, names, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     listed = ", ".join(names[:LISTED])
     others = f" and {len(names) - LISTED} others" if len(names) > LISTED else ""
-    return InputError(f"unknown {what} {shorten(given)}{hint} Known: {listed}{others}.")
+    return InputError(f"unknown {what} {shown}{hint} Known: {listed}{others}.")
 
 
-def whole(what: str, given: object, least: int = 1) -> int:
-    """``given`` as an ``int`` of at least ``least``.
+def whole(what: str, given: object, least: int = 1, most: int = LARGEST) -> int:
+    """``given`` as an ``int`` from ``least`` to ``most``.
 
     Raises:
-        InputError: it is no whole number, or too small. ``True`` is no number here.
+        InputError: it is no whole number, too small or too large. ``True`` is no number here.
     """
     number = int(given) if isinstance(given, float) and given.is_integer() else given
     try:
@@ -48,8 +54,52 @@ def whole(what: str, given: object, least: int = 1) -> int:
         shown = shorten(given)
         raise InputError(f"{what} must be a whole number, got {shown}; try {max(least, 1)}.")
     if value < least:
-        raise InputError(f"{what} must be at least {least}, got {value}; try {max(least, 1)}.")
+        raise InputError(f"{what} must be at least {least}, got {_digits(value)}; "
+                         f"try {max(least, 1)}.")  # fmt: skip
+    if value > most:
+        raise InputError(f"{what} must be at most {_digits(most)}, got {_digits(value)}; "
+                         f"try {_digits(most)}.")  # fmt: skip
     return value
+
+
+def real(what: str, given: object, usual: float, least: float = -inf, below: float = inf) -> float:
+    """``given`` as a finite ``float`` of at least ``least`` and below ``below``; the error proposes
+    the ``usual`` one.
+
+    Raises:
+        InputError: it is no real number, NaN, infinite or outside.
+    """
+    try:
+        value = float(given) if isinstance(given, Real) and not isinstance(given, bool) else inf
+    except OverflowError:
+        value = inf
+    if not isfinite(value) or not least <= value < below:
+        bounds = [f"at least {least:g}"] * isfinite(least) + [f"below {below:g}"] * isfinite(below)
+        wanted = " and ".join(bounds) or "a number"
+        raise InputError(f"{what} must be {wanted}, got {shorten(given)}; try {usual:g}.")
+    return value
+
+
+def flag(what: str, given: object) -> bool:
+    """``given`` as a ``bool``.
+
+    Raises:
+        InputError: it is neither ``True`` nor ``False``.
+    """
+    if type(given).__name__ not in ("bool", "bool_"):  # NumPy's too
+        raise InputError(f"{what} must be True or False, got {shorten(given)}; try True.")
+    return bool(given)
+
+
+def known(what: str, given: object, allowed: Collection[str]) -> str:
+    """``given``, one of these names.
+
+    Raises:
+        InputError: it is none of them; the message names the nearest and all others.
+    """
+    if not isinstance(given, str) or given not in allowed:
+        raise unknown(what, given, allowed)
+    return given
 
 
 def pick(what: str, given: object, registry: Mapping[str, T]) -> T:
@@ -58,9 +108,7 @@ def pick(what: str, given: object, registry: Mapping[str, T]) -> T:
     Raises:
         InputError: there is none; the message names the nearest and all others.
     """
-    if not isinstance(given, str) or given not in registry:
-        raise unknown(what, given, registry)
-    return registry[given]
+    return registry[known(what, given, registry)]
 
 
 def library(module: str, what: str) -> ModuleType:
@@ -79,6 +127,16 @@ def library(module: str, what: str) -> ModuleType:
 
 
 def shorten(given: object) -> str:
-    """What was given, short enough for a sentence."""
-    text = repr(given)
+    """What was given, on one line and short enough for a sentence."""
+    try:
+        text = re.sub(r"\s*\n\s*", " ", repr(given))
+    except Exception:  # an integer of thousands of digits, a list too deep, a class of a learner
+        return f"a value of type {type(given).__name__} that is too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _digits(number: int) -> str:
+    """A whole number for a sentence, however long it is."""
+    if abs(number) < LARGEST:
+        return f"{number:,}"
+    return "10^40" if number == LARGEST else "more than 10^40" if number > 0 else "below -10^40"
