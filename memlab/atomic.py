@@ -34,7 +34,8 @@ def write(target: Path, content: str | bytes) -> None:
         else:
             _replace(file, data)
     except OSError as error:
-        error.filename = str(target)  # not the part, nor None where a disk is full
+        if error.errno is not None:
+            error.filename = str(target)  # not the part, nor None where a disk is full
         raise
 
 
