@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 LISTED = 60
 """The most names that a message lists."""
+LONGEST = 200
+"""Characters of a name."""
 LARGEST = 10**40
 """The largest whole number that is taken: what follows from it is still in the range of floats, and
 Python writes it in digits."""
@@ -89,6 +91,19 @@ def flag(what: str, given: object) -> bool:
     if type(given).__name__ not in ("bool", "bool_"):  # NumPy's too
         raise InputError(f"{what} must be True or False, got {shorten(given)}; try True.")
     return bool(given)
+
+
+def named(what: str, given: object, usual: str, empty: bool = False) -> str:
+    """``given`` as a name: a text of 1 to 200 characters on one line, which every screen shows; or
+    no character, where ``empty`` says so.
+
+    Raises:
+        InputError: it is none; the message proposes the ``usual`` one.
+    """
+    if isinstance(given, str) and given.isprintable() and len(given) <= LONGEST:
+        if given.strip() or (empty and not given):
+            return given
+    raise InputError(f"{shorten(given)} is no name for {what}; try {usual!r}.")
 
 
 def known(what: str, given: object, allowed: Collection[str]) -> str:

@@ -23,7 +23,7 @@ def deep(levels: int = 200_000) -> list[Any]:
     return found
 
 
-STRANGE = (
+STRANGE: tuple[Any, ...] = (
     None, True, "", "a\nb", "x" * 1000, "\udc80", 1.5, nan, inf, 10**5000, -(10**5000), [], {},
     {"a"}, deep(), Silent(), np.zeros((40, 40)), np.array(["a", "b"]), object(), lambda: None, int,
 )  # fmt: skip

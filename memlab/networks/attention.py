@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from memlab.errors import InputError
+from memlab.errors import InputError, flag
 from memlab.networks.layer import Layer, Shape, settle, text
 from memlab.networks.tokens import sequence
 
@@ -63,6 +63,9 @@ class AttentionSoftmax(Layer):
     causal: bool = False
     kind: ClassVar[str] = "attention_softmax"
 
+    def __post_init__(self) -> None:
+        settle(self, "attention softmax", "causal", flag)
+
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs[0]) != 3 or inputs[0][1] != inputs[0][2]:
             raise InputError(
@@ -100,6 +103,10 @@ class FusedAttention(_Heads):
 
     causal: bool = False
     kind: ClassVar[str] = "fused_attention"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        settle(self, "attention", "causal", flag)
 
     def output(self, *inputs: Shape) -> Shape:
         return attended(inputs[0], self.heads)

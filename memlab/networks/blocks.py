@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, shorten, whole
 from memlab.networks.builder import Handle, network
+
+MOST = 10_000
 
 
 def start(
@@ -24,6 +26,15 @@ def start(
     return network(name, image=(channels, size, size), title=title, variant=variant)
 
 
+def repeats(what: str, given: object) -> int:
+    """How often a network repeats a part: more than 10,000 times take minutes to write down.
+
+    Raises:
+        InputError: no whole number from 1 to 10,000.
+    """
+    return whole(what, given, most=MOST)
+
+
 def size_of(what: str, given: object, usual: int) -> int:
     """``given`` as a whole number of at least 1; the error proposes the usual one.
 
@@ -34,7 +45,7 @@ def size_of(what: str, given: object, usual: int) -> int:
         return whole(what, given)
     except InputError:
         raise InputError(
-            f"{what} must be a whole number of at least 1, got {given!r}; try {usual}."
+            f"{what} must be a whole number of at least 1, got {shorten(given)}; try {usual}."
         ) from None
 
 

@@ -12,11 +12,13 @@ network.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Literal
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, named, shorten, whole
 from memlab.networks import layers as L  # noqa: N812 - one letter for the layers' namespace
 from memlab.networks.graph import Network
+from memlab.networks.layer import countable
 from memlab.networks.output import Output, Start
 
 
@@ -175,6 +177,9 @@ def network(
     Raises:
         InputError: no input shape, several, or an extent below 1.
     """
+    named("a network", name, "mine")
+    named("a network", title, "mine", empty=True)
+    named("a variant", variant, "v1", empty=True)
     given = [each for each in (image, features, sequence, tokens) if each is not None]
     if len(given) != 1:
         raise InputError(
@@ -185,12 +190,15 @@ def network(
         raise InputError("tokens and vocabulary belong together; try tokens=8, vocabulary=100.")
     if image is not None and (not isinstance(image, tuple | list) or len(image) != 3):
         raise InputError(
-            f"image must be (channels, height, width), got {image!r}; try (3, 224, 224)."
+            f"image must be (channels, height, width), got {shorten(image)}; try (3, 224, 224)."
         )
     if sequence is not None and (not isinstance(sequence, tuple | list) or len(sequence) != 2):
-        raise InputError(f"sequence must be (steps, features), got {sequence!r}; try (28, 28).")
+        raise InputError(
+            f"sequence must be (steps, features), got {shorten(sequence)}; try (28, 28)."
+        )
     shape = image or sequence or (features if tokens is None else tokens,)
     checked = tuple(whole("input size", extent) for extent in shape)
+    countable("the input", prod(checked))
     known = 0 if vocabulary is None else whole("vocabulary", vocabulary)
     start = Start(name, title or name, variant, checked, vocabulary=known)
     return Handle(start, checked)

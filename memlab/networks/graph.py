@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, named
 from memlab.networks.layers import Layer, Shape, Weights, text
 
 INPUT = "input"
@@ -72,7 +72,7 @@ class Network:
         """Names must be unlike each other and unlike those of the blocks that a step makes."""
         known = {INPUT}
         for node in self.nodes:
-            name = node.name
+            name = named("a layer", node.name, "conv1")
             missing = [source for source in node.inputs if source not in known]
             if missing:
                 raise InputError(f"{name!r} reads {missing[0]!r}, which no layer before it makes.")
@@ -81,8 +81,6 @@ class Network:
                     f"{name!r} reads {node.inputs[0]!r}; {node.kind} reads the input of the "
                     "network alone."
                 )
-            if not str(name).strip() or len(str(name).splitlines()) > 1:
-                raise InputError(f"{shorten(name)} is no name for a layer; try 'conv1'.")
             if name in known or name in RESERVED or name.startswith(PREFIXES):
                 raise InputError(
                     f"{name!r} is taken in {self.name!r}; give each layer its own name."

@@ -5,15 +5,19 @@ A shape is per sample, without the batch: ``(C, H, W)`` for maps, ``(F,)`` for v
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from memlab.errors import InputError, whole
 
 Shape = tuple[int, ...]
 Dims = tuple[tuple[str, int], ...]
 """Named extents, outermost first: ``(("K", 64), ("C", 3), ("k", 7), ("k", 7))``."""
+
+VALUES = 10**18
+"""The most values of one array: no memory holds as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,17 @@ def bias_of(count: int, wanted: bool) -> tuple[Weights, ...]:
     return (Weights("bias", (("K", count),)),) if wanted else ()
 
 
-def settle(layer: Layer, what: str, name: str, least: int = 1) -> None:
-    """Store a checked size as ``int``: 3.0 and NumPy's integers would reach the byte counts."""
-    object.__setattr__(layer, name, whole(f"{what}: {name}", getattr(layer, name), least))
+def countable(what: str, *counts: int) -> None:
+    """Refuse arrays of more values than any memory holds."""
+    if max(counts) > VALUES:
+        raise InputError(
+            f"{what} makes an array of {max(counts):,} values; try at most {VALUES:,}."
+        )
+
+
+def settle(
+    layer: Layer, what: str, name: str, check: Callable[..., object] = whole, **bounds: Any
+) -> None:
+    """Store a setting as it was checked: a size as ``int``, for 3.0 and NumPy's integers would
+    reach the byte counts."""
+    object.__setattr__(layer, name, check(f"{what}: {name}", getattr(layer, name), **bounds))

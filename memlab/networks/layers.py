@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from numbers import Real
 from typing import ClassVar
 
-from memlab.errors import InputError
+from memlab.errors import InputError, flag, real
 from memlab.networks.attention import (
     AttentionScores,
     AttentionSoftmax,
@@ -42,6 +41,7 @@ class Linear(Layer):
 
     def __post_init__(self) -> None:
         settle(self, "linear", "out_features")
+        settle(self, "linear", "bias", flag)
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs[0]) > 2:
@@ -64,6 +64,10 @@ class BatchNorm(Layer):
     momentum: float = 0.1
     kind: ClassVar[str] = "batch_norm"
 
+    def __post_init__(self) -> None:
+        settle(self, "batch norm", "epsilon", real, usual=1e-5, least=0)
+        settle(self, "batch norm", "momentum", real, usual=0.1, least=0)
+
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
         channels = (("C", inputs[0][0]),)
         return Weights("weight", channels), Weights("bias", channels)
@@ -85,6 +89,8 @@ class LocalResponseNorm(Layer):
 
     def __post_init__(self) -> None:
         settle(self, "local response norm", "size")
+        for name, usual in (("alpha", 1e-4), ("beta", 0.75), ("k", 1.0)):
+            settle(self, "local response norm", name, real, usual=usual, least=0)
 
     def output(self, *inputs: Shape) -> Shape:
         return maps("local response norm", inputs[0])
@@ -115,9 +121,7 @@ class Dropout(Layer):
     kind: ClassVar[str] = "dropout"
 
     def __post_init__(self) -> None:
-        given: object = self.p
-        if not (isinstance(given, Real) and 0 <= float(given) < 1):
-            raise InputError(f"dropout: p must be at least 0 and below 1, got {self.p!r}; try 0.5.")
+        settle(self, "dropout", "p", real, usual=0.5, least=0, below=1)
 
     def describe(self) -> str:
         return f"p {self.p:g}"

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from math import prod
 from typing import Self
 
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, named, shorten
 from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layer import Layer, Shape, text
+from memlab.networks.layer import Layer, Shape, countable, text
 from memlab.networks.tokens import Embedding
 
 _STEMS = {
@@ -75,6 +76,8 @@ class Output:
         """
         if not isinstance(layer, Layer):
             raise InputError(f"a layer is needed, got {shorten(layer)}; try relu() or conv(16, 3).")
+        if name is not None:
+            named("a layer", name, "conv1")
         for other in others:
             if not isinstance(other, Output):
                 raise InputError(
@@ -92,6 +95,8 @@ class Output:
         _check_tokens(layer, inputs)
         try:
             shape = layer.output(*(output.shape for output in inputs))
+            arrays = layer.parameters(*(output.shape for output in inputs))
+            countable(layer.kind, prod(shape), *(array.count for array in arrays))
         except InputError as error:
             raise InputError(f"{name}: {error}" if name else str(error)) from None
         owner = None if share is None else _owner(share, layer, inputs)
@@ -114,7 +119,7 @@ class Output:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Layers written inside belong to this stage: one row of the network-memory view."""
-        before, self.start.stage = self.start.stage, name
+        before, self.start.stage = self.start.stage, named("a stage", name, "stage 1")
         try:
             yield
         finally:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memlab.errors import InputError, unknown, whole
-from memlab.networks.blocks import start
+from memlab.errors import InputError, flag, known, shorten
+from memlab.networks.blocks import repeats, start
 from memlab.networks.builder import Handle
 from memlab.networks.graph import Network
 
@@ -29,8 +29,8 @@ def resnet(
     Raises:
         InputError: stages are no block counts, an unknown variant, a bad image or classes.
     """
-    if variant not in VARIANTS:
-        raise unknown("variant", variant, VARIANTS)
+    known("variant", variant, VARIANTS)
+    bottleneck = flag("bottleneck", bottleneck)
     counts = _counts(stages)
     depth = sum(counts) * (3 if bottleneck else 2) + 2
     shown = variant if bottleneck else ""
@@ -102,8 +102,8 @@ def resnet200(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> 
 
 def _counts(stages: object) -> tuple[int, ...]:
     if not isinstance(stages, Sequence) or isinstance(stages, str) or not stages:
-        raise InputError(f"stages must be block counts, got {stages!r}; try (3, 4, 6, 3).")
-    return tuple(whole("blocks of a stage", count) for count in stages)
+        raise InputError(f"stages must be block counts, got {shorten(stages)}; try (3, 4, 6, 3).")
+    return tuple(repeats("blocks of a stage", count) for count in stages)
 
 
 def _stem(x: Handle) -> Handle:

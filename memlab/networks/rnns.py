@@ -7,7 +7,7 @@ MNIST row by row.
 
 from __future__ import annotations
 
-from memlab.networks.blocks import size_of
+from memlab.networks.blocks import repeats, size_of
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 
@@ -22,7 +22,7 @@ def rnn(*, steps: int = 28, features: int = 28, hidden: int = 128, classes: int 
         InputError: a size that is no whole number of at least 1.
     """
     x = _start("rnn", "RNN", steps, features, hidden, classes)
-    h, owners = None, dict[str, Handle]()
+    steps, h, owners = x.shape[0], None, dict[str, Handle]()
     for t in range(1, steps + 1):
         with x.stage(_stage(t, steps)):
             h = _affine(x, t, h, hidden, owners).tanh(f"h{t}")
@@ -37,7 +37,7 @@ def lstm(*, steps: int = 28, features: int = 28, hidden: int = 128, classes: int
         InputError: a size that is no whole number of at least 1.
     """
     x = _start("lstm", "LSTM", steps, features, hidden, classes)
-    h, c, owners = None, None, dict[str, Handle]()
+    steps, h, c, owners = x.shape[0], None, None, dict[str, Handle]()
     for t in range(1, steps + 1):
         with x.stage(_stage(t, steps)):
             gates = _affine(x, t, h, 4 * hidden, owners)
@@ -49,7 +49,8 @@ def lstm(*, steps: int = 28, features: int = 28, hidden: int = 128, classes: int
 def _start(name: str, title: str, steps: int, features: int, hidden: int, classes: int) -> Handle:
     size_of("hidden", hidden, usual=128)
     size_of("classes", classes, usual=10)
-    sequence = size_of("steps", steps, usual=28), size_of("features", features, usual=28)
+    steps = repeats("steps", size_of("steps", steps, usual=28))
+    sequence = steps, size_of("features", features, usual=28)
     return network(name, sequence=sequence, title=title)
 
 

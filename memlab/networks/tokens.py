@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from memlab.errors import InputError, unknown
+from memlab.errors import InputError, known, real
 from memlab.networks.layer import Layer, Shape, Weights, maps, settle, text
 
 FORMS = ("exact", "tanh")
@@ -71,6 +71,9 @@ class LayerNorm(Layer):
     epsilon: float = 1e-5
     kind: ClassVar[str] = "layer_norm"
 
+    def __post_init__(self) -> None:
+        settle(self, "layer norm", "epsilon", real, usual=1e-5, least=0)
+
     def output(self, *inputs: Shape) -> Shape:
         return inputs[0] if len(inputs[0]) == 1 else sequence("layer norm", inputs[0])
 
@@ -88,8 +91,7 @@ class GELU(Layer):
     kind: ClassVar[str] = "gelu"
 
     def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise unknown("form of GELU", self.form, FORMS)
+        known("form of GELU", self.form, FORMS)
 
     def describe(self) -> str:
         return self.form

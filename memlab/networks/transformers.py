@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, known, real, whole
 from memlab.networks.attention import (
     AttentionScores,
     AttentionSoftmax,
     AttentionValues,
     FusedAttention,
 )
-from memlab.networks.blocks import start
+from memlab.networks.blocks import repeats, size_of, start
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 
@@ -39,11 +39,12 @@ def gpt2(
     Raises:
         InputError: a size below 1, heads that do not divide the features, unknown attention.
     """
+    dropout = real("dropout: p", dropout, usual=0.1, least=0, below=1)
     x = network("gpt2", title="GPT-2 small", tokens=steps, vocabulary=vocabulary)
     with x.stage("embedding"):
         table = x.embedding(features, name="embedding")
         x = _drop(table.positions("positions"), "drop", dropout)
-    for i in range(1, whole("layers", layers) + 1):
+    for i in range(1, repeats("layers", layers) + 1):
         with x.stage(f"layer {i}"):
             y = x.layer_norm(name=f"{i}.norm1")
             y = _attend(y, f"{i}", features, heads, attention, causal=True, dropout=dropout)
@@ -72,11 +73,12 @@ def vit_s(
         InputError: a size below 1, an image smaller than a patch, heads that do not divide the
             features, unknown attention.
     """
+    patch = size_of("patch", patch, usual=16)
     x = start("vit_s", f"ViT-S/{patch}", image, classes)
     with x.stage("patches"):
         x = x.conv(features, patch, patch, name="patch").patches("patches")
         x = x.class_token("class").positions("positions")
-    for i in range(1, whole("layers", layers) + 1):
+    for i in range(1, repeats("layers", layers) + 1):
         with x.stage(f"layer {i}"):
             y = x.layer_norm(1e-6, name=f"{i}.norm1")
             y = _attend(y, f"{i}", features, heads, attention, causal=False, dropout=0)
@@ -93,8 +95,7 @@ def _attend(
     x: Handle, name: str, features: int, heads: int, attention: str, causal: bool, dropout: float
 ) -> Handle:
     """Queries, keys and values of one product, attention, and a product that mixes the heads."""
-    if attention not in ATTENTIONS:
-        raise unknown("attention", attention, ATTENTIONS)
+    known("attention", attention, ATTENTIONS)
     if features % whole("heads", heads):
         raise InputError(f"{heads} heads do not divide {features} features; try a divisor.")
     qkv = x.linear(3 * features, name=f"{name}.qkv")

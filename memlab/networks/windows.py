@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from memlab.errors import InputError
+from memlab.errors import InputError, flag
 from memlab.networks.layer import Layer, Shape, Weights, bias_of, maps, settle
 
 
@@ -26,7 +26,8 @@ class Conv2d(Layer):
     def __post_init__(self) -> None:
         for name in ("out_channels", "kernel", "stride", "dilation", "groups"):
             settle(self, "convolution", name)
-        if self.pad == "same":
+        settle(self, "convolution", "bias", flag)
+        if isinstance(self.pad, str) and self.pad == "same":
             reach = self.dilation * (self.kernel - 1)
             if reach % 2:
                 raise InputError(
@@ -89,14 +90,15 @@ class _Pool(Layer):
     ceil: bool = False
 
     def __post_init__(self) -> None:
-        if self.kernel == "all":
+        settle(self, self.kind, "ceil", flag)
+        settle(self, self.kind, "pad", least=0)
+        if isinstance(self.kernel, str) and self.kernel == "all":
             if self.stride is not None or self.pad:
                 raise InputError(f"{self.kind}: kernel='all' takes no stride and no pad.")
             return
         settle(self, self.kind, "kernel")
         if self.stride is not None:
             settle(self, self.kind, "stride")
-        settle(self, self.kind, "pad", least=0)
         if 2 * self.pad > self.kernel:
             raise InputError(
                 f"{self.kind}: pad {self.pad} is more than half of kernel {self.kernel}; "

@@ -161,6 +161,6 @@ def test_what_is_no_output_is_one_sentence(other):
     "name", ["labels", "prediction", "gradient of x", "a.weight", " ", "two\nlines", "sum 1"]
 )
 def test_names_that_a_step_needs_are_refused(name):
-    x = network("names", features=4).linear(5, name="a").relu(name=name)
+    x = network("names", features=4).linear(5, name="a")
     with pytest.raises(InputError):
-        x.linear(2).cross_entropy()
+        x.relu(name=name).linear(2).cross_entropy()
