@@ -100,10 +100,14 @@ def named(what: str, given: object, usual: str, empty: bool = False) -> str:
     Raises:
         InputError: it is none; the message proposes the ``usual`` one.
     """
-    if isinstance(given, str) and given.isprintable() and len(given) <= LONGEST:
-        if given.strip() or (empty and not given):
-            return given
-    raise InputError(f"{shorten(given)} is no name for {what}; try {usual!r}.")
+    if (
+        not isinstance(given, str)
+        or not given.isprintable()
+        or len(given) > LONGEST
+        or not (given.strip() or (empty and not given))
+    ):
+        raise InputError(f"{shorten(given)} is no name for {what}; try {usual!r}.")
+    return given
 
 
 def known(what: str, given: object, allowed: Collection[str]) -> str:
