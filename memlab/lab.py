@@ -1,7 +1,9 @@
 """Open the lessons in JupyterLab, as working copies that belong to the learner.
 
-`lessons/` is what a later pull updates; `my/`, which git ignores, is what a learner edits.
-A file that `my/` already has is never written again: delete or rename it to get a fresh copy.
+`lessons/` is what a later pull or release updates; the copies are what a learner edits. They lie in
+`my/` of a checkout, which git ignores, and where memlab was installed from a wheel, in the folder
+`memlab-lessons` of the folder that `memlab lab` is called in.
+A file that is there already is never written again: delete or rename it to get a fresh copy.
 The glossary alone follows the lessons. A learner's progress is kept there too, unless the
 environment names another file or, being empty, none.
 """
@@ -15,16 +17,23 @@ from pathlib import Path
 
 from memlab import atomic
 from memlab.lesson.progress import FILE
+from memlab.places import CHECKOUT, LESSONS, PACKAGE
 
-CHECKOUT = Path(__file__).resolve().parent.parent
 BESIDE = ("data", "images")  # folders that a lesson links to
 FIRST = "00_*.ipynb"
+OWN = "memlab-lessons"
+"""A learner's folder, where there is no checkout."""
+CONFIG_PATH = "JUPYTER_CONFIG_PATH"
 
 NO_LESSONS = (
-    "There are no lessons in {folder}: `memlab lab` works in a checkout of memlab, "
-    "so clone the repository and run `make lab` there."
+    "There are no lessons in {folder}: this memlab is incomplete, so install it again, "
+    "or clone its repository and run `make lab` there."
 )
 NO_JUPYTERLAB = (
+    "JupyterLab is not installed for this Python; run: "
+    '"{python}" -m pip install "memlab[lab,lessons]"'
+)
+NOT_IN_CHECKOUT = (
     "JupyterLab is not installed for this Python; in the folder {folder} run: "
     '"{python}" -m pip install -e ".[lab,lessons]" -c constraints.txt'
 )
@@ -32,34 +41,48 @@ OPENED = "The lessons open from {folder}; what you change there is yours, and st
 
 
 def lab(arguments: list[str]) -> int:
-    """Copy what is new in `lessons/` to `my/`, start JupyterLab there, return its exit status.
+    """Copy the lessons that are new to the learner, start JupyterLab there, return its exit status.
 
     `arguments` go on to JupyterLab, for example `--no-browser`.
     """
-    lessons, mine = CHECKOUT / "lessons", CHECKOUT / "my"
-    if not any(lessons.glob("*.ipynb")):
-        return _refuse(NO_LESSONS.format(folder=lessons))
+    if not any(LESSONS.glob("*.ipynb")):
+        return _refuse(NO_LESSONS.format(folder=LESSONS))
     if importlib.util.find_spec("jupyterlab") is None:
-        return _refuse(NO_JUPYTERLAB.format(folder=CHECKOUT, python=sys.executable))
-    copy_lessons(lessons, mine)
+        sentence = NOT_IN_CHECKOUT if CHECKOUT else NO_JUPYTERLAB
+        return _refuse(sentence.format(folder=CHECKOUT, python=sys.executable))
+    mine = learners_folder()
+    copy_lessons(LESSONS, mine)
     print(OPENED.format(folder=mine), flush=True)
-    environment = {FILE: str(progress_file()), **os.environ}
-    return _wait(subprocess.Popen(command(mine, arguments), cwd=mine, env=environment))
+    return _wait(subprocess.Popen(command(mine, arguments), cwd=mine, env=environment()))
+
+
+def learners_folder() -> Path:
+    """Where the working copies lie; called in the learner's own folder, it is that one."""
+    if CHECKOUT:
+        return CHECKOUT / "my"
+    here = Path.cwd()
+    return here if here.name == OWN else here / OWN
 
 
 def progress_file() -> Path:
     """Where a learner's progress is kept where nothing else is said."""
-    return CHECKOUT / "my" / "progress.json"
+    return learners_folder() / "progress.json"
+
+
+def environment() -> dict[str, str]:
+    """JupyterLab's environment: where progress is kept, and that news are not asked about.
+
+    The latter is a default that a learner can change in JupyterLab. An installed memlab has it in
+    the environment's own Jupyter configuration too, for those who start JupyterLab themselves.
+    """
+    paths = [*filter(None, [os.environ.get(CONFIG_PATH)]), str(PACKAGE / "jupyter")]
+    return {FILE: str(progress_file()), **os.environ, CONFIG_PATH: os.pathsep.join(paths)}
 
 
 def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
     """Copy each notebook, outputs cleared, and what it links to; return the files that are new."""
-    sources = sorted(lessons.glob("*.ipynb"))
-    for folder in BESIDE:
-        sources += sorted(path for path in (lessons / folder).rglob("*") if path.is_file())
-    sources += sorted(lessons.glob("*.md"))
     new = []
-    for source in sources:
+    for source in _to_copy(lessons):
         target = mine / source.relative_to(lessons)
         if target.exists() and source.suffix != ".md":  # the glossary is nobody's to edit
             continue
@@ -68,6 +91,17 @@ def copy_lessons(lessons: Path, mine: Path) -> list[Path]:
         atomic.write(target, cleared(content) if source.suffix == ".ipynb" else content)
         new.append(target)
     return new
+
+
+def _to_copy(lessons: Path) -> list[Path]:
+    """The notebooks, what they link to, the glossary; nothing hidden, as checkpoints are."""
+    found = [*lessons.glob("*.ipynb"), *lessons.glob("*.md")]
+    found += [path for folder in BESIDE for path in (lessons / folder).rglob("*")]
+    return sorted(path for path in found if path.is_file() and not _hidden(path, lessons))
+
+
+def _hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def cleared(notebook: bytes) -> bytes:

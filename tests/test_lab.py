@@ -30,7 +30,18 @@ def checkout(tmp_path, monkeypatch):
     put(tmp_path / "lessons/data/gpus/a100.csv", "MB\n")
     put(tmp_path / "lessons/images/network.png", "picture")
     monkeypatch.setattr(module, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(module, "LESSONS", tmp_path / "lessons")
     return tmp_path
+
+
+@pytest.fixture
+def wheel(checkout, monkeypatch):
+    """The same lessons without a checkout; the folder that a learner calls `memlab lab` in."""
+    monkeypatch.setattr(module, "CHECKOUT", None)
+    here = checkout / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    return here
 
 
 @pytest.fixture
@@ -59,6 +70,25 @@ def test_what_a_lesson_needs_is_copied_and_nothing_else(checkout):
     expected = {"00_start.ipynb", "02_network.ipynb", "data/gpus/a100.csv", "images/network.png"}
     assert {path.relative_to(mine).as_posix() for path in new} == expected
     assert set(new) == {path for path in mine.rglob("*") if path.is_file()}
+
+
+def test_nothing_hidden_is_copied(checkout):
+    lessons, mine = checkout / "lessons", checkout / "my"
+    for folder in (".", "images", "data/gpus"):
+        put(
+            lessons / folder / ".ipynb_checkpoints/00_start-checkpoint.ipynb",
+            json.dumps(notebook()),
+        )
+        put(lessons / folder / ".00_start.ipynb", "{")
+        put(lessons / folder / ".glossary.md", "")
+    module.copy_lessons(lessons, mine)
+    assert not [path for path in mine.rglob("*") if path.name.startswith(".")]
+    assert (mine / "00_start.ipynb").exists()
+
+
+def test_a_hidden_folder_may_hold_the_lessons(tmp_path):
+    put(tmp_path / ".cache/lessons/00_start.ipynb", json.dumps(notebook()))
+    assert module.copy_lessons(tmp_path / ".cache/lessons", tmp_path / "my")
 
 
 def test_outputs_are_cleared_and_the_rest_is_kept(checkout):
@@ -119,6 +149,43 @@ def test_where_a_learner_keeps_progress_is_left_to_them(checkout, started, monke
     assert started[0].env["MEMLAB_PROGRESS"] == chosen
 
 
+@pytest.mark.parametrize("within", [".", "memlab-lessons"])
+def test_lessons_of_a_wheel_open_in_one_folder_below(wheel, started, monkeypatch, capsys, within):
+    folder = wheel / "memlab-lessons"
+    folder.mkdir()
+    monkeypatch.chdir(wheel / within)
+    assert module.lab([]) == 7
+    (server,) = started
+    assert server.cwd == folder
+    assert (folder / "00_start.ipynb").is_file()
+    assert not (folder / folder.name).exists()
+    assert server.env["MEMLAB_PROGRESS"] == str(folder / "progress.json")
+    assert str(folder) in capsys.readouterr().out
+
+
+def test_a_wheel_without_jupyterlab_says_what_to_run(wheel, started, monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert module.lab([]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert '-m pip install "memlab[lab,lessons]"' in line
+    assert not started
+    assert not list(wheel.iterdir())
+
+
+@pytest.mark.parametrize("chosen", [None, "", "/etc/elsewhere"])
+def test_jupyterlab_is_told_not_to_ask_about_news(checkout, started, monkeypatch, chosen):
+    monkeypatch.delenv("JUPYTER_CONFIG_PATH", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("JUPYTER_CONFIG_PATH", chosen)
+    module.lab([])
+    *others, ours = started[0].env["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert others == ([chosen] if chosen else [])
+    defaults = Path(ours) / "labconfig/default_setting_overrides.d/memlab.json"
+    assert json.loads(defaults.read_text(encoding="utf-8")) == {
+        "@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}
+    }
+
+
 def test_without_lesson_00_jupyterlab_opens_the_folder(checkout):
     assert module.command(checkout, ["--no-browser"])[3:] == ["--no-browser"]
 
@@ -133,6 +200,7 @@ def test_without_jupyterlab_one_sentence_says_what_to_run(checkout, started, mon
 
 def test_without_lessons_one_sentence_says_where_they_are(tmp_path, started, monkeypatch, capsys):
     monkeypatch.setattr(module, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(module, "LESSONS", tmp_path / "lessons")
     assert module.lab([]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert str(tmp_path / "lessons") in line

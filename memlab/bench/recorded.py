@@ -14,14 +14,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import memlab
-from memlab import atomic, strings
+from memlab import atomic, places, strings
 from memlab.bench.timing import Line, Machine, Result
 from memlab.errors import InputError
 
 SCHEMA = "memlab.recorded/1"
-FOLDER = Path(memlab.__file__).resolve().parents[1] / "lessons" / "data"
-"""Where the recorded figures lie in a checkout."""
+FOLDER = places.LESSONS / "data"
+"""Where the recorded figures lie."""
 COMMAND = "make gpu"
 
 

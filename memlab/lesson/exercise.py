@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import memlab
-from memlab import strings
+from memlab import places, strings
 from memlab.errors import pick
 from memlab.lesson import checking, progress
 from memlab.lesson.checking import Report
 from memlab.lesson.task import Task, tasks
 
-SOLUTIONS = Path(memlab.__file__).parent.parent / "lessons" / "solutions"
-"""Where a checkout has them; an installed memlab has none."""
+SOLUTIONS = places.LESSONS / "solutions"
 HINTS = 3
 """Degrees of a hint: which of the four questions, the idea, the formula with blanks."""
 
@@ -103,7 +101,7 @@ class Exercise:
         return self._give(Note(f"{said}\n{strings.get('exercise.last_hint')}" if last else said))
 
     def solution(self) -> Note:
-        """One way to write the function, where memlab's repository is at hand; it is recorded."""
+        """One way to write the function; that it was shown is recorded."""
         code = solution_of(self.task)
         if code is None:
             file = f"{self.task.lesson}_*.ipynb"

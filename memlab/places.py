@@ -1,0 +1,13 @@
+"""Where the lessons and what belongs to them lie.
+
+In a checkout they stand beside the package ``memlab``; a wheel has them inside of it, without what
+they are made from (``pyproject.toml`` says so).
+"""
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = None if (PACKAGE / "lessons").is_dir() else PACKAGE.parent
+"""The folder of the repository; None where memlab was installed from a wheel."""
+LESSONS = (CHECKOUT or PACKAGE) / "lessons"
+"""Notebooks, solutions, images, recorded figures, the lecture and the pages for instructors."""

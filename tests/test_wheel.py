@@ -1,0 +1,227 @@
+"""What a release holds, and that every command works from it, far from any checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from memlab import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+NEWS = "etc/jupyter/labconfig/default_setting_overrides.d/memlab.json"
+JUNK = (
+    "lessons/.ipynb_checkpoints/00_start-checkpoint.ipynb",
+    "lessons/images/.ipynb_checkpoints/check.png",
+    "lessons/.00_start.ipynb.part",
+    "lessons/source/__pycache__/build.pyc",
+    "memlab/__pycache__/lab.pyc",
+    "memlab/.hidden.toml",
+    "my/00_start.ipynb",
+)
+"""What lies about in a folder that is worked in."""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """What is released, as a folder that somebody works in: with files that no release holds."""
+    tree = tmp_path_factory.mktemp("tree") / "memlab"
+    caches = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", ".hypothesis")
+    for name in ("memlab", "lessons", "tests"):
+        shutil.copytree(ROOT / name, tree / name, ignore=caches)
+    for path in ROOT.iterdir():
+        if path.is_file() and path.name != ".git":
+            shutil.copy(path, tree)
+    for name in JUNK:
+        path = tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("junk", encoding="utf-8")
+    return tree
+
+
+def build(tree, target, kind):
+    command = [sys.executable, "-m", "hatchling", "build", "--target", kind, "--directory", target]
+    subprocess.run([str(word) for word in command], cwd=tree, check=True, capture_output=True)
+    (file,) = target.iterdir()
+    return file
+
+
+@pytest.fixture(scope="module")
+def wheel(tree, tmp_path_factory):
+    return build(tree, tmp_path_factory.mktemp("wheel"), "wheel")
+
+
+@pytest.fixture(scope="module")
+def sdist(tree, tmp_path_factory):
+    return build(tree, tmp_path_factory.mktemp("sdist"), "sdist")
+
+
+@pytest.fixture(scope="module")
+def unpacked(sdist, tmp_path_factory):
+    """The folder of a sdist."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    return next(folder.iterdir())
+
+
+def held(wheel):
+    """The files of a wheel, without its metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+def test_a_wheel_holds_the_lessons_and_all_that_belongs_to_them(wheel):
+    wanted = [
+        path.relative_to(ROOT)
+        for path in (ROOT / "lessons").rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.parts)
+    ]
+    left = {"build.py", "source", "__pycache__"}  # what makes the notebooks
+    expected = {f"memlab/{path.as_posix()}" for path in wanted if not left & {*path.parts}}
+    assert {name for name in held(wheel) if name.startswith("memlab/lessons/")} == expected
+    folders = {PurePosixPath(name).parts[2] for name in expected}
+    assert folders >= {"data", "glossary.md", "images", "instructor", "lecture", "solutions"}
+
+
+def test_a_release_holds_nothing_that_is_not_in_the_repository(wheel, sdist):
+    with tarfile.open(sdist) as archive:
+        names = held(wheel) | {name.partition("/")[2] for name in archive.getnames()}
+    allowed = {".gitignore", ".github"}
+    assert not [
+        name
+        for name in names
+        if any(part.startswith(".") and part not in allowed for part in name.split("/"))
+        or "__pycache__" in name
+        or name.startswith("my/")
+    ]
+
+
+def test_a_release_holds_no_path_of_the_machine_that_built_it(wheel, tree):
+    own = [os.fsencode(path) for path in {ROOT, tree, Path.home()} if len(path.parts) > 1]
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            content = archive.read(name)
+            assert not [path for path in own if path + b"/" in content], name
+
+
+def test_a_wheel_of_the_sdist_is_the_same(wheel, unpacked, tmp_path):
+    again = build(unpacked, tmp_path, "wheel")
+    assert again.name == wheel.name
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_a_sdist_has_what_its_tests_and_its_readme_name(unpacked):
+    assert {path.name for path in unpacked.iterdir()} >= {
+        *("Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "pyproject.toml"),
+        *("constraints.txt", "environment.yml", "environment-cuda.yml", "memlab", "lessons"),
+        "tests",
+    }
+
+
+# -- installed ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A fresh environment with the wheel, which finds the other packages where they are here."""
+    here = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", here], check=True)
+    scripts = here / ("Scripts" if os.name == "nt" else "bin")
+    python = scripts / "python"
+    install = [
+        *("-m", "pip", "--python", python),
+        *("install", "--quiet", "--no-deps", "--no-index"),
+    ]
+    subprocess.run([sys.executable, *install, "--no-warn-script-location", wheel], check=True)
+    line = f"import sysconfig; print(sysconfig.get_path('purelib', vars={{'base': {str(here)!r}}}))"
+    found = subprocess.run([python, "-c", line], check=True, capture_output=True, text=True)
+    # the .pth files of a folder that a .pth file names are not read: this checkout is not found
+    ours = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    (Path(found.stdout.strip()) / "others.pth").write_text("\n".join(ours) + "\n", encoding="utf-8")
+    return scripts
+
+
+@pytest.fixture(scope="module")
+def away(tmp_path_factory):
+    """A folder of a learner's, far from any checkout."""
+    return tmp_path_factory.mktemp("learner")
+
+
+@pytest.fixture
+def call(installed, away, monkeypatch):
+    """Run ``memlab`` of the fresh environment in the learner's folder."""
+    home = away.parent / "home"
+    home.mkdir(exist_ok=True)
+    environment = {**os.environ, "HOME": str(home), "USERPROFILE": str(home)}
+    for name in ("PYTHONPATH", "VIRTUAL_ENV", "MEMLAB_PROGRESS"):
+        environment.pop(name, None)
+
+    def called(*words, tool="memlab"):
+        return subprocess.run(
+            [str(installed / tool), *words],
+            cwd=away, env=environment, check=False,
+            capture_output=True, text=True, encoding="utf-8",
+        )  # fmt: skip
+
+    return called
+
+
+def test_it_is_the_wheel_that_runs(call, installed):
+    done = call("-c", "import memlab; print(memlab.__file__)", tool="python")
+    assert installed.parent in Path(done.stdout.strip()).parents, done
+
+
+INSTEAD = {
+    "bench": "bench",  # a benchmark takes a minute
+    "lab": "lab --version",  # JupyterLab says its version, and starts no server
+}
+LINES = {
+    command.__name__: INSTEAD.get(command.__name__, line) for command, line in cli.EXAMPLES.items()
+}
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_every_command_works_from_a_wheel(call, command):
+    for name in ("before.json", "after.json") if command == "diff" else ():
+        assert call("plan", "mnist_cnn", "--save", name).returncode == 0
+    done = call(*LINES[command].split())
+    problems = (0, 1) if command == "doctor" else (0,)  # this machine may have some
+    assert done.returncode in problems, done
+    assert done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_lessons_of_a_wheel_open_in_a_folder_of_the_learners(call, away):
+    done = call("lab", "--version")
+    mine = away / "memlab-lessons"
+    assert str(mine) in done.stdout
+    names = {path.name for path in (ROOT / "lessons").glob("[0-9]*.ipynb")}
+    assert {path.name for path in mine.glob("*.ipynb")} == names
+    assert {"glossary.md", "data", "images"} <= {path.name for path in mine.iterdir()}
+    assert str(mine / "progress.json") in call("progress").stdout
+    assert not (mine / "memlab-lessons").exists()
+
+
+def test_what_lessons_look_up_is_in_a_wheel(call):
+    code = (
+        "from memlab import lesson; from memlab.bench import torch_memory\n"
+        "print(lesson.exercise('02.largest_batch').solution())\n"
+        "print(torch_memory.FILE.is_file())"
+    )
+    done = call("-c", code, tool="python")
+    assert done.stdout.startswith("def largest_batch("), done
+    assert done.stdout.endswith("True\n")
+
+
+def test_jupyterlab_does_not_ask_about_news_where_memlab_is_installed(installed):
+    default = json.loads((installed.parent / NEWS).read_text(encoding="utf-8"))
+    assert default["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
