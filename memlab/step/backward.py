@@ -37,8 +37,6 @@ class _Walk:
         self.build = build
         self.gradients = Gradients()
         self.sums: Counter[str] = Counter()
-        self.written: dict[str, Tensor] = {}
-        """The gradients of parameters that are written, by the names of the parameters."""
 
     def differentiate(self, node: Node, reads: _Slots) -> None:
         """The backward operation of a node, from ``dy`` (or the labels) to what it passes on."""
@@ -84,15 +82,15 @@ class _Walk:
 
         The first backward operation that uses a parameter writes, every later one adds.
         """
-        cost = Size()
+        cost, written = Size(), self.build.gradients
         for name, array in parameters.items():
-            if there := self.written.get(array.name):
+            if there := written.get(array.name):
                 updates[f"d{name}"] = there
                 cost += Size(prod(extent for _, extent in array.axes))
             else:
                 gradient, role = f"gradient of {array.name}", Role.PARAMETER_GRADIENT
-                self.written[array.name] = self.build.new(gradient, array.axes, role)
-                writes[f"d{name}"] = self.written[array.name]
+                written[array.name] = self.build.new(gradient, array.axes, role)
+                writes[f"d{name}"] = written[array.name]
         return cost
 
     def place(
@@ -134,8 +132,7 @@ class _Walk:
                 updates[f"dx{i}"] = there
                 cost += Size(0, prod(extent for _, extent in there.axes[1:]))
             else:
-                name = f"gradient of {source} by input {i} of {node.name}"
-                axes = self.build.maps[source].axes
+                name, axes = _part(source, i, node), self.build.maps[source].axes
                 writes[f"dx{i}"] = self.build.new(name, axes, Role.GRADIENT_MAP)
                 parts.append((source, writes[f"dx{i}"]))
         return cost
@@ -146,10 +143,16 @@ class _Walk:
         return self.gradients.give(source, self.build.new(name, axes, Role.GRADIENT_MAP))
 
     def hand_on(self, node: Node, dy: Tensor) -> None:
-        """Views of ``dy`` become the gradients of the inputs of an add, a concat, a flatten."""
+        """Views of ``dy`` become the gradients of the inputs of an add, a concat, a flatten.
+
+        One that meets a gradient already there is a part, with a name of its own: the first may
+        have been a view of the same storage, which has other values by now.
+        """
         start = 0
-        for source, shape in zip(node.inputs, node.input_shapes, strict=True):
-            name, axes = f"gradient of {source}", dims(shape)
+        for i, (source, shape) in enumerate(zip(node.inputs, node.input_shapes, strict=True)):
+            first = source not in self.gradients.current
+            name = f"gradient of {source}" if first else _part(source, i, node)
+            axes = dims(shape)
             if node.kind == "concat":
                 share = dy.slice(name, axes, start)
                 start += share.per_sample
@@ -157,10 +160,10 @@ class _Walk:
                 share = dy.view(name, axes)
             if source not in self.build.learning:
                 continue
-            if source in self.gradients.current:
-                self.accumulate(source, node, share)
-            else:
+            if first:
                 self.gradients.give(source, share)
+            else:
+                self.accumulate(source, node, share)
 
     def accumulate(self, source: str, node: Node, share: Tensor) -> None:
         """An operation of its own for a view that meets a gradient already there."""
@@ -172,6 +175,11 @@ class _Walk:
         self.build.emit(
             owner, name, "accumulate", Phase.BACKWARD, reads, writes, updates, flops=cost
         )
+
+
+def _part(source: str, i: int, node: Node) -> str:
+    """The name of what one input of a node adds to a gradient."""
+    return f"gradient of {source} by input {i} of {node.name}"
 
 
 def _tensors(*groups: _Slots) -> list[Tensor]:

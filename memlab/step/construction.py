@@ -36,6 +36,8 @@ class Build:
     """The output of every node, and the input."""
     extras: dict[str, Operands] = field(default_factory=dict)
     """What forward wrote for backward alone."""
+    gradients: dict[str, Tensor] = field(default_factory=dict)
+    """Those of parameters that backward wrote, by the names of the parameters."""
 
     def __post_init__(self) -> None:
         algorithms.find(self.algorithm)
@@ -193,10 +195,14 @@ class Build:
         )  # fmt: skip
 
     def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:
-        """The finished step."""
+        """The finished step.
+
+        Raises:
+            InputError: a layer has the name of a block that another one makes.
+        """
         notes = [] if self.algorithm == algorithms.DEFAULT else [f"{self.algorithm} convolution"]
         notes += [f"{self.threads} threads"] if self.threads > 1 else []
-        return Step(
+        step = Step(
             tuple(self.ops),
             tuple(live_in),
             tuple(live_out),
@@ -208,6 +214,8 @@ class Build:
             threads=self.threads,
             notes=tuple(notes),
         )
+        step.check_blocks(made_once=True)
+        return step
 
 
 def numbered(inputs: list[Tensor]) -> dict[str, Tensor]:

@@ -46,10 +46,18 @@ class Step:
         if len(names) < len(self.ops):
             name = names.most_common(1)[0][0]
             raise InputError(f"two operations of this step are named {name!r}; rename one.")
+        self.check_blocks()
+
+    def check_blocks(self, made_once: bool = False) -> None:
+        """Refuse two blocks of one name, which would be taken for one.
+
+        Raises:
+            InputError: two are unlike; or, where each was ``made_once``, they are two at all.
+        """
         storages: dict[str, Storage] = {}
         for tensor in self._tensors():
             known = storages.setdefault(tensor.storage.name, tensor.storage)
-            if known is not tensor.storage and known != tensor.storage:
+            if known is not tensor.storage and (made_once or known != tensor.storage):
                 raise InputError(f"two blocks of memory are named {known.name!r}; rename a layer.")
 
     def _tensors(self) -> Iterator[Tensor]:

@@ -22,8 +22,8 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
     for leader, nodes in _groups(build).items():
         reads, updates, count = dict[str, Tensor](), dict[str, Tensor](), 0
         for parameter in (p for node in nodes for p in build.parameters[node.name].values()):
-            name = f"gradient of {parameter.name}"
-            reads[name] = build.new(name, parameter.axes, Role.PARAMETER_GRADIENT)
+            gradient = build.gradients[parameter.name]
+            reads[gradient.name] = gradient
             own = [
                 build.new(f"{parameter.name}.{slot}", parameter.axes, Role.OPTIMIZER_STATE)
                 for slot in slots

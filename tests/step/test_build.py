@@ -18,6 +18,7 @@ from memlab.step.rules import RULES, UPDATES
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from tests.joins_at_random import joined
 from tests.networks_at_random import networks
 
 
@@ -181,6 +182,37 @@ def test_the_check_sees_a_sum_in_the_wrong_place(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Gradients, "may_add", lambda self, name, reads: True)
     with pytest.raises(AssertionError):
         check_gradients(x_plus_two_functions_of_itself())
+
+
+def test_a_gradient_may_come_back_to_a_storage_that_it_has_left() -> None:
+    """A first view of it was added up elsewhere; what is there now is another part of it."""
+    x = network("m", features=3)
+    f = x.linear(3, bias=False)
+    first = f.add(x)
+    second = f.add(first)
+    net = second.add(f, first, second.relu()).squared_error()
+    check_gradients(net)
+    step = memlab.training_step(net, "sgd")
+    read = [op.reads["dy"] for op in step.ops if op.kind == "accumulate" and op.layer == "fc1"]
+    assert [part.name for part in read] == [
+        "gradient of fc1 by input 0 of add2",
+        "gradient of fc1 by input 0 of add1",
+    ]
+    assert read[1].storage.name == "gradient of add3"
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_gradients_that_meet_again_and_again_are_sums(seed: int) -> None:
+    check_gradients(joined(seed))
+
+
+@pytest.mark.parametrize(("inner", "last"), [("fc1", "loss.probabilities"), ("norm.mean", "fc2")])
+def test_a_layer_named_as_a_block_of_another_gives_one_sentence(inner: str, last: str) -> None:
+    """Their bytes are the same too, so one would be computed over the other."""
+    x = network("m", sequence=(1, 4)).layer_norm(name="norm").linear(1, name=inner)
+    net = x.flatten().linear(3, name=last).cross_entropy()
+    with pytest.raises(InputError, match=r"two blocks of memory are named '\w+\.\w+'; rename a"):
+        memlab.training_step(net)
 
 
 @given(networks(), st.sampled_from(sorted(UPDATES)), st.sampled_from(["fp64", "fp32", "bf16"]))
