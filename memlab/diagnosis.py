@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from memlab import units
+from memlab.places import requirement
 
 Status = Literal["ok", "note", "problem"]
 Version = tuple[int, ...]
@@ -56,7 +57,7 @@ def exit_code(checks: Iterable[Check]) -> int:
 
 def check_memlab(version: str | None, python: str) -> Check:
     """memlab is installed, so that its requirements are known."""
-    fix = f'"{python}" -m pip install -e ".[lab,lessons]" -c constraints.txt'
+    fix = f'"{python}" -m pip install {requirement("lab,lessons")}'
     if version is None:
         return Check("memlab", "problem", "runs from its folder and is not installed", fix)
     return Check("memlab", "ok", version)
@@ -126,7 +127,7 @@ def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> Check:
 def check_cuda(gpu: str, simulated: bool, error: str, python: str) -> Check:
     """A GPU is welcome and never needed. ``error`` says why Numba cannot use what is there."""
     if error:
-        fix = f'"{python}" -m pip install -e ".[cuda13]" -c constraints.txt (older driver: cuda12)'
+        fix = f'"{python}" -m pip install {requirement("cuda13")} (older driver: cuda12)'
         return Check("CUDA", "note", error, fix if gpu else "")
     if gpu and simulated:
         text = f"simulated, because NUMBA_ENABLE_CUDASIM asks for it; there is a GPU: {gpu}"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memlab import atomic
 from memlab.lesson.progress import FILE
-from memlab.places import CHECKOUT, LESSONS, PACKAGE
+from memlab.places import CHECKOUT, LESSONS, PACKAGE, requirement
 
 BESIDE = ("data", "images")  # folders that a lesson links to
 FIRST = "00_*.ipynb"
@@ -30,12 +30,7 @@ NO_LESSONS = (
     "or clone its repository and run `make lab` there."
 )
 NO_JUPYTERLAB = (
-    "JupyterLab is not installed for this Python; run: "
-    '"{python}" -m pip install "memlab[lab,lessons]"'
-)
-NOT_IN_CHECKOUT = (
-    "JupyterLab is not installed for this Python; in the folder {folder} run: "
-    '"{python}" -m pip install -e ".[lab,lessons]" -c constraints.txt'
+    'JupyterLab is not installed for this Python; run{where}: "{python}" -m pip install {what}'
 )
 OPENED = "The lessons open from {folder}; what you change there is yours, and stays."
 
@@ -48,8 +43,9 @@ def lab(arguments: list[str]) -> int:
     if not any(LESSONS.glob("*.ipynb")):
         return _refuse(NO_LESSONS.format(folder=LESSONS))
     if importlib.util.find_spec("jupyterlab") is None:
-        sentence = NOT_IN_CHECKOUT if CHECKOUT else NO_JUPYTERLAB
-        return _refuse(sentence.format(folder=CHECKOUT, python=sys.executable))
+        where = f" in the folder {CHECKOUT}" if CHECKOUT else ""
+        what = requirement("lab,lessons")
+        return _refuse(NO_JUPYTERLAB.format(where=where, python=sys.executable, what=what))
     mine = learners_folder()
     copy_lessons(LESSONS, mine)
     print(OPENED.format(folder=mine), flush=True)

@@ -11,3 +11,8 @@ CHECKOUT = None if (PACKAGE / "lessons").is_dir() else PACKAGE.parent
 """The folder of the repository; None where memlab was installed from a wheel."""
 LESSONS = (CHECKOUT or PACKAGE) / "lessons"
 """Notebooks, solutions, images, recorded figures, the lecture and the pages for instructors."""
+
+
+def requirement(extras: str) -> str:
+    """What pip is to install for these extras: in a checkout, called in its folder."""
+    return f'-e ".[{extras}]" -c constraints.txt' if CHECKOUT else f'"memlab[{extras}]"'

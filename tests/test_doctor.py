@@ -158,6 +158,12 @@ def test_a_gpu_that_numba_cannot_use_is_told_with_the_extra_that_is_missing(monk
     assert check.fix.startswith(f'"{PYTHON}" -m pip install -e ".[cuda13]"')
 
 
+def test_from_a_wheel_no_fix_needs_a_checkout(monkeypatch):
+    monkeypatch.setattr("memlab.places.CHECKOUT", None)
+    check = diagnosis.check_cuda("H200", False, "Numba cannot use the H200.", PYTHON)
+    assert check.fix.startswith(f'"{PYTHON}" -m pip install "memlab[cuda13]"')
+
+
 def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     file = tmp_path / "file"
     file.touch()

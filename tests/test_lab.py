@@ -37,7 +37,8 @@ def checkout(tmp_path, monkeypatch):
 @pytest.fixture
 def wheel(checkout, monkeypatch):
     """The same lessons without a checkout; the folder that a learner calls `memlab lab` in."""
-    monkeypatch.setattr(module, "CHECKOUT", None)
+    for name in ("memlab.lab.CHECKOUT", "memlab.places.CHECKOUT"):
+        monkeypatch.setattr(name, None)
     here = checkout / "here"
     here.mkdir()
     monkeypatch.chdir(here)

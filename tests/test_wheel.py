@@ -17,6 +17,7 @@ import pytest
 from memlab import cli
 
 ROOT = Path(__file__).resolve().parents[1]
+NOTIFICATION = "@jupyterlab/apputils-extension:notification"
 NEWS = "etc/jupyter/labconfig/default_setting_overrides.d/memlab.json"
 JUNK = (
     "lessons/.ipynb_checkpoints/00_start-checkpoint.ipynb",
@@ -157,18 +158,18 @@ def away(tmp_path_factory):
 
 
 @pytest.fixture
-def call(installed, away, monkeypatch):
+def call(installed, away):
     """Run ``memlab`` of the fresh environment in the learner's folder."""
     home = away.parent / "home"
     home.mkdir(exist_ok=True)
     environment = {**os.environ, "HOME": str(home), "USERPROFILE": str(home)}
-    for name in ("PYTHONPATH", "VIRTUAL_ENV", "MEMLAB_PROGRESS"):
+    for name in ("PYTHONPATH", "VIRTUAL_ENV", "MEMLAB_PROGRESS", "JUPYTER_CONFIG_PATH"):
         environment.pop(name, None)
 
-    def called(*words, tool="memlab"):
+    def called(*words, tool="memlab", **more):
         return subprocess.run(
             [str(installed / tool), *words],
-            cwd=away, env=environment, check=False,
+            cwd=away, env=environment | more, check=False,
             capture_output=True, text=True, encoding="utf-8",
         )  # fmt: skip
 
@@ -224,4 +225,32 @@ def test_what_lessons_look_up_is_in_a_wheel(call):
 
 def test_jupyterlab_does_not_ask_about_news_where_memlab_is_installed(installed):
     default = json.loads((installed.parent / NEWS).read_text(encoding="utf-8"))
-    assert default["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+    assert default[NOTIFICATION]["fetchNews"] == "false"
+
+
+ASK = """
+import sys
+from jupyterlab_server.settings_utils import get_settings
+found, _ = get_settings(*sys.argv[1:4], schema_name=sys.argv[4])
+print(found["schema"]["properties"]["fetchNews"]["default"], found["settings"].get("fetchNews"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "user", "found"),
+    [
+        ({}, "", "false None"),  # `jupyter lab` in that environment
+        ({}, '{"fetchNews": "true"}', "false true"),  # what a user chose goes before it
+        ({"JUPYTER_NO_CONFIG": "1"}, "", "none None"),  # JupyterLab alone: it would ask
+    ],
+)
+def test_jupyterlab_takes_that_for_its_default(call, tmp_path, environment, user, found):
+    from jupyterlab.commands import get_app_dir
+
+    if user:
+        chosen = tmp_path / f"{NOTIFICATION.replace(':', '/')}.jupyterlab-settings"
+        chosen.parent.mkdir(parents=True)
+        chosen.write_text(user, encoding="utf-8")
+    words = [tmp_path, Path(get_app_dir()) / "schemas", tmp_path, NOTIFICATION]
+    done = call("-c", ASK, *map(str, words), tool="python", **environment)
+    assert done.stdout.strip() == found, done
