@@ -16,8 +16,9 @@ Shape = tuple[int, ...]
 Dims = tuple[tuple[str, int], ...]
 """Named extents, outermost first: ``(("K", 64), ("C", 3), ("k", 7), ("k", 7))``."""
 
-VALUES = 10**18
-"""The most values of one array: no memory holds as many."""
+VALUES = 10**24
+"""The most values of one array: no memory holds as many, and what follows from it stays in the
+range of floats."""
 
 
 @dataclass(frozen=True, slots=True)

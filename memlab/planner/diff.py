@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memlab import units
+from memlab.errors import InputError, shorten
 from memlab.planner.ledger import Ledger, Peak
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -72,10 +73,18 @@ class Difference:
 def diff(
     before: Ledger, after: Ledger, batch: int, batch_after: int | None = None, memory: str = DEVICE
 ) -> Difference:
-    """Compare two ledgers at their peaks; ``batch_after`` where the second has another batch."""
+    """Compare two ledgers at their peaks; ``batch_after`` where the second has another batch.
+
+    Raises:
+        InputError: no ledgers, or a batch or a memory that one of them does not have.
+    """
     batches = (batch, batch if batch_after is None else batch_after)
     peaks, roles, blocks = [], Counter[Role](), Counter[str]()
     for sign, ledger, size in ((-1, before, batches[0]), (1, after, batches[1])):
+        if not isinstance(ledger, Ledger):
+            raise InputError(
+                f"two ledgers are compared, got {shorten(ledger)}; try memlab.plan(step)."
+            )
         peak = ledger.peak_at(size, memory)
         peaks.append(peak)
         for role, nbytes in ledger.roles(size, peak.index, memory).items():

@@ -13,6 +13,8 @@ from memlab.step.tensor import Role, formula
 
 BEFORE = -1
 """The birth of what is alive before the step."""
+UNNAMED = "unnamed"
+"""The name of every block that a run took and no plan has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memlab import atomic
-from memlab.errors import InputError
-from memlab.planner.entries import Tenant
+from memlab import atomic, formats
+from memlab.errors import InputError, flag, pick, shorten, whole
+from memlab.planner.entries import BEFORE, UNNAMED, Tenant
 from memlab.planner.ledger import Entry, Ledger, Row
 from memlab.step.op import Phase
-from memlab.step.storage import DEVICE, Size
+from memlab.step.rules import UPDATES
+from memlab.step.storage import DEVICE, MEMORIES, Size
 from memlab.step.tensor import Role
 
 SCHEMA = "memlab.ledger/1"
+ORIGINS = ("planned", "measured", "recorded", "simulated")
+LARGEST = 10**80
+"""What no number of bytes in a file is above: far more than any plan has, and in the range of
+floats."""
 _META = ("network", "label", "format", "optimizer", "training", "origin")
-_KINDS: dict[str, type] = {"name": str, "birth": int, "death": int, "format": str, "memory": str}
+
+Check = Callable[[str, Any], object]
+"""From what a value is, for a sentence, and the value as it was read to what a ledger has."""
 
 
 def to_dict(ledger: Ledger) -> dict[str, Any]:
@@ -41,24 +52,27 @@ def from_dict(data: Any) -> Ledger:
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
         raise InputError(
-            f"this is no ledger of schema {SCHEMA} (schema: {schema!r}); "
+            f"this is no ledger of schema {SCHEMA} (schema: {shorten(schema)}); "
             "write one with `memlab plan NETWORK --save FILE`."
         )
     try:
-        rows = tuple(Row(**{**row, "phase": Phase(row["phase"])}) for row in data["operations"])
-        return Ledger(
-            rows,
-            tuple(_entry(block, len(rows)) for block in data["blocks"]),
-            **{name: data[name] for name in _META},
-            notes=tuple(data["notes"]),
-            batches=range(*data["batches"]) if data["batches"] else None,
-        )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"this ledger is damaged ({error}); write it again.") from None
+        return _ledger(data)
+    except InputError as error:
+        reason = str(error).rstrip(".")
+        raise InputError(f"this ledger is damaged ({reason}); write it again.") from None
 
 
 def save(ledger: Ledger, path: str | Path) -> None:
-    """Write JSON, all of it or nothing."""
+    """Write JSON, all of it or nothing.
+
+    Raises:
+        InputError: no ledger, no path, or a place that cannot be written to.
+    """
+    if not isinstance(ledger, Ledger):
+        raise InputError(
+            f"a ledger is saved, got {shorten(ledger)}; try memlab.save(memlab.plan(step), path)."
+        )
+    _check_path(path)
     target = Path(path)
     if target.is_dir():
         raise InputError(f"cannot write {target}: it is a folder; add a file name.")
@@ -74,11 +88,12 @@ def load(path: str | Path) -> Ledger:
     Raises:
         InputError: the file is not there, or holds no ledger.
     """
+    _check_path(path)
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the name.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # no text, no JSON, a number too long, lists too deep
         raise InputError(
             f"{path} is not JSON; write a ledger with `memlab plan NETWORK --save FILE`."
         ) from None
@@ -105,39 +120,162 @@ def trace(ledger: Ledger, batch: int, memory: str = DEVICE) -> dict[str, Any]:
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"note": note}}
 
 
-def _entry(block: dict[str, Any], operations: int) -> Entry:
-    """A block, checked: a damaged file must not give figures.
+def _check_path(path: object) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"the name of a file is a text, got {shorten(path)}; try 'plan.json'.")
+
+
+# -- what a file may hold: a damaged one must not give figures -------------------------------------
+
+
+def _ledger(data: dict[str, Any]) -> Ledger:
+    """The ledger of a file, checked.
 
     Raises:
-        ValueError: a field of the wrong kind or out of range.
+        InputError: what is missing, too much, of the wrong kind or out of range.
     """
-    size = Size(**block["size"])
-    for name, kind in _KINDS.items():
-        if type(block[name]) is not kind:
-            raise ValueError(f"{name} is {block[name]!r}")
-    for number in (size.fixed, size.per_sample):
-        if type(number) is not int or number < 0:
-            raise ValueError(f"the size of {block['name']!r} is {number!r}")
-    if not -1 <= block["birth"] <= block["death"] <= operations or block["death"] < 0:
-        raise ValueError(f"{block['name']!r} lives from {block['birth']} to {block['death']}")
-    axes = tuple((str(name), int(extent)) for name, extent in block["axes"])
-    tenants = _tenants(block)
-    known = {"role": Role(block["role"]), "size": size, "axes": axes, "tenants": tenants}
-    return Entry(**block | known)
+    found = _fields("", data, _LEDGER)
+    del found["schema"]
+    rows, entries = found.pop("operations"), found.pop("blocks")
+    counts = Counter(entry.name for entry in entries)
+    twice = [name for name, count in counts.items() if count > 1 and name != UNNAMED]
+    if twice:
+        raise InputError(f"two blocks are named {shorten(twice[0])}.")
+    for entry in entries:
+        _check_life(entry, len(rows))
+    return Ledger(rows, entries, **found)
 
 
-def _tenants(block: dict[str, Any]) -> tuple[Tenant, ...]:
-    """The tenants of a block: from its birth to its death, each from where the one before ends.
+def _fields(
+    what: str, given: Any, checks: Mapping[str, Check], optional: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The fields of an object, each checked; ``optional`` ones may be missing."""
+    if not isinstance(given, dict):
+        raise InputError(f"{what} is {shorten(given)}.")
+    what = f"{what} {shorten(given['name'])}" if what and "name" in given else what
+    for name in checks:
+        if name not in given and name not in optional:
+            raise InputError(f"{what or 'it'} has no {name}.")
+    for name in given:
+        if name not in checks:
+            raise InputError(f"{what or 'it'} has {shorten(name)}, which no ledger has.")
+    return {
+        name: check(f"{name} of {what}" if what else name, given[name])
+        for name, check in checks.items()
+        if name in given
+    }
 
-    Raises:
-        ValueError: they are not.
-    """
-    tenants = tuple(Tenant(*one) for one in block.get("tenants", ()))
-    begin = block["birth"]
-    for number, (name, first, last) in enumerate(tenants, 1):
-        end = last if number < len(tenants) else block["death"]
-        whole = type(first) is type(last) is int
-        if type(name) is not str or not whole or not begin == first <= last == end:
-            raise ValueError(f"a tenant of {block['name']!r} is {name!r}, {first!r} to {last!r}")
+
+def _each(noun: str, item: Check) -> Check:
+    """A list of such items."""
+
+    def check(what: str, given: Any) -> tuple[Any, ...]:
+        _, of, whose = what.partition(" of ")
+        return tuple(item(f"{noun}{of}{whose}", each) for each in _list(what, given))
+
+    return check
+
+
+def _list(what: str, given: Any, length: int | None = None) -> Sequence[Any]:
+    """A list; of a ledger that was in no file, a tuple."""
+    if not isinstance(given, list | tuple) or length not in (None, len(given)):
+        raise InputError(f"{what} is {shorten(given)}.")
+    return given
+
+
+def _one_of(what: str, registry: Mapping[str, object]) -> Check:
+    return lambda _, given: pick(what, given, registry)
+
+
+def _text(what: str, given: Any) -> str:
+    if not isinstance(given, str) or not given.isprintable():
+        raise InputError(f"{what} is {shorten(given)}.")
+    return given
+
+
+def _count(what: str, given: Any, least: int = 0) -> int:
+    if type(given) is not int:
+        raise InputError(f"{what} is {shorten(given)}.")
+    return whole(what, given, least, LARGEST)
+
+
+def _batches(what: str, given: Any) -> range | None:
+    if given is None:
+        return None
+    first, end = _list(what, given, 2)
+    start = _count(what, first, least=1)
+    return range(start, _count(what, end, least=start + 1))
+
+
+def _axis(what: str, given: Any) -> tuple[str, int]:
+    name, extent = _list(what, given, 2)
+    return _text(what, name), _count(what, extent)
+
+
+def _tenant(what: str, given: Any) -> Tenant:
+    name, first, last = _list(what, given, 3)
+    return Tenant(_text(what, name), _count(what, first, BEFORE), _count(what, last))
+
+
+def _check_life(entry: Entry, operations: int) -> None:
+    """A life within the operations; its tenants fill it, each from where the one before ends."""
+    if not entry.birth <= entry.death <= operations or entry.birth == operations:
+        raise InputError(f"{entry.name!r} lives from {entry.birth} to {entry.death}.")
+    begin = entry.birth
+    for number, (name, first, last) in enumerate(entry.tenants, 1):
+        end = last if number < len(entry.tenants) else entry.death
+        if not begin == first <= last == end:
+            raise InputError(f"the tenant {name!r} of {entry.name!r} lives from {first} to {last}.")
         begin = last
-    return tenants
+
+
+def _row(what: str, given: Any) -> Row:
+    return Row(**_fields(what, given, _ROW))
+
+
+def _size(what: str, given: Any) -> Size:
+    return Size(**_fields(what, given, {"fixed": _count, "per_sample": _count}))
+
+
+def _entry(what: str, given: Any) -> Entry:
+    return Entry(**_fields(what, given, _BLOCK, optional=("tenants",)))
+
+
+def _names(names: Iterable[str]) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+_FORMAT = _one_of("format", _names(formats.FORMATS))
+_ROW: dict[str, Check] = {
+    "name": _text,
+    "kind": _text,
+    "phase": _one_of("phase", {phase.value: phase for phase in Phase}),
+    "layer": _text,
+    "stage": _text,
+}
+_BLOCK: dict[str, Check] = {
+    "name": _text,
+    "role": _one_of("role", {role.value: role for role in Role}),
+    "size": _size,
+    "birth": partial(_count, least=BEFORE),
+    "death": _count,
+    "axes": _each("an axis", _axis),
+    "format": _FORMAT,
+    "layer": _text,
+    "stage": _text,
+    "memory": _one_of("memory", _names(MEMORIES)),
+    "tenants": _each("a tenant", _tenant),
+}
+_LEDGER: dict[str, Check] = {
+    "schema": _text,
+    "network": _text,
+    "label": _text,
+    "format": _FORMAT,
+    "optimizer": _one_of("optimizer", _names(["", *UPDATES])),
+    "training": flag,
+    "origin": _one_of("origin", _names(ORIGINS)),
+    "notes": _each("a note", _text),
+    "batches": _batches,
+    "operations": _each("operation", _row),
+    "blocks": _each("block", _entry),
+}

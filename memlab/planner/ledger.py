@@ -45,6 +45,8 @@ class Ledger:
     batches: range | None = None
 
     def __post_init__(self) -> None:
+        if not self.rows:
+            raise InputError("a ledger has no operation; a step has at least one.")
         if self.batches is not None and (self.batches.step != 1 or not self.batches):
             raise InputError(f"a plan holds for batches in a row, got {self.batches}.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
+from memlab.planner.entries import UNNAMED
 from memlab.planner.ledger import BEFORE, Entry, Ledger
 from memlab.runtime.backend import Backend
 from memlab.runtime.meter import Seen
@@ -36,7 +37,7 @@ def ledger(planned: Ledger, seen: list[Seen], batch: int, place: Backend) -> Led
         death = operations if block.death is None else block.death
         known = roles.get(block.label)
         if known is None:
-            entry = Entry("unnamed", Role.WORKSPACE, Size(block.nbytes), block.birth, death)
+            entry = Entry(UNNAMED, Role.WORKSPACE, Size(block.nbytes), block.birth, death)
         else:
             entry = replace(known, size=Size(block.nbytes), birth=block.birth, death=death)
         entries.append(entry)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,12 @@ from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner import files
 from memlab.planner.diff import diff
+from memlab.planner.entries import UNNAMED, Entry
 from memlab.planner.ledger import Ledger
+from memlab.step.storage import Size
+from memlab.step.tensor import Role
 from tests.networks_at_random import networks
+from tests.strange import STRANGE, name_of, said
 
 
 @given(networks())
@@ -65,6 +71,147 @@ def test_bad_files_give_one_sentence(
     with pytest.raises(InputError, match=words) as caught:
         files.load(path)
     assert str(path) in str(caught.value)
+
+
+LINEAR = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
+PLAIN = json.dumps(files.to_dict(LINEAR))
+
+
+def plain() -> dict[str, Any]:
+    """A small ledger as it lies in a file."""
+    found: dict[str, Any] = json.loads(PLAIN)
+    return found
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to everything in a file that is one of its kind: of lists, to the first two."""
+    yield path
+    few = dict(enumerate(data[:2])) if isinstance(data, list) else data
+    for key, value in few.items() if isinstance(few, dict) else ():
+        yield from places(value, (*path, key))
+
+
+def changed(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """The same with another value there."""
+    if not path:
+        return value
+    holder = data
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    return data
+
+
+JSON: list[Any] = [
+    each for each in STRANGE if isinstance(each, str | float | int | None | list | dict)
+]
+
+
+@pytest.mark.parametrize("path", list(places(plain())), ids=str)
+def test_every_field_of_a_file_is_checked(path: tuple[Any, ...]) -> None:
+    for value in (*JSON, [{}], [[]], ["a", 1]):
+        data = changed(plain(), path, value)
+        if said(lambda: files.from_dict(data)):  # noqa: B023
+            continue
+        found = files.from_dict(data)
+        texts = (found.why(2), found.fit("1 GB"), diff(found, found, 2), found.of("h", 2))
+        assert all(map(str, texts))
+
+
+def twice(data: dict[str, Any]) -> None:
+    data["blocks"].append(data["blocks"][0])
+
+
+def missing(data: dict[str, Any]) -> None:
+    del data["blocks"][0]["format"]
+
+
+def another(data: dict[str, Any]) -> None:
+    data["blocks"][0]["colour\n"] = 1
+
+
+def empty(data: dict[str, Any]) -> None:
+    data["operations"] = []
+    for block in data["blocks"]:
+        block["birth"], block["death"] = -1, 0
+
+
+def of(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    keys = [int(key) if key.isdigit() else key for key in path.split(".")]
+    return lambda data: changed(data, tuple(keys), value)
+
+
+DAMAGED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
+    (twice, "two blocks are named 'h.weight'"),
+    (missing, "block 'h.weight' has no format"),
+    (another, r"block 'h.weight' has 'colour\\n'"),
+    (empty, "no operation"),
+    (of("blocks.0.memory", "nowhere"), "unknown memory 'nowhere'"),
+    (of("blocks.0.format", "fp31"), "unknown format 'fp31'; did you mean 'fp32'"),
+    (of("format", "fp31"), "unknown format 'fp31'; did you mean 'fp32'"),
+    (of("optimizer", "adan"), "unknown optimizer 'adan'; did you mean 'adam'"),
+    (of("origin", "guessed"), "unknown origin 'guessed'"),
+    (of("operations.0.phase", "sideways"), "unknown phase 'sideways'"),
+    (of("notes", [1]), "a note is 1"),
+    (of("label", 5), "label is 5"),
+    (of("training", "yes"), "training must be True or False"),
+    (of("batches", [2]), "batches"),
+    (of("batches", [3, 3]), "batches"),
+    (of("blocks.0.size.fixed", 10**90), "fixed"),
+    (of("blocks.0.axes", [["B"]]), r"an axis of block 'h.weight' is \['B'\]"),
+    (of("blocks.0.axes", [["B", True]]), "an axis of block 'h.weight' is True"),
+]
+
+
+@pytest.mark.parametrize(("damage", "words"), DAMAGED, ids=[words for _, words in DAMAGED])
+def test_a_damaged_ledger_says_what_is_wrong(
+    damage: Callable[[dict[str, Any]], Any], words: str
+) -> None:
+    data = plain()
+    damage(data)
+    with pytest.raises(InputError, match=words):
+        files.from_dict(data)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 200_000 + b"]" * 200_000,
+        b'{"a":' * 200_000 + b"1" + b"}" * 200_000,
+        b"1" * 5_000,
+        b'{"schema": ' + b"9" * 5_000 + b"}",
+        b"\xff\xfe{\x00",
+        b"\x00" * 100,
+        b"",
+        b'{"schema": NaN}',
+    ],
+    ids=lambda content: content[:12],
+)
+def test_what_is_no_ledger_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    assert str(path) in said(lambda: files.load(path))
+
+
+@pytest.mark.parametrize("given", STRANGE, ids=name_of)
+def test_what_is_no_path_and_no_ledger_is_one_sentence(given: Any, tmp_path: Path) -> None:
+    if not isinstance(given, str):
+        assert said(lambda: files.load(given))
+        assert said(lambda: files.save(LINEAR, given))
+    assert said(lambda: files.save(given, tmp_path / "a.json"))
+    assert said(lambda: files.from_dict(given))
+    assert said(lambda: diff(given, LINEAR, 2))
+    assert said(lambda: diff(LINEAR, given, 2))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_measured_ledger_is_saved_and_compared(tmp_path: Path) -> None:
+    """Bytes that a run took without a name have one name together."""
+    others = tuple(Entry(UNNAMED, Role.WORKSPACE, Size(8), n, n) for n in range(2))
+    measured = replace(LINEAR, entries=(*LINEAR.entries, *others), origin="measured")
+    files.save(measured, tmp_path / "a.json")
+    assert files.load(tmp_path / "a.json") == measured
+    assert diff(LINEAR, measured, 2).change == measured.peak(2) - LINEAR.peak(2)
 
 
 def shared() -> Ledger:
