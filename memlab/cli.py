@@ -1,6 +1,6 @@
 """The command line: ``memlab plan resnet50 --batch 32``.
 
-A user's mistake is one sentence on stderr and exit code 2.
+A user's mistake is one sentence on stderr and exit code 2, and so is an output that fails.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
 
 from memlab.commands import (
+    OUTPUT,
     Options,
     bench,
     claims,
@@ -25,6 +27,7 @@ from memlab.commands import (
     plan,
     progress,
     run,
+    show,
 )
 from memlab.errors import InputError, unknown
 
@@ -51,8 +54,22 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{message}; {self.epilog}")
 
     def flags(self) -> list[str]:
-        """The options that it knows."""
+        """The options that it knows, each once."""
         return [word for action in self._actions for word in action.option_strings[-1:]]
+
+    def knows(self, word: str) -> bool:
+        """Whether that is an option."""
+        return any(word in action.option_strings for action in self._actions)
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        """Help and version; argparse passes over what goes wrong."""
+        show(message.rstrip("\n"))
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """``--save=--`` is a value; argparse before Python 3.12.8 fails on it."""
+        if action.option_strings and arg_strings == ["--"]:
+            return arg_strings[0]
+        return super()._get_values(action, arg_strings)
 
 
 def _parser() -> _Parser:
@@ -134,34 +151,68 @@ def _options(words: Sequence[str]) -> Options:
     options, extra = parser.parse_known_args(words)
     options.rest = list(words[1:])
     if extra and options.run is not lab:
-        raise unknown("argument", extra[0], options.parser.flags())
+        raise _unread(extra[0], options.parser)
     return options
 
 
+def _unread(word: str, parser: _Parser) -> InputError:
+    """The error for a word that no option and no argument took."""
+    if parser.knows(word.partition("=")[0]):
+        return InputError(f"{word} stands after --, where nothing is an option; leave out the --.")
+    return unknown("argument", word, parser.flags())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0, 1 for a problem found, 2 for a user's mistake.
+    """Run one command and return its exit code: 0, 1 for a problem found, 2 for a user's mistake
+    or an output that cannot be written.
 
     Ctrl-C gives 130, and a reader that went away (``| head``) 141; both are silent.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may lack "·" or "²"
+    if sys.stdout is None:  # closed: >&-
+        return _refuse("the standard output is closed; leave it open, or send it to a file.")
     try:
-        options = _options(sys.argv[1:] if arguments is None else arguments)
-        code: int = options.run(options)
-        sys.stdout.flush()
-        return code
+        return _command(sys.argv[1:] if arguments is None else arguments)
     except InputError as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     except OSError as error:
-        return _refuse(f"{error.filename}: {error.strerror}; check the name and the folder.")
+        return _failed(error)
+
+
+def _command(words: Sequence[str]) -> int:
+    try:
+        options = _options(words)
+    except SystemExit:  # argparse has shown what --help or --version asked for
+        return 0
+    code: int = options.run(options)
+    return code
+
+
+def _failed(error: OSError) -> int:
+    """What the system could not do, as a sentence; a reader that went away gets none."""
+    where = error.filename
+    if where == OUTPUT or (where is None and isinstance(error, BrokenPipeError)):
+        _drop(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            return 141
+    said = f"{where}: " if where else ""
+    return _refuse(f"{said}{error.strerror or error}; check the name and the folder.")
 
 
 def _refuse(sentence: str) -> int:
-    print("memlab:", " ".join(sentence.split()), file=sys.stderr)
+    if sys.stderr is not None:
+        try:
+            print("memlab:", " ".join(sentence.split()), file=sys.stderr, flush=True)
+        except OSError:  # a full disk: the exit code says it
+            _drop(sys.stderr)
     return 2
+
+
+def _drop(stream: TextIO) -> None:
+    """What waits to be written goes nowhere; Python would try again when it ends."""
+    with suppress(OSError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())

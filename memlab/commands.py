@@ -7,14 +7,18 @@ of its JSON are the same values.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 
 from memlab import atomic
-from memlab.errors import InputError, pick, whole
+from memlab.errors import InputError, pick, shorten
 from memlab.options import Options as Options
-from memlab.options import asked, built, number, planned
+from memlab.options import asked, built, count, planned
 from memlab.reports import facts_of, identity, paragraph, placed, table
+
+OUTPUT = "the standard output"
 
 
 def plan(options: Options) -> int:
@@ -22,8 +26,8 @@ def plan(options: Options) -> int:
     from memlab.networks import counting
     from memlab.planner import files
 
-    batch, rule = whole("batch", number(options.batch)), counting.find(options.convention)
-    save, trace = _target(options.save), _target(options.trace)
+    batch, rule = count("batch", options.batch), counting.find(options.convention)
+    save, trace = _targets(options.save, options.trace)
     network, step, ledger = planned(options, batch)
     facts = facts_of(network, step, ledger, batch) | asked(options)
     facts |= placed(step, ledger, batch, options.place) | {"convention": rule.name}
@@ -42,10 +46,10 @@ def run(options: Options) -> int:
 
     import memlab
 
-    batch = whole("batch", number(options.batch))
+    batch = count("batch", options.batch)
     network, step, ledger = planned(options, batch)
     facts = facts_of(network, step, ledger, batch) | asked(options) | {"schema": "memlab.run/1"}
-    shown = sys.stderr.isatty()
+    shown = sys.stderr is not None and sys.stderr.isatty()
     done = memlab.run(step, batch, progress=shown, device=options.device, placement=options.place)
     _show(options, facts | done.as_dict(), done.text())
     return 1 if done.residual or done.nan else 0
@@ -70,9 +74,9 @@ def compare(options: Options) -> int:
 
     from memlab.views import techniques
 
-    batch = whole("batch", number(options.batch))
+    batch = count("batch", options.batch)
     network, step = built(options)
-    shown = sys.stderr.isatty()
+    shown = sys.stderr is not None and sys.stderr.isatty()
     found = techniques(step, batch, options.budget, options.measure, progress=shown)
     facts = {"schema": "memlab.compare/1", **identity(network, step)}
     _show(options, facts | {"precision": options.precision} | found.as_dict(), found.text())
@@ -84,7 +88,7 @@ def diff(options: Options) -> int:
     from memlab.planner import files
     from memlab.planner.diff import diff as compare
 
-    batch = whole("batch", number(options.batch))
+    batch = count("batch", options.batch)
     difference = compare(files.load(options.before), files.load(options.after), batch)
     _show(options, difference.as_dict(), str(difference))
     return 0
@@ -94,7 +98,7 @@ def claims(options: Options) -> int:
     """List published figures, each computed again, with a verdict."""
     from memlab import claims as published
 
-    found = published.find(options.id) if options.id else published.table()
+    found = published.table() if options.id is None else published.find(options.id)
     records = [claim.as_dict() for claim in found]
     _show(options, records, "\n\n".join(map(paragraph, found)))
     return 0
@@ -109,7 +113,7 @@ def bench(options: Options) -> int:
             raise InputError("a plot is of one benchmark; try memlab bench im2col --plot FILE.")
         _show(options, list(benchmarks.BENCHMARKS), benchmarks.listing())
         return 0
-    benchmark, target = benchmarks.find(options.name), _target(options.plot)
+    benchmark, (target,) = benchmarks.find(options.name), _targets(options.plot)
     if target and options.name not in benchmarks.PLOTTED:
         known = ", ".join(benchmarks.PLOTTED)
         raise InputError(f"{options.name} has no plot; leave out --plot, or try one of {known}.")
@@ -145,10 +149,10 @@ def lecture(options: Options) -> int:
 
     write = pick("lecture", options.name, LECTURES)
     target = _target(f"{options.name}.html" if options.output is None else options.output)
-    assert target is not None
     page, recorded = write(not options.no_run)
-    atomic.write(target, page + "\n")
-    size = target.stat().st_size
+    content = f"{page}\n".encode()
+    size = len(content)
+    atomic.write(target, content)
     facts = {"schema": "memlab.lecture/1", "file": str(target), "bytes": size}
     facts["recorded"] = recorded and asdict(recorded)
     lines = [f"{target}: {units.exact(size)}. Open it in a browser; ? shows its keys."]
@@ -158,8 +162,6 @@ def lecture(options: Options) -> int:
 
 def progress(options: Options) -> int:
     """Show which cards and exercises of the lessons you have done; it is nobody's mark."""
-    import os
-
     from memlab import strings
     from memlab.lab import progress_file
     from memlab.lesson import progress as record
@@ -180,15 +182,61 @@ def progress(options: Options) -> int:
 # -- writing ------------------------------------------------------------------------------------
 
 
+def show(text: str) -> None:
+    """Print, now.
+
+    Raises:
+        OSError: the output takes no more, as on a full disk; it has the name ``OUTPUT``.
+    """
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        error.filename = OUTPUT
+        raise
+
+
 def _show(options: Options, facts: object, text: str) -> None:
-    print(json.dumps(facts, indent=2, default=str) if options.json else text)
+    show(json.dumps(facts, indent=2, default=str) if options.json else text)
 
 
-def _target(path: str | None) -> Path | None:
-    """Where a file is to be written; refused before the work begins."""
-    if path is None:
-        return None
+def _targets(*paths: str | None) -> list[Path | None]:
+    """Where files are to be written, each its own; refused before the work begins."""
+    targets = [None if path is None else _target(path) for path in paths]
+    for one, other in combinations(filter(None, targets), 2):
+        if _same(one, other):
+            both = f"{shorten(str(one))} and {shorten(str(other))}"
+            raise InputError(f"{both} are one file; give each output its own.")
+    return targets
+
+
+def _target(path: str) -> Path:
     target = Path(path)
-    if not path or target.is_dir() or not target.parent.is_dir():
-        raise InputError(f"cannot write {path!r}; give a file in a folder that is there.")
+    try:
+        atomic.place(target)
+    except OSError as error:
+        raise _unwritable(path, f"{error.strerror}") from None
+    except ValueError:  # a NUL, or half a character
+        raise _unwritable(path, "no file has such a name") from None
+    if target.is_file() and any(_is_stream(target, number) for number in (1, 2)):
+        raise _unwritable(path, "what this command prints goes there already")
     return target
+
+
+def _is_stream(target: Path, number: int) -> bool:
+    """Whether a file is where the standard output, 1, or the standard error, 2, goes."""
+    try:
+        return os.path.samefile(target, number)
+    except OSError:  # closed
+        return False
+
+
+def _same(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _unwritable(path: str, why: str) -> InputError:
+    return InputError(
+        f"cannot write {shorten(path)}: {why}; give a file in a folder that is there."
+    )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import InputError, pick, whole
+from memlab.errors import LARGEST, InputError, pick, whole
 
 if TYPE_CHECKING:
     from memlab.networks.graph import Network
@@ -21,7 +22,7 @@ FLAGS = {"k": "--recompute-k", "layers": "--recompute-layers", "budget": "--budg
 """The options of ``--recompute``, by the argument of ``memlab.recompute``."""
 
 READ: dict[str, Callable[[str], Any]] = {
-    "k": lambda text: whole("k", number(text)),
+    "k": lambda text: count("k", text),
     "layers": lambda text: [name.strip() for name in text.split(",")],
     "budget": units.parse,
 }
@@ -33,7 +34,7 @@ def built(options: Options) -> tuple[Network, Step]:
     import memlab
 
     sizes = {
-        name: None if given is None else whole(name, number(given))
+        name: None if given is None else count(name, given)
         for name, given in (("image", options.image), ("classes", options.classes))
     }
     network = memlab.zoo.build(options.network, **sizes, variant=options.variant)
@@ -68,24 +69,30 @@ def asked(options: Options) -> dict[str, Any]:
     }
 
 
-def number(given: str) -> int | float | str:
-    """A number where it is one; anything else goes on to the check that names it."""
-    for kind in (int, float):
-        try:
-            return kind(given)
-        except ValueError:
-            continue
-    return given
+def count(what: str, given: str) -> int:
+    """A whole number of at least 1 with all its digits: 1e30 is 10^30.
+
+    Raises:
+        InputError: that is none, or too large.
+    """
+    try:
+        number = Decimal(given)
+        if number.copy_abs() > LARGEST:  # of 1e999999999 nobody writes the digits down
+            number = Decimal(LARGEST + 1).copy_sign(number)
+        exact = int(number) if number == number.to_integral_value() else given
+    except ArithmeticError:  # no number, or NaN
+        exact = given
+    return whole(what, exact)
 
 
 def _step(network: Network, options: Options) -> Step:
     import memlab
 
-    if options.inference and options.optimizer:
+    if options.inference and options.optimizer is not None:
         raise InputError("inference has no optimizer; leave out --optimizer or --inference.")
     if options.inference:
         return memlab.inference_step(network, format=options.format)
-    optimizer = options.optimizer or "momentum"
+    optimizer = "momentum" if options.optimizer is None else options.optimizer
     return memlab.training_step(network, optimizer=optimizer, format=options.format)
 
 

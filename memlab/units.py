@@ -17,7 +17,7 @@ UNITS = DECIMAL | BINARY
 _SHOWN = {"TB": 999_999_500_000, "GB": 999_500_000, "MB": 999_500, "kB": 1000}
 """From how many bytes on a unit is used: where the smaller one would round up to 1,000."""
 _AMOUNT = re.compile(r"(\d{1,30}(?:\.\d{1,30})?|\d{1,3}(?:,\d{3}){1,9})\s*([A-Za-z]*)")
-_LOWER = {name.lower(): size for name, size in UNITS.items()}
+_NAMES = {name.lower(): name for name in UNITS} | {"byte": "B", "bytes": "B"}
 
 
 def exact(nbytes: int) -> str:
@@ -51,18 +51,30 @@ def both(nbytes: int) -> str:
     return exact(nbytes)
 
 
+def named(text: str) -> str | None:
+    """The unit that a text names, whichever of its letters are capitals; None where it is none.
+
+    Raises:
+        InputError: bits, as in ``'Mb'``.
+    """
+    unit = _NAMES.get(text.lower())
+    if unit is not None and text.endswith("b") and text != text.lower():
+        raise InputError(f"{text} are bits, 8 to a byte; for bytes write {unit}.")
+    return unit
+
+
 def parse(text: str | int) -> int:
     """Bytes from ``'12GB'``, ``'7.5 GiB'`` or ``'1,024'``.
 
     Raises:
-        InputError: no number, an unknown unit, a negative size, or a fraction of a byte.
+        InputError: no number, an unknown unit, bits, a negative size, or a fraction of a byte.
     """
     given = str(text).strip()
     match = _AMOUNT.fullmatch(given)
-    unit = _LOWER.get(match[2].lower() or "b") if match else None
+    unit = named(match[2] or "B") if match else None
     if match is None or unit is None:
         raise InputError(f"{given!r} is no amount of memory; try 12GB, 512MiB or 1048576.")
-    size = Fraction(match[1].replace(",", "")) * unit
+    size = Fraction(match[1].replace(",", "")) * UNITS[unit]
     if size.denominator != 1:
         raise InputError(f"{given!r} is not a whole number of bytes; try {int(size)}.")
     return int(size)

@@ -81,6 +81,7 @@ def test_a_new_file_has_the_mode_of_any_other(tmp_path):
 def test_a_file_keeps_its_owner(tmp_path):
     target = tmp_path / "a.json"
     target.write_text("old")
+    target.chmod(0o666)
     os.chown(target, 12345, 23456)
     atomic.write(target, "new")
     assert (target.stat().st_uid, target.stat().st_gid) == (12345, 23456)

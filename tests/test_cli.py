@@ -434,26 +434,21 @@ def test_progress_that_cannot_be_read_is_one_sentence(run, progress, content):
     assert progress.read_bytes() == content
 
 
-def test_without_a_command_there_is_help(capsys):
-    with pytest.raises(SystemExit) as stop:
-        cli.main([])
-    assert stop.value.code == 0
-    text = capsys.readouterr().out
+def test_without_a_command_there_is_help(run):
+    code, text, err = run()
+    assert (code, err) == (0, "")
     assert all(command.__name__ in text for command in cli.EXAMPLES)
 
 
 @pytest.mark.parametrize("command", [command.__name__ for command in cli.EXAMPLES])
-def test_every_command_has_help_with_an_example(command, capsys):
-    with pytest.raises(SystemExit) as stop:
-        cli.main([command, "--help"])
-    assert stop.value.code == 0
-    assert f"try: memlab {command}" in capsys.readouterr().out
+def test_every_command_has_help_with_an_example(run, command):
+    code, text, err = run(command, "--help")
+    assert (code, err) == (0, "")
+    assert f"try: memlab {command}" in text
 
 
-def test_the_help_names_every_way(capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["plan", "--help"])
-    text = " ".join(capsys.readouterr().out.split())
+def test_the_help_names_every_way(run):
+    text = " ".join(run("plan", "--help")[1].split())
     for ways in (schedules.WAYS, HOWS):
         names = [f"'{name}'" if " " in name else name for name in ways]
         assert f": {', '.join(names[:-1])} or {names[-1]}" in text
@@ -476,10 +471,13 @@ BAD = {
     "plan resnet50 --batch": "--batch",
     "plan resnet50 --batch 0": "at least 1, got 0",
     "plan resnet50 --batch -3": "at least 1, got -3",
-    "plan resnet50 --batch 1.5": "whole number, got 1.5",
+    "plan resnet50 --batch 1.5": "whole number, got '1.5'",
     "plan resnet50 --batch abc": "whole number, got 'abc'",
-    "plan resnet50 --batch nan": "whole number, got nan",
-    "plan resnet50 --batch inf": "whole number, got inf",
+    "plan resnet50 --batch nan": "whole number, got 'nan'",
+    "plan resnet50 --batch inf": "at most 10^40, got more than 10^40",
+    "plan resnet50 --batch 1e99999": "at most 10^40, got more than 10^40",
+    "plan resnet50 --batch=-1e99999": "at least 1, got below -10^40",
+    "plan resnet50 --batch 1.00000000000000000000000000001": "whole number",
     "plan resnet50 --batch=": "whole number, got ''",
     "plan alexnet --image 20": "try a larger image",
     "plan mnist_cnn --image 1": "try",
@@ -517,6 +515,8 @@ BAD = {
     "run mnist_cnn --place=": "unknown way to place ''",
     "plan resnet50 --place exact": "at most 40 blocks",
     "compare resnet50 --in-place": "'--in-place'",
+    "plan resnet50 --optimizer=": "unknown optimizer ''",
+    "plan resnet50 --inference --optimizer=": "inference has no optimizer",
     "plan resnet50 --optimizer adm": "did you mean 'adam'",
     "plan resnet50 --inference --optimizer sgd": "inference has no optimizer",
     "plan resnet50 --convention everythin": "did you mean 'everything'",
@@ -535,6 +535,10 @@ BAD = {
     "diff no-such.json no-such.json": "no-such.json",
     "claims Z9": "'Z9'",
     "bench plann": "did you mean 'plan'",
+    "fit resnet50 --memory 25Mb": "Mb are bits, 8 to a byte; for bytes write MB",
+    "lecture -- k2 --no-run": "--no-run stands after --, where nothing is an option",
+    "lecture -- k2 -o": "-o stands after --",
+    "plan -- resnet50 --batch=3": "--batch=3 stands after --",
     "doctor --fast": "'--fast'",
     "progress 02": "'02'",
 }
@@ -556,6 +560,68 @@ def test_an_amount_with_a_space_is_refused_too(run):
     assert "'12 apples'" in err
 
 
+def parsers():
+    """The parser of every command."""
+    commands = next(each for each in cli._parser()._actions if isinstance(each.choices, dict))
+    return commands.choices
+
+
+def options(takes_value):
+    """Every option with a value, or without one, as (command, option)."""
+    return [
+        (command, word)
+        for command, parser in parsers().items()
+        for action in parser._actions
+        for word in action.option_strings
+        if word.startswith("--") and (action.nargs is None) == takes_value
+    ]
+
+
+CHEAP = {
+    "plan": "linear1 --recompute every", "run": "linear1 --batch 1", "compare": "linear1",
+    "fit": "linear1 --memory 1MB", "diff": "a.json b.json", "bench": "im2col",
+    "lecture": "k2 --no-run",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "option"), options(takes_value=True))
+@pytest.mark.parametrize("value", ["", "--"])
+def test_a_value_of_nothing_is_refused(run, tmp_path, monkeypatch, command, option, value):
+    monkeypatch.chdir(tmp_path)
+    files_of = {"--save", "--trace", "--output"} if value else set()  # "--" is the name of a file
+    if option == "--plot" and value:
+        monkeypatch.setattr("memlab.bench.PLOTTED", ())
+    code, out, err = run(command, *CHEAP[command].split(), f"{option}={value}")
+    if option in files_of:
+        assert (code, err, os.listdir()) == (0, "", ["--"])
+    else:
+        assert (code, out, err.count("\n"), os.listdir()) == (2, "", 1, [])
+
+
+@pytest.mark.parametrize(("command", "option"), options(takes_value=False))
+@pytest.mark.parametrize("value", ["", "--", "1"])
+def test_a_value_of_what_takes_none_is_refused(run, command, option, value):
+    if command == "lab":
+        pytest.skip("it hands its arguments on")
+    code, out, err = run(command, *CHEAP.get(command, "").split(), f"{option}={value}")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize(
+    "words", ["plan", "run", "fit --memory 1MB", "compare", "diff x", "claims", "bench", "lecture"]
+)
+def test_an_argument_of_nothing_is_refused(run, words):
+    code, out, err = run(*words.split(), "")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "batch"), [("1e30", 10**30), ("1_000", 1000), ("3.0", 3), ("1.5e1", 15)]
+)
+def test_a_number_keeps_its_digits(as_json, given, batch):
+    assert as_json("plan", "linear1", "--batch", given)["batch"] == batch
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe\x00", b"[1, 2]", b'{"schema": "x/1"}'])
 def test_a_file_that_is_no_ledger_is_one_sentence(run, tmp_path, content):
     path = tmp_path / "a.json"
@@ -566,7 +632,7 @@ def test_a_file_that_is_no_ledger_is_one_sentence(run, tmp_path, content):
 
 @pytest.mark.parametrize("power", [15, 18, 30])
 def test_sizes_beyond_64_bits_stay_exact(run, power):
-    code, out, err = run("plan", "resnet50", "--classes", 10**power, "--json")
+    code, out, err = run("plan", "resnet50", "--batch", 10**power, "--json")
     facts = json.loads(out)
     assert (code, err) == (0, "")
     assert sum(facts["roles"].values()) == facts["peak_bytes"] > 2**63

@@ -13,7 +13,6 @@ from memlab.errors import InputError, shorten
 TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
 """Units that texts mix up. Each is read as the other too, in both directions."""
 _TWINS = TWINS | {binary: decimal for decimal, binary in TWINS.items()}
-_UNITS = {name.lower(): name for name in units.UNITS} | {"byte": "B", "bytes": "B"}
 _NUMBER = r"(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?"
 _AMOUNT = re.compile(rf"{_NUMBER}\s*([a-z]+)", re.IGNORECASE | re.ASCII)
 _TIMES = re.compile(rf"(?:x|×)?\s*{_NUMBER}\s*(?:x|×|times)?", re.IGNORECASE | re.ASCII)
@@ -53,12 +52,12 @@ def amount(given: object) -> Guess:
     """A guess in bytes from ``"6.4 MB"``, ``"6,422,528 B"`` or a whole number of bytes.
 
     Raises:
-        InputError: no number, no unit, or a unit that is not one of memory.
+        InputError: no number, no unit, a unit that is not one of memory, or bits.
     """
     whole = isinstance(given, Integral) and not isinstance(given, bool)
     text = f"{_text(given)} B" if whole else _text(given)
     match = _AMOUNT.fullmatch(text.strip()) if len(text) <= _LONGEST else None
-    unit = _UNITS.get(match[3].lower()) if match else None
+    unit = units.named(match[3]) if match else None
     if match is None or unit is None:
         raise InputError(
             f"{shorten(text)} is no amount of memory; give a number and its unit, "
