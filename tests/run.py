@@ -5,11 +5,12 @@
 
 import subprocess
 import sys
+import sysconfig
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TOOLS = Path(sys.executable).parent
+TOOLS = Path(sysconfig.get_path("scripts"))
 PYTEST = "pytest -q"
 NOTEBOOKS = f"{PYTEST} --nbval --nbval-current-env --nbval-cell-timeout 120 -n 2 --dist loadfile"
 PARTS = {

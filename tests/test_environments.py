@@ -26,36 +26,69 @@ MACHINES = {
 }
 
 
+CONDA = ("environment.yml", "environment-cuda.yml")
+RENAMED = {"matplotlib": "matplotlib-base", "playwright": "playwright-python"}
+"""Names that differ on conda-forge. Its ``matplotlib`` brings Qt as well, which no view needs."""
+PIP = {"axe-playwright-python"}
+"""What conda-forge does not have."""
+
+
 def environment(name: str) -> Any:
     return import_module("yaml").safe_load((ROOT / name).read_text(encoding="utf-8"))
 
 
-def installed(given: Any) -> tuple[str, set[str]]:
-    """The file of versions and the extras that an environment names."""
-    (pip,) = (each["pip"] for each in given["dependencies"] if isinstance(each, dict))
-    versions, project = pip
-    extras = re.fullmatch(r"-e \.\[(.+)\]", project)
-    assert extras
-    return versions.removeprefix("-c "), set(extras[1].split(","))
+def listed(name: str) -> tuple[set[str], list[str]]:
+    """What an environment names of conda-forge's, and what of pip's."""
+    given = environment(name)["dependencies"]
+    (pip,) = (each["pip"] for each in given if isinstance(each, dict))
+    return {each for each in given if isinstance(each, str)}, pip
 
 
-@pytest.mark.parametrize("name", ["environment.yml", "environment-cuda.yml"])
-def test_an_environment_for_conda_fits_the_project(name: str) -> None:
-    given = environment(name)
-    versions, extras = installed(given)
-    assert (ROOT / versions).is_file()
-    assert extras <= set(EXTRAS)
-    (python,) = (each for each in given["dependencies"] if str(each).startswith("python="))
+def wanted(*extras: str) -> dict[str, str]:
+    """The requirements of the project and of its extras: their names, and their versions."""
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in EXTRAS[extra])]
+    return {each.name: str(each.specifier) for each in map(Requirement, lines)}
+
+
+def test_conda_installs_all_that_the_project_names_and_the_tools_of_its_tests() -> None:
+    conda, pip = listed("environment.yml")
+    (python,) = (each for each in conda if each.startswith("python="))
     assert python.partition("=")[2] in SpecifierSet(PROJECT["requires-python"])
+    needs = wanted("lab", "lessons", "test")
+    named = {RENAMED.get(name, name) + version for name, version in needs.items()}
+    assert conda - {python, "pip"} == named - PIP
+    assert {*pip} - {"-e ."} == PIP <= {*needs}
 
 
-def test_the_environment_for_cuda_is_the_other_with_one_extra_more() -> None:
-    plain, cuda = environment("environment.yml"), environment("environment-cuda.yml")
-    assert (plain.pop("name"), cuda.pop("name")) == ("memlab", "memlab-cuda")
-    assert installed(cuda)[1] - installed(plain)[1] == {"cuda13"}
-    for given in (plain, cuda):
-        given["dependencies"][-1]["pip"].pop()
-    assert cuda == plain
+@pytest.mark.parametrize("name", CONDA)
+def test_pip_installs_memlab_last_and_without_extras(name: str) -> None:
+    """Its dependencies are there by then, so pip leaves them as conda has put them."""
+    conda, pip = listed(name)
+    assert "pip" in conda
+    assert pip[-1] == "-e ."
+    assert environment(name)["channels"] == ["conda-forge"]
+
+
+def test_the_environment_for_cuda_is_the_other_and_the_compiler() -> None:
+    (plain, pip), (cuda, same) = map(listed, CONDA)
+    assert [environment(name)["name"] for name in CONDA] == ["memlab", "memlab-cuda"]
+    assert (plain - cuda, same) == (set(), pip)
+    assert cuda - plain == {*wanted("cuda13").keys() - wanted().keys(), "cuda-version=13"}
+
+
+def test_the_readme_runs_the_tests_in_conda_too() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = readme[readme.index("conda env create") :].partition("```")[0].splitlines()
+    assert [line.partition("#")[0].strip() for line in lines[1:]] == [
+        f"conda activate {environment('environment.yml')['name']}",
+        "memlab lab",
+        "python tests/run.py",
+    ]
+
+
+def test_the_readme_names_the_wheel_of_this_version() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"memlab-{PROJECT['version']}-py3-none-any.whl[lab,lessons]" in readme
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import tarfile
 import zipfile
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -91,6 +92,12 @@ def test_a_wheel_holds_the_lessons_and_all_that_belongs_to_them(wheel):
     assert {name for name in held(wheel) if name.startswith("memlab/lessons/")} == expected
     folders = {PurePosixPath(name).parts[2] for name in expected}
     assert folders >= {"data", "glossary.md", "images", "instructor", "lecture", "solutions"}
+
+
+def test_a_wheel_is_as_small_as_the_readme_says(wheel):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "in less than 2 MB" in readme
+    assert wheel.stat().st_size < 2 * 10**6
 
 
 def test_a_release_holds_nothing_that_is_not_in_the_repository(wheel, sdist):
@@ -245,12 +252,11 @@ print(found["schema"]["properties"]["fetchNews"]["default"], found["settings"].g
     ],
 )
 def test_jupyterlab_takes_that_for_its_default(call, tmp_path, environment, user, found):
-    from jupyterlab.commands import get_app_dir
-
+    application = Path(import_module("jupyterlab.commands").get_app_dir())
     if user:
         chosen = tmp_path / f"{NOTIFICATION.replace(':', '/')}.jupyterlab-settings"
         chosen.parent.mkdir(parents=True)
         chosen.write_text(user, encoding="utf-8")
-    words = [tmp_path, Path(get_app_dir()) / "schemas", tmp_path, NOTIFICATION]
+    words = [tmp_path, application / "schemas", tmp_path, NOTIFICATION]
     done = call("-c", ASK, *map(str, words), tool="python", **environment)
     assert done.stdout.strip() == found, done
