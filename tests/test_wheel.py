@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,8 +29,10 @@ JUNK = (
     "memlab/__pycache__/lab.pyc",
     "memlab/.hidden.toml",
     "my/00_start.ipynb",
+    "memlab-lessons/00_start.ipynb",
 )
 """What lies about in a folder that is worked in."""
+WORKFLOW = ".github/workflows/test.yml"
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,7 @@ def tree(tmp_path_factory):
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
             shutil.copy(path, tree)
-    for name in JUNK:
+    for name in (*JUNK, WORKFLOW):
         path = tree / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("junk", encoding="utf-8")
@@ -82,13 +85,10 @@ def held(wheel):
 
 
 def test_a_wheel_holds_the_lessons_and_all_that_belongs_to_them(wheel):
-    wanted = [
-        path.relative_to(ROOT)
-        for path in (ROOT / "lessons").rglob("*")
-        if path.is_file() and not any(part.startswith(".") for part in path.parts)
-    ]
-    left = {"build.py", "source", "__pycache__"}  # what makes the notebooks
-    expected = {f"memlab/{path.as_posix()}" for path in wanted if not left & {*path.parts}}
+    files = [path for path in (ROOT / "lessons").rglob("*") if path.is_file()]
+    names = [path.relative_to(ROOT).as_posix() for path in files]
+    left_out = re.compile(r"/\.|__pycache__|^lessons/source/|^lessons/build.py$")
+    expected = {f"memlab/{name}" for name in names if not left_out.search(name)}
     assert {name for name in held(wheel) if name.startswith("memlab/lessons/")} == expected
     folders = {PurePosixPath(name).parts[2] for name in expected}
     assert folders >= {"data", "glossary.md", "images", "instructor", "lecture", "solutions"}
@@ -109,7 +109,7 @@ def test_a_release_holds_nothing_that_is_not_in_the_repository(wheel, sdist):
         for name in names
         if any(part.startswith(".") and part not in allowed for part in name.split("/"))
         or "__pycache__" in name
-        or name.startswith("my/")
+        or name.startswith(("my/", "memlab-lessons/"))
     ]
 
 
@@ -131,8 +131,9 @@ def test_a_sdist_has_what_its_tests_and_its_readme_name(unpacked):
     assert {path.name for path in unpacked.iterdir()} >= {
         *("Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "pyproject.toml"),
         *("constraints.txt", "environment.yml", "environment-cuda.yml", "memlab", "lessons"),
-        "tests",
+        *("tests", ".github"),
     }
+    assert (unpacked / WORKFLOW).is_file()
 
 
 # -- installed ----------------------------------------------------------------------------------
@@ -144,17 +145,13 @@ def installed(wheel, tmp_path_factory):
     here = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", here], check=True)
     scripts = here / ("Scripts" if os.name == "nt" else "bin")
-    python = scripts / "python"
-    install = [
-        *("-m", "pip", "--python", python),
-        *("install", "--quiet", "--no-deps", "--no-index"),
-    ]
-    subprocess.run([sys.executable, *install, "--no-warn-script-location", wheel], check=True)
-    line = f"import sysconfig; print(sysconfig.get_path('purelib', vars={{'base': {str(here)!r}}}))"
-    found = subprocess.run([python, "-c", line], check=True, capture_output=True, text=True)
+    pip = [sys.executable, "-m", "pip", "--python", here, "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
+    line = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    own = subprocess.check_output([scripts / "python", "-c", line], text=True).strip()
     # the .pth files of a folder that a .pth file names are not read: this checkout is not found
-    ours = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
-    (Path(found.stdout.strip()) / "others.pth").write_text("\n".join(ours) + "\n", encoding="utf-8")
+    others = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    (Path(own) / "others.pth").write_text("\n".join(others) + "\n", encoding="utf-8")
     return scripts
 
 
