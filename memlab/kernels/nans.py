@@ -1,4 +1,4 @@
-"""Whether a NaN is among values, read from their bits: nothing is allocated."""
+"""Whether NaN is among values, and where, read from their bits: nothing is allocated."""
 
 from __future__ import annotations
 
@@ -18,13 +18,24 @@ _BOUNDS = {
 whatever lies beyond is NaN."""
 
 
-def has_nan(array: Array) -> bool:
-    """Whether any value is NaN; integers and packed bits hold none."""
+_PRIME = 1099511628211
+"""That of the hash FNV-1a in 64 bits."""
+
+
+def nan_places(array: Array) -> int:
+    """Where NaN stands, as one number: 0 for nowhere, and for other places another, but for a
+    chance of 1 in 2^64. Integers and packed bits hold none."""
     bound = _BOUNDS.get(array.dtype.name)
     if bound is None:
-        return False
-    sign = 1 << (8 * array.itemsize - 1)
-    return any(_beyond(line, sign - 1, bound) for (line,) in lines(bits(array)))
+        return 0
+    values, magnitude = bits(array), (1 << (8 * array.itemsize - 1)) - 1
+    if not any(_beyond(line, magnitude, bound) for (line,) in lines(values)):
+        return 0
+    start, found = 1, 0
+    for (line,) in lines(values):
+        found = _hash(line, magnitude, bound, start, found)
+        start += line.size
+    return found
 
 
 @compiled
@@ -32,4 +43,12 @@ def _beyond(values: Array, magnitude: int, bound: int) -> bool:
     found = False
     for i in range(values.size):
         found |= (values[i] & magnitude) > bound
+    return found
+
+
+@compiled
+def _hash(values: Array, magnitude: int, bound: int, start: int, found: int) -> int:
+    for i in range(values.size):
+        if (values[i] & magnitude) > bound:
+            found = (found ^ (start + i)) * _PRIME
     return found

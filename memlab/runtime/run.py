@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ class Run:
     the ``compile_seconds`` that Numba took for kernels it met for the first time. ``counted`` is
     how far the device's own counter of used bytes rose, where it has one; ``outside`` names what
     the measurement does not see. Where the step ran in an arena, ``arena`` are its measured
-    bytes, and ``nan`` names the operations that wrote NaN: none, where nobody read what was free.
+    bytes, and ``nan`` names the operations that wrote NaN where the same step without an arena
+    writes none: nobody, where nobody read what was free.
     """
 
     step: Step
@@ -169,8 +171,10 @@ def run(
 
     With a ``placement`` (one of ``memlab.place(step, batch)``, or the name of a way to place),
     everything that is born in the step lies in one arena at those addresses. ``poison`` then fills
-    what is free with NaN, so that no read of it stays unseen. ``overlapping`` also lets a
-    placement run in which blocks share bytes while both are alive: its results are wrong.
+    what is free with NaN, so that no read of it stays unseen; where an operation wrote NaN, the
+    step runs once more without the arena, since the training itself may have overflowed.
+    ``overlapping`` also lets a placement run in which blocks share bytes while both are alive: its
+    results are wrong.
 
     ``x`` has the shape (batch, ...) of the network's input and ``labels`` are int64; what is not
     given is drawn from ``seed``. ``keep='gradients'`` keeps the parameters' gradients, in the plan
@@ -194,7 +198,10 @@ def run(
     if place.simulated:
         guard.check_time(step, batch)
     with compilations(place.compiling) as compiling, Meter(hook=place.hook()) as meter:
-        session = Session(step, batch, seed, parameters, settings, meter, device, placement, poison)
+        watched = poison and placement is not None
+        session = Session(
+            step, batch, seed, parameters, settings, meter, device, placement, watched
+        )
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin
@@ -203,6 +210,8 @@ def run(
     live = {tensor.name: session.value(tensor) for tensor in step.live_out}
     if placement is not None:  # a view of the arena would keep all of it
         live = {name: np.array(values) for name, values in live.items()}
+        session.close()
+    again = partial(Session, step, batch, seed, parameters, settings, None, device)
     outputs = [t for t in step.live_out if t.role is Role.FEATURE_MAP]
     return Run(
         step,
@@ -228,5 +237,20 @@ def run(
         outside=place.outside,
         counted=place.counted(),
         placement=placement,
-        nan=tuple(session.nan),
+        nan=_poisoned(session.nan, again, x, labels),
     )
+
+
+def _poisoned(
+    found: Mapping[str, tuple[int, ...]],
+    again: Callable[..., Session],
+    x: npt.ArrayLike | None,
+    labels: npt.ArrayLike | None,
+) -> tuple[str, ...]:
+    """Of the operations that wrote NaN in an arena those that do not write it at the same places
+    outside."""
+    if not found:
+        return ()
+    with again(poison=True) as plain:
+        plain.step(x, labels)
+        return tuple(name for name, places in found.items() if plain.nan.get(name) != places)

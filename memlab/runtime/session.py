@@ -43,7 +43,8 @@ class Session:
 
     Use it in a ``with`` block, or call ``close``: then all that it held is free. With a
     ``placement``, what is born in the step lies in one arena. ``poison`` fills what is free there
-    with NaN; ``nan`` then names the operations that wrote one in the last step.
+    with NaN, and lets ``nan`` tell which operations wrote one in the last step, and where: a
+    number for each array, 0 for none.
 
     Raises:
         InputError: no such device, no kernel for an operation, an unknown name or a wrong shape of
@@ -71,13 +72,13 @@ class Session:
         self.lives = lives(step)
         self.ends = _ends(self.lives, len(step.ops))
         self.meter = meter
-        self.poison = poison and placement is not None
+        self.poison = poison
         self.memory = (
             Memory(self.batch, self.backend, meter)
             if placement is None
             else Arena(self.batch, self.backend, meter, placement, poison)
         )
-        self.nan: list[str] = []
+        self.nan: dict[str, tuple[int, ...]] = {}
         self.closed = False
         self.steps = 0
         given = parameters or {}
@@ -154,18 +155,21 @@ class Session:
             if tensor.storage.name not in memory.blocks:
                 memory.allocate(tensor.storage, tensor.name)
         self._compute(op, self.kernels[index])
-        if self.poison and any(map(self._is_nan, (*op.writes.values(), *op.updates.values()))):
-            self.nan.append(op.name)
+        if self.poison:
+            self._look_for_nan(op)
         for tensor in op.workspace.values():
             memory.free(tensor.storage.name)
         for name in self.ends.get(index, ()):
             memory.free(name)
         return (before, meter.peak, meter.live) if meter is not None else (0, 0, 0)
 
-    def _is_nan(self, tensor: Tensor) -> bool:
-        from memlab.kernels.nans import has_nan
+    def _look_for_nan(self, op: Op) -> None:
+        from memlab.kernels.nans import nan_places
 
-        return has_nan(self.value(tensor))
+        written = (*op.writes.values(), *op.updates.values())
+        places = tuple(nan_places(self.value(tensor)) for tensor in written)
+        if any(places):
+            self.nan[op.name] = places
 
     def _compute(self, op: Op, kernel: Kernel) -> None:
         memory = self.memory
