@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from memlab.lab import copy_lessons
+from memlab.lab import copy_lessons, environment
 
 LESSONS = Path(__file__).resolve().parents[2] / "lessons"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -35,7 +35,6 @@ FLAGS = [
     "--disable-sync",
 ]
 SETTINGS = {
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "docmanager-extension/plugin": {"autosave": False},
     "notebook-extension/tracker": {"windowingMode": "none"},  # every cell is in the page
 }
@@ -216,12 +215,13 @@ def _environment(home):
     folders = {
         "JUPYTERLAB_SETTINGS_DIR": "settings",
         "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",
         "JUPYTER_RUNTIME_DIR": "runtime",
         "IPYTHONDIR": "ipython",
     }
     own = {name: str(home / folder) for name, folder in folders.items()}
-    return os.environ | own | {"JUPYTER_NO_CONFIG": "1"}
+    return environment() | own | {"MEMLAB_PROGRESS": ""}
 
 
 def _wait_until_it_answers(server, process, log, seconds=60):

@@ -8,6 +8,10 @@ def test_a_notebook_runs_to_its_end(open_cells):
     assert page.get_by_text("42", exact=True).count() == 1
 
 
+def test_jupyterlab_does_not_ask_about_news(open_cells):
+    assert open_cells("print(6 * 7)").get_by_text("official Jupyter news").count() == 0
+
+
 def test_a_cell_that_fails_is_seen(open_cells):
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         open_cells("1 / 0")
