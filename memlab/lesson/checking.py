@@ -83,7 +83,7 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
             f"check takes the function itself, got {shorten(function)}; "
             f"try exercise.check({name}), with nothing in brackets behind {name}."
         )
-    cases = list(task.cases(Random(seed)))
+    cases = task.cases(Random(seed))
     if not fits(function, cases[0]):
         return Report(_say("takes", call=call(task), given=str(signature(function))))
     answers = [ask(task, function, case) for case in cases]

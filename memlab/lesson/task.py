@@ -1,29 +1,39 @@
 """What an exercise asks for: a function, the truth that it is held against, and wrong ways.
 
 The truth is a function too: it plans or runs a step, on arguments that are drawn afresh for every
-check. No answer is stored anywhere.
+check. No answer is stored anywhere. Chance proposes the cases of a check, and the wrong ways choose
+among them: a check in which one of them would pass is no check.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from inspect import signature
+from itertools import combinations, product
 from typing import Any, TypeVar
 
 import numpy as np
 
 from memlab.errors import shorten
+from memlab.lesson import values
 
 Arguments = dict[str, Any]
 """What a function is called with, by keyword."""
 Slip = Callable[[Any, Arguments], Any]
 """A wrong way: what it gives, from the true value and the arguments of a case."""
 Function = TypeVar("Function", bound=Callable[..., Any])
+Pair = tuple[str, str]
+"""Two ways by name: the right one and a wrong one, or two slips."""
 
-SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
-"""Sizes of the cases of one check, the smallest possible one first."""
+SIZES = 5 * (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+"""Sizes of the cases of one check; 1 is the smallest possible one."""
+TRIES = 20
+"""How often a case is drawn again that shows nothing new, while some wrong way is still open."""
+RIGHT = ""
+"""The name of the right way among the wrong ones."""
 
 
 def in_words(arguments: Arguments) -> str:
@@ -36,7 +46,8 @@ class Task:
     """One exercise. ``draw`` makes the arguments of a case from chance and a size, 1 the smallest.
 
     ``truth`` has the parameters that the learner's function is to have. A slip is a wrong way by
-    name: the value that comes out for somebody who takes it, from the true one and the arguments.
+    name: the value that comes out for somebody who takes it, from the true one and the arguments. A
+    trap is a wrong way too, so that cases are chosen that show it; but it has no words of its own.
     ``plan`` gives the bytes that the planned step has at its peak besides the arguments; where it
     is there, the arrays that the learner's function allocates are measured against it. Floats
     agree within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a
@@ -47,6 +58,7 @@ class Task:
     draw: Callable[[random.Random, int], Arguments]
     truth: Callable[..., Any]
     slips: Mapping[str, Slip] = field(default_factory=dict)
+    traps: Mapping[str, Slip] = field(default_factory=dict)
     sizes: tuple[int, ...] = SIZES
     plan: Callable[..., int] | None = None
     score: Callable[[Any, Arguments], int] | None = None
@@ -68,9 +80,54 @@ class Task:
         """The parameters that it takes."""
         return tuple(signature(self.truth).parameters)
 
-    def cases(self, chance: random.Random) -> Iterator[Arguments]:
-        """Fresh arguments, from the smallest case to the largest."""
-        return (self.draw(chance, size) for size in sorted(self.sizes))
+    def cases(self, chance: random.Random) -> list[Arguments]:
+        """Fresh arguments, from the smallest case to the largest.
+
+        Each wrong way gives something else than the truth in one of them at least, and each slip
+        something else than any other slip.
+
+        Raises:
+            RuntimeError: a wrong way that none of many cases shows.
+        """
+        known = (RIGHT, *self.slips)
+        alike = {*combinations(known, 2), *product((RIGHT,), self.traps)}
+        found = []
+        for size in sorted(self.sizes):
+            case, apart = self._telling(chance, size, alike)
+            found.append(case)
+            alike -= apart
+        if alike:
+            raise RuntimeError(f"{self.name}: no case tells apart {sorted(alike)}")
+        return found
+
+    def _telling(
+        self, chance: random.Random, size: int, alike: set[Pair]
+    ) -> tuple[Arguments, set[Pair]]:
+        """A case of that size, and the pairs that it tells apart: some, where it can be."""
+        for _ in range(TRIES):
+            case = self.draw(chance, size)
+            apart = self._apart(case, alike)
+            if apart or not alike:
+                break
+        return case, apart
+
+    def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
+        """Those pairs of ways that give different numbers in a case."""
+        if not alike:
+            return set()
+        truth = self.truth(**deepcopy(case))
+        ways = {**self.slips, **self.traps}
+        given = {
+            name: values.read(truth if name == RIGHT else ways[name](truth, deepcopy(case)))
+            for name in {name for pair in alike for name in pair}
+        }
+        return {(one, other) for one, other in alike if self._differ(given[one], given[other])}
+
+    def _differ(self, one: values.Numbers | None, other: values.Numbers | None) -> bool:
+        """Whether two wrong ways, or a right and a wrong one, can be told apart."""
+        if one is None or other is None:
+            return one is not other
+        return not values.agree(one, other, self.rel)
 
 
 _TASKS: dict[str, Task] = {}

@@ -7,7 +7,7 @@ from fractions import Fraction
 from random import Random
 
 from memlab.lesson.content.lesson_02 import FP32, one_convolution
-from memlab.lesson.content.tools import step_of
+from memlab.lesson.content.tools import any_window, room, step_of
 from memlab.lesson.quantities import feature_map
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.planner.book import plan
@@ -19,24 +19,11 @@ from memlab.step.tensor import Role
 
 
 def _draw_convolution(chance: Random, size: int) -> Arguments:
-    """Some with padding, the others with a stride that does not divide: each mistake must show."""
-    while True:
-        found = _any_convolution(chance, size)
-        if found["pad"] or _room(found) % found["stride"]:
-            return found
-
-
-def _any_convolution(chance: Random, size: int) -> Arguments:
-    padded = size % 2 == 0
-    k = chance.choice((3, 5)) if padded else chance.randint(1, 5)
     return {
         "batch": chance.randint(1, 2 * size),
         "channels": chance.randint(1, size),
-        "size": chance.randint(5, 5 + 2 * size),
         "kernels": chance.randint(1, 2 * size),
-        "k": k,
-        "stride": 1 if padded else chance.randint(2, 3),
-        "pad": k // 2 if padded else 0,
+        **any_window(chance, size),
     }
 
 
@@ -56,18 +43,13 @@ def _with(rows: Callable[[Arguments], int | float]) -> Slip:
     return lambda truth, a: FP32 * a["batch"] * a["kernels"] * rows(a) ** 2
 
 
-def _room(a: Arguments, sides: int = 2) -> int:
-    """How far the window can move, with zeros on so many sides."""
-    return int(a["size"] + sides * a["pad"] - a["k"])
-
-
 _MISTAKES = ("values", "bits", "batch", "stride", "padding", "channels")
 _OUTPUT_SLIPS: dict[str, Slip] = {
     **{name: _mistake(name) for name in _MISTAKES},
     "both_channels": lambda truth, a: truth * a["channels"],
-    "one_side": _with(lambda a: _room(a, 1) // a["stride"] + 1),
-    "not_whole": _with(lambda a: _room(a) / a["stride"] + 1),
-    "one_less": _with(lambda a: _room(a) // a["stride"]),
+    "one_side": _with(lambda a: room(a, 1) // a["stride"] + 1),
+    "not_whole": _with(lambda a: room(a) / a["stride"] + 1),
+    "one_less": _with(lambda a: room(a) // a["stride"]),
 }
 
 
@@ -85,11 +67,16 @@ def output_bytes(
 
 
 def _draw_budget(chance: Random, size: int) -> Arguments:
-    """Operations of which some have no bytes that grow, as the updates of a step."""
-    fixed = [chance.randint(1, 100 * size) for _ in range(size + 1)]
-    each = [chance.choice((0, 1, 1, 1)) * chance.randint(1, 50) for _ in fixed]
-    each[chance.randrange(len(each))] = chance.randint(1, 50)
-    return {"memory": max(fixed) + chance.randint(0, 2000), "fixed": fixed, "each": each}
+    """Operations of which some have no bytes that grow, as the updates of a step; in every second
+    case one of them fills the memory at some batch to the last byte."""
+    most, largest = chance.choice((2, 100 * size)), chance.choice((2, 50))
+    fixed = [chance.randint(0, most) for _ in range(size + 1)]
+    each = [chance.choice((0, 1, 1, 1)) * chance.randint(1, largest) for _ in fixed]
+    full = chance.randrange(len(each))
+    each[full] = chance.randint(1, largest)
+    memory = max(fixed) + chance.randint(0, 2000)
+    memory -= chance.choice((0, (memory - fixed[full]) % each[full]))
+    return {"memory": max(memory, *fixed), "fixed": fixed, "each": each}
 
 
 def _growing(a: Arguments) -> list[tuple[int, int]]:
@@ -106,7 +93,15 @@ _BATCH_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("02.largest_batch", _draw_budget, slips=_BATCH_SLIPS)
+_BATCH_TRAPS: dict[str, Slip] = {
+    "strict": lambda truth, a: min((a["memory"] - f - 1) // b for f, b in _growing(a)),
+    "ones": lambda truth, a: min(
+        ((a["memory"] - f) // b for f, b in _growing(a) if b > 1), default=0
+    ),
+}
+
+
+@task("02.largest_batch", _draw_budget, slips=_BATCH_SLIPS, traps=_BATCH_TRAPS)
 def largest_batch(memory: int, fixed: list[int], each: list[int]) -> int:
     """The largest batch that a plan finds for these operations."""
     lines = list(zip(fixed, each, strict=True))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
 from memlab.lesson.content.lesson_02 import FP32, one_convolution
 from memlab.lesson.content.lesson_03 import forward_by, workspace
+from memlab.lesson.content.tools import any_window, room
 from memlab.lesson.quantities import lowered
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.planner.book import plan
@@ -30,28 +31,9 @@ def _copy_of(layer: Layer, batch: int) -> int:
 
 
 def _draw_window(chance: Random, size: int) -> Arguments:
-    """Some with padding, the others with a stride that does not divide: each mistake must show,
-    also that of somebody who divides the size by the stride."""
-    while True:
-        found = _any_window(chance, size)
-        if found["pad"]:
-            return found
-        steps, rest = divmod(_room(found), found["stride"])
-        if rest and steps + 1 != found["size"] // found["stride"]:
-            return found
-
-
-def _any_window(chance: Random, size: int) -> Arguments:
-    padded = size % 2 == 0
-    k = chance.choice((3, 5)) if padded else chance.randint(2, 5)
-    return {
-        "batch": chance.randint(1, 2 * size),
-        "channels": chance.randint(1, size),
-        "size": chance.randint(5, 5 + 2 * size),
-        "k": k,
-        "stride": 1 if padded else chance.randint(2, 3),
-        "pad": k // 2 if padded else 0,
-    }
+    batch, (channels, *window) = chance.randint(1, 2 * size), _any_layer(chance, size)
+    names = ("size", "k", "stride", "pad")
+    return {"batch": batch, "channels": channels, **dict(zip(names, window, strict=True))}
 
 
 def _mistake(name: str) -> Slip:
@@ -70,19 +52,14 @@ def _with(rows: Callable[[Arguments], int | float]) -> Slip:
     return lambda truth, a: FP32 * a["batch"] * a["channels"] * (a["k"] * rows(a)) ** 2
 
 
-def _room(a: Arguments, sides: int = 2) -> int:
-    """How far the window can move, with zeros on so many sides."""
-    return int(a["size"] + sides * a["pad"] - a["k"])
-
-
 _MISTAKES = ("values", "bits", "batch", "one_k", "not_lowered", "stride", "padding")
 _COPY_SLIPS: dict[str, Slip] = {
     **{name: _mistake(name) for name in _MISTAKES},
     "one_channel": lambda truth, a: Fraction(truth, a["channels"]),
     "input_places": _with(lambda a: a["size"]),
-    "one_side": _with(lambda a: _room(a, 1) // a["stride"] + 1),
-    "not_whole": _with(lambda a: _room(a) / a["stride"] + 1),
-    "one_less": _with(lambda a: _room(a) // a["stride"]),
+    "one_side": _with(lambda a: room(a, 1) // a["stride"] + 1),
+    "not_whole": _with(lambda a: room(a) / a["stride"] + 1),
+    "one_less": _with(lambda a: room(a) // a["stride"]),
 }
 
 
@@ -96,18 +73,26 @@ def lowered_bytes(batch: int, channels: int, size: int, k: int, stride: int, pad
 
 
 def _draw_layers(chance: Random, size: int) -> Arguments:
-    """Layers with windows, and a 1x1 whose input is larger than any copy of the others."""
+    """Layers with windows, and in most cases a 1x1 whose input is larger than any copy of them;
+    every second limit is a whole number of copies."""
     layers = [_any_layer(chance, size) for _ in range(1 + size // 3)]
     most = max(_copy_of(layer, 1) for layer in layers)
-    side = chance.randint(5, 10)
-    wide = 2 * most // (FP32 * side * side) + chance.randint(1, size)
-    layers.insert(chance.randint(0, len(layers)), (wide, side, *POINTWISE))
-    return {"limit": most * chance.randint(2, 9) + chance.randint(1, most - 1), "layers": layers}
+    if chance.random() < 0.75:
+        side = chance.randint(5, 10)
+        wide = 2 * most // (FP32 * side * side) + chance.randint(1, size)
+        layers.insert(chance.randint(0, len(layers)), (wide, side, *POINTWISE))
+    return {
+        "limit": most * chance.randint(1, 9) + chance.choice((0, chance.randrange(most))),
+        "layers": layers,
+    }
 
 
 def _any_layer(chance: Random, size: int) -> Layer:
-    k, channels = chance.choice((3, 5, 7)), chance.randint(1, size)
-    return channels, chance.randint(8, 8 + size), k, chance.choice((1, 2, 2)), k // 2
+    """A layer that needs a copy."""
+    while True:
+        window = tuple(any_window(chance, size).values())
+        if window[1:] != POINTWISE:
+            return (chance.randint(1, size), *window)
 
 
 def _copies(a: Arguments) -> list[int]:
@@ -127,19 +112,18 @@ def _with_largest(nbytes: Callable[[Layer], int]) -> Slip:
 
 def _unthinned(layer: Layer) -> int:
     channels, size, k, _, pad = layer
-    return _copy_of((channels, size, k, 1, pad), 1)
+    return _matrix((channels, size, k, 1, pad))
 
 
-def _matrices(a: Arguments) -> Iterator[int]:
-    """The matrices of one image, also those that are the input itself."""
-    for layer in a["layers"]:
-        yield _copy_of(layer, 1) or FP32 * layer[0] * layer[1] ** 2
+def _matrix(layer: Layer) -> int:
+    """The matrix of one image, also where it is the input itself."""
+    return _copy_of(layer, 1) or FP32 * layer[0] * layer[1] ** 2
 
 
 _IMAGES_SLIPS: dict[str, Slip] = {
     "sum": lambda truth, a: a["limit"] // sum(_copies(a)),
     "smallest": lambda truth, a: a["limit"] // min(_copies(a)),
-    "pointwise": lambda truth, a: a["limit"] // max(_matrices(a)),
+    "pointwise": lambda truth, a: a["limit"] // max(map(_matrix, a["layers"])),
     "one_k": _with_largest(lambda layer: _copy_of(layer, 1) // layer[2]),
     "stride": _with_largest(_unthinned),
     "values": lambda truth, a: a["limit"] // (max(_copies(a)) // FP32),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -67,20 +68,14 @@ def place(n: int, k: int, rows: int, columns: int) -> Place:
 
 
 def _draw_addresses(chance: Random, size: int) -> Arguments:
-    """Values some way apart, each for 2 threads: in every second case so far that sectors lie
-    between them, in the others so that it matters where sectors begin."""
-    if size % 2 == 0:
-        return {"addresses": _apart(chance, chance.choice((9, 10, 12)), size)}
-    while True:
-        addresses = _apart(chance, chance.choice((2, 3, 5, 6, 7)), size)
-        if _from_first(addresses) != SECTOR * len(sectors(addresses)):
-            return {"addresses": addresses}
-
-
-def _apart(chance: Random, apart: int, size: int) -> list[int]:
-    """Addresses of values ``apart`` from each other, none from the border of a sector on."""
-    start = FP32 * chance.choice([n for n in range(1, 64 * size) if n % 8])
-    return [start + FP32 * apart * (thread // 2) for thread in range(WARP)]
+    """Values some way apart, each for a few threads, in any order; some threads are far away."""
+    apart, threads = chance.choice((1, 2, 3, 5, 6, 7, 8, 9, 10, 12, 16)), chance.choice((1, 2, 4))
+    start = chance.randrange(64 * size)
+    found = [FP32 * (start + apart * (thread // threads)) for thread in range(WARP)]
+    for _ in range(chance.choice((0, 0, 1, 2))):
+        found[chance.choice((0, -1, chance.randrange(WARP)))] = FP32 * chance.randrange(128 * size)
+    order = chance.choice((sorted, reversed, lambda values: chance.sample(values, WARP)))
+    return {"addresses": list(order(found))}
 
 
 def _show(a: Arguments) -> str:
@@ -109,7 +104,21 @@ _MOVED_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("04.moved", _draw_addresses, slips=_MOVED_SLIPS, show_case=_show)
+def _transitions(addresses: list[int]) -> int:
+    """How often the sector is another one than that of the thread before."""
+    return sum(one // SECTOR != other // SECTOR for one, other in pairwise(addresses))
+
+
+_MOVED_TRAPS: dict[str, Slip] = {
+    "transitions": lambda truth, a: SECTOR * (1 + _transitions(a["addresses"])),
+    "every_second": lambda truth, a: bytes_moved(a["addresses"][::2]),
+    "all_but_last": lambda truth, a: bytes_moved(a["addresses"][:-1]),
+    "all_but_first": lambda truth, a: bytes_moved(a["addresses"][1:]),
+    "by_ends": lambda truth, a: bytes_moved(address + FP32 for address in a["addresses"]),
+}
+
+
+@task("04.moved", _draw_addresses, slips=_MOVED_SLIPS, traps=_MOVED_TRAPS, show_case=_show)
 def moved(addresses: list[int]) -> int:
     """The bytes that move when a warp accesses these."""
     return bytes_moved(addresses)

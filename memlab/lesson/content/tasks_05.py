@@ -7,7 +7,8 @@ from itertools import count
 from random import Random
 
 from memlab import formats
-from memlab.lesson.task import SIZES, Arguments, Slip, task
+from memlab.lesson.content.tools import any_window
+from memlab.lesson.task import Arguments, Slip, task
 from memlab.networks.layers import Conv2d
 
 Vectors = tuple[int, int]
@@ -37,23 +38,17 @@ def _filled(columns: int, lanes: int) -> Vectors:
 
 
 def _draw_row(chance: Random, size: int) -> Arguments:
-    """Every third row fills its vectors, the others do not, and then each mistake must show but
-    those of somebody who forgets full vectors."""
+    """Any row; in every third case it fills its vectors."""
     while True:
         found = _any_row(chance, size)
-        truth = _filled(_columns(found), _lanes(found))
-        if size % 3 == 0 and not truth[1]:
-            return found
-        given = [slip(truth, found) for slip in _VECTORS_SLIPS.values()]
-        if size % 3 and given.count(truth) == len(_FORGOTTEN):
+        if size % 3 or not _columns(found) % _lanes(found):
             return found
 
 
 def _any_row(chance: Random, size: int) -> Arguments:
     return {
         "width": chance.choice((128, 256, 512)), "bits": chance.choice((16, 32, 64)),
-        "batch": chance.randint(2, 2 + size), "size": chance.randint(6, 9 + size),
-        "k": chance.choice((3, 5)), "stride": chance.randint(1, 2), "pad": chance.randint(0, 1),
+        "batch": chance.randint(1, 2 + size), **any_window(chance, size),
     }  # fmt: skip
 
 
@@ -82,11 +77,6 @@ def _full_and(more: int) -> Slip:
     return slip
 
 
-_FORGOTTEN: dict[str, Slip] = {
-    "whole": lambda truth, a: (truth[0], _lanes(a) - _columns(a) % _lanes(a)),
-    "one_more": _full_and(1),
-}
-"""What differs only where the last vector is full."""
 _VECTORS_SLIPS: dict[str, Slip] = {
     "samples": _with(lambda a: a["batch"]),
     "one_image": _with(lambda a: _columns({**a, "batch": 1})),
@@ -100,7 +90,8 @@ _VECTORS_SLIPS: dict[str, Slip] = {
     "not_whole": lambda truth, a: (_columns(a) / _lanes(a), 0),
     "full": lambda truth, a: divmod(_columns(a), _lanes(a)),
     "used": lambda truth, a: (truth[0], _columns(a) % _lanes(a)),
-    **_FORGOTTEN,
+    "whole": lambda truth, a: (truth[0], _lanes(a) - _columns(a) % _lanes(a)),
+    "one_more": _full_and(1),
 }
 
 
@@ -116,19 +107,26 @@ def vectors(width: int, bits: int, batch: int, size: int, k: int, stride: int, p
 
 
 def _draw_layers(chance: Random, size: int) -> Arguments:
-    """Layers whose smallest batches differ. Each mistake shows in some case, and no other one gives
-    the same there."""
-    shown = list(_BATCH_SLIPS)[SIZES.index(size) % len(_BATCH_SLIPS)]
+    """Layers whose smallest batches differ.
+
+    Where a share of idle lanes is exactly the percentage, that is 25 or 50: these are exact as
+    floats too, so that a right function may divide.
+    """
     while True:
         found: Arguments = {
             "lanes": chance.choice((8, 16, 32, 64)),
-            "percent": chance.choice((5, 10, 20, 25)),
-            "places": [chance.randint(1, 6 + 4 * size) for _ in range(3)],
+            "percent": chance.choice((5, 10, 20, 25, 50)),
+            "places": [chance.randint(1, 6 + 2 * size) for _ in range(chance.randint(1, 4))],
         }
-        truth = _smallest(**found)
-        given = {name: slip(truth, found) for name, slip in _BATCH_SLIPS.items()}
-        if [truth, *given.values()].count(given[shown]) == 1:
+        if found["percent"] in (25, 50) or not _on_the_line(**found):
             return found
+
+
+def _on_the_line(lanes: int, percent: int, places: list[int]) -> bool:
+    """Whether some layer leaves exactly so many of 100 lanes idle, up to the right batch."""
+    batches = range(1, _smallest(lanes, percent, places) + 1)
+    filled = (_filled(batch * each, lanes) for batch in batches for each in places)
+    return any(100 * idle == percent * begun * lanes for begun, idle in filled)
 
 
 def _enough(lanes: int, percent: int, columns: int) -> bool:
@@ -171,7 +169,18 @@ _BATCH_SLIPS: dict[str, Slip] = {
 }  # fmt: skip
 
 
-@task("05.smallest_batch", _draw_layers, slips=_BATCH_SLIPS)
+_BATCH_TRAPS: dict[str, Slip] = {
+    "whole_percent": lambda truth, a: _first(lambda batch: all(
+        100 * idle // (begun * a["lanes"]) <= a["percent"]
+        for begun, idle in (_filled(batch * places, a["lanes"]) for places in a["places"]))),
+    "two_smallest": lambda truth, a: _smallest(
+        a["lanes"], a["percent"], sorted(a["places"])[:2]),
+    "two_largest": lambda truth, a: _smallest(
+        a["lanes"], a["percent"], sorted(a["places"])[-2:]),
+}  # fmt: skip
+
+
+@task("05.smallest_batch", _draw_layers, slips=_BATCH_SLIPS, traps=_BATCH_TRAPS)
 def smallest_batch(lanes: int, percent: int, places: list[int]) -> int:
     """The first batch at which at most ``percent`` of the lanes of every layer stay idle."""
     return _smallest(lanes, percent, places)

@@ -20,11 +20,12 @@ from memlab.techniques.relu_masks import relu_masks
 
 
 def _draw_mask(chance: Random, size: int) -> Arguments:
-    """In every third case the bits of a sample fill whole bytes, in the others they do not."""
-    whole = size % 3 == 0
-    channels = chance.choice((8, 16)) if whole else chance.choice((1, 3, 5, 7))
-    side = 2 * chance.randint(1, 2 + size) + 1
-    return {"batch": chance.randint(2, 2 + 2 * size), "channels": channels, "size": side}
+    """In some cases the bits of a sample fill whole bytes, in the others they do not."""
+    return {
+        "batch": chance.randint(1, 2 + 2 * size),
+        "channels": chance.choice((1, 2, 3, 5, 7, 8, 16)),
+        "size": chance.randint(3, 5 + 2 * size),
+    }
 
 
 def _values(a: Arguments) -> int:
@@ -60,12 +61,12 @@ def mask_bytes(batch: int, channels: int, size: int) -> int:
 
 
 def _draw_layers(chance: Random, size: int) -> Arguments:
-    """Weights with more values than a block, biases with fewer; in every second case the last
-    block of the weights is full or alone."""
+    """Weights and biases with more values than a block and with fewer; in every second case a
+    layer has as many outputs as a block, so that blocks are full."""
     block = chance.choice((64, 128))
-    features = [chance.randint(17, 17 + 3 * size) for _ in range(3)]
-    if size % 2 == 0:
-        features[1] = block
+    features = [chance.randint(1, 17 + 20 * size) for _ in range(chance.randint(2, 4))]
+    if chance.random() < 0.5:
+        features[chance.randrange(len(features))] = block * chance.randint(1, 2)
     return {"features": features, "block": block}
 
 
@@ -119,7 +120,15 @@ def _layers(features: list[int]) -> Network:
     return x.squared_error()
 
 
-@task("06.model_state", _draw_layers, slips=_STATE_SLIPS)
+_STATE_TRAPS: dict[str, Slip] = {
+    "bias_alone": lambda truth, a: sum(
+        _bytes(weight, _rounded_up(weight, a["block"])) + _bytes(bias, 1)
+        for weight, bias in zip(_counts(a)[::2], _counts(a)[1::2], strict=True)
+    ),
+}
+
+
+@task("06.model_state", _draw_layers, slips=_STATE_SLIPS, traps=_STATE_TRAPS)
 def model_state(features: list[int], block: int) -> int:
     """The model state of Adam in mixed precision with 8-bit states, as planned (F1, F3)."""
     step = precision(training_step(_layers(features), "adam"), "mixed bf16")

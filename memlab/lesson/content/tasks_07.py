@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from memlab import formats
-from memlab.lesson.task import SIZES, Arguments, Slip, task
+from memlab.lesson.task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner import packing
@@ -40,6 +40,32 @@ def _drawn(chance: Random, size: int) -> Network:
 
 
 def _draw_step(chance: Random, size: int) -> Arguments:
+    """A training step, or any other list of operations."""
+    return chance.choice((_training, _any_step))(chance, size)
+
+
+def _any_step(chance: Random, size: int) -> Arguments:
+    """Operations that write and read blocks at random, also blocks that were there already."""
+    blocks, operations = chance.randint(1, 2 + size // 2), chance.randint(2, 4 + size // 2)
+    births = sorted(chance.randrange(operations) for _ in range(blocks))
+
+    def numbers(n: int, share: float) -> list[int]:
+        return [
+            block for block, birth in enumerate(births) if birth < n and chance.random() < share
+        ]
+
+    return {
+        "sizes": [chance.randint(1, 100 * size) for _ in births],
+        "writes": [
+            sorted({*numbers(n, 0.1), *(b for b, birth in enumerate(births) if birth == n)})
+            for n in range(operations)
+        ],
+        "reads": [numbers(n, 0.2) for n in range(operations)],
+        "kept": [block for block in range(blocks) if chance.random() < 0.2],
+    }
+
+
+def _training(chance: Random, size: int) -> Arguments:
     """A training step: blocks by number, in order of birth. What is there before the step has none.
 
     Some keep their gradients; some run in place, so that a block is written twice.
@@ -142,7 +168,26 @@ _FREED_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("07.freed", _draw_step, slips=_FREED_SLIPS)
+def _last_reader(a: Arguments, number: int) -> int | None:
+    """As if writers did not need a block that is read."""
+    readers = [n for n, reads in enumerate(a["reads"]) if number in reads]
+    return _last(a, number) if not readers or number in a["kept"] else readers[-1]
+
+
+def _first_write(a: Arguments, number: int) -> int | None:
+    """As if a block that nobody reads were not needed by those who write it again."""
+    users = _users(a, number)
+    read = any(number in a["reads"][n] for n in users)
+    return _last(a, number) if read or number in a["kept"] else users[0]
+
+
+_FREED_TRAPS: dict[str, Slip] = {
+    "last_reader": lambda truth, a: _freed(a, _last_reader),
+    "first_write": lambda truth, a: _freed(a, _first_write),
+}
+
+
+@task("07.freed", _draw_step, slips=_FREED_SLIPS, traps=_FREED_TRAPS)
 def freed(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) -> list[int]:
     """Bytes that go back to the pool after each operation, by the plan of the step (D1)."""
     ledger = _planned(_arguments(sizes, writes, reads, kept))
@@ -191,7 +236,16 @@ _PEAK_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("07.peak", _draw_step, slips=_PEAK_SLIPS)
+_PEAK_TRAPS: dict[str, Slip] = {
+    "first_reader": lambda truth, a: max(_inside(a, _first_reader)),
+    "last_reader": lambda truth, a: max(_inside(a, _last_reader)),
+    "first_write": lambda truth, a: max(_inside(a, _first_write)),
+    "last_operation": lambda truth, a: max(_inside(a)[:-1]),
+    "first_operation": lambda truth, a: max(_inside(a)[1:]),
+}
+
+
+@task("07.peak", _draw_step, slips=_PEAK_SLIPS, traps=_PEAK_TRAPS)
 def peak(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) -> int:
     """The peak of the plan of the step, with reuse (D1)."""
     return _planned(_arguments(sizes, writes, reads, kept)).peak(1)
@@ -201,20 +255,13 @@ def peak(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) -> 
 
 
 def _draw_blocks(chance: Random, size: int) -> Arguments:
-    """Blocks in an order in which each mistake shows in some case."""
-    shown = list(_ADDRESS_SLIPS)[SIZES.index(size) % len(_ADDRESS_SLIPS)]
-    while True:
-        count = 4 + size // 4
-        births = [chance.randint(0, 4 + size // 4) for _ in range(count)]
-        found: Arguments = {
-            "sizes": [chance.randint(1, 6) for _ in range(count)],
-            "births": births,
-            "deaths": [birth + chance.randint(0, 3) for birth in births],
-        }
-        truth = _lowest(**found)
-        given = [slip(truth, found) for slip in _ADDRESS_SLIPS.values()]
-        if [truth, *given].count(_ADDRESS_SLIPS[shown](truth, found)) == 1:
-            return found
+    count = 2 + size // 3
+    births = [chance.randint(0, 2 + size // 4) for _ in range(count)]
+    return {
+        "sizes": [chance.randint(1, 6) for _ in range(count)],
+        "births": births,
+        "deaths": [birth + chance.randint(0, 3) for birth in births],
+    }
 
 
 def _lowest(sizes: list[int], births: list[int], deaths: list[int]) -> list[int]:
@@ -222,7 +269,7 @@ def _lowest(sizes: list[int], births: list[int], deaths: list[int]) -> list[int]
 
 
 Spans = list[tuple[int, int]]
-"""First byte and end of blocks, rising."""
+"""First byte and end of blocks, in the order in which they were placed."""
 
 
 def _both(a: Arguments, k: int, n: int) -> bool:
@@ -243,7 +290,7 @@ def _ends_before(a: Arguments, k: int, n: int) -> bool:
 def _gap(spans: Spans, size: int) -> int:
     """The lowest address that is free: the right rule."""
     at = 0
-    for low, high in spans:
+    for low, high in sorted(spans):
         if at + size <= low:
             break
         at = max(at, high)
@@ -258,7 +305,7 @@ def _on_top(spans: Spans, size: int) -> int:
 def _last_end(spans: Spans, size: int) -> int:
     """As if what begins higher ended higher; but spans of blocks that never meet may overlap."""
     at = 0
-    for low, high in spans:
+    for low, high in sorted(spans):
         if at + size <= low:
             break
         at = high
@@ -279,7 +326,7 @@ def _placed(
     found: list[int] = []
     for n, size in enumerate(a["sizes"]):
         lives = [k for k in range(n) if together(a, k, n)]
-        found.append(start(sorted((found[k], found[k] + a["sizes"][k]) for k in lives), size))
+        found.append(start([(found[k], found[k] + a["sizes"][k]) for k in lives], size))
     return found
 
 
@@ -296,7 +343,29 @@ _ADDRESS_SLIPS: dict[str, Slip] = {
 }  # fmt: skip
 
 
-@task("07.addresses", _draw_blocks, slips=_ADDRESS_SLIPS)
+def _free(spans: Spans, size: int) -> list[int]:
+    """The beginning, and ends of blocks, where there is room for another one."""
+    starts = [0, *(high for _, high in spans)]
+    return [at for at in starts if all(at + size <= low or high <= at for low, high in spans)]
+
+
+def _best_gap(spans: Spans, size: int) -> int:
+    """The smallest gap that is large enough, wherever it lies."""
+
+    def gap(at: int) -> int:
+        return min((low for low, _ in spans if low >= at), default=at + _ENDLESS) - at
+
+    return min(_free(spans, size), key=lambda at: (gap(at), at))
+
+
+_ENDLESS = 10**9
+_ADDRESS_TRAPS: dict[str, Slip] = {
+    "best_fit": lambda truth, a: _placed(a, start=_best_gap),
+    "first_found": lambda truth, a: _placed(a, start=lambda spans, size: _free(spans, size)[0]),
+}
+
+
+@task("07.addresses", _draw_blocks, slips=_ADDRESS_SLIPS, traps=_ADDRESS_TRAPS)
 def addresses(sizes: list[int], births: list[int], deaths: list[int]) -> list[int]:
     """The lowest address that is free during the whole life, for one block after the other."""
     return _lowest(sizes, births, deaths)

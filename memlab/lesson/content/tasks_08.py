@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import isqrt
@@ -11,17 +11,15 @@ from typing import Any
 
 from memlab.errors import InputError, shorten
 from memlab.lesson import chains, values
-from memlab.lesson.task import SIZES, Arguments, Slip, task
+from memlab.lesson.task import Arguments, Slip, task
 from memlab.planner.book import plan
 from memlab.step.build import training_step
 from memlab.techniques.recompute import recompute
 
 Kept = tuple[int, ...]
 """Numbers of maps from 0, rising."""
-MOST = 6
-"""The most maps: there are 32 choices then, and each is planned."""
-SHOWING = 5
-"""With so many maps, or more, each mistake shows in some case."""
+MOST = 9
+"""The most maps: there are 256 choices then."""
 
 
 @lru_cache(maxsize=4096)
@@ -33,7 +31,7 @@ def planned(maps: tuple[int, ...], kept: Kept) -> int:
 
 
 def counted(maps: Sequence[int], kept: Sequence[int]) -> int:
-    """The same by the lengths of the segments: quick, for drawing cases and for wrong ways."""
+    """The same by the lengths of the segments: quick, for comparing choices and for wrong ways."""
     stored = [maps[number] for number in kept]
     return max(sum(stored[:n]) + sum(part) for n, part in enumerate(segments(maps, kept)))
 
@@ -49,30 +47,17 @@ def choices(count: int) -> list[Kept]:
     return [kept for n in range(count) for kept in combinations(range(count - 1), n)]
 
 
-def _maps(chance: Random, count: int) -> list[int]:
-    return [chains.KB * chance.randint(1, 200) for _ in range(count)]
+def _maps(chance: Random, size: int) -> list[int]:
+    """At least 2, so that something can be kept."""
+    return [chains.KB * chance.randint(1, 200) for _ in range(min(1 + size, MOST))]
 
 
 # -- what is alive ------------------------------------------------------------------------------
 
 
 def _draw_kept(chance: Random, size: int) -> Arguments:
-    count = _count(size)
-    while True:
-        maps = _maps(chance, count)
-        found: Arguments = {"maps": maps, "kept": list(chance.choice(choices(count)))}
-        if count < SHOWING or _shows(_ALIVE_SLIPS, counted(**found), found, size):
-            return found
-
-
-def _count(size: int) -> int:
-    return min(2 + SIZES.index(size), MOST)
-
-
-def _shows(slips: Mapping[str, Slip], truth: int, a: Arguments, size: int) -> bool:
-    """Whether one mistake, another one for each size, gives there what no other gives."""
-    given = [slip(truth, a) for slip in slips.values()]
-    return [truth, *given].count(given[SIZES.index(size) % len(given)]) == 1
+    maps = _maps(chance, size)
+    return {"maps": maps, "kept": list(chance.choice(choices(len(maps))))}
 
 
 def _between(a: Arguments) -> list[int]:
@@ -112,12 +97,7 @@ def alive(maps: list[int], kept: list[int]) -> int:
 
 
 def _draw_maps(chance: Random, size: int) -> Arguments:
-    count = _count(size)
-    while True:
-        found: Arguments = {"maps": _maps(chance, count)}
-        least = min(counted(**found, kept=kept) for kept in choices(count))
-        if count < SHOWING or _shows(_CHOICE_SLIPS, least, found, size):
-            return found
+    return {"maps": _maps(chance, size)}
 
 
 def _with(kept: Callable[[list[int]], Sequence[int]]) -> Slip:
@@ -162,7 +142,40 @@ def _score(given: Any, a: Arguments) -> int:
     return planned(tuple(a["maps"]), tuple(sorted(map(int, chosen))))
 
 
-@task("08.checkpoints", _draw_maps, slips=_CHOICE_SLIPS, score=_score)
+def _best(maps: list[int], most: int = MOST) -> Kept:
+    """The best choice of at most so many."""
+    few = (kept for kept in choices(len(maps)) if len(kept) <= most)
+    return min(few, key=lambda kept: counted(maps, kept))
+
+
+def _by_steps(maps: list[int], start: Kept, change: Callable[[Kept, int], Kept]) -> Kept:
+    """One change after the other, the best each time, as long as one helps."""
+    kept = start
+    while True:
+        changed = [change(kept, number) for number in range(len(maps) - 1)]
+        best = min(changed, key=lambda other: counted(maps, other), default=kept)
+        if counted(maps, best) >= counted(maps, kept):
+            return kept
+        kept = best
+
+
+def _added(kept: Kept, number: int) -> Kept:
+    return tuple(sorted({*kept, number}))
+
+
+def _removed(kept: Kept, number: int) -> Kept:
+    return tuple(other for other in kept if other != number)
+
+
+_CHOICE_TRAPS: dict[str, Slip] = {
+    "two_at_most": _with(lambda maps: _best(maps, 2)),
+    "three_at_most": _with(lambda maps: _best(maps, 3)),
+    "adding": _with(lambda maps: _by_steps(maps, (), _added)),
+    "removing": _with(lambda maps: _by_steps(maps, tuple(range(len(maps) - 1)), _removed)),
+}
+
+
+@task("08.checkpoints", _draw_maps, slips=_CHOICE_SLIPS, traps=_CHOICE_TRAPS, score=_score)
 def checkpoints(maps: list[int]) -> int:
-    """The least bytes of all choices: each is planned."""
-    return min(planned(tuple(maps), kept) for kept in choices(len(maps)))
+    """The bytes of the best of all choices, of a step that is planned."""
+    return planned(tuple(maps), _best(maps))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from random import Random
 
 from memlab.lesson.question import Figure
+from memlab.lesson.task import Arguments
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.step.build import inference_step, training_step
@@ -19,6 +21,25 @@ def planned(value: Fraction | int, label: str = "") -> Figure:
 def measured(value: Fraction | int, label: str = "") -> Figure:
     """A bar that was measured on this machine a moment ago."""
     return Figure("measured", Fraction(value), label)
+
+
+def any_window(chance: Random, size: int) -> Arguments:
+    """Sizes of a convolution: any stride with any padding, whether the window fits to the end or
+    not."""
+    while True:
+        found = {
+            "size": chance.randint(3, 8 + size),
+            "k": chance.choice((1, 2, 3, 3, 4, 5, 7)),
+            "stride": chance.choice((1, 1, 2, 3, 4)),
+            "pad": chance.randint(0, 3),
+        }
+        if found["k"] <= found["size"]:
+            return found
+
+
+def room(window: Arguments, sides: int = 2) -> int:
+    """How far a window can move, with zeros on so many sides."""
+    return int(window["size"] + sides * window["pad"] - window["k"])
 
 
 def step_of(network: Network, optimizer: str = "momentum", format: str = "fp32") -> Step:
