@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
@@ -139,7 +141,8 @@ def lab(options: Options) -> int:
     """Open the lessons in JupyterLab; what follows goes on to JupyterLab."""
     from memlab.lab import lab as open_lessons
 
-    return open_lessons(options.rest)
+    with printing():
+        return open_lessons(options.rest)
 
 
 def lecture(options: Options) -> int:
@@ -182,17 +185,25 @@ def progress(options: Options) -> int:
 # -- writing ------------------------------------------------------------------------------------
 
 
+@contextmanager
+def printing() -> Iterator[None]:
+    """What an output does not take, as on a full disk, is an error with the name ``OUTPUT``."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = OUTPUT
+        raise
+
+
 def show(text: str) -> None:
     """Print, now.
 
     Raises:
-        OSError: the output takes no more, as on a full disk; it has the name ``OUTPUT``.
+        OSError: the output takes no more; see ``printing``.
     """
-    try:
+    with printing():
         print(text, flush=True)
-    except OSError as error:
-        error.filename = OUTPUT
-        raise
 
 
 def _show(options: Options, facts: object, text: str) -> None:
