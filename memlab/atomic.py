@@ -19,7 +19,8 @@ NEW = 0o666
 
 def write(target: Path, content: str | bytes) -> None:
     """Put ``content`` in the place of a file, which keeps its mode and, where the system allows
-    it, its owner; a text is UTF-8, its lines end alike everywhere.
+    it, its owner; a text is UTF-8, its lines end alike everywhere. Another name of the same file,
+    a hard link, keeps what was there.
 
     Raises:
         OSError: that cannot be done, with ``target`` as its file; a file that was there is there

@@ -244,7 +244,8 @@ def _is_stream(target: Path, number: int) -> bool:
 def _same(one: Path, other: Path) -> bool:
     if one.exists() and other.exists():
         return one.samefile(other)
-    return os.path.realpath(one) == os.path.realpath(other)
+    true = [os.path.normcase(os.path.realpath(path)) for path in (one, other)]
+    return true[0] == true[1]
 
 
 def _unwritable(path: str, why: str) -> InputError:

@@ -115,6 +115,14 @@ def test_a_link_is_followed(tmp_path, there):
 
 
 @posix
+def test_another_name_keeps_what_was_there(tmp_path):
+    (tmp_path / "a").write_text("old")
+    os.link(tmp_path / "a", tmp_path / "b")
+    atomic.write(tmp_path / "a", "new")
+    assert files(tmp_path) == {tmp_path / "a": b"new", tmp_path / "b": b"old"}
+
+
+@posix
 def test_links_that_lead_nowhere_are_an_error(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")

@@ -70,6 +70,12 @@ def test_two_outputs_are_two_files(here, refused, content):
             assert (here / "X").exists() == bool(content)
 
 
+def test_where_capitals_are_no_difference_they_make_no_two_files(here, refused, monkeypatch):
+    """As on Windows."""
+    monkeypatch.setattr("os.path.normcase", str.lower)
+    assert "are one file" in refused(*PLAN, "--save", "x", "--trace", "X")
+
+
 def test_two_files_are_both_written(here, run):
     assert run(*PLAN, "--save", "X", "--trace", "Y")[0] == 0
     assert files.load("X").network == "linear1"
