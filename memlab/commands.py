@@ -223,10 +223,12 @@ def _targets(*paths: str | None) -> list[Path | None]:
 def _target(path: str) -> Path:
     target = Path(path)
     try:
+        if not path:
+            raise ValueError
         atomic.place(target)
     except OSError as error:
         raise _unwritable(path, f"{error.strerror}") from None
-    except ValueError:  # a NUL, or half a character
+    except ValueError:  # nothing, a NUL or half a character
         raise _unwritable(path, "no file has such a name") from None
     if target.is_file() and any(_is_stream(target, number) for number in (1, 2)):
         raise _unwritable(path, "what this command prints goes there already")
