@@ -2,6 +2,9 @@
 
 NumPy keeps the current allocator in a context variable and offers two C functions to read and to
 set it. The hook below passes every call on to the C library and reports it.
+
+Arrays are also freed while an exception is on its way to who handles it, and Python code that runs
+then loses it, or crashes. So the function that frees is machine code: it notes the address.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ _POINTER = c.c_void_p
 _MALLOC = c.CFUNCTYPE(_POINTER, _POINTER, c.c_size_t)
 _CALLOC = c.CFUNCTYPE(_POINTER, _POINTER, c.c_size_t, c.c_size_t)
 _REALLOC = c.CFUNCTYPE(_POINTER, _POINTER, _POINTER, c.c_size_t)
-_FREE = c.CFUNCTYPE(None, _POINTER, _POINTER, c.c_size_t)
+NOTED = 2**16
+"""The addresses that there is room for at first."""
 
 
 class HookError(RuntimeError):
@@ -39,7 +43,20 @@ class _Handler(c.Structure):
         ("malloc", _MALLOC),
         ("calloc", _CALLOC),
         ("realloc", _REALLOC),
-        ("free", _FREE),
+        ("free", _POINTER),
+    ]
+
+
+class _Freed(c.Structure):
+    """The ``count`` addresses that were freed while that was ``wanted``, of which so many are
+    ``taken``: looked at. Machine code alone counts, and starts again where all are taken."""
+
+    _fields_ = [
+        ("wanted", c.c_uint64),
+        ("taken", c.c_uint64),
+        ("count", c.c_uint64),
+        ("room", c.c_uint64),
+        ("addresses", c.POINTER(c.c_uint64)),
     ]
 
 
@@ -47,41 +64,60 @@ class Hook:
     """The hook of this process. Arrays remember it, so it is never taken apart."""
 
     def __init__(self) -> None:
-        self.report: Report | None = None
+        self._report: Report | None = None
         self.set_handler = _api_function(SET, c.py_object, c.py_object)
-        self._keep = self._callbacks()
-        self.handler = _Handler(b"memlab", 1, None, *self._keep)
+        libc = c.CDLL(None)
+        self._freed = _Freed()
+        self._callbacks = self._allocating(libc)
+        self._code, free = _freeing(libc)
+        log = c.addressof(self._freed)
+        self.handler = _Handler(b"memlab", 1, log, *self._callbacks, free)
         self.name = c.create_string_buffer(b"mem_handler")
         new = c.pythonapi.PyCapsule_New
         new.restype, new.argtypes = c.py_object, [_POINTER, _POINTER, _POINTER]
         self.capsule: Any = new(c.addressof(self.handler), c.addressof(self.name), None)
 
-    def _callbacks(self) -> tuple[Any, ...]:
-        libc = c.CDLL(None)
-        for name, arguments in (("malloc", 1), ("calloc", 2), ("realloc", 2), ("free", 1)):
+    def _allocating(self, libc: c.CDLL) -> tuple[Any, ...]:
+        for name, arguments in (("malloc", 1), ("calloc", 2), ("realloc", 2)):
             function = getattr(libc, name)
-            function.restype = None if name == "free" else _POINTER
-            function.argtypes = [c.c_size_t if name != "free" else _POINTER] * arguments
+            function.restype, function.argtypes = _POINTER, [c.c_size_t] * arguments
         libc.realloc.argtypes = [_POINTER, c.c_size_t]
 
         def tell(old: int | None, new: int | None, nbytes: int) -> int | None:
-            if self.report is not None:
-                self.report(old or 0, new or 0, nbytes)
+            self.settle()
+            if self._report is not None:
+                self._report(old or 0, new or 0, nbytes)
             return new
 
         def realloc(_: int, old: int | None, nbytes: int) -> int | None:
             return tell(old, libc.realloc(old, nbytes), nbytes)
 
-        def free(_: int, old: int | None, __: int) -> None:
-            tell(old, None, 0)
-            libc.free(old)
-
         return (
             _MALLOC(lambda _, nbytes: tell(None, libc.malloc(nbytes), nbytes)),
             _CALLOC(lambda _, count, size: tell(None, libc.calloc(count, size), count * size)),
             _REALLOC(realloc),
-            _FREE(free),
         )
+
+    @property
+    def report(self) -> Report | None:
+        """Called at once for what is new, and for what was freed before the next that is, or when
+        ``settle`` is."""
+        return self._report
+
+    @report.setter
+    def report(self, report: Report | None) -> None:
+        self.settle()
+        self._report = report
+        self._freed.wanted = report is not None
+
+    def settle(self) -> None:
+        """Report what was freed until now."""
+        freed = self._freed
+        while freed.taken < freed.count:
+            address = freed.addresses[freed.taken]
+            freed.taken += 1
+            if self._report is not None:
+                self._report(address, 0, 0)
 
     def install(self) -> Any:
         """Make it NumPy's allocator in this context; returns the one before."""
@@ -90,6 +126,51 @@ class Hook:
     def restore(self, before: Any) -> None:
         """Give NumPy its earlier allocator back."""
         self.set_handler(before)
+
+
+def _freeing(libc: c.CDLL) -> tuple[Any, int]:
+    """NumPy's ``free`` in machine code, and its address: the first must be kept."""
+    from llvmlite import binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_written(libc)), machine)
+    engine.finalize_object()
+    return engine, engine.get_function_address("freed")
+
+
+def _written(libc: c.CDLL) -> str:
+    """``freed(log, old, nbytes)``, for LLVM: notes ``old`` in a ``_Freed``, and frees it."""
+    from llvmlite import ir
+
+    word, at = ir.IntType(64), ir.IntType(64).as_pointer()
+    function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), [word] * 3), "freed")
+    code, (log, old, _) = ir.IRBuilder(function.append_basic_block()), function.args
+
+    def call(name: str, *arguments: Any) -> Any:
+        kind = ir.FunctionType(word, [word] * len(arguments)).as_pointer()
+        address = c.cast(getattr(libc, name), _POINTER).value
+        return code.call(code.inttoptr(word(address), kind), arguments)
+
+    def place(number: int) -> Any:
+        return code.inttoptr(code.add(log, word(8 * number)), at)
+
+    wanted, taken, count, room, addresses = map(place, range(5))
+    with code.if_then(code.icmp_unsigned("!=", code.load(wanted), word(0))):
+        with code.if_then(code.icmp_unsigned("==", code.load(taken), code.load(count))):
+            code.store(word(0), taken)
+            code.store(word(0), count)
+        with code.if_then(code.icmp_unsigned("==", code.load(count), code.load(room))):
+            more = code.add(code.mul(code.load(room), word(2)), word(NOTED))
+            code.store(more, room)
+            code.store(call("realloc", code.load(addresses), code.mul(more, word(8))), addresses)
+        end = code.add(code.load(addresses), code.mul(code.load(count), word(8)))
+        code.store(old, code.inttoptr(end, at))
+        code.store(code.add(code.load(count), word(1)), count)
+    call("free", old)
+    code.ret_void()
+    return str(function.module)
 
 
 def _api_function(slot: int, result: Any, *arguments: Any) -> Any:

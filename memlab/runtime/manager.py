@@ -38,6 +38,9 @@ class ManagerHook:
 
         cuda.current_context().memory_manager = before
 
+    def settle(self) -> None:
+        """Everything was reported at once."""
+
     def allocated(self, address: int, nbytes: int, free: int) -> None:
         """A block, and what the device says is free now."""
         self.most = max(self.most, self._free - free)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ctypes import py_object, pythonapi
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 from typing import Any, Protocol
@@ -26,6 +26,9 @@ class Reporting(Protocol):
     """A hook: it calls ``report`` for every allocation and release while it is installed."""
 
     report: Report | None
+
+    def settle(self) -> None:
+        """Report what has happened, where that was not done at once."""
 
     def install(self) -> Any:
         """Begin to see; returns what is to be restored."""
@@ -76,21 +79,42 @@ class Seen:
     death: int | None = None
 
 
-@dataclass
 class Meter:
     """Measures inside a ``with`` block, in this thread: NumPy's arrays, or what ``hook`` sees.
 
-    ``label`` names the blocks that are allocated next, ``op`` the operation that runs.
+    ``label`` names the blocks that are allocated next; ``peak`` are the most bytes alive since the
+    last ``start_peak``.
     """
 
-    live: int = 0
-    peak: int = 0
-    op: int = -1
-    label: str = ""
-    seen: list[Seen] = field(default_factory=list)
-    hook: Reporting = field(default_factory=the_hook)
-    _where: dict[int, Seen] = field(default_factory=dict)
-    _before: Any = None
+    def __init__(self, hook: Reporting | None = None) -> None:
+        self.hook = the_hook() if hook is None else hook
+        self.label, self.peak = "", 0
+        self._op, self._live = -1, 0
+        self._seen: list[Seen] = []
+        self._where: dict[int, Seen] = {}
+        self._before: Any = None
+
+    @property
+    def op(self) -> int:
+        """The operation that runs: of its number are the births and deaths from now on."""
+        return self._op
+
+    @op.setter
+    def op(self, number: int) -> None:
+        self.hook.settle()
+        self._op = number
+
+    @property
+    def live(self) -> int:
+        """The bytes alive now."""
+        self.hook.settle()
+        return self._live
+
+    @property
+    def seen(self) -> list[Seen]:
+        """Every block that was allocated."""
+        self.hook.settle()
+        return self._seen
 
     def __enter__(self) -> Meter:
         if self.hook.report is not None:
@@ -111,16 +135,16 @@ class Meter:
     def start_peak(self) -> int:
         """Begin to look for a new peak; the bytes alive now."""
         self.peak = self.live
-        return self.live
+        return self.peak
 
     def _report(self, old: int, new: int, nbytes: int) -> None:
         block = self._where.pop(old, None) if old else None
         if block is not None:
-            self.live -= block.nbytes
-            block.death = self.op
+            self._live -= block.nbytes
+            block.death = self._op
         if new:
-            block = Seen(nbytes, self.label, self.op)
+            block = Seen(nbytes, self.label, self._op)
             self._where[new] = block
-            self.seen.append(block)
-            self.live += nbytes
-            self.peak = max(self.peak, self.live)
+            self._seen.append(block)
+            self._live += nbytes
+            self.peak = max(self.peak, self._live)

@@ -48,6 +48,10 @@ class SimulatorHook:
     def report(self, report: Report | None) -> None:
         self.hook.report = report and partial(_pass_on, report)
 
+    def settle(self) -> None:
+        """Report what was freed until now."""
+        self.hook.settle()
+
     def install(self) -> Any:
         """Make it NumPy's allocator in this context; returns the one before."""
         return self.hook.install()

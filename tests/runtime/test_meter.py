@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -72,6 +76,81 @@ def test_the_allocator_is_given_back_after_an_error() -> None:
         raise ZeroDivisionError
     with Meter() as meter:
         assert meter.live == 0
+
+
+IN_FLIGHT = """
+import numpy as np
+from memlab.runtime.meter import Meter
+
+def read(*values):
+    pass
+
+def through():
+    read(np.empty(1000), 1 / 0)
+
+def caught():
+    try:
+        through()
+    except ZeroDivisionError as error:
+        return error
+
+def handled():
+    try:
+        read(np.empty(1000), 1 / 0)
+    except ZeroDivisionError as error:
+        return error
+
+def in_numpy():
+    return np.add(np.empty(1000), np.array(["a"]))
+
+found = []
+for function in (through, caught, handled, in_numpy):
+    with Meter() as meter:
+        try:
+            found.append(type(function()).__name__)
+        except (TypeError, ZeroDivisionError) as error:
+            found.append("raised")
+        found.append(meter.live)
+with Meter():
+    kept = [np.empty(1000)]
+try:
+    read(kept.pop(), 1 / 0)  # what a measurement left is freed on the way too
+except ZeroDivisionError:
+    found.append("handled")
+print(found)
+"""
+
+
+def test_an_exception_frees_arrays_on_its_way_and_arrives() -> None:
+    """In a process of its own: where Python code freed them, it was lost, or the process ended."""
+    done = subprocess.run([sys.executable, "-c", IN_FLIGHT], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    one = "ZeroDivisionError"
+    assert ast.literal_eval(done.stdout) == ["raised", 0, one, 0, one, 0, "raised", 0, "handled"]
+
+
+def test_more_arrays_are_freed_at_once_than_there_was_room_for() -> None:
+    count = 2 * hook.NOTED + 10
+    with Meter() as meter:
+        arrays = [np.empty(3, np.uint8) for _ in range(count)]
+        assert meter.live == 3 * count
+        del arrays
+        assert meter.live == 0
+        again = np.empty(5, np.uint8)
+        assert meter.live == 5
+    assert len(meter.seen) == count + 1
+    assert meter.peak == 3 * count
+    del again
+
+
+def test_a_block_dies_in_the_operation_that_frees_it() -> None:
+    with Meter() as meter:
+        first, second = np.empty(10), np.empty(10)
+        meter.op = 1
+        del first
+        meter.op = 2
+        del second
+    assert [block.death for block in meter.seen] == [1, 2]
 
 
 def test_two_measurements_at_once_are_refused() -> None:
