@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -186,7 +187,7 @@ class Ledger:
 
     def reserved(self, batch: int, memory: str = DEVICE) -> list[int]:
         """The most that was live up to each operation: what a pool that keeps all holds."""
-        return [int(n) for n in np.maximum.accumulate(self.timeline(batch, memory))]
+        return list(accumulate(self.timeline(batch, memory), max))
 
     def why(self, batch: int, memory: str = DEVICE) -> Why:
         """What is alive at the peak, who made it, and who is waiting for it."""

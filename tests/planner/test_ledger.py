@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import accumulate
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -10,6 +13,7 @@ import memlab
 from memlab import InputError, Ledger
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
+from memlab.planner.entries import BEFORE, Entry
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
@@ -176,6 +180,20 @@ def test_huge_networks_do_not_overflow() -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.resnet50(classes=10**15)))
     assert ledger.peak(1) == sum(ledger.roles(1).values()) > 2**63
     assert ledger.timeline(3) == brute_timeline_of(ledger, 3)
+
+
+@pytest.mark.parametrize("near", range(-3, 4))
+@pytest.mark.parametrize("power", [53, 63, 64])
+def test_figures_beside_the_limits_of_64_bits_are_exact(power: int, near: int) -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
+    large = Entry("large", Role.PARAMETER, Size(2**power + near, 3), BEFORE, len(ledger.rows))
+    ledger = replace(ledger, entries=(*ledger.entries, large))
+    for batch in (1, 10**13):
+        timeline = brute_timeline_of(ledger, batch)
+        assert ledger.timeline(batch) == timeline
+        assert ledger.reserved(batch) == list(accumulate(timeline, max))
+        assert ledger.peak(batch) == max(timeline) == sum(ledger.roles(batch).values())
+        assert ledger.fit(max(timeline)).batch == batch
 
 
 def brute_timeline_of(ledger: Ledger, batch: int) -> list[int]:
