@@ -6,6 +6,7 @@ A user's mistake is one sentence on stderr and exit code 2, and so is an output 
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
+from memlab import devices
 from memlab.commands import (
     OUTPUT,
     Options,
@@ -45,6 +47,7 @@ EXAMPLES = {
     progress: "progress",
 }
 """Every command, with the line that its help and its errors offer."""
+NO_MEMORY = "this process has no memory left; try less at once, or raise its limit (ulimit -v)."
 
 
 class _Parser(argparse.ArgumentParser):
@@ -179,6 +182,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except KeyboardInterrupt:
         return 130
+    except (MemoryError, ImportError, SystemError) as error:
+        if not isinstance(error, MemoryError) and not devices.limited():
+            raise
+        return _refuse(NO_MEMORY)
     except OSError as error:
         return _failed(error)
 
@@ -188,6 +195,7 @@ def _command(words: Sequence[str]) -> int:
         options = _options(words)
     except SystemExit:  # argparse has shown what --help or --version asked for
         return 0
+    devices.require("memlab", devices.START)
     code: int = options.run(options)
     return code
 
@@ -195,6 +203,8 @@ def _command(words: Sequence[str]) -> int:
 def _failed(error: OSError) -> int:
     """What the system could not do, as a sentence; a reader that went away gets none."""
     where = error.filename
+    if error.errno == errno.ENOMEM or (error.errno is None and devices.limited()):
+        return _refuse(NO_MEMORY)
     if where == OUTPUT or (where is None and isinstance(error, BrokenPipeError)):
         _drop(sys.stdout)
         if isinstance(error, BrokenPipeError):

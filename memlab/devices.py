@@ -4,12 +4,38 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
-from memlab.errors import pick
+from memlab import units
+from memlab.errors import InputError, pick
+
+MB = 10**6
+START, KERNELS, SCIPY = 110 * MB, 320 * MB, 180 * MB
+"""The address space that libraries take, in bytes, measured with Python 3.11 on Linux: NumPy with
+memlab's plans, then Numba and SciPy with all kernels, or SciPy alone."""
+THREAD = 42 * MB
+"""What each further thread of a BLAS library takes: 32 MiB of scratch memory, and its stack."""
+THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+"""Where it finds how many, in its order; else there is one for each core."""
+RUN = 250 * MB
+"""What a run takes beside its arrays: compiling, and the threads of its kernels. The most that was
+measured is 160 MB, by networks of every kind."""
+LITTLE = 1000 * MB
+"""With less than this, any library may fail, in a way of its own."""
+LOADED = "memlab.kernels.windows"
+"""A module that is there once Numba and the kernels are."""
+LIMITS = {
+    "Max address space": ("VmSize", "ulimit -v"),
+    "Max data size": ("VmData", "ulimit -d"),
+}
+"""The limits of a process that memory counts for, as Linux calls them; what it has taken of each;
+and what sets it. Its data are a part of its address space: what is measured above holds for both.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +72,100 @@ def find(name: str) -> Device:
     return pick("device", name, DEVICES)
 
 
+class Room(NamedTuple):
+    """Bytes that can still be taken, and the limit that says so: ``''`` for the machine's own."""
+
+    nbytes: int
+    limit: str
+
+
 def free_memory(root: Path = Path("/")) -> int:
-    """Bytes that a program can still take here: what the system has left, and what the control
-    group that a container or a cluster puts us in still allows."""
+    """Bytes that arrays can still take here."""
+    return room(root).nbytes
+
+
+def room(root: Path = Path("/")) -> Room:
+    """What arrays can still take here: the least of what the system has left, what the control
+    groups that a container or a cluster puts us in still allow, and what the limits of this
+    process leave beside the code of a run, its threads and their scratch memory."""
     import psutil
 
-    return max(0, min([int(psutil.virtual_memory().available), *_rooms(root)]))
+    system = Room(int(psutil.virtual_memory().available), "")
+    groups = (Room(left, "a control group") for left in _groups(root))
+    own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
+    least = min([system, *groups, *own])
+    return least._replace(nbytes=max(0, least.nbytes))
 
 
-def _rooms(root: Path) -> Iterator[int]:
+def under() -> str:
+    """What makes that less than the machine has, for the end of a sentence: ``' under ulimit -v'``,
+    and ``''`` where nothing does."""
+    limit = room().limit
+    return f" under {limit}" if limit else ""
+
+
+def limited() -> bool:
+    """Whether a limit of this process leaves so little that a library may fail to load."""
+    return any(left.nbytes < LITTLE for left in _process(Path("/")))
+
+
+def require(what: str, libraries: int, root: Path = Path("/")) -> None:
+    """Let libraries be loaded that the limits of this process leave room for; ``libraries`` is the
+    address space that they take, in bytes, without further threads.
+
+    OpenBLAS and LLVM end the process, or wait for ever, where they get no memory: so they are not
+    even tried.
+
+    Raises:
+        InputError: there is less room.
+    """
+    need = libraries + _beside_threads()
+    for left in _process(root):
+        if left.nbytes < need:
+            raise InputError(
+                f"{what} takes about {units.short(need)} of address space, and {left.limit} "
+                f"leaves {units.short(max(0, left.nbytes))}; raise that limit."
+            )
+
+
+def require_kernels() -> None:
+    """Let Numba and the kernels be loaded where there is room for them.
+
+    Raises:
+        InputError: there is none.
+    """
+    if LOADED not in sys.modules:
+        require("loading Numba and the kernels", KERNELS)
+
+
+def _beside_arrays() -> int:
+    """The address space that a run takes beside its arrays, where that is not taken already."""
+    return RUN if LOADED in sys.modules else RUN + KERNELS + _beside_threads()
+
+
+def _beside_threads() -> int:
+    """What the threads take that OpenBLAS starts as soon as it is loaded."""
+    words = [os.environ.get(name, "") for name in THREADS]
+    asked = [int(word) for word in words if word.isdecimal() and int(word)]
+    return THREAD * (min([*asked[:1], cores()]) - 1)
+
+
+def _process(root: Path) -> Iterator[Room]:
+    """What the limits of this process leave, where the system tells."""
+    try:
+        limits = (root / "proc/self/limits").read_text().splitlines()
+        status = (root / "proc/self/status").read_text().splitlines()
+    except OSError:
+        return
+    taken = dict(line.split(":", 1) for line in status if ":" in line)
+    for line in limits:
+        name, most = line[:26].strip(), line[26:].split()
+        if name in LIMITS and most[0] != "unlimited":
+            counted, setter = LIMITS[name]
+            yield Room(int(most[0]) - 1024 * int(taken[counted].split()[0]), setter)
+
+
+def _groups(root: Path) -> Iterator[int]:
     """What each control group around this process still allows, in version 1 and 2."""
     try:
         lines = (root / "proc/self/cgroup").read_text().split()
@@ -90,8 +201,15 @@ def _droppable(folder: Path) -> int:
     return int(entries.get("total_inactive_file", entries.get("inactive_file", "0")))
 
 
+def cores() -> int:
+    """The cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def here() -> str:
     """This machine and this day, beside figures that hold nowhere else:
     ``'Linux x86_64, 2 cores, 2026-11-21'``."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{platform.system()} {platform.machine()}, {cores} cores, {date.today().isoformat()}"
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{system}, {cores()} cores, {date.today().isoformat()}"

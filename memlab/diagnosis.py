@@ -19,6 +19,8 @@ from memlab.places import requirement
 Status = Literal["ok", "note", "problem"]
 Version = tuple[int, ...]
 
+RAISE = "give the container more memory, or raise the limit: ulimit -v unlimited"
+
 PYTHON = (3, 11)
 LEAST = {"anywidget": "0.9", "ipykernel": "6", "ipywidgets": "8", "jupyterlab": "4"}
 """The first version with which the live views work, where pyproject.toml names none."""
@@ -152,13 +154,13 @@ def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Che
     return Check(name, "problem", f"{text}; kernels are compiled in every session", fix)
 
 
-def check_memory(free: int, system: int) -> Check:
-    """Enough memory is free. ``system`` is what the whole machine has left; a control group (a
-    container, a job of a cluster) may allow less."""
+def check_memory(free: int, limit: str, system: int) -> Check:
+    """Enough memory is free. ``system`` is what the whole machine has left; ``limit`` is what
+    allows less, if anything: a control group (a container, a job of a cluster), or ``ulimit``."""
     text = f"{units.both(free)} free"
-    if free < system:
-        text += f"; a control group allows less than the machine's {units.short(system)}"
-    fix = "close other programs, or give the container more memory"
+    if limit:
+        text += f"; {limit} allows less than the machine's {units.short(system)}"
+    fix = RAISE if limit else "close other programs"
     if free < VERY_LITTLE:
         return Check("memory", "problem", text, fix)
     if free < LITTLE:

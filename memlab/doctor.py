@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memlab import devices
 from memlab.diagnosis import (
+    RAISE,
     Check,
     check_cache,
     check_cuda,
@@ -28,7 +29,7 @@ from memlab.errors import InputError
 
 def examine() -> list[Check]:
     """Every check, on this machine and this Python."""
-    python, version = sys.executable, _installed("memlab")
+    python, version, numba = sys.executable, _installed("memlab"), _numba(sys.executable)
     needs = metadata.requires("memlab") if version else []
     packages = [check_package(need, _installed(need), python) for need in needs or []]
     checks = [
@@ -36,9 +37,9 @@ def examine() -> list[Check]:
         check_memlab(version, python),
         check_python(tuple(sys.version_info[:3]), python),
         *packages,
-        check_numba(_failure("numba"), python),
+        numba,
         check_kernel(_kernel_command(), python, own=sys.prefix != sys.base_prefix),
-        _cuda(python),
+        _cuda(python) if numba.status == "ok" else None,
         check_cache(_cache_folders()),
         _memory(),
     ]
@@ -66,9 +67,15 @@ def _memory() -> Check | None:
         from psutil import virtual_memory
     except ImportError:  # its own line says so
         return None
-    from memlab.devices import free_memory
+    return check_memory(*devices.room(), int(virtual_memory().available))
 
-    return check_memory(free_memory(), int(virtual_memory().available))
+
+def _numba(python: str) -> Check:
+    try:
+        devices.require_kernels()
+    except InputError as error:
+        return Check("Numba starts", "problem", str(error), RAISE)
+    return check_numba(_failure("numba"), python)
 
 
 def _kernel_command() -> list[str] | None:

@@ -62,6 +62,64 @@ def test_the_first_version_of_control_groups_counts_too(machine):
     assert devices.free_memory(root) == 0
 
 
+LIMITS = """\
+Limit                     Soft Limit           Hard Limit           Units
+Max cpu time              unlimited            unlimited            seconds
+Max data size             {data:20} unlimited            bytes
+Max resident set          1                    unlimited            bytes
+Max address space         {addresses:20} unlimited            bytes
+Max nice priority         0                    0
+"""
+STATUS = "Name:\tpython\nVmPeak:\t 900000 kB\nVmSize:\t 500000 kB\nVmData:\t 250000 kB\n"
+
+
+def _limited(machine, addresses="unlimited", data="unlimited"):
+    limits = LIMITS.format(addresses=addresses, data=data)
+    return machine({"proc/self/limits": limits, "proc/self/status": STATUS})
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_the_limits_of_the_process_count_beside_what_a_run_takes(machine, monkeypatch, loaded):
+    monkeypatch.setattr(devices, "LOADED", "memlab.devices" if loaded else "missing")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    beside = devices.RUN + (0 if loaded else devices.KERNELS)
+    assert devices.room(_limited(machine)) == (64 * GB, "")
+    by_addresses = devices.room(_limited(machine, addresses=str(4 * GB)))
+    assert by_addresses == (4 * GB - 512 * 10**6 - beside, "ulimit -v")
+    by_data = devices.room(_limited(machine, addresses=str(4 * GB), data=str(2 * GB)))
+    assert by_data == (2 * GB - 256 * 10**6 - beside, "ulimit -d")
+    assert devices.room(_limited(machine, data="1000")) == (0, "ulimit -d")
+
+
+@pytest.mark.parametrize(
+    ("asked", "threads"),
+    [
+        ({"OPENBLAS_NUM_THREADS": "3"}, 3),
+        ({"OPENBLAS_NUM_THREADS": "99"}, 8),
+        ({"OPENBLAS_NUM_THREADS": "0", "OMP_NUM_THREADS": "2"}, 2),
+        ({"OPENBLAS_NUM_THREADS": "2,2"}, 8),
+        ({}, 8),
+    ],
+)
+def test_a_library_of_more_threads_takes_more(machine, monkeypatch, asked, threads):
+    monkeypatch.setattr(devices, "cores", lambda: 8)
+    for name in devices.THREADS:
+        monkeypatch.delenv(name, raising=False)
+    for name, count in asked.items():
+        monkeypatch.setenv(name, count)
+    need = 10**8 + devices.THREAD * (threads - 1)
+    devices.require("NumPy", 10**8, _limited(machine, addresses=str(512 * 10**6 + need)))
+    least = _limited(machine, addresses=str(512 * 10**6 + need - 1))
+    with pytest.raises(InputError, match=r"^NumPy takes about .* ulimit -v leaves .* raise that"):
+        devices.require("NumPy", 10**8, least)
+
+
+def test_what_is_loaded_already_needs_no_room(monkeypatch):
+    monkeypatch.setattr(devices, "require", lambda *_: pytest.fail("it was asked for"))
+    monkeypatch.setattr(devices, "LOADED", "memlab.devices")
+    devices.require_kernels()
+
+
 def test_here_something_is_free():
     import psutil
 

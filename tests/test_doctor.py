@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memlab import cli, diagnosis, doctor
+from memlab import cli, devices, diagnosis, doctor
 from memlab.diagnosis import Check
+from memlab.errors import InputError
 
 PYTHON = "/home/ada/memlab/.venv/bin/python"
 
@@ -181,16 +182,31 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     ("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")]
 )
 def test_little_memory_is_noted_and_very_little_is_a_problem(free, status):
-    check = diagnosis.check_memory(free, free)
+    check = diagnosis.check_memory(free, "", free)
     assert check.status == status
     assert bool(check.fix) == (status != "ok")
     assert "control group" not in check.text
 
 
-def test_a_control_group_that_allows_less_is_named():
-    check = diagnosis.check_memory(4 * 10**9, 64 * 10**9)
+@pytest.mark.parametrize("limit", ["a control group", "ulimit -v"])
+def test_what_allows_less_than_the_machine_is_named(limit):
+    check = diagnosis.check_memory(4 * 10**9, limit, 64 * 10**9)
     assert check.status == "ok"
-    assert "a control group allows less than the machine's 64.000 GB" in check.text
+    assert f"{limit} allows less than the machine's 64.000 GB" in check.text
+    assert "raise the limit" in diagnosis.check_memory(10**8, limit, 64 * 10**9).fix
+
+
+def test_where_numba_has_no_room_it_is_not_loaded(monkeypatch):
+    def require_kernels():
+        raise InputError("loading takes about 362 MB, and ulimit -v leaves 4 MB; raise that limit.")
+
+    monkeypatch.setattr(devices, "require_kernels", require_kernels)
+    monkeypatch.setattr(doctor, "_failure", lambda module: pytest.fail(f"{module} was loaded"))
+    checks = {check.name: check for check in doctor.examine()}
+    assert checks["Numba starts"].status == "problem"
+    assert "ulimit -v leaves 4 MB" in checks["Numba starts"].text
+    assert "raise the limit" in checks["Numba starts"].fix
+    assert "CUDA" not in checks
 
 
 def test_the_report_says_in_words_how_each_check_stands():

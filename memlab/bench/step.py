@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from memlab import devices
 from memlab.bench.timing import Line, Result, interleave, line, machine, ratio
 from memlab.kernels.registry import Array
 from memlab.networks import zoo
@@ -28,7 +28,7 @@ M_MMAP_MAX, M_TRIM_THRESHOLD = -4, -1
 
 def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int = 5) -> Result:
     """Time a training step of ResNet-50 at batch 8, beside PyTorch's where it is installed."""
-    network, threads = zoo.build(name, image=image), cores()
+    network, threads = zoo.build(name, image=image), devices.cores()
     keep_freed_memory()
     rng = np.random.default_rng(0)
     x = rng.standard_normal((batch, *network.input_shape), np.float32)
@@ -86,13 +86,6 @@ def blas() -> list[Line]:
             name = f"BLAS of {owner}, {library['internal_api']} {library['version']}, core {core}"
             lines.append(Line(name, library["num_threads"], ""))
     return lines
-
-
-def cores() -> int:
-    """The cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _count(threads: int) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from memlab import devices
+
 if TYPE_CHECKING:
     from memlab.kernels.columns import col2im as col2im
     from memlab.kernels.columns import im2col as im2col
@@ -19,6 +21,7 @@ def __getattr__(name: str) -> Any:
     """The public functions, loaded when first asked for: they load Numba."""
     if name not in __all__:
         raise AttributeError(f"memlab.kernels has no {name!r}; it has {', '.join(__all__)}.")
+    devices.require_kernels()
     value = getattr(import_module("memlab.kernels.columns"), name)
     globals()[name] = value
     return value

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from memlab import devices
 from memlab.errors import InputError, pick
 from memlab.networks.layer import Layer
 from memlab.step.algorithms import ALGORITHMS
@@ -128,9 +129,12 @@ def load(device: str = "cpu") -> None:
     a measurement begins after this.
 
     Raises:
-        InputError: no such device, or Numba's CUDA package cannot be imported.
+        InputError: no such device, Numba's CUDA package cannot be imported, or too little room for
+            Numba itself.
     """
-    for name in pick("device", device, MODULES):
+    modules = pick("device", device, MODULES)
+    devices.require_kernels()
+    for name in modules:
         import_module(name)
     if device == "cpu":
         import_module("memlab.kernels.windows").inside(1, 1, 1, 0)

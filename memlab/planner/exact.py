@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError, library
+from memlab.errors import InputError
 from memlab.planner.packing import Load, Packing, first_fit
-from memlab.planner.solver import milp
+from memlab.planner.solver import milp, scipy
 
 MOST = 40
 """Blocks. The pairs that live together decide how long it takes, and they grow faster."""
@@ -75,7 +75,7 @@ def _constraints(
 
     Columns: the addresses, a bit for each pair (1: the first of the two is below), the top.
     """
-    sparse = library("scipy.sparse", "an exact placement")
+    sparse = scipy("scipy.sparse", "an exact placement")
     count, total = len(sizes), len(sizes) + len(pairs) + 1
     rows = sparse.lil_matrix((2 * len(pairs) + count, total))
     upper = np.zeros(2 * len(pairs) + count)

@@ -16,8 +16,8 @@ from time import monotonic
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError, library
-from memlab.planner.solver import milp
+from memlab.errors import InputError
+from memlab.planner.solver import milp, scipy
 
 Row = tuple[dict[int, float], float]
 """Coefficients of variables by number, and the most that their sum may be."""
@@ -86,7 +86,7 @@ class Program:
     def _solve(
         self, objective: npt.NDArray[np.float64], rows: Sequence[Row], room: int
     ) -> list[int] | None:
-        sparse = library("scipy.sparse", "an exact order")
+        sparse = scipy("scipy.sparse", "an exact order")
         entries = [(n, at, value) for n, (row, _) in enumerate(rows) for at, value in row.items()]
         lines, columns, values = zip(*entries, strict=True)
         matrix = sparse.coo_array((values, (lines, columns)), (len(rows), self.peak + 1)).tocsr()

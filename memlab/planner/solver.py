@@ -6,9 +6,22 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
+from memlab import devices
 from memlab.errors import library
+
+
+def scipy(module: str, what: str) -> ModuleType:
+    """A module of SciPy, which ``what`` needs.
+
+    Raises:
+        InputError: SciPy is not installed, or a limit leaves no room for it.
+    """
+    if module not in sys.modules:
+        devices.require(f"{what} needs SciPy, which", devices.SCIPY)
+    return library(module, what)
 
 
 def milp(what: str, **program: Any) -> Any:
@@ -19,7 +32,7 @@ def milp(what: str, **program: Any) -> Any:
     Raises:
         InputError: SciPy is not installed.
     """
-    optimize = library("scipy.optimize", what)
+    optimize = scipy("scipy.optimize", what)
     with _unheard():
         return optimize.milp(**program)
 

@@ -48,6 +48,10 @@ class Backend(ABC):
     def free_memory(self) -> int:
         """Bytes that arrays can still take."""
 
+    def under(self) -> str:
+        """The limit that makes them less than the device has, for the end of a sentence."""
+        return ""
+
     @abstractmethod
     def block(self, nbytes: int) -> Any:
         """New bytes."""

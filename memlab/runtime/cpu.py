@@ -28,6 +28,9 @@ class Cpu(Backend):
     def free_memory(self) -> int:
         return devices.free_memory()
 
+    def under(self) -> str:
+        return devices.under()
+
     def block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
 

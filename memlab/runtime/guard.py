@@ -22,7 +22,7 @@ a rule of thumb, within a factor of 3 for layers of some size."""
 class DoesNotFitError(InputError):
     """A plan needs more than is free. It carries the plan, what is free and the largest batch."""
 
-    def __init__(self, ledger: Ledger, batch: int, free: int) -> None:
+    def __init__(self, ledger: Ledger, batch: int, free: int, under: str = "") -> None:
         self.ledger, self.batch, self.free = ledger, batch, free
         self.fit: Fit = ledger.fit(free)
         need = ledger.peak(batch)
@@ -33,21 +33,22 @@ class DoesNotFitError(InputError):
             if ledger.batches is None
             else "this plan holds for no smaller batch; plan again for one"
         )
+        raised = ", or raise that limit" if under else ""
         super().__init__(
             f"refused before anything was allocated: {ledger.describe()} at batch {batch} needs "
-            f"{units.both(need)}, {units.both(free)} are free, {units.short(need - free)} are "
-            f"missing; {largest}."
+            f"{units.both(need)}, {units.both(free)} are free{under}, "
+            f"{units.short(need - free)} are missing; {largest}{raised}."
         )
 
 
-def check(ledger: Ledger, batch: int, free: int) -> None:
-    """Let a plan pass that fits into what is free.
+def check(ledger: Ledger, batch: int, free: int, under: str = "") -> None:
+    """Let a plan pass that fits into what is free; ``under`` says which limit makes it so little.
 
     Raises:
         DoesNotFitError: it does not.
     """
     if ledger.peak(batch) > free:
-        raise DoesNotFitError(ledger, batch, free)
+        raise DoesNotFitError(ledger, batch, free, under)
 
 
 def check_time(step: Step, batch: int) -> None:

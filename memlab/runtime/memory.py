@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from memlab import units
+from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
 from memlab.runtime.meter import Meter
@@ -31,10 +33,21 @@ class Memory:
         self.blocks: dict[str, Piece] = {}
 
     def allocate(self, storage: Storage, label: str) -> None:
-        """Make room for a storage, under a name for the meter."""
+        """Make room for a storage, under a name for the meter.
+
+        Raises:
+            InputError: there is none left.
+        """
         if self.meter is not None:
             self.meter.label = label
-        self.blocks[storage.name] = Piece(self.backend.block(storage.size.at(self.batch)))
+        nbytes = storage.size.at(self.batch)
+        try:
+            self.blocks[storage.name] = Piece(self.backend.block(nbytes))
+        except MemoryError:
+            raise InputError(
+                f"this machine has no {units.both(nbytes)} in one piece left, though the plan fits "
+                "into what was free; try a smaller batch, or end what else uses it."
+            ) from None
         if self.meter is not None:
             self.meter.label = ""
 

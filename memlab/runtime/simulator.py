@@ -98,6 +98,9 @@ class Simulator(DeviceArrays):
     def free_memory(self) -> int:
         return devices.free_memory()
 
+    def under(self) -> str:
+        return devices.under()
+
     def block(self, nbytes: int) -> Any:
         return self.cuda.device_array(nbytes, np.uint8)
 
