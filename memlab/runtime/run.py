@@ -193,7 +193,7 @@ def run(
     if placement is not None:
         arena.check(placement, step, batch, overlapping)
         planned = arena.booked(planned, placement, batch)
-    guard.check(planned, batch, place.free_memory())
+    guard.check(planned, batch, place.free_memory(), place.under())
     kernels_of(step, device)  # loads their modules, whose own arrays are no part of the step
     if place.simulated:
         guard.check_time(step, batch)
@@ -209,7 +209,9 @@ def run(
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
     live = {tensor.name: session.value(tensor) for tensor in step.live_out}
     if placement is not None:  # a view of the arena would keep all of it
-        live = {name: np.array(values) for name, values in live.items()}
+        born = {block.name for block in placement.blocks}
+        inside_arena = [t.name for t in step.live_out if t.storage.name in born]
+        live |= {name: np.array(live[name]) for name in inside_arena}
         session.close()
     again = partial(Session, step, batch, seed, parameters, settings, None, device)
     outputs = [t for t in step.live_out if t.role is Role.FEATURE_MAP]
