@@ -15,6 +15,8 @@ from memlab.step.staging import MASTER, SCALE
 from memlab.step.tensor import Role, Tensor
 
 Given = Mapping[str, npt.ArrayLike]
+PIECE = 2**18
+"""Values that are drawn at once."""
 
 
 def fill_resident(
@@ -36,10 +38,7 @@ def fill_resident(
         values[...] = settings["loss_scale"]
     elif learned and len(tensor.axes) > 1:
         fan_in = prod(extent for _, extent in tensor.axes[1:])
-        drawn = _normal(seed, name, values.shape)
-        wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
-        wide *= np.sqrt(2 / fan_in)
-        values[...] = wide
+        _draw(values, seed, name, np.sqrt(2 / fan_in))
     else:
         is_scale = learned and name.endswith(".weight")
         values[...] = 1 if is_scale or name.endswith("running_var") else 0
@@ -64,7 +63,7 @@ def fill_input(
             0, below, values.shape
         )
     else:
-        values[...] = _normal(seed, tensor.name, values.shape)
+        _draw(values, seed, tensor.name)
     _shorten(tensor, values)
 
 
@@ -107,9 +106,17 @@ def check_tokens(tokens: Array, vocabulary: int) -> None:
         )
 
 
-def _normal(seed: int, name: str, shape: tuple[int, ...]) -> Array:
-    """Drawn in fp32, so that a run in fp64 starts from the same numbers."""
-    return np.random.default_rng(_key(seed, name)).standard_normal(shape, np.float32)
+def _draw(values: Array, seed: int, name: str, deviation: float = 1.0) -> None:
+    """Set normal values, drawn in fp32, so that a run in fp64 starts from the same numbers. They
+    are drawn piece by piece: the plan has no room for a second array of that size."""
+    generator = np.random.default_rng(_key(seed, name))
+    flat = values.reshape(-1)
+    for first in range(0, flat.size, PIECE):
+        part = flat[first : first + PIECE]
+        drawn = generator.standard_normal(part.size, np.float32)
+        wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
+        wide *= deviation
+        part[...] = wide
 
 
 def _key(seed: int, name: str) -> list[int]:
