@@ -184,8 +184,8 @@ def _as_it_is(step: Step) -> Step:
 def _fits(step: Step, batch: int) -> int:
     """The planned peak, where it is free."""
     kernels_of(step)  # says first what has no kernel
-    planned = plan(step)
-    guard.check(planned, batch, backend.find("cpu").free_memory())
+    planned, place = plan(step), backend.find("cpu")
+    guard.check(planned, batch, place.free_memory(), place.under())
     return planned.peak(batch)
 
 
