@@ -135,9 +135,10 @@ def _run(
     steps: Mapping[str, Step], ledgers: Mapping[str, Ledger], batch: int, progress: bool
 ) -> dict[str, Measured]:
     """Run one after the other; refused before the first where one of them cannot run."""
-    free = backend.find("cpu").free_memory()
+    place = backend.find("cpu")
+    free, under = place.free_memory(), place.under()
     for name, step in steps.items():
-        guard.check(ledgers[name], batch, free)
+        guard.check(ledgers[name], batch, free, under)
         kernels_of(step, "cpu")
     return {name: _measured(step, batch, progress) for name, step in steps.items()}
 
