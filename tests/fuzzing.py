@@ -1,6 +1,6 @@
 """A fuzz test searches for a while: some seconds among all tests, hours by hand.
 
-`MEMLAB_FUZZ_SECONDS=3600 .venv/bin/pytest -s tests/test_cli_fuzz.py` searches for an hour.
+`MEMLAB_FUZZ_SECONDS=3600 .venv/bin/pytest -s tests/cli/test_fuzz.py` searches for an hour.
 """
 
 import os

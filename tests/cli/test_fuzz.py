@@ -20,6 +20,7 @@ from memlab import cli
 from memlab.bench.timing import Group, Line, Machine, Result, Timing
 from memlab.planner import files
 from memlab.views.lecture import LECTURES
+from tests.cli.parsers import parsers
 from tests.fuzzing import ROUND, search
 
 SECONDS = 20, 8
@@ -81,8 +82,7 @@ COMMANDS += ["claims", "progress", "lab", "doctor", "compare", "--version", "--h
 @cache
 def options(command):
     """Every option of a command, and whether it takes a value."""
-    parsers = next(each for each in cli._parser()._actions if isinstance(each.choices, dict))
-    actions = parsers.choices[command]._actions if command in parsers.choices else ()
+    actions = parsers()[command]._actions if command in parsers() else ()
     found = {word: action.nargs is None for action in actions for word in action.option_strings}
     return {word: found[word] for word in found if word not in SLOW}
 

@@ -23,17 +23,6 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command line; give back its exit code, stdout and stderr."""
-
-    def call(*words):
-        code = cli.main([str(word) for word in words])
-        return code, *capsys.readouterr()
-
-    return call
-
-
-@pytest.fixture
 def refused(run):
     """Run what is refused; give back its sentence."""
 
@@ -200,3 +189,51 @@ def test_a_plan_is_not_saved_where_its_table_goes(tmp_path, name):
     said = (tmp_path / "X").read_text() if stream else done.stderr
     assert (done.returncode, said.count("\n")) == (2, 1)
     assert "goes there already" in said
+
+
+# -- as a process -------------------------------------------------------------------------------
+
+
+def process(*words, **options):
+    command = [sys.executable, "-m", "memlab", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_as_a_process_it_prints_and_refuses():
+    done = process("plan", "mnist_cnn", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["network"] == "mnist_cnn"
+    done = process("plan", "mnist_cnn", "--batch", "1.5")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    code = "import sys; from memlab.cli import main; sys.stdin.read(); sys.exit(main(['claims']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as child:  # fmt: skip
+        assert child.stdin
+        assert child.stdout
+        assert child.stderr
+        child.stdout.close()
+        child.stdin.close()
+        assert child.stderr.read() == ""
+    assert child.returncode == 141
+
+
+def test_a_terminal_without_our_letters_still_shows_the_plan():
+    done = process("plan", "mnist_cnn", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "Peak" in done.stdout
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from memlab.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print('heavy:', [m for m in ('numpy', 'numba', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: []"
