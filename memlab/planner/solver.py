@@ -40,8 +40,14 @@ def milp(what: str, **program: Any) -> Any:
 @contextmanager
 def _unheard() -> Iterator[None]:
     """What compiled code writes to the standard output is dropped."""
-    sys.stdout.flush()
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed
+        yield
+        return
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     try:
         yield

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import combinations, permutations
 
@@ -461,3 +463,10 @@ def test_the_solver_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == ""
     os.write(1, b"heard")
     assert capfd.readouterr().out == "heard"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the output")
+def test_the_solver_needs_no_output() -> None:
+    code = "from memlab.planner import solver; assert solver.milp('a test', c=[1.0]).fun == 0"
+    line = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code]
+    assert subprocess.run(line, check=False).returncode == 0
