@@ -78,7 +78,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     from memlab import __version__
 
-    parser = _Parser(prog="memlab", description="Where the memory goes while a network trains.")
+    parser = _Parser(prog="memlab", allow_abbrev=False)
+    parser.description = "Where the memory goes while a network trains."
     parser.epilog = "try: memlab plan resnet50"
     parser.add_argument("--version", action="version", version=f"memlab {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND")

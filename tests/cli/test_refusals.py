@@ -34,6 +34,7 @@ BAD = {
     "plan resnet50 --image 2e2.5": "whole number, got '2e2.5'",
     "plan resnet50 --groups 3": "'--groups'",
     "plan resnet50 --bat 3": "'--bat'",
+    "plan resnet50 --=": "unknown argument '--='",
     "plan resnet50 --variant v2": "'v2'",
     "plan vgg16 --variant v1": "vgg16 has no variants",
     "plan linear1 --image 3": "linear1 has no image",
