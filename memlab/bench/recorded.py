@@ -92,11 +92,13 @@ def load(path: Path) -> Recorded:
         InputError: the file is not there, or holds no recorded figures.
     """
     try:
-        return from_dict(json.loads(path.read_text(encoding="utf-8")))
+        data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}; check the name.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # no text, no JSON, a number too long, lists too deep
         raise InputError(f"{path} is not JSON; write it again with `{COMMAND}`.") from None
+    try:
+        return from_dict(data)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -36,7 +36,7 @@ _EXERCISE = {"checks": int, "passed": (str, NoneType), "hints": int, "solution":
 def file() -> Path | None:
     """The file that ``MEMLAB_PROGRESS`` names; None where no progress is kept."""
     named = os.environ.get(FILE, "")
-    return Path(os.path.realpath(Path(named).expanduser())) if named else None
+    return Path(os.path.realpath(os.path.expanduser(named))) if named else None
 
 
 def seed() -> int:

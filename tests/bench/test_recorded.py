@@ -86,7 +86,13 @@ def test_a_damaged_file_gives_one_sentence(place, value, message, tmp_path):
         recorded.load(path)
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff", b"[]", b"null"])
+NO_RECORDS = {
+    "cut": b"{", "no text": b"\xff", "a list": b"[]", "null": b"null",
+    "deep": b"[" * 200_000, "digits": b"9" * 5000, "deep in it": b'{"lines": ' + b"[" * 200_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", NO_RECORDS.values(), ids=NO_RECORDS)
 def test_what_is_no_record_gives_one_sentence(content, tmp_path):
     path = tmp_path / "recorded_x.json"
     path.write_bytes(content)

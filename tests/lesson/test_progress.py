@@ -119,6 +119,12 @@ def test_where_no_file_is_named_nothing_is_written(value, tmp_path, monkeypatch,
     assert capsys.readouterr().out == ""
 
 
+def test_a_home_that_nobody_knows_is_a_name_like_any_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMLAB_PROGRESS", "~nobody-of-that-name/progress.json")
+    monkeypatch.chdir(tmp_path)
+    assert progress.seed() == progress.read(progress.file())["seed"]
+
+
 WRITER = """
 import sys
 from memlab.lesson import progress
