@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError
+from memlab.errors import InputError, whole
 from memlab.networks.builder import network as start
 from memlab.networks.graph import Network
 
@@ -46,7 +46,7 @@ def load(seed: int = 0) -> Digits:
     """The digits of scikit-learn: 1,797 images of 8x8 in 17 greys from 0 to 1, shuffled.
 
     Raises:
-        InputError: scikit-learn is not installed.
+        InputError: scikit-learn is not installed; a seed that is no whole number from 0 on.
     """
     try:
         datasets = import_module("sklearn.datasets")
@@ -56,7 +56,7 @@ def load(seed: int = 0) -> Digits:
             "try pip install 'memlab[lessons]'."
         ) from None
     images, labels = datasets.load_digits(return_X_y=True)
-    order = np.random.default_rng(seed).permutation(len(images))
+    order = np.random.default_rng(whole("seed", seed, least=0)).permutation(len(images))
     x = (images[order].reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     y = labels[order].astype(np.int64)
     return Digits(x[TEST:], y[TEST:], x[:TEST], y[:TEST])
@@ -80,7 +80,7 @@ def dim(seed: int = 0) -> Digits:
     loss scale brings them back.
 
     Raises:
-        InputError: scikit-learn is not installed.
+        InputError: scikit-learn is not installed; a seed that is no whole number from 0 on.
     """
     digits = load(seed)
     targets = np.eye(CLASSES, dtype=np.float32)[digits.y]

@@ -131,8 +131,8 @@ def why(ledger: Ledger, batch: int, memory: str) -> Why:
 
 def of(ledger: Ledger, layer: str, batch: int) -> Blocks:
     """See ``Ledger.of``."""
-    names = dict.fromkeys([*(r.layer for r in ledger.rows), *(e.name for e in ledger.entries)])
-    if layer not in names:
+    names = [*(r.layer for r in ledger.rows), *(e.name for e in ledger.entries)]
+    if str(layer) not in names:
         raise unknown("layer or block", layer, dict.fromkeys(row.layer for row in ledger.rows))
     blocks = _blocks(ledger, [e for e in ledger.entries if layer in (e.layer, e.name)], batch)
     return Blocks(f"{layer} in {ledger.describe()}, batch {batch}:", batch, tuple(blocks))

@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, flag, known, whole
 from memlab.planner import answers
 from memlab.planner.answers import Blocks, Fit, Why
 from memlab.planner.entries import BEFORE, Entry, Event, Peak, Row
@@ -93,7 +93,8 @@ class Ledger:
 
     def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
         """The timeline before a batch is chosen: the floor, and what each sample adds."""
-        roles = [role for role in Role if workspace or role is not Role.WORKSPACE]
+        with_it = flag("workspace", workspace)
+        roles = [role for role in Role if with_it or role is not Role.WORKSPACE]
         self._known(memory)
         parts = [
             self.role_lines[memory, role] for role in roles if (memory, role) in self.role_lines
@@ -222,8 +223,7 @@ class Ledger:
         return number
 
     def _known(self, memory: str) -> None:
-        if memory not in self._memories:
-            raise unknown("memory", memory, self._memories)
+        known("memory", memory, self._memories)
 
     @cached_property
     def _memories(self) -> dict[str, None]:

@@ -122,7 +122,7 @@ def _real(values: npt.ArrayLike) -> Doubles:
 
 
 def _positive(scale: object) -> float:
-    number = float(scale) if isinstance(scale, Real) else nan
+    number = float(scale) if isinstance(scale, Real) and not isinstance(scale, bool) else nan
     if not 0 < number < inf:
         raise InputError(f"scale must be a number above 0, got {shorten(scale)}; try 0.05.")
     return number

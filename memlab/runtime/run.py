@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import units
+from memlab.errors import InputError, flag, shorten
 from memlab.kernels.registry import Array
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
@@ -184,9 +185,14 @@ def run(
     Raises:
         DoesNotFitError: the plan needs more than is free; nothing was allocated.
         InputError: an input of another shape or format, or with NaN or infinity in it; no kernel
-            for an operation on that device; too large a step for the simulator.
+            for an operation on that device; too large a step for the simulator; or what a
+            ``Session`` refuses.
     """
-    step = step.keep(keep) if keep else step
+    for name, given in (("progress", progress), ("poison", poison), ("overlapping", overlapping)):
+        flag(name, given)
+    if not isinstance(step, Step):
+        raise InputError(f"a step is run, got {shorten(step)}; try memlab.training_step(network).")
+    step = step if keep is None else step.keep(keep)
     planned, place = plan(step), backend.find(device)
     if isinstance(placement, str):
         placement = arrange(blocks(step, batch), placement)

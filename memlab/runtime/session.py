@@ -6,17 +6,16 @@ import zlib
 from collections.abc import Mapping
 from functools import partial
 from math import inf
-from numbers import Real
 from types import TracebackType
 
 import numpy.typing as npt
 from tqdm import tqdm
 
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, flag, known, real, shorten, whole
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.planner.book import Life, lives
 from memlab.planner.placement import Placement
-from memlab.runtime import backend, start
+from memlab.runtime import arena, backend, start
 from memlab.runtime.arena import Arena
 from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.memory import Memory
@@ -36,6 +35,8 @@ SETTINGS = {
 }
 """The settings of the optimizers where none are given, and of a loss scale: where it starts, and
 after how many steps without overflow it doubles."""
+BELOW = {"beta1": 1.0, "beta2": 1.0, "loss_scale": 2.0**128}
+"""What some of them must stay below: Adam divides by 1 - beta, and a loss scale is an fp32."""
 
 
 class Session:
@@ -48,7 +49,8 @@ class Session:
 
     Raises:
         InputError: no such device, no kernel for an operation, an unknown name or a wrong shape of
-            a given array.
+            a given array, NaN or infinity in one; a seed that is no whole number from 0 on; a
+            setting that is no number from 0 on; a placement of another step.
     """
 
     def __init__(
@@ -63,16 +65,21 @@ class Session:
         placement: Placement | None = None,
         poison: bool = False,
     ) -> None:
+        if not isinstance(step, Step):
+            raise InputError(f"a session runs a step, got {shorten(step)}; try "
+                             "memlab.training_step(network).")  # fmt: skip
         self.plan = step
         self.backend = backend.find(device)
         self.batch = whole("batch", batch)
-        self.seed = seed
-        self.settings = {**SETTINGS, **_checked(settings or {})}
+        self.seed = whole("seed", seed, least=0)
+        self.settings = SETTINGS | _checked({} if settings is None else settings)
         self.kernels = kernels_of(step, device)
         self.lives = lives(step)
         self.ends = _ends(self.lives, len(step.ops))
         self.meter = meter
-        self.poison = poison
+        self.poison = flag("poison", poison)
+        if placement is not None:
+            arena.check(placement, step, self.batch, overlapping=True)
         self.memory = (
             Memory(self.batch, self.backend, meter)
             if placement is None
@@ -81,13 +88,17 @@ class Session:
         self.nan: dict[str, tuple[int, ...]] = {}
         self.closed = False
         self.steps = 0
-        given = parameters or {}
+        given = {} if parameters is None else parameters
         start.check_names(given, self.residents)
         try:
             for tensor in self.residents:
                 self.memory.allocate(tensor.storage, tensor.name)
                 write = partial(
-                    start.fill_resident, tensor, seed=seed, given=given, settings=self.settings
+                    start.fill_resident,
+                    tensor,
+                    seed=self.seed,
+                    given=given,
+                    settings=self.settings,
                 )
                 self.memory.fill(tensor, write)
         except BaseException:
@@ -234,12 +245,15 @@ def _vocabulary(step: Step, tensor: Tensor) -> int:
     return next((op.reads["weight"].axes[0][1] for op in readers), 0)
 
 
-def _checked(settings: Mapping[str, float]) -> Mapping[str, float]:
+def _checked(settings: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(settings, Mapping):
+        raise InputError(f"settings are numbers by name, got {shorten(settings)}; "
+                         "try {'rate': 0.01}.")  # fmt: skip
+    found = {}
     for name, value in settings.items():
-        if name not in SETTINGS:
-            raise unknown("setting", name, SETTINGS)
-        if not (isinstance(value, Real) and 0 <= value < inf):
-            raise InputError(f"{name} must be a number of at least 0, got {value!r}.")
-    if settings.get("loss_scale") == 0:
+        known("setting", name, SETTINGS)
+        below = BELOW.get(name, inf)
+        found[name] = real(name, value, usual=SETTINGS[name], least=0, below=below)
+    if found.get("loss_scale") == 0:
         raise InputError("loss_scale must be above 0, got 0; try 1024.")
-    return settings
+    return found

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError, unknown
+from memlab.errors import InputError, shorten, unknown
 from memlab.kernels.registry import Array
 from memlab.step.staging import MASTER, SCALE
 from memlab.step.tensor import Role, Tensor
@@ -17,6 +17,8 @@ from memlab.step.tensor import Role, Tensor
 Given = Mapping[str, npt.ArrayLike]
 PIECE = 2**18
 """Values that are drawn at once."""
+SQUARES = ("running_var", "second_moment")
+"""The ends of the names of what is no number below 0: kernels take its root."""
 
 
 def fill_resident(
@@ -28,12 +30,16 @@ def fill_resident(
     start at 1, the rest at 0. A master copy starts as its parameter does, before that is rounded.
 
     Raises:
-        InputError: a given array of another shape.
+        InputError: a given array of another shape or kind, with NaN or infinity in it, or with a
+            negative variance.
     """
     name = tensor.name.removesuffix(MASTER)
     learned = tensor.role is Role.PARAMETER or name != tensor.name
     if name in given:
-        _copy(tensor, np.asarray(given[name]), values)
+        array = _array(tensor, name, given[name])
+        if name.endswith(SQUARES) and array.min(initial=0) < 0:
+            raise InputError(f"{name} holds {array.min()}, and no mean of squares is below 0.")
+        _copy(tensor, array, values)
     elif name == SCALE:
         values[...] = settings["loss_scale"]
     elif learned and len(tensor.axes) > 1:
@@ -54,10 +60,7 @@ def fill_input(
         InputError: a given array of another shape or kind, or with NaN or infinity in it.
     """
     if given is not None:
-        array = np.asarray(given)
-        array = array.astype(np.float32) if array.dtype.kind == "V" else array
-        _check_kind(tensor, array)
-        _copy(tensor, array, values)
+        _copy(tensor, _array(tensor, tensor.name, given), values)
     elif tensor.format.kind == "int":
         values[...] = np.random.default_rng(_key(seed, tensor.name)).integers(
             0, below, values.shape
@@ -72,8 +75,12 @@ def check_names(given: Given, residents: Iterable[Tensor]) -> None:
     its parameter.
 
     Raises:
-        InputError: there is one.
+        InputError: there is one, or no names at all.
     """
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"parameters are arrays by name, got {shorten(given)}; try {{'conv1.weight': ...}}."
+        )
     known = [tensor.name for tensor in residents if not tensor.name.endswith(MASTER)]
     for name in given:
         if name not in known:
@@ -123,15 +130,28 @@ def _key(seed: int, name: str) -> list[int]:
     return [seed, zlib.crc32(name.encode())]
 
 
-def _check_kind(tensor: Tensor, array: Array) -> None:
-    wanted = "iu" if tensor.format.kind == "int" else "f"
-    if array.dtype.kind not in wanted + ("iu" if wanted == "f" else ""):
+def _array(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
+    """What was given for a tensor, as an array of its kind.
+
+    Raises:
+        InputError: it is none, of another kind, or holds NaN or infinity.
+    """
+    try:
+        array = np.asarray(given)
+        array = array.astype(np.float32) if array.dtype.kind == "V" else array
+    except (TypeError, ValueError):  # lists of several lengths, records
         raise InputError(
-            f"{tensor.name} must hold {'whole numbers' if wanted == 'iu' else 'numbers'}, got "
+            f"{name} must be an array of numbers, got {shorten(given)}; try numpy.zeros(...)."
+        ) from None
+    wanted = "iu" if tensor.format.kind == "int" else "fiu"
+    if array.dtype.kind not in wanted:
+        raise InputError(
+            f"{name} must hold {'numbers' if 'f' in wanted else 'whole numbers'}, got "
             f"{array.dtype}; try .astype({tensor.format.stored_as!r})."
         )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InputError(f"{tensor.name} holds NaN or infinity; clean it before the run.")
+        raise InputError(f"{name} holds NaN or infinity; clean it before the run.")
+    return array
 
 
 def _shorten(tensor: Tensor, values: Array) -> None:
@@ -150,7 +170,7 @@ def _copy(tensor: Tensor, array: Array, values: Array) -> None:
             "the first extent of an input is the batch."
         )
     if tensor.format.kind == "float":
-        _check_range(tensor, float(np.max(np.abs(array), initial=0)))
+        _check_range(tensor, float(max(array.max(initial=0), -float(array.min(initial=0)))))
     values[...] = array
 
 

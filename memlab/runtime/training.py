@@ -13,7 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from memlab import strings, units
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, flag, shorten, whole
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
@@ -134,13 +134,14 @@ def train(
 
     Raises:
         InputError: samples and labels that differ in number, fewer samples than a batch, no test,
-            or what a session refuses.
+            a ``rewrite`` that makes no step, or what a session refuses.
         DoesNotFitError: the plan needs more than is free; nothing was allocated.
     """
     batch, epochs = whole("batch", batch), whole("epochs", epochs)
+    seed, progress = whole("seed", seed, least=0), flag("progress", progress)
     _check(data, batch)
-    change = rewrite or _as_it_is
-    learning, testing = change(training_step(network, optimizer)), change(inference_step(network))
+    learning = _rewritten(training_step(network, optimizer), rewrite)
+    testing = _rewritten(inference_step(network), rewrite)
     peak, _ = _fits(learning, batch), _fits(testing, len(data.x_test))
     orders, record = np.random.default_rng(seed), _Record()
     bar = tqdm(total=epochs * (len(data.x) // batch), delay=1, disable=not progress, unit="step")
@@ -177,8 +178,15 @@ class _Record:
         self.losses.append(float(session.value(_output(session.plan))[()]))
 
 
-def _as_it_is(step: Step) -> Step:
-    return step
+def _rewritten(step: Step, rewrite: object) -> Step:
+    if rewrite is None:
+        return step
+    found = rewrite(step) if callable(rewrite) else rewrite
+    if not isinstance(found, Step):
+        raise InputError(
+            f"rewrite must make a step of a step, got {shorten(found)}; try memlab.in_place."
+        )
+    return found
 
 
 def _fits(step: Step, batch: int) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from memlab.errors import InputError
+from memlab.errors import InputError, shorten
 from memlab.step.contents import Contents
 from memlab.step.op import Op
 from memlab.step.rules import describe
@@ -88,8 +88,8 @@ class Step:
         Raises:
             InputError: anything else than ``'gradients'``.
         """
-        if what != "gradients":
-            raise InputError(f"only 'gradients' can be kept, got {what!r}.")
+        if str(what) != "gradients":
+            raise InputError(f"only 'gradients' can be kept, got {shorten(what)}; leave it out.")
         kept = {
             tensor.storage.name: tensor
             for op in self.ops

@@ -45,7 +45,7 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
         InputError: no step, or a training step whose optimizer has no state in fp32; a block that
             is no power of two from 64 to 16,384.
     """
-    _check(step, block)
+    block = _check(step, block)
     if not step.training:
         return step
     rewrite = _Rewrite(block)
@@ -64,7 +64,7 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
     )
 
 
-def _check(step: object, block: int) -> None:
+def _check(step: object, block: int) -> int:
     if not isinstance(step, Step):
         raise InputError(
             f"eight_bit_states rewrites a step, got {shorten(step)}; try "
@@ -76,6 +76,7 @@ def _check(step: object, block: int) -> None:
         raise InputError(
             f"block must be a power of two from {LEAST} to {MOST:,}, got {number:,}; try {BLOCK}."
         )
+    return number
 
 
 class _Rewrite:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
+from typing import cast
 
 from memlab import units
-from memlab.errors import InputError, pick, whole
+from memlab.errors import InputError, known, real, shorten, whole
 from memlab.networks.layers import Conv2d, Shape
 from memlab.planner import clock
 from memlab.step import algorithms
@@ -45,11 +46,13 @@ def lowering(
 
     Raises:
         InputError: no algorithm and no batch, or both; an unknown name; no amount of memory; a
-            batch that the step does not hold for; a step that recomputes or is in place.
+            time that is no number; a batch that the step does not hold for; a step that recomputes
+            or is in place.
     """
     order.check(step, "lowering")
     if algorithm is None:
-        return _search(step, _checked(step, batch), limit, times or {}, algorithms.on(device))
+        timed = {} if times is None else _timed(step, times)
+        return _search(step, _checked(step, batch), limit, timed, algorithms.on(device))
     if (batch, limit, times) != (None, None, None):
         raise InputError(
             f"with the algorithm {algorithm!r} there is nothing to search for; leave out "
@@ -66,7 +69,6 @@ def _search(
 ) -> Step:
     """Every operation by the fastest algorithm of these within the limit."""
     most = inf if limit is None else units.parse(limit)
-    _check_names(step, times)
     chosen = {
         op.name: _fastest(
             op, [_choose(op, name, step.threads) for name in names], batch, most, times.get(op.name)
@@ -91,12 +93,21 @@ def _checked(step: Step, batch: int | None) -> int:
     return at
 
 
-def _check_names(step: Step, times: Times) -> None:
-    names = {op.name: op for op in _convolutions(step)}
-    for name, row in times.items():
-        pick("convolution", name, names)
-        for algorithm in row:
-            pick("algorithm", algorithm, ALGORITHMS)
+def _timed(step: Step, times: object) -> Times:
+    """The times that were measured, checked."""
+    names = [op.name for op in _convolutions(step)]
+    rows = times.items() if isinstance(times, Mapping) else [("", None)]
+    for name, row in rows:
+        if not isinstance(row, Mapping):
+            raise InputError(
+                f"times are seconds by convolution and algorithm, got {shorten(times)}; "
+                "try {'conv1': {'direct': 0.001}}."
+            )
+        known("convolution", name, names)
+        for algorithm, seconds in row.items():
+            known("algorithm", algorithm, ALGORITHMS)
+            real(f"the time of {algorithm}", seconds, usual=0.001, least=0)
+    return cast(Times, times)
 
 
 def _convolutions(step: Step) -> list[Op]:

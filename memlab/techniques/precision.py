@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from memlab.errors import InputError, pick, shorten, unknown
+from memlab.errors import InputError, flag, known, pick, shorten
 from memlab.formats import FORMATS, Format
 from memlab.step import tensor
 from memlab.step.op import Op, Operands, Phase
@@ -93,8 +93,8 @@ def precision(
             has its formats already, recomputes or is in place; scaling of a training step that
             updates nothing; nothing to do.
     """
-    _check(step, mode, rounding, roles)
-    chosen = pick("mode", mode, MODES) if mode else Mode("fp32", ())
+    _check(step, mode, scaling, rounding, roles)
+    chosen = Mode("fp32", ()) if mode is None else pick("mode", mode, MODES)
     by_role = dict.fromkeys(chosen.roles, FORMATS[chosen.half])
     by_role |= {Role(name): _stored(format) for name, format in roles.items()}
     scaled = _scaled(step, chosen, scaling)
@@ -116,7 +116,13 @@ def precision(
     )
 
 
-def _check(step: Step, mode: str | None, rounding: str, roles: Mapping[str, object]) -> None:
+def _check(
+    step: Step,
+    mode: str | None,
+    scaling: bool | None,
+    rounding: str,
+    roles: Mapping[str, object],
+) -> None:
     order.check(step, "precision")
     if any(is_staged(op) for op in step.ops):
         raise InputError("this step has its formats already; start from one in fp32.")
@@ -124,12 +130,12 @@ def _check(step: Step, mode: str | None, rounding: str, roles: Mapping[str, obje
         raise InputError(
             f"precision starts from a step in fp32, got {step.format}; leave out its format."
         )
-    if rounding not in ROUNDINGS:
-        raise unknown("rounding", rounding, ROUNDINGS)
+    known("rounding", rounding, ROUNDINGS)
     for name in roles:
-        if name not in ROLES:
-            raise unknown("role", name, [role.value for role in ROLES])
-    if not mode and not roles:
+        known("role", name, [role.value for role in ROLES])
+    if scaling is not None:
+        flag("scaling", scaling)
+    if mode is None and not roles:
         raise InputError(
             f"precision needs a mode ({', '.join(MODES)}) or a format for a role; "
             "try precision(step, 'mixed fp16')."
@@ -138,11 +144,11 @@ def _check(step: Step, mode: str | None, rounding: str, roles: Mapping[str, obje
 
 def _stored(format: str | Format) -> Format:
     name = format.name if isinstance(format, Format) else format
-    if name not in STORED:
+    if str(name) not in STORED:
         raise InputError(
             f"a role cannot be stored in {shorten(name)}; try one of {', '.join(STORED)}."
         )
-    return FORMATS[name]
+    return FORMATS[str(name)]
 
 
 def _scaled(step: Step, mode: Mode, wanted: bool | None) -> bool:

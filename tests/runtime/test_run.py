@@ -201,13 +201,54 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
         ({"parameters": {"conv1.wait": [1.0]}}, "did you mean 'conv1.weight'"),
         ({"parameters": {"conv1.bias": [1.0]}}, "conv1.bias must have the shape"),
         ({"settings": {"speed": 1.0}}, "unknown setting 'speed'"),
-        ({"settings": {"rate": -1.0}}, "rate must be a number of at least 0"),
+        ({"parameters": {"conv1.bias": [np.nan] * 4}}, "conv1.bias holds NaN or infinity"),
+        ({"parameters": {"conv1.bias": [-np.inf] * 4}}, "conv1.bias holds NaN or infinity"),
+        ({"parameters": {"conv1.bias": ["a"] * 4}}, "conv1.bias must hold numbers, got <U1"),
+        ({"parameters": {"conv1.bias": [None] * 4}}, "conv1.bias must hold numbers, got object"),
+        ({"parameters": {"conv1.bias": [[1], [2, 3]]}}, "conv1.bias must be an array of numbers"),
+        ({"parameters": {"conv1.bias": [1e300] * 4}}, "conv1.bias holds 1e.300, and fp32 no value"),
+        (
+            {"parameters": {"norm1.running_var": [1, 1, 1, -0.5]}},
+            "norm1.running_var holds -0.5, an",
+        ),
+        ({"parameters": ["conv1.bias"]}, "parameters are arrays by name, got"),
+        ({"settings": {"rate": -1.0}}, "rate must be at least 0, got -1.0; try 0.01"),
+        ({"settings": {"rate": np.nan}}, "rate must be at least 0, got nan; try 0.01"),
+        ({"settings": {"beta1": 1}}, "beta1 must be at least 0 and below 1, got 1; try 0.9"),
+        ({"settings": {"momentum": True}}, "momentum must be at least 0, got True"),
+        ({"settings": 0.1}, "settings are numbers by name, got 0.1; try"),
+        ({"seed": -1}, "seed must be at least 0, got -1; try 1"),
+        ({"seed": "a"}, "seed must be a whole number, got 'a'; try 1"),
+        ({"seed": 1.5}, "seed must be a whole number, got 1.5"),
+        ({"seed": None}, "seed must be a whole number, got None"),
         ({"keep": "everything"}, "only 'gradients' can be kept"),
     ],
 )
 def test_bad_options_are_one_sentence(options: dict[str, object], words: str) -> None:
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as caught:
         memlab.run(tiny(), 2, **options)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    assert memlab.run(tiny(), 2).residual == 0
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, TypeError])
+def test_an_exception_inside_an_operation_arrives_and_leaves_the_meter_usable(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrays are freed on its way: from the stack of Python, and in NumPy."""
+
+    def broken(call: Call) -> None:
+        if error is TypeError:
+            np.add(np.empty(99), np.array(["a"]))
+        np.add(np.empty(99), 1 / 0)
+
+    before = memlab.run(tiny(), 2)
+    with monkeypatch.context() as patch:
+        planted(patch, lambda kernel: broken)
+        with pytest.raises(error):
+            memlab.run(tiny(), 2)
+    again = memlab.run(tiny(), 2)
+    assert (again.residual, again.loss, again.peak) == (0, before.loss, before.peak)
 
 
 def test_a_format_without_kernels_is_planned_and_not_run() -> None:

@@ -263,6 +263,11 @@ def test_the_text_holds_the_figures() -> None:
         ({"optimizer": "momentun"}, "did you mean 'momentum'"),
         ({"settings": {"rat": 1}}, "did you mean 'rate'"),
         ({"network": 3}, "a step is built from a network"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"seed": "a"}, "seed must be a whole number, got 'a'"),
+        ({"progress": 2}, "progress must be True or False, got 2"),
+        ({"rewrite": "in place"}, "rewrite must make a step of a step, got 'in place'; try memlab"),
+        ({"rewrite": memlab.plan}, "rewrite must make a step of a step, got <ledger"),
         ({"data": replace(few(), x=few().x * np.float32(np.nan))}, "holds NaN"),
     ],
 )

@@ -526,7 +526,7 @@ def test_a_step_says_what_it_is() -> None:
     ("mode", "options", "words"),
     [
         (None, {}, "precision needs a mode"),
-        ("", {}, "precision needs a mode"),
+        ("", {}, "unknown mode ''"),
         ("fp15", {}, "unknown mode 'fp15'; did you mean 'fp16'"),
         (8, {}, "unknown mode 8. Known: fp16, bf16"),
         ("fp16", {"rounding": "up"}, "unknown rounding 'up'. Known: nearest, stochastic"),
@@ -571,8 +571,9 @@ def test_inference_has_no_loss_to_scale() -> None:
     [
         ({"device": "cuda"}, "in other formats than it is computed in runs on cpu, got cuda"),
         ({"settings": {"loss_scale": 0}}, "loss_scale must be above 0, got 0"),
-        ({"settings": {"loss_scale": float("inf")}}, "loss_scale must be a number of at least 0"),
-        ({"settings": {"loss_scale": "large"}}, "loss_scale must be a number of at least 0"),
+        ({"settings": {"loss_scale": float("inf")}}, "loss_scale must be at least 0 and below 3.4"),
+        ({"settings": {"loss_scale": 2.0**128}}, "loss_scale must be at least 0 and below 3.4"),
+        ({"settings": {"loss_scale": "large"}}, "loss_scale must be at least 0 and below 3.4"),
         ({"parameters": {"fc1.weight.master": 1.0}}, "unknown parameter 'fc1.weight.master'; did"),
         ({"x": np.full((2, 11), 1e6)}, "input holds 1e.06, and fp16 no value beyond 65504"),
         ({"x": np.full((2, 11), np.nan)}, "input holds NaN or infinity"),

@@ -1,0 +1,132 @@
+"""Every argument of the functions that build, rewrite, place, run and train a step: what it cannot
+be is refused in one sentence, and nothing is taken in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import memlab
+from memlab import InputError
+from memlab.lesson import digits
+from memlab.runtime.session import Session
+
+NONE, YES, NO, ZERO, LIST, MAP, TEXT = None, True, False, 0, [], {}, ""  # type: ignore[var-annotated]
+GIVEN: tuple[Any, ...] = (
+    NONE, YES, NO, ZERO, LIST, MAP, TEXT, -1, 1.5, float("nan"), float("inf"), 10**45, 1j, "a",
+    ["a"], (1,), b"x", object(), np.float64("nan"), np.int64(-3), np.array([0.5, 1.0]),
+)  # fmt: skip
+"""What an argument may be given by mistake; few of them are right anywhere."""
+FLAG = (YES, NO)
+
+
+class Data:
+    """Eight samples of two classes."""
+
+    x = x_test = np.eye(8, dtype=np.float32)
+    y = y_test = np.arange(8) % 2
+
+
+def vectors() -> memlab.Network:
+    x = memlab.network("vectors", features=8).linear(8).relu()
+    return x.linear(2).cross_entropy()
+
+
+def maps() -> memlab.Network:
+    x = memlab.network("maps", image=(2, 6, 6)).conv(3, 3).relu().max_pool(2)
+    return x.flatten().linear(3).cross_entropy()
+
+
+STEP = memlab.training_step(vectors(), "adam")
+MAPS = memlab.training_step(maps(), "adam")
+LEDGER = memlab.plan(STEP)
+
+
+def timed(row: object) -> object:
+    return memlab.lowering(MAPS, batch=2, times={"conv1": row})  # type: ignore[dict-item]
+
+
+RUN = {"step": (), "batch": (), "seed": (ZERO,), "device": (), "poison": FLAG,
+       "placement": (NONE,), "settings": (NONE, MAP), "parameters": (NONE, MAP)}  # fmt: skip
+FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] = {
+    "training_step": (partial(memlab.training_step, network=vectors()), {
+        "network": (), "optimizer": (), "format": (), "algorithm": (), "threads": ()}),
+    "inference_step": (partial(memlab.inference_step, network=vectors()), {
+        "network": (), "format": (), "algorithm": (), "threads": ()}),
+    "run": (partial(memlab.run, step=STEP, batch=2), {
+        **RUN, "keep": (NONE,), "progress": FLAG, "overlapping": FLAG}),
+    "a run that keeps its gradients": (partial(memlab.run, batch=2, keep="gradients"), {
+        "step": ()}),
+    "Session": (partial(Session, step=STEP, batch=2), RUN),
+    "train": (partial(memlab.train, network=vectors(), data=Data(), batch=4, epochs=1), {
+        "network": (), "data": (), "rewrite": (NONE,), "optimizer": (), "batch": (), "epochs": (),
+        "seed": (ZERO,), "settings": (NONE, MAP), "progress": FLAG}),
+    "recompute": (partial(memlab.recompute, step=STEP), {
+        "step": (), "how": (), "k": (NONE,), "layers": (NONE,), "batch": (NONE,),
+        "budget": (NONE,)}),
+    "chain": (partial(memlab.recompute, step=STEP, how="chain", batch=2), {
+        "batch": (), "budget": (NONE,), "k": (NONE,)}),
+    "slots": (partial(memlab.recompute, step=STEP, how="slots", k=2), {"k": ()}),
+    "keep": (partial(memlab.recompute, step=STEP, how="keep"), {"layers": (LIST, MAP)}),
+    "mode": (partial(memlab.precision, step=STEP, mode="mixed fp16"), {
+        "step": (), "mode": (), "scaling": (NONE, *FLAG), "rounding": (), "feature_map": ()}),
+    "role": (partial(memlab.precision, step=STEP, feature_map="fp16"), {
+        "mode": (NONE,), "scaling": (NONE, *FLAG), "rounding": (), "feature_map": ()}),
+    "lowering": (partial(memlab.lowering, step=MAPS), {"step": (), "algorithm": ()}),
+    "search": (partial(memlab.lowering, step=MAPS, batch=2), {
+        "batch": (), "limit": (NONE, ZERO), "times": (NONE, MAP), "device": ()}),
+    "times of a convolution": (timed, {"row": (MAP,)}),
+    "time of an algorithm": (lambda seconds: timed({"direct": seconds}), {
+        "seconds": (ZERO, 1.5, 10**45)}),
+    "in_place": (partial(memlab.in_place, step=STEP), {"step": (), "layers": (NONE, LIST, MAP)}),
+    "eight_bit_states": (partial(memlab.eight_bit_states, step=STEP), {"step": (), "block": ()}),
+    "relu_masks": (memlab.relu_masks, {"step": ()}),
+    "no_reuse": (memlab.no_reuse, {"step": ()}),
+    "place": (partial(memlab.place, step=STEP, batch=2), {
+        "step": (), "batch": (), "how": (), "alignment": ()}),
+    "plan": (memlab.plan, {"step": ()}),
+    "peak": (partial(LEDGER.peak, batch=2), {"batch": (), "memory": (), "workspace": FLAG}),
+    "why": (partial(LEDGER.why, batch=2), {"batch": (), "memory": ()}),
+    "fit": (partial(LEDGER.fit, nbytes=10**6), {"nbytes": (ZERO,), "memory": ()}),
+    "of": (partial(LEDGER.of, layer="fc1", batch=2), {"layer": (), "batch": ()}),
+    "encode": (partial(memlab.rounding.encode, values=[1.0], format="fp16"), {
+        "format": (), "rounding": (), "seed": (ZERO,), "scale": (1.5, 10**45)}),
+    "digits.load": (digits.load, {"seed": (ZERO,)}),
+    "digits.dim": (digits.dim, {"seed": (ZERO,)}),
+}  # fmt: skip
+"""By name a call, and of its arguments what of the above each may be."""
+CASES = [(name, argument) for name, (_, taken) in FUNCTIONS.items() for argument in taken]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("name", "argument"), CASES)
+def test_what_an_argument_cannot_be_is_one_sentence(name: str, argument: str) -> None:
+    call, arguments = FUNCTIONS[name]
+    answers = [(given, answer(partial(call, **{argument: given}))) for given in GIVEN]
+    sentences = [sentence for _, sentence in answers if sentence is not None]
+    assert not [each for each in sentences if "\n" in each or not each.endswith(".")]
+    silent = {repr(given) for given, sentence in answers if sentence is None}
+    assert silent == set(map(repr, arguments[argument]))
+
+
+def answer(call: Callable[[], object]) -> str | None:
+    """What is said, where the call is refused."""
+    try:
+        call()
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def test_a_number_is_as_good_in_the_types_of_numpy() -> None:
+    plain = memlab.run(STEP, 2, seed=3, settings={"rate": 0.5})
+    numbers: dict[str, Any] = {"batch": np.int64(2), "seed": np.int64(3)}
+    other = memlab.run(STEP, **numbers, settings={"rate": np.float32(0.5)})  # type: ignore[dict-item]
+    assert plain.loss == other.loss
+    states = memlab.eight_bit_states(STEP, 2048.0)  # type: ignore[arg-type]  # whole
+    assert states == memlab.eight_bit_states(STEP, 2048)
+    assert all(type(tensor.size.fixed) is int for tensor in states.live_in)
