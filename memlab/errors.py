@@ -150,8 +150,18 @@ def shorten(given: object) -> str:
     try:
         text = re.sub(r"\s*\n\s*", " ", repr(given))
     except Exception:  # an integer of thousands of digits, a list too deep, a class of a learner
-        return f"a value of type {type(given).__name__} that is too long to show"
+        if isinstance(given, int):
+            return "a number of thousands of digits"
+        return f"a value of type {type(given).__name__} that cannot be shown"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def printed(given: object) -> str:
+    """What was given as ``print`` shows it; what it cannot show, in words."""
+    try:
+        return str(given)
+    except Exception:
+        return shorten(given)
 
 
 def _digits(number: int) -> str:

@@ -6,10 +6,11 @@ Operations are numbered from 0 here; texts and pictures number them from 1, as p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,8 @@ from memlab.step.rules import describe
 from memlab.step.storage import DEVICE, MEMORIES
 from memlab.step.tensor import Role
 
-Column = npt.NDArray[np.int64]
+Column = npt.NDArray[Any]
+"""Whole numbers: of 64 bits, or beyond them Python's own."""
 Line = tuple[Column, Column]
 """Bytes inside every operation as ``fixed + batch * per_sample``, both of shape (operations,)."""
 
@@ -59,7 +61,7 @@ class Ledger:
         Raises:
             InputError: the batch is no whole number of at least 1, or the plan is not valid there.
         """
-        return _evaluate(self.line(memory, workspace), self._checked(batch))
+        return _listed(evaluate(self.line(memory, workspace), self._checked(batch)))
 
     def peak(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> int:
         """The maximum of the timeline, in bytes."""
@@ -89,7 +91,8 @@ class Ledger:
             if getattr(entry, end) in steps and entry.memory == memory
         ]
         inside, less = self.line(memory), self._sum(end, end, passing)
-        return _evaluate((inside[0] - less[0], inside[1] - less[1]), self._checked(batch))
+        left = inside[0] - less[0], inside[1] - less[1]
+        return _listed(evaluate(left, self._checked(batch)))
 
     def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
         """The timeline before a batch is chosen: the floor, and what each sample adds."""
@@ -118,12 +121,10 @@ class Ledger:
             "fixed": [e.size.fixed for e in blocks],
             "each": [e.size.per_sample for e in blocks],
         }
-        exact = max(sum(column) for column in sizes.values()) < 2**63
-        kind = np.int64 if exact else object  # past 64 bits, Python's own integers
         return {
             "birth": np.array([e.birth for e in blocks], np.int64),
             "death": np.array([e.death for e in blocks], np.int64),
-            **{name: np.array(column, kind) for name, column in sizes.items()},
+            **{name: column(numbers) for name, numbers in sizes.items()},
         }
 
     def _sum(self, birth: str, death: str, chosen: list[int]) -> Line:
@@ -246,12 +247,25 @@ class Ledger:
         )
 
 
-def _evaluate(line: Line, batch: int) -> list[int]:
+def _listed(numbers: Column) -> list[int]:
+    found: list[int] = numbers.tolist()
+    return found
+
+
+def column(numbers: Sequence[int]) -> Column:
+    """Numbers of at least 0 as an array in which every sum of them is exact."""
+    return np.array(numbers, np.int64 if sum(numbers) < 2**63 else object)
+
+
+def evaluate(line: Line, batch: int) -> Column:
+    """``fixed + batch * per_sample``, exact at any batch."""
     fixed, each = line
-    if int(fixed.max()) + batch * int(each.max()) < 2**63:
-        result: list[int] = (fixed + batch * each).tolist()
-        return result
-    return [a + batch * b for a, b in zip(fixed.tolist(), each.tolist(), strict=True)]
+    if batch + int(fixed.max(initial=0)) + batch * int(each.max(initial=0)) >= 2**63:
+        fixed, each = fixed.astype(object), each.astype(object)
+    found: Column = fixed + batch * each
+    return found
 
 
-__all__ = ["BEFORE", "Column", "Entry", "Event", "Ledger", "Line", "Peak", "Row"]
+__all__ = [
+    "BEFORE", "Column", "Entry", "Event", "Ledger", "Line", "Peak", "Row", "column", "evaluate",
+]  # fmt: skip

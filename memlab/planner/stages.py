@@ -46,7 +46,8 @@ class Stage:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            whole(f"{field.name} of a stage", getattr(self, field.name), least=0)
+            figure = whole(f"{field.name} of a stage", getattr(self, field.name), least=0)
+            object.__setattr__(self, field.name, figure)
         if self.kept < self.output:
             raise InputError(
                 f"kept of a stage includes its output of {self.output} bytes, got {self.kept}."
@@ -66,7 +67,7 @@ class Chain:
     input: int = 0
 
     def __post_init__(self) -> None:
-        whole("input of a chain", self.input, least=0)
+        object.__setattr__(self, "input", whole("input of a chain", self.input, least=0))
         if not self.stages:
             raise InputError("a chain has at least 1 stage, got none.")
 

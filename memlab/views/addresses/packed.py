@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
-import numpy.typing as npt
+from itertools import accumulate
 
 from memlab.planner.entries import Tenant
 from memlab.planner.ledger import Entry
@@ -158,13 +156,13 @@ class Packed:
         return self.placement.total
 
     @cached_property
-    def alive(self) -> npt.NDArray[np.int64]:
+    def alive(self) -> list[int]:
         """Bytes alive inside every operation."""
-        change = np.zeros(self.source.operations + 1, np.int64)
+        change = [0] * (self.source.operations + 1)
         for row in self.rows:
             change[row.block.birth] += row.size
             change[min(row.block.death + 1, self.source.operations)] -= row.size
-        return np.cumsum(change)[:-1]
+        return list(accumulate(change[:-1]))
 
     @cached_property
     def overlaps(self) -> tuple[Overlap, ...]:

@@ -53,7 +53,7 @@ def _bands(chart: Chart) -> None:
 def _bars(chart: Chart) -> None:
     """Live bytes; the rest up to the top of the arena is waste, shaded."""
     svg, strip, packed = chart.svg, chart.strip, chart.packed
-    alive = packed.alive.astype(np.float64)
+    alive = np.array(packed.alive, np.float64)
     top = strip.y(packed.arena)
     svg.rect(Box(chart.left, top, chart.right, strip.box.bottom), fill=chart.hatch)
     area = strip.area(np.zeros_like(alive), alive)
@@ -73,7 +73,7 @@ def _bars(chart: Chart) -> None:
 def _numbers(chart: Chart) -> None:
     """How much is alive in each operation, over its bar or in it."""
     strip, packed = chart.strip, chart.packed
-    for index, nbytes in enumerate(packed.alive.tolist()):
+    for index, nbytes in enumerate(packed.alive):
         y, top = strip.y(nbytes), strip.y(packed.arena)
         at = y + 12 if 0 <= y - top < ROOM else y - 3.5
         text = scale.plain(nbytes, chart.rows.scale.unit)

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from memlab.planner.ledger import Entry
+from memlab.planner.ledger import Column, Entry, column, evaluate
 from memlab.step.tensor import Role
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +20,11 @@ class Blocks:
     operations: int
 
     @cached_property
-    def _columns(self) -> tuple[Ints, Ints, Ints, Ints]:
-        numbers = [(e.birth, e.death, e.size.fixed, e.size.per_sample) for e in self.entries]
-        birth, death, fixed, each = np.array(numbers, np.int64).reshape(-1, 4).T
-        return birth, death, fixed, each
+    def _columns(self) -> tuple[Column, Column, Column, Column]:
+        birth, death = ([e.birth for e in self.entries], [e.death for e in self.entries])
+        fixed = column([e.size.fixed for e in self.entries])
+        each = column([e.size.per_sample for e in self.entries])
+        return np.array(birth, np.int64), np.array(death, np.int64), fixed, each
 
     def count(self, at: int) -> int:
         """How many are alive inside an operation."""
@@ -40,20 +38,21 @@ class Blocks:
         """The largest alive inside an operation; of equal ones those that were born first."""
         birth, _, fixed, each = self._columns
         alive = np.flatnonzero(self._alive(at))
-        sizes = fixed[alive] + batch * each[alive]
-        order = np.lexsort((birth[alive], -sizes))[:most]
+        alive = alive[np.argsort(birth[alive], kind="stable")]
+        sizes = evaluate((fixed[alive], each[alive]), batch)
+        order = np.argsort(-sizes, kind="stable")[:most]
         return [self.entries[index] for index in alive[order].tolist()]
 
     @cached_property
-    def line(self) -> Ints:
+    def line(self) -> Column:
         """Bytes that each sample adds, inside every operation."""
         birth, death, _, each = self._columns
-        change = np.zeros(self.operations + 1, np.int64)
+        change = np.zeros(self.operations + 1, each.dtype)
         np.add.at(change, np.maximum(birth, 0), each)
         np.subtract.at(change, np.minimum(death + 1, self.operations), each)
         return np.cumsum(change)[:-1]
 
-    def _alive(self, at: int) -> npt.NDArray[np.bool_]:
+    def _alive(self, at: int) -> Column:
         birth, death, _, _ = self._columns
         return (birth <= at) & (at <= death)
 
@@ -66,12 +65,12 @@ class Slice:
     blocks: Blocks
 
     @cached_property
-    def values(self) -> Ints:
+    def values(self) -> Column:
         """Bytes per sample of what is no gradient, inside every operation."""
         return self.blocks.line - self.gradients
 
     @cached_property
-    def gradients(self) -> Ints:
+    def gradients(self) -> Column:
         """Bytes per sample of gradients, inside every operation."""
         found = [entry for entry in self.blocks.entries if entry.role is Role.GRADIENT_MAP]
         return Blocks(found, self.blocks.operations).line

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import strings
+from memlab.errors import known, unknown
 from memlab.networks import zoo
 from memlab.networks.graph import Network
+from memlab.networks.resnets import VARIANTS
 from memlab.planner.book import plan
-from memlab.planner.ledger import Entry, Ledger, Line
+from memlab.planner.ledger import Column, Entry, Ledger, Line
 from memlab.step.build import STORABLE, inference_step, training_step
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
@@ -75,28 +77,28 @@ class Source:
         return len(self.ledger.rows)
 
     @cached_property
-    def lines(self) -> dict[Look, npt.NDArray[np.int64]]:
+    def lines(self) -> dict[Look, Column]:
         """For every slice of the stack, bytes or bytes per sample inside every operation."""
         nothing: Line = (np.zeros(self.operations, np.int64),) * 2
         found = {role: self.ledger.role_lines.get((DEVICE, role), nothing) for role in Role}
         return {look: found[look.role][int(look.grows)] for look in STACK}
 
     @cached_property
-    def floor(self) -> npt.NDArray[np.int64]:
+    def floor(self) -> Column:
         """The bytes inside every operation that do not depend on the batch."""
         return self._sum(FLOOR)
 
     @cached_property
-    def mountain(self) -> npt.NDArray[np.int64]:
+    def mountain(self) -> Column:
         """The bytes inside every operation that each sample adds."""
         return self._sum(MOUNTAIN)
 
-    def _sum(self, looks: tuple[Look, ...]) -> npt.NDArray[np.int64]:
+    def _sum(self, looks: tuple[Look, ...]) -> Column:
         return sum((self.lines[look] for look in looks), np.zeros(self.operations, np.int64))
 
     def curve(self, batch: int) -> Curve:
         """The whole stack at a batch."""
-        return self.floor + batch * self.mountain.astype(np.float64)
+        return self.floor.astype(np.float64) + batch * self.mountain.astype(np.float64)
 
     def at(self, operation: int, batch: int) -> int:
         """Bytes inside one operation."""
@@ -201,7 +203,9 @@ def network_of(name: str, variant: str = "") -> Network:
     Raises:
         InputError: an unknown name or variant.
     """
-    key = (name, variant)
+    if not isinstance(variant, str):
+        raise unknown("variant", variant, VARIANTS)
+    key = (known("network", name, zoo.ZOO), variant)
     if key not in _BUILT:
         _BUILT[key] = zoo.build(name, variant=variant or None)
     return _BUILT[key]
@@ -209,8 +213,6 @@ def network_of(name: str, variant: str = "") -> Network:
 
 def variants(network: Network) -> tuple[str, ...]:
     """The published forms of a network of the zoo; none where there is one form."""
-    from memlab.networks.resnets import VARIANTS
-
     if not network.variant or network.name not in zoo.ZOO:
         return ()
     return VARIANTS
