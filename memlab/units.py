@@ -9,7 +9,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-from memlab.errors import InputError
+from memlab.errors import InputError, printed, shorten
 
 DECIMAL = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 BINARY = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -69,11 +69,11 @@ def parse(text: str | int) -> int:
     Raises:
         InputError: no number, an unknown unit, bits, a negative size, or a fraction of a byte.
     """
-    given = str(text).strip()
+    given = printed(text).strip()
     match = _AMOUNT.fullmatch(given)
     unit = named(match[2] or "B") if match else None
     if match is None or unit is None:
-        raise InputError(f"{given!r} is no amount of memory; try 12GB, 512MiB or 1048576.")
+        raise InputError(f"{shorten(given)} is no amount of memory; try 12GB, 512MiB or 1048576.")
     size = Fraction(match[1].replace(",", "")) * UNITS[unit]
     if size.denominator != 1:
         raise InputError(f"{given!r} is not a whole number of bytes; try {int(size)}.")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from numbers import Integral
 
 from memlab import units
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, printed, shorten
 
 TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
 """Units that texts mix up. Each is read as the other too, in both directions."""
@@ -55,7 +55,7 @@ def amount(given: object) -> Guess:
         InputError: no number, no unit, a unit that is not one of memory, or bits.
     """
     whole = isinstance(given, Integral) and not isinstance(given, bool)
-    text = f"{_text(given)} B" if whole else _text(given)
+    text = f"{printed(given)} B" if whole else printed(given)
     match = _AMOUNT.fullmatch(text.strip()) if len(text) <= _LONGEST else None
     unit = units.named(match[3]) if match else None
     if match is None or unit is None:
@@ -75,21 +75,13 @@ def times(given: object, decimals: int = 0) -> Guess:
     Raises:
         InputError: no number.
     """
-    typed = _text(given)
+    typed = printed(given)
     match = _TIMES.fullmatch(typed.strip()) if len(typed) <= _LONGEST else None
     if match is None or isinstance(given, bool):
         raise InputError(f"{shorten(typed)} is no number of times; give one such as 9 or 2.25.")
     value, half = _digits(match)
     text = match[1] + (match[2] or ("." + "0" * decimals if decimals else ""))
     return Guess(text, value, min(half, Fraction(1, 2 * 10**decimals)))
-
-
-def _text(given: object) -> str:
-    """What was given as a text; a number that is too long for one is cut."""
-    try:
-        return str(given)
-    except ValueError:  # Python writes no integer of more than 4,300 digits
-        return "a number of thousands of digits"
 
 
 def _digits(match: re.Match[str]) -> tuple[Fraction, Fraction]:

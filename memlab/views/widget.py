@@ -7,8 +7,9 @@ each control, so that a slow picture is skipped and never queued.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import anywidget
 import traitlets
 
 from memlab import strings
-from memlab.errors import InputError
+from memlab.errors import LARGEST, LONGEST, InputError, shorten, whole
 
 _HERE = Path(__file__).parent
 
@@ -186,15 +187,16 @@ class View(anywidget.AnyWidget):
         key = f"{self.name}.{key}"
         return strings.get(key) if strings.has(key) else ""
 
-    def _receive(self, _: object, content: Mapping[str, Any], buffers: object) -> None:
-        error = ""
+    def _receive(self, _: object, content: object, buffers: object) -> None:
+        message = content if isinstance(content, Mapping) else {}
+        error, number = "", message.get("number")
         try:
-            for event in content.get("events", ()):
-                self.act(event["name"], event["value"], bool(event.get("dragging")))
+            for name, value, dragging in _events(message.get("events")):
+                self.act(name, value, dragging)
         except InputError as refused:
             error = str(refused)
         finally:
-            self.refresh(error, int(content.get("number", 0)))
+            self.refresh(error, number if type(number) is int else 0)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -205,3 +207,56 @@ class View(anywidget.AnyWidget):
 
     def __str__(self) -> str:
         return self.text()
+
+
+# -- what a browser sends --------------------------------------------------------------------------
+
+
+def _events(given: object) -> Iterator[tuple[str, Any, bool]]:
+    """Names, values and whether a slider is held; what no page of ours sends is passed over."""
+    for event in given if isinstance(given, list) else ():
+        if isinstance(event, Mapping) and isinstance(event.get("name"), str):
+            value = event.get("value", event)
+            if _is_plain(value):
+                yield event["name"], value, event.get("dragging") is True
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a control can have such a value: a text, a number of JavaScript, a bool or none."""
+    if isinstance(value, int | float):
+        return abs(value) <= 2**53 if isinstance(value, int) else isfinite(value)
+    return value is None or isinstance(value, str)
+
+
+def typed(what: str, value: object, usual: int, least: int = 1, most: int = LARGEST) -> int:
+    """A whole number as a control sends it: a number, or the text that somebody typed; None where
+    that was no number.
+
+    Raises:
+        InputError: it is no whole number from ``least`` to ``most``.
+    """
+    text = "" if value is None else str(value).strip()
+    try:
+        number = int(text)
+    except ValueError:  # also where it has thousands of digits
+        shown = text if text.isprintable() and len(text) <= LONGEST else shorten(text)
+        given = shown or strings.get("widget.no_number")
+        raise InputError(f"{what} must be a whole number, got {given}; try {usual}.") from None
+    return whole(what, number, least, most)
+
+
+def stop(value: object, least: int, most: int) -> int:
+    """Where a slider or a pointer was left, kept between its ends.
+
+    Raises:
+        InputError: that is no whole number.
+    """
+    return min(max(typed("place", value, least, -LARGEST), least), most)
+
+
+WIDEST = 10_000
+
+
+def width(value: object) -> int:
+    """How wide the page is, in its pixels."""
+    return stop(value, 1, WIDEST)

@@ -175,7 +175,9 @@ def file(draw: st.DataObject) -> bytes:
         st.sampled_from(("utf-8",) * 9 + ("utf-8-sig", "utf-16", "latin-1", "cp037"))
     )
     content = text.encode(encoding, "surrogatepass" if encoding.startswith("utf") else "replace")
-    return {1: cut, 2: flipped}.get(how, lambda content, draw: content)(content, draw)
+    if how in (1, 2):
+        return cut(content, draw) if how == 1 else flipped(content, draw)
+    return content
 
 
 # -- what memlab says to it ------------------------------------------------------------------------

@@ -631,7 +631,7 @@ def test_python_steers_it(view, name, value, wrong):
         ({"stride": 3}, "stride must be 1 or 2, got 3; try 2."),
         ({"pad": 1}, "unknown pad 1. Known: same, none."),
         ({"step": 10}, "3 x 3 has 9 copies, got step 10; try 9."),
-        ({"batch": 2_000_000}, "batch must be at most 1,000,000, got 2,000,000; try 128."),
+        ({"batch": 2_000_000}, "batch must be at most 1,000,000, got 2,000,000; try 1,000,000."),
         ({"how": "im2col"}, "unknown way of lowering 'im2col'; did you mean 'im2col-tile'?"),
         ({"layer": "conv1"}, "unknown convolution 'conv1'; did you mean"),
         ({"layer": None}, "unknown convolution None."),

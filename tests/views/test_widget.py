@@ -67,7 +67,7 @@ def test_several_events_make_one_picture(view):
         ("3.5", "batch must be a whole number, got 3.5; try 32."),
         ("0", "batch must be at least 1, got 0; try 1."),
         ("-7", "batch must be at least 1, got -7; try 1."),
-        ("2000000", "batch must be at most 1,000,000, got 2,000,000; try 512."),
+        ("2000000", "batch must be at most 1,000,000, got 2,000,000; try 1,000,000."),
     ],
 )
 def test_a_bad_number_gets_one_sentence_and_changes_nothing(view, value, says):

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memlab import units
-from memlab.errors import whole
+from memlab.errors import InputError, flag, shorten, whole
 from memlab.views.addresses.panel import BUDGETS
 from memlab.views.addresses.room import named
 from memlab.views.addresses.source import OFFERED, Subject
 from memlab.views.addresses.state import State
 from memlab.views.addresses.view import AddressMap
+from memlab.views.network.state import listed
 
 
 def addresses(
@@ -57,20 +58,29 @@ def addresses(
     state = State(
         what,
         how,
-        beside or "",
+        "" if beside is None else beside,
         in_place,
         0 if batch is None else whole("batch", batch),
         None if cursor is None else whole("cursor", cursor) - 1,
-        chosen or "",
+        "" if chosen is None else chosen,
         None if packed is None else whole("packed", packed, least=0),
         None if guess is None else units.parse(guess),
-        stage or "",
-        tuple(named(found) for found in budgets),
+        "" if stage is None else stage,
+        tuple(named(found) for found in listed("budgets", budgets, "12 GB card")),
     )
-    for name, address in (moved or {}).items():
+    for name, address in _addresses(moved).items():
         hand = state.placement.moved(name, units.parse(address))
         state = replace(state, hand=hand)
     own = None if isinstance(what, str) and what in OFFERED else what
-    first = (state.network,) if own is not None or lock else ()
+    first = (state.network,) if own is not None or flag("lock", lock) else ()
     names = first if lock else tuple(dict.fromkeys((*first, *OFFERED)))
-    return AddressMap(state, names, own, free)
+    return AddressMap(state, names, own, flag("free", free))
+
+
+def _addresses(given: object) -> Mapping[str, int | str]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(
+            f"moved are addresses by the names of blocks, got {shorten(given)}; "
+            "try {'A': '3 MiB'}."
+        )
+    return given or {}

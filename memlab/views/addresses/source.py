@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from memlab import strings
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, flag, shorten
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.entries import BEFORE
@@ -156,7 +156,11 @@ def source(subject: Subject, in_place: bool = False) -> Source:
     Raises:
         InputError: no subject, or the toy in place.
     """
-    key = (subject if isinstance(subject, str) else id(subject), in_place)
+    if not isinstance(subject, Subject):
+        raise InputError(
+            f"give the toy, a network or a step, got {shorten(subject)}; try 'resnet50'."
+        )
+    key = (subject if isinstance(subject, str) else id(subject), flag("in_place", in_place))
     if key not in _MADE:
         _MADE[key] = subject, _make(subject, in_place)
     _MADE.move_to_end(key)
@@ -184,9 +188,6 @@ def _step(subject: Subject) -> Step:
     if isinstance(subject, str) and subject == PUBLISHED:
         return chen2016(_named("resnet50"))
     network = _named(subject) if isinstance(subject, str) else subject
-    if not isinstance(network, Network):
-        given = shorten(subject)
-        raise InputError(f"give the toy, a network or a step, got {given}; try 'resnet50'.")
     if network.name == SMALL:
         return training_step(network, "sgd").keep("gradients")
     return training_step(network)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, known, whole
 from memlab.networks.graph import Network
 from memlab.planner.placement import HOWS, Placement
 from memlab.views.addresses import source as sources
@@ -50,14 +50,12 @@ class State:
     ran: Ran | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for how in filter(None, (self.how, self.beside)):
-            if how not in HOWS:
-                raise unknown("placing", how, HOWS)
+        sources.source(self.subject, self.in_place)  # refuses what is none of these
+        known("placing", self.how, HOWS)
+        known("placing", self.beside, ["", *HOWS])
         if not self.batch:
             object.__setattr__(self, "batch", 1 if self.subject == sources.TOY_NAME else BATCH)
-        batch = whole("batch", self.batch)
-        if batch > MOST:
-            raise InputError(f"batch must be at most {MOST:,}, got {batch:,}; try {BATCH}.")
+        whole("batch", self.batch, most=MOST)
         self._check_parts()
 
     def _check_parts(self) -> None:
@@ -67,11 +65,9 @@ class State:
         if self.cursor is not None and self.cursor >= found.operations:
             most, given = f"{found.operations:,}", f"{self.cursor + 1:,}"
             raise InputError(f"cursor must be an operation from 1 to {most}, got {given}.")
-        if self.stage and self.stage not in found.stages:
-            raise unknown("stage", self.stage, found.stages)
+        known("stage", self.stage, ["", *found.stages])
         blocks = {block.name for block in self.placement.blocks}
-        if self.chosen and self.chosen not in blocks:
-            raise unknown("block", self.chosen, sorted(blocks)[:12])
+        known("block", self.chosen, ["", *sorted(blocks)])
         if self.packed is not None and self.packed > len(blocks):
             raise InputError(f"there are {len(blocks):,} blocks, got packed={self.packed:,}.")
 

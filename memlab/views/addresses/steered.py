@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memlab import units
-from memlab.errors import unknown, whole
+from memlab.errors import flag, known, whole
 from memlab.networks.graph import Network
 from memlab.planner.placement import Placement
 from memlab.step.step import Step
@@ -69,7 +69,7 @@ class Steered(View):
 
     @beside.setter
     def beside(self, chosen: str | None) -> None:
-        self._set(beside=chosen or "")
+        self._set(beside="" if chosen is None else chosen)
 
     @property
     def in_place(self) -> bool:
@@ -78,7 +78,7 @@ class Steered(View):
 
     @in_place.setter
     def in_place(self, chosen: bool) -> None:
-        self._set(in_place=bool(chosen))
+        self._set(in_place=flag("in_place", chosen))
 
     @property
     def batch(self) -> int:
@@ -105,7 +105,7 @@ class Steered(View):
 
     @chosen.setter
     def chosen(self, name: str | None) -> None:
-        self._set(chosen=name or "")
+        self._set(chosen="" if name is None else name)
 
     @property
     def stage(self) -> str:
@@ -114,7 +114,7 @@ class Steered(View):
 
     @stage.setter
     def stage(self, name: str | None) -> None:
-        self._set(stage=name or "")
+        self._set(stage="" if name is None else name)
 
     @property
     def packed(self) -> int | None:
@@ -140,8 +140,7 @@ class Steered(View):
         Raises:
             InputError: no such block, or no such address.
         """
-        if name not in self.rows.packed.by_name:
-            raise unknown("block", name, list(self.rows.packed.by_name)[:12])
+        known("block", name, self.rows.packed.by_name)
         self._set(hand=self.placement.moved(name, units.parse(address)), chosen=name)
 
     def score(self) -> str:
@@ -178,8 +177,5 @@ class Steered(View):
         """
         if isinstance(chosen, Network | Step):
             return chosen
-        if self.own is not None and chosen == self.subjects[0]:
-            return self.own
-        if chosen not in self.subjects:
-            raise unknown("subject", chosen, self.subjects)
-        return chosen
+        name = known("subject", chosen, self.subjects)
+        return self.own if self.own is not None and name == self.subjects[0] else name

@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from memlab import units
-from memlab.errors import InputError, whole
 from memlab.views.addresses import keys, panel, picture, rival, twin, words
 from memlab.views.addresses.layout import WIDEST
 from memlab.views.addresses.room import fresh
 from memlab.views.addresses.rows import Rows, rows
+from memlab.views.addresses.source import BATCH
 from memlab.views.addresses.state import moved
 from memlab.views.addresses.steered import Steered
 from memlab.views.addresses.words import say
-from memlab.views.widget import Control, Line, Picture
+from memlab.views.widget import Control, Line, Picture, stop, typed, width
 
 
 class AddressMap(Steered):
@@ -83,7 +83,7 @@ class AddressMap(Steered):
         if name in ("what", "how", "in_place", "batch", "guess", "stage"):
             self._choose(name, value)
         elif name in ("operation", "at"):
-            self._operation(int(value) - (name == "operation"))
+            self._operation(name, value)
         elif name in ("operation_number", "packed"):
             self._number(name, value)
         elif name == "run" or (name == "key" and value == "KeyR"):
@@ -101,7 +101,7 @@ class AddressMap(Steered):
         elif name == "key":
             self.state = keys.press(self.rows, str(value))
         elif name == "width":
-            self.state = replace(self.state, width=int(value), slid=None)
+            self.state = replace(self.state, width=width(value), slid=None)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -112,28 +112,27 @@ class AddressMap(Steered):
         elif name == "how" and str(value) != self.how:
             self._to(how=str(value))
         elif name == "in_place":
-            self._to(in_place=bool(value))
+            self._to(in_place=value is True)
         elif name == "batch":
-            self._to(batch=whole("batch", int(value)))
+            self._to(batch=typed("batch", value, usual=BATCH))
         elif name == "stage":
             self._to(stage=str(value), chosen="")
         elif name == "guess":
             self._to(guess=units.parse(str(value)) if str(value).strip() else None)
 
-    def _operation(self, index: int) -> None:
+    def _operation(self, name: str, value: Any) -> None:
         """The cursor, from 0; the slider counts from 1."""
-        self._to(cursor=min(max(index, 0), self.rows.source.operations - 1))
+        first = int(name == "operation")
+        count = self.rows.source.operations
+        self._to(cursor=stop(value, first, count - 1 + first) - first)
 
     def _number(self, name: str, value: Any) -> None:
-        text = "" if value is None else str(value).strip()
-        if not text.isdecimal():
-            raise InputError(f"give a whole number, got {text or 'none'}; try 1.")
         if name == "packed":
-            count = min(int(text), len(self.rows.packed.rows))
-            every = count == len(self.rows.packed.rows)
-            self._to(packed=None if every else count, beside="")
+            every = len(self.rows.packed.rows)
+            count = stop(value, 0, every)
+            self._to(packed=None if count == every else count, beside="")
         else:
-            self._to(cursor=whole("operation", int(text)) - 1)
+            self._to(cursor=typed("operation", value, usual=1) - 1)
 
     def __repr__(self) -> str:
         return f"<{say('name').lower()}: {words.title(self.state)}>"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, flag, shorten, whole
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger, Peak
 from memlab.runtime import backend, guard
@@ -91,7 +91,7 @@ def rows(steps: Mapping[str, Step], batch: int, measure: bool, progress: bool) -
         InputError: no steps, or of several networks; a name that is no text; a batch that a step
             does not hold for; what does not fit or has no kernel, before anything runs.
     """
-    number = whole("batch", batch)
+    number, measure = whole("batch", batch), flag("measure", measure)
     _check(steps, number)
     ledgers = {name: plan(step) for name, step in steps.items()}
     runs = _run(steps, ledgers, number, progress) if measure else {}

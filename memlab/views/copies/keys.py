@@ -7,6 +7,7 @@ from math import dist
 
 from memlab.views.copies.state import PIXELS, PLACES, State
 from memlab.views.copies.windows import SIZE
+from memlab.views.widget import typed
 
 KEYS = (
     *("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"),
@@ -40,14 +41,15 @@ def press(state: State, key: str) -> State:
 def point(state: State, name: str, value: int) -> State:
     """The state after a click: ``pixels-3`` is a row of the input, ``places-2`` a row of places in
     the copies of one kernel row, ``column`` a column of the matrix."""
-    kind, _, row = name.partition("-")
+    kind, _, number = name.partition("-")
+    row = typed("row", number or 0, usual=0, least=0)
     places = state.lowered.places
     if kind == "pixels":
-        return pin(state, f"{PIXELS}:{int(row) * SIZE + value}")
+        return pin(state, f"{PIXELS}:{row * SIZE + value}")
     if kind == "column":
         return pin(state, f"{PLACES}:{min(value, places**2 - 1)}")
     column = value % (SIZE + 1)  # a cell is free between two copies
-    return pin(state, f"{PLACES}:{int(row) * places + column}") if column < places else state
+    return pin(state, f"{PLACES}:{row * places + column}") if column < places else state
 
 
 def pin(state: State, what: str) -> State:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, flag, shorten
 from memlab.networks.graph import Network
 from memlab.views.copies import panel
 from memlab.views.copies.state import State
@@ -45,4 +45,5 @@ def shifted_copies(
         raise InputError(f"give a network or its name, got {shorten(network)}; try 'vgg16'.")
     given = {"k": k, "stride": stride, "pad": pad, "step": step}
     chosen = {name: value for name, value in given.items() if value is not None}
-    return ShiftedCopies(State(**panel.layer(network, layer, **chosen), batch=batch, how=how), free)
+    state = State(**panel.layer(network, layer, **chosen), batch=batch, how=how)
+    return ShiftedCopies(state, flag("free", free))

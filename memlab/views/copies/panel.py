@@ -10,7 +10,7 @@ from memlab.errors import InputError
 from memlab.networks.graph import Network, Node
 from memlab.views.copies import layer as layers
 from memlab.views.copies import windows, words
-from memlab.views.copies.state import BATCHES, WAYS, State, find, settings
+from memlab.views.copies.state import BATCHES, WAYS, State, find, kernel, settings
 from memlab.views.copies.words import say
 from memlab.views.network.source import network_of
 from memlab.views.widget import Control
@@ -42,7 +42,7 @@ def layer(network: Network, name: object, **changes: Any) -> dict[str, Any]:
     node = find(network, name)
     own = changes if {"k", "stride", "pad"} <= changes.keys() else settings(node)
     chosen = own | changes
-    step = chosen["k"] ** 2 if chosen["k"] in windows.KERNELS else 0
+    step = kernel(chosen["k"]) ** 2
     return {"network": network, "layer": node.name, "step": step, **chosen}
 
 

@@ -50,14 +50,11 @@ class State:
     dragging: bool = False
 
     def __post_init__(self) -> None:
-        for name, allowed in (("k", windows.KERNELS), ("stride", windows.STRIDES)):
-            object.__setattr__(self, name, _one_of(name, getattr(self, name), allowed))
+        object.__setattr__(self, "k", kernel(self.k))
+        object.__setattr__(self, "stride", _one_of("stride", self.stride, windows.STRIDES))
         pick("pad", self.pad, dict.fromkeys(windows.PADS))
         pick("way of lowering", self.how, dict.fromkeys(WAYS))
-        batch = whole("batch", self.batch)
-        if batch > MOST:
-            raise InputError(f"batch must be at most {MOST:,}, got {batch:,}; try 128.")
-        object.__setattr__(self, "batch", batch)
+        object.__setattr__(self, "batch", whole("batch", self.batch, most=MOST))
         self._check_step()
         _ = self.node  # a kernel wider than the padded image is refused here
         if not _is_pin(self.pin, self.lowered.places):
@@ -110,6 +107,15 @@ class State:
         return replace(self, done=done, free=None, moving=False, dragging=False)
 
 
+def kernel(given: object) -> int:
+    """The side of a kernel that is drawn.
+
+    Raises:
+        InputError: it is none.
+    """
+    return _one_of("k", given, windows.KERNELS)
+
+
 def find(network: Network, name: object) -> Node:
     """A convolution of a network.
 
@@ -146,8 +152,8 @@ def settings(node: Node) -> dict[str, Any]:
 
 def moved(state: State, **changes: Any) -> State:
     """The state after a change. All copies stay all; what was measured goes with its layer."""
-    k = changes.get("k", state.k)
-    if "step" not in changes and k in windows.KERNELS:
+    k = changes["k"] = kernel(changes.get("k", state.k))
+    if "step" not in changes:
         changes["step"] = k**2 if state.step == state.k**2 else min(state.step, k**2)
     found = replace(state, **{"moving": False, "dragging": False, "pin": "", **changes})
     if (found.node, found.how) != (state.node, state.how) and "done" not in changes:
@@ -158,7 +164,9 @@ def moved(state: State, **changes: Any) -> State:
 
 def _is_pin(given: object, places: int) -> bool:
     """Whether there is such a pixel or place; nothing pinned is a pin too."""
-    found = re.fullmatch(rf"({PIXELS}|{PLACES}):(\d{{1,2}})|", str(given))
+    if not isinstance(given, str):
+        return False
+    found = re.fullmatch(rf"({PIXELS}|{PLACES}):([0-9]{{1,2}})|", given)
     if not found or not found[0]:
         return bool(found)
     return int(found[2]) < (windows.SIZE if found[1] == PIXELS else places) ** 2

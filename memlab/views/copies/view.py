@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from memlab import devices
-from memlab.errors import InputError
+from memlab.errors import InputError, flag
 from memlab.networks.graph import Network
 from memlab.views.copies import keys, panel, picture, twin, words
 from memlab.views.copies.layout import WIDEST
@@ -15,7 +15,7 @@ from memlab.views.copies.state import BATCHES, State, moved
 from memlab.views.copies.words import say
 from memlab.views.copies.write import Written, write
 from memlab.views.network.source import network_of
-from memlab.views.widget import Control, Picture, View
+from memlab.views.widget import Control, Picture, View, stop, typed, width
 
 STEP = 10**7
 """What is free here is read in steps of 10 MB: the last digits never stand still."""
@@ -124,7 +124,7 @@ class ShiftedCopies(View):
 
     @pin.setter
     def pin(self, chosen: str | None) -> None:
-        self._set(pin=chosen or "")
+        self._set(pin="" if chosen is None else chosen)
 
     @property
     def counts(self) -> bool:
@@ -133,7 +133,7 @@ class ShiftedCopies(View):
 
     @counts.setter
     def counts(self, chosen: bool) -> None:
-        self._set(counts=bool(chosen))
+        self._set(counts=flag("counts", chosen))
 
     def write(self) -> Written:
         """Lower one image of the layer with memlab's kernel, and measure what that takes.
@@ -193,16 +193,16 @@ class ShiftedCopies(View):
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
         if name == "step":
-            self._step(int(value), dragging)
+            self._step(stop(value, 0, self.state.count), dragging)
         elif name == "batch":
-            power = min(max(int(value), 0), len(BATCHES) - 1)
+            power = stop(value, 0, len(BATCHES) - 1)
             self._change(batch=BATCHES[power], dragging=dragging)
         elif name in ("k", "stride"):
-            self._change(**{name: int(value)})
+            self._change(**{name: typed(name, value, usual=1)})
         elif name in ("pad", "how"):
             self._change(**{name: str(value)})
         elif name == "counts":
-            self._change(counts=bool(value))
+            self._change(counts=value is True)
         elif name == "layer":
             network, _, layer = str(value).partition("/")
             self._change(**panel.layer(self._network(network), layer))
@@ -215,9 +215,9 @@ class ShiftedCopies(View):
         elif name == "key":
             self.state = keys.press(self.state, str(value))
         elif name == "width":
-            self.state = replace(self.state, width=int(value), moving=False)
+            self.state = replace(self.state, width=width(value), moving=False)
         elif name == "column" or name.startswith(("pixels-", "places-")):
-            self.state = keys.point(self.state, name, int(value))
+            self.state = keys.point(self.state, name, typed("place", value, usual=0, least=0))
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -229,7 +229,6 @@ class ShiftedCopies(View):
         """The last copy is seen to come where it is one more than before."""
         if not self.state.count:
             return
-        step = min(max(step, 0), self.state.count)
         moving = step == self.rows.step + 1 and not dragging
         self._change(step=step, moving=moving, dragging=dragging)
 

@@ -6,14 +6,14 @@ from functools import cache
 from typing import Any
 
 from memlab import strings, units
-from memlab.errors import InputError
+from memlab.errors import InputError, shorten
 from memlab.lesson import words
 from memlab.lesson.card import Card
 from memlab.lesson.guess import Guess
 from memlab.lesson.question import Kind
 from memlab.views.lesson import controls, picture
 from memlab.views.lesson.rows import Rows, rows
-from memlab.views.widget import Control, Line, Picture, View
+from memlab.views.widget import Control, Line, Picture, View, width
 
 
 class PredictionCard(View):
@@ -69,7 +69,7 @@ class PredictionCard(View):
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
         if name == "width":
-            self.width = int(value)
+            self.width = width(value)
             return
         self._acting = True
         try:
@@ -144,7 +144,15 @@ class PredictionCard(View):
         return self.card.text()
 
 
-@cache
 def prediction_card(card: Card) -> PredictionCard:
-    """The widget of a card: the same one wherever it is shown."""
-    return PredictionCard(card)
+    """The widget of a card: the same one wherever it is shown.
+
+    Raises:
+        InputError: no card.
+    """
+    if not isinstance(card, Card):
+        raise InputError(f"a card is shown, got {shorten(card)}; try lesson.predict('02.output').")
+    return _widget(card)
+
+
+_widget = cache(PredictionCard)

@@ -13,7 +13,7 @@ from memlab.lesson import words
 from memlab.lesson.card import Round
 from memlab.lesson.guess import Guess
 from memlab.lesson.question import Kind, Topic
-from memlab.views.widget import Control
+from memlab.views.widget import Control, stop
 
 
 def of(turn: Round, entered: str) -> list[Control]:
@@ -26,8 +26,8 @@ def of(turn: Round, entered: str) -> list[Control]:
 def read(topic: Topic, name: str, value: Any) -> str:
     """What a control has sent, as a guess is typed."""
     if topic.kind is Kind.TIMES and name == "guess":
-        return topic.stops[min(max(int(value), 0), len(topic.stops) - 1)]
-    return str(value)
+        return topic.stops[stop(value, 0, len(topic.stops) - 1)]
+    return "" if value is None else str(value)
 
 
 def _guess(turn: Round, entered: str) -> list[Control]:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from memlab import strings
+from memlab.errors import InputError, shorten
 from memlab.lesson.exercise import HINTS, Exercise
 from memlab.views.widget import Control, Line, Picture, View
 
@@ -64,7 +65,18 @@ class ExerciseCard(View):
         return self.exercise.text()
 
 
-@cache
 def exercise_card(exercise: Exercise) -> ExerciseCard:
-    """The widget of an exercise: the same one wherever it is shown."""
-    return ExerciseCard(exercise)
+    """The widget of an exercise: the same one wherever it is shown.
+
+    Raises:
+        InputError: no exercise.
+    """
+    if not isinstance(exercise, Exercise):
+        raise InputError(
+            f"an exercise is shown, got {shorten(exercise)}; "
+            "try lesson.exercise('02.largest_batch')."
+        )
+    return _widget(exercise)
+
+
+_widget = cache(ExerciseCard)

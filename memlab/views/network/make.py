@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memlab import units
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, flag, known, shorten, whole
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
 from memlab.step.step import Step
 from memlab.views.network.source import network_of
-from memlab.views.network.state import State, budget
+from memlab.views.network.state import State, budget, listed
 from memlab.views.network.view import NetworkMemory
 
 
@@ -62,27 +62,26 @@ def network_memory(
         optimizer,
         training,
         format,
-        rule or "",
+        "" if rule is None else rule,
         None if cursor is None else whole("operation", cursor) - 1,
         guess=None if guess is None else units.parse(guess),
-        budgets=tuple(budget(found) for found in budgets),
+        budgets=tuple(budget(found) for found in listed("budgets", budgets, "12 GB card")),
     )
-    names = () if lock or isinstance(chosen, Ledger) else tuple(networks or zoo.ZOO)
-    for name in names:
-        if name not in zoo.ZOO:
-            raise unknown("network", name, zoo.ZOO)
+    given = zoo.ZOO if networks is None else listed("networks", networks, "vgg16")
+    names = tuple(known("network", name, zoo.ZOO) for name in given)
+    names = () if flag("lock", lock) or isinstance(chosen, Ledger) else names
     if isinstance(chosen, Network) and chosen.name not in names:
         names = (chosen.name, *names)
-    return NetworkMemory(state, names, free, rules)
+    return NetworkMemory(state, names, flag("free", free), flag("rules", rules))
 
 
 def _subject(given: object, variant: str | None) -> Network | Ledger:
     if isinstance(given, str):
-        return network_of(given, variant or "")
+        return network_of(given, "" if variant is None else variant)
     if variant is not None:
         raise InputError("only networks of the zoo have variants; leave variant out.")
     if isinstance(given, Step):
         return plan(given)
     if isinstance(given, Network | Ledger):
         return given
-    raise InputError(f"give a network, a step or a ledger, got {given!r}; try 'vgg16'.")
+    raise InputError(f"give a network, a step or a ledger, got {shorten(given)}; try 'vgg16'.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memlab import strings
-from memlab.errors import InputError, whole
 from memlab.networks import counting
 from memlab.step.rules import UPDATES
 from memlab.views.network import words
@@ -67,21 +66,6 @@ def code(view: NetworkMemory) -> str:
     settings = ", ".join(f"{name}={value!r}" for name, value in values.items())
     subject = repr(view.network.name) if view.network else "ledger"
     return f"memlab.views.network_memory({subject}, {settings})"
-
-
-def whole_batch(value: object) -> int:
-    """What was typed into the number box; None where it was no number.
-
-    Raises:
-        InputError: it is no whole number of at least 1.
-    """
-    text = "" if value is None else str(value).strip()
-    try:
-        number = int(text)
-    except ValueError:
-        given = text or strings.get("widget.no_number")
-        raise InputError(f"batch must be a whole number, got {given}; try 32.") from None
-    return whole("batch", number)
 
 
 def _batch(view: NetworkMemory) -> list[Control]:

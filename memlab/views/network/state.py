@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memlab import devices
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, flag, known, shorten, whole
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.planner.ledger import Ledger
@@ -69,16 +70,11 @@ class State:
     origin: State | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        batch = whole("batch", self.batch)
-        if batch > MOST:
-            raise InputError(f"batch must be at most {MOST:,}, got {batch:,}; try 512.")
-        object.__setattr__(self, "batch", batch)
-        if self.optimizer not in UPDATES:
-            raise unknown("optimizer", self.optimizer, UPDATES)
-        if self.format not in OFFERED:
-            raise unknown("format", self.format, OFFERED)
-        if self.rule:
-            counting.find(self.rule)
+        object.__setattr__(self, "batch", whole("batch", self.batch, most=MOST))
+        object.__setattr__(self, "training", flag("training", self.training))
+        known("optimizer", self.optimizer, UPDATES)
+        known("format", self.format, OFFERED)
+        known("counting rule", self.rule, ["", *counting.CONVENTIONS])
         if self.rule and not self.network:
             raise InputError("a counting rule needs a network, got a ledger; leave rule out.")
 
@@ -156,6 +152,17 @@ def comparable(before: State | None, state: State) -> bool:
     )
 
 
+def listed(what: str, given: object, usual: str) -> Sequence[Any]:
+    """A list of names, which a single text is not.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not isinstance(given, list | tuple):
+        raise InputError(f"{what} must be a list, got {shorten(given)}; try [{usual!r}].")
+    return given
+
+
 def budget(name: str | int) -> Budget:
     """A budget by the name of a device, or by an amount such as ``'8 GB'``.
 
@@ -164,7 +171,7 @@ def budget(name: str | int) -> Budget:
     """
     from memlab import units
 
-    if name in devices.DEVICES:
-        return Budget(str(name), devices.DEVICES[str(name)].memory)
+    if isinstance(name, str) and name in devices.DEVICES:
+        return Budget(name, devices.DEVICES[name].memory)
     nbytes = units.parse(name)
     return Budget(units.short(nbytes), nbytes)

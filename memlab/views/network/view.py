@@ -7,14 +7,14 @@ from math import log2
 from typing import Any
 
 from memlab import devices, strings, units
-from memlab.errors import InputError, unknown, whole
+from memlab.errors import InputError, flag, known, whole
 from memlab.networks.graph import Network
 from memlab.views.network import keys, panel, picture, twin, words
 from memlab.views.network.layout import WIDEST
 from memlab.views.network.rows import Rows, rows
 from memlab.views.network.source import network_of, variants
 from memlab.views.network.state import STOPS, Budget, State, dragged, moved, released
-from memlab.views.widget import Control, Picture, View
+from memlab.views.widget import Control, Picture, View, stop, typed, width
 
 STEP = 10**7
 """What is free here is read in steps of 10 MB: the last digits never stand still."""
@@ -91,7 +91,7 @@ class NetworkMemory(View):
 
     @training.setter
     def training(self, chosen: bool) -> None:
-        self._set(training=bool(chosen))
+        self._set(training=flag("training", chosen))
 
     @property
     def format(self) -> str:
@@ -109,7 +109,7 @@ class NetworkMemory(View):
 
     @rule.setter
     def rule(self, chosen: str | None) -> None:
-        self._set(rule=chosen or "")
+        self._set(rule="" if chosen is None else chosen)
 
     @property
     def cursor(self) -> int | None:
@@ -175,8 +175,8 @@ class NetworkMemory(View):
     def frames(self) -> list[str]:
         """One picture for each batch that the slider stops at, outlining the one before it."""
         found, last = [], None
-        for stop in STOPS:
-            state = replace(self.state.stored().alone(), batch=stop, width=WIDEST)
+        for batch in STOPS:
+            state = replace(self.state.stored().alone(), batch=batch, width=WIDEST)
             shown = rows(replace(state, before=last))
             found.append(picture.draw(shown).render(words.title(state)))
             last = state
@@ -185,9 +185,9 @@ class NetworkMemory(View):
     def act(self, name: str, value: Any, dragging: bool) -> None:
         state = self.state
         if name == "batch":
-            self._slide(int(value), dragging)
+            self._slide(stop(value, 0, len(STOPS) - 1), dragging)
         elif name == "batch_number":
-            self.state = self._next(batch=panel.whole_batch(value))
+            self.state = self._next(batch=typed("batch", value, usual=32))
         elif name == "network":
             self.state = self._next(subject=self.find(str(value)))
         elif name == "variant":
@@ -201,9 +201,9 @@ class NetworkMemory(View):
         elif name in panel.PRESETS:
             self.state = self._fresh(panel.preset(name, state))
         elif name == "width":
-            self.state = replace(state, width=int(value))
+            self.state = replace(state, width=width(value))
         elif name == "operation":
-            self.state = replace(state, cursor=int(value))
+            self.state = replace(state, cursor=stop(value, 0, state.source.operations - 1))
         elif name in ("key", "choose"):
             self.state = keys.press(self.rows, str(value))
 
@@ -217,17 +217,15 @@ class NetworkMemory(View):
         """
         if isinstance(chosen, Network):
             return chosen
-        if self._own is not None and chosen == self._own.name:
-            return self._own
-        if chosen not in self.networks:
-            raise unknown("network", chosen, self.networks)
-        return network_of(chosen)
+        name = known("network", chosen, self.networks)
+        own = self._own if self._own is not None and name == self._own.name else None
+        return own or network_of(name)
 
     def _variant(self, chosen: str) -> Network:
         network = self.state.network
         if network is None or not variants(network):
             raise InputError(f"{self.state.source.label} has no variants; leave variant as it is.")
-        return network_of(network.name, chosen)
+        return network_of(network.name, known("variant", chosen, variants(network)))
 
     def _next(self, **changes: Any) -> State:
         was = self.rows.scales.plot
@@ -236,7 +234,7 @@ class NetworkMemory(View):
         return replace(state, was=None) if rows(state).scales.plot == was else state
 
     def _slide(self, power: int, dragging: bool) -> None:
-        batch = STOPS[min(max(power, 0), len(STOPS) - 1)]
+        batch = STOPS[power]
         if dragging:
             self.state = dragged(self.state, batch, self.rows.scales)
         elif self.state.dragging:

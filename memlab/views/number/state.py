@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from memlab import rounding
-from memlab.errors import InputError, whole
+from memlab.errors import whole
 from memlab.formats import Format
 from memlab.views.number.typed import parse
 
@@ -25,10 +25,7 @@ class State:
 
     def __post_init__(self) -> None:
         rounding.nearest(parse(self.typed), self.found)
-        step = whole("step", self.step, least=-STEPS)
-        if step > STEPS:
-            raise InputError(f"step must be at most {STEPS}, got {step}; try {STEPS}.")
-        object.__setattr__(self, "step", step)
+        object.__setattr__(self, "step", whole("step", self.step, -STEPS, STEPS))
 
     @property
     def found(self) -> Format:

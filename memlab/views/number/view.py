@@ -6,12 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from memlab.errors import InputError
+from memlab.errors import InputError, printed
 from memlab.formats import NUMBERS
 from memlab.views.number import panel, picture, twin, words
 from memlab.views.number.rows import Rows, rows
 from memlab.views.number.state import STEPS, State
-from memlab.views.widget import Control, Picture, View
+from memlab.views.widget import Control, Picture, View, stop
 
 
 class NumberBits(View):
@@ -41,7 +41,7 @@ class NumberBits(View):
 
     @value.setter
     def value(self, typed: str | float | Fraction) -> None:
-        self._set(State(str(typed), self.format))
+        self._set(State(printed(typed), self.format))
 
     @property
     def format(self) -> str:
@@ -93,8 +93,7 @@ class NumberBits(View):
         elif name == "format":
             self.state = State(self.value, str(value))
         elif name == "step":
-            step = min(max(int(value), -STEPS), STEPS)
-            self.state = replace(self.state, step=step)
+            self.state = replace(self.state, step=stop(value, -STEPS, STEPS))
         elif name in panel.PRESETS:
             self.state = panel.PRESETS[name]
 
@@ -126,4 +125,4 @@ def number(
     Raises:
         InputError: a value that is not allowed.
     """
-    return NumberBits(State(str(value), format, step))
+    return NumberBits(State(printed(value), format, step))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, flag, shorten, whole
 from memlab.networks.graph import Network
 from memlab.planner import exact
 from memlab.planner.book import plan
@@ -132,7 +132,7 @@ def rows(subject: object, batch: int, budget: int | None, run: bool, progress: b
             for; a budget below the least peak of the chain; what does not fit or has no kernel,
             before anything runs.
     """
-    step, number = _step(subject), whole("batch", batch)
+    step, number, run = _step(subject), whole("batch", batch), flag("measure", run)
     if step.batches is not None and number not in step.batches:
         held = f"{step.batches.start} to {step.batches.stop - 1}"
         raise InputError(f"this step holds for batch {held}, got {number}; make it again for that.")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import rounding
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, real, shorten, whole
 from memlab.formats import FORMATS, Format
 from memlab.views.network.twin import columns
 from memlab.views.training import words
@@ -121,21 +121,19 @@ def sums(format: str | Format, count: int, value: object) -> Sums:
     if found.kind != "float" or found.bits > 32:
         raise InputError(f"sums need a floating-point format of at most 32 bits, got {found}; "
                          "try fp16.")  # fmt: skip
-    number = whole("count", count)
-    if number > MOST:
-        raise InputError(f"count must be at most {MOST:,}, got {number:,}; try 4096.")
-    if not isinstance(value, int | float) or not 0 < value < np.inf:
+    number, each = whole("count", count, most=MOST), real("value", value, usual=1.0)
+    if each <= 0:
         raise InputError(f"value must be a number above 0, got {shorten(value)}; try 1.0.")
-    stored = rounding.nearest(value, found)
+    stored = rounding.nearest(each, found)
     if not 0 < stored < np.inf:
-        raise InputError(f"{value:g} is {stored:g} in {found}; try 1.0.")
+        raise InputError(f"{each:g} is {stored:g} in {found}; try 1.0.")
     wide = FORMATS["fp64" if found.bits == 32 else "fp32"]
     ways = (
         Way(words.say("sums.one", format=found), found, _one_by_one(stored, number, found)),
         Way(words.say("sums.one", format=wide), wide, _one_by_one(stored, number, wide)),
         Way(words.say("sums.pairs", format=found), found, _in_pairs(stored, number, found)),
     )
-    return Sums(found, number, float(value), stored, ways)
+    return Sums(found, number, each, stored, ways)
 
 
 def figure(value: float) -> str:

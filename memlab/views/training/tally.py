@@ -190,8 +190,10 @@ def _values(given: Given) -> Floats:
             "this run has no gradients; try memlab.run(step, batch, keep='gradients')."
         )
     try:
+        if any(np.iscomplexobj(a) for a in found):
+            raise TypeError
         values = np.concatenate([np.asarray(a).astype(np.float32).reshape(-1) for a in found])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"gradients are arrays of numbers, got {shorten(given)}; "
             "try memlab.run(step, batch, keep='gradients')."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from memlab import strings
-from memlab.errors import InputError, whole
 from memlab.views.warp import words
 from memlab.views.warp.state import STRIDES, State
 from memlab.views.warp.threads import ORDERS
@@ -24,21 +22,6 @@ def controls(state: State) -> list[Control]:
                 most=state.last, beside=True),
         Control("button", "copy", _label("copy"), place="buttons"),
     ]  # fmt: skip
-
-
-def number(value: object) -> int:
-    """What was typed into the number box; None where it was no number.
-
-    Raises:
-        InputError: it is no whole number of at least 0.
-    """
-    text = "" if value is None else str(value).strip()
-    try:
-        typed = int(text)
-    except ValueError:
-        given = text or strings.get("widget.no_number")
-        raise InputError(f"warp must be a whole number, got {given}; try 0.") from None
-    return whole("warp", typed, least=0)
 
 
 def code(state: State) -> str:

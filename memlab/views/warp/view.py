@@ -12,7 +12,7 @@ from memlab.views.warp import panel, picture, twin, words
 from memlab.views.warp.rows import Rows, rows
 from memlab.views.warp.state import State, moved, start
 from memlab.views.warp.threads import ORDERS, ROW
-from memlab.views.widget import Control, Picture, View
+from memlab.views.widget import Control, Picture, View, stop, typed
 
 
 class WarpMemory(View):
@@ -92,11 +92,11 @@ class WarpMemory(View):
         if name == "order":
             self.state = moved(self.state, order=str(value))
         elif name == "stride":
-            self.state = moved(self.state, stride=int(value))
+            self.state = moved(self.state, stride=typed("stride", value, usual=2))
         elif name == "warp":
-            self.state = replace(self.state, warp=min(max(int(value), 0), self.state.last))
+            self.state = replace(self.state, warp=stop(value, 0, self.state.last))
         elif name == "warp_number":
-            self.state = replace(self.state, warp=panel.number(value))
+            self.state = replace(self.state, warp=typed("warp", value, usual=0, least=0))
 
     def __repr__(self) -> str:
         return f"<{words.say('name').lower()}: {words.which(self.state)}>"

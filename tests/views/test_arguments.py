@@ -1,0 +1,143 @@
+"""Every setting of every live view and every message of a browser, with values that nobody means:
+one sentence, and the view stays as it was; or a picture."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab import lesson, views
+from memlab.views.widget import View, _events
+from tests.strange import STRANGE, said
+
+LIVE: dict[str, Callable[[], View]] = {
+    "network": lambda: views.network_memory("mnist_cnn"),
+    "ledger": lambda: views.network_memory(memlab.plan(memlab.training_step(memlab.zoo.linear1()))),
+    "residual": lambda: views.network_memory("resnet18"),
+    "addresses": lambda: views.addresses(),
+    "addresses of a step": lambda: views.addresses("mnist_cnn"),
+    "copies": lambda: views.shifted_copies(),
+    "warp": lambda: views.warp_memory(),
+    "number": lambda: views.number(),
+    "amount": lambda: views.PredictionCard(lesson.predict("02.output")),
+    "times": lambda: views.PredictionCard(lesson.predict("01.gradients")),
+    "choice": lambda: views.PredictionCard(lesson.predict("01.sign")),
+    "exercise": lambda: views.ExerciseCard(lesson.exercise("02.largest_batch")),
+}
+
+
+def settings(view: View) -> list[str]:
+    """What can be set from Python."""
+    own = {name: part for kind in type(view).__mro__ for name, part in vars(kind).items()
+           if issubclass(kind, View) and kind is not View}  # fmt: skip
+    return sorted(name for name, part in own.items() if isinstance(part, property) and part.fset)
+
+
+PAIRS = [(name, setting) for name, make in LIVE.items() for setting in settings(make())]
+
+
+def test_the_list_of_settings_is_that_of_the_views() -> None:
+    wanted = {("network", "optimizer"), ("addresses", "how"), ("copies", "network")}
+    assert wanted <= set(PAIRS)
+    assert len(PAIRS) > 30
+
+
+@pytest.mark.parametrize(("name", "setting"), PAIRS)
+def test_every_setting_of_every_view(name: str, setting: str) -> None:
+    view = LIVE[name]()
+    before = view.text()
+    for given in STRANGE:
+        if said(lambda: setattr(view, setting, given)):  # noqa: B023
+            assert view.text() == before
+        else:
+            view = LIVE[name]()
+
+
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 3, 10**6, 10**13, 10**400, 2.5, float("nan"), float("inf"), "", "x",
+    "3", "-3", "1e9", "9" * 5000, "KeyR", "Enter", "ArrowUp", "block:", "block:x", "block:-1",
+    "slice:99", "rule:x", "a/b", "vgg16/", "/", "\udc80", "a\nb", [], [1],
+    {}, {"a": 1}, (1,), object(),
+)  # fmt: skip
+EVENTS = (
+    "width", "key", "choose", "operation", "at", "column", "pixels-0", "pixels-", "pixels-x",
+    "places-99", "places-1", "unknown", "", "start", "__class__",
+)  # fmt: skip
+
+
+def sent(view: View, content: Any) -> str:
+    """What the page shows as an error after a message."""
+    view._receive(None, content, None)
+    assert "svg" in view.now_["shown"]
+    error: str = view.now_["shown"]["error"]
+    assert len(error.splitlines()) <= 1
+    return error
+
+
+def event(name: Any, value: Any, dragging: Any = False) -> dict[str, Any]:
+    return {"number": 7, "events": [{"name": name, "value": value, "dragging": dragging}]}
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_every_message_of_a_control(name: str) -> None:
+    view = LIVE[name]()
+    slow = {"run", "break", "reveal", "write"}
+    controls = {control.name for control in view.controls()} | set(EVENTS)
+    for control in sorted(controls - slow):
+        for value in VALUES:
+            for found in _events(event(control, value, dragging=True)["events"]):
+                if not said(lambda: view.act(*found)):  # noqa: B023
+                    view.refresh()
+        sent(view, event(control, []))
+        assert view.now_["answer"] == 7
+        view = LIVE[name]()
+
+
+MESSAGES: tuple[Any, ...] = (
+    None, [], "x", 5, {}, {"events": None}, {"events": 5}, {"events": "abc"}, {"events": {}},
+    {"events": [None]}, {"events": [5]}, {"events": ["x"]}, {"events": [[]]}, {"events": [{}]},
+    {"events": [{"name": "batch"}]}, {"events": [{"value": 3}]}, {"events": [{"name": None}]},
+    {"events": [{"name": [], "value": 3}]}, {"events": [{"name": {}, "value": {}}]},
+    {"events": [{"name": 3, "value": 3}]}, {"events": [], "number": None},
+    {"events": [], "number": "x"}, {"events": [], "number": []}, {"events": [], "number": 1e400},
+    {"events": [], "number": True}, {"number": 3}, {"events": [{"name": "width", "value": 600}]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_every_shape_of_a_message(name: str) -> None:
+    view = LIVE[name]()
+    before = view.text()
+    for message in MESSAGES:
+        sent(view, message)
+    assert view.text() == before
+
+
+MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
+    views.network_memory: {"subject": "mnist_cnn"},
+    views.addresses: {"what": "mnist_cnn"},
+    views.shifted_copies: {"network": "mnist_cnn", "layer": "conv2", "k": 3},
+    views.warp_memory: {"network": "mnist_cnn", "layer": "conv2"},
+    views.number: {},
+    views.running_sum: {"count": 8},
+    views.gradient_histogram: {"gradients": [1.0, 2.0]},
+    views.training_curves: {"histories": {}},
+    views.planned_and_measured: {"run": None},
+    views.comparison: {"steps": {"a": memlab.training_step(memlab.zoo.linear1())}},
+    views.techniques: {"network": "linear1"},
+    views.prediction_card: {"card": lesson.predict("02.output")},
+    views.exercise_card: {"exercise": lesson.exercise("02.largest_batch")},
+}
+ARGUMENTS = [(make, name) for make in MAKERS for name in inspect.signature(make).parameters]
+
+
+@pytest.mark.parametrize(
+    ("make", "name"), ARGUMENTS, ids=lambda part: getattr(part, "__name__", part)
+)
+def test_every_argument_of_every_view(make: Callable[..., Any], name: str) -> None:
+    for given in STRANGE:
+        said(lambda: str(make(**MAKERS[make] | {name: given})))  # noqa: B023
