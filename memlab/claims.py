@@ -18,7 +18,7 @@ from typing import Any
 
 import memlab
 from memlab import units
-from memlab.errors import InputError
+from memlab.errors import InputError, shorten
 from memlab.networks import transformers as transformers
 from memlab.networks.graph import Network
 from memlab.networks.layers import Conv2d
@@ -92,7 +92,7 @@ def find(id: str) -> list[Claim]:
     found = [name for name in _rows() if name == id or name.startswith(f"{id}.")]
     if not found:
         heads = dict.fromkeys(name.partition(".")[0] for name in _rows())
-        raise InputError(f"no claim {id!r}; the rows are {', '.join(heads)}.")
+        raise InputError(f"no claim {shorten(id)}; the rows are {', '.join(heads)}.")
     return [_claim(name) for name in found]
 
 

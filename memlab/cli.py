@@ -47,6 +47,8 @@ EXAMPLES = {
     progress: "progress",
 }
 """Every command, with the line that its help and its errors offer."""
+LONGEST = 200
+"""Characters of what was given, in a sentence about it."""
 NO_MEMORY = "this process has no memory left; try less at once, or raise its limit (ulimit -v)."
 
 
@@ -54,7 +56,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; {self.epilog}")
+        raise InputError(f"{_cut(message)}; {self.epilog}")
 
     def flags(self) -> list[str]:
         """The options that it knows, each once."""
@@ -162,8 +164,15 @@ def _options(words: Sequence[str]) -> Options:
 def _unread(word: str, parser: _Parser) -> InputError:
     """The error for a word that no option and no argument took."""
     if parser.knows(word.partition("=")[0]):
-        return InputError(f"{word} stands after --, where nothing is an option; leave out the --.")
+        return InputError(
+            f"{_cut(word)} stands after --, where nothing is an option; leave out the --."
+        )
     return unknown("argument", word, parser.flags())
+
+
+def _cut(text: str) -> str:
+    """As much of a text as a sentence holds."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

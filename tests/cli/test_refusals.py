@@ -154,6 +154,21 @@ def test_an_argument_of_nothing_is_refused(run, words):
     assert (code, out, err.count("\n")) == (2, "", 1)
 
 
+LONG = ["X", "plan X", "plan linear1 --X", "plan linear1 --in-place=X", "plan linear1 --batch=X",
+        "plan -- linear1 --batch=X", "claims X", "bench X", "lecture X", "lecture k2 -o X",
+        "plan linear1 --save X", "plan linear1 --variant X", "run linear1 --device X",
+        "plan linear1 --recompute X", "plan linear1 --place=X", "compare linear1 --optimizer X",
+        "plan linear1 --recompute drop --recompute-layers X"]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LONG)
+@pytest.mark.parametrize("letter", ["9", "x", "é"])
+def test_what_is_long_is_not_shown_whole(run, line, letter):
+    code, out, err = run(*(word.replace("X", letter * 5000) for word in line.split()))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert len(err) < 600
+
+
 @pytest.mark.parametrize(
     ("given", "batch"), [("1e30", 10**30), ("1_000", 1000), ("3.0", 3), ("1.5e1", 15)]
 )
