@@ -16,7 +16,7 @@ from typing import Any
 
 from memlab import atomic, places, strings
 from memlab.bench.timing import Line, Machine, Result
-from memlab.errors import InputError
+from memlab.errors import InputError, shorten, whole
 
 SCHEMA = "memlab.recorded/1"
 FOLDER = places.LESSONS / "data"
@@ -124,7 +124,7 @@ def from_dict(data: Any) -> Recorded:
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
         raise InputError(
-            f"these are no figures of schema {SCHEMA} (schema: {schema!r}); "
+            f"these are no figures of schema {SCHEMA} (schema: {shorten(schema)}); "
             f"write them with `{COMMAND}`."
         )
     try:
@@ -134,7 +134,7 @@ def from_dict(data: Any) -> Recorded:
             data["device"], data["command"], Result(data["benchmark"], machine, lines)
         )
         _check(recorded)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"these figures are damaged ({error}); write them again.") from None
     return recorded
 
@@ -147,13 +147,16 @@ def _check(recorded: Recorded) -> None:
     """
     machine, lines = recorded.result.machine, recorded.result.lines
     texts: list[Any] = [recorded.device, recorded.command, machine.processor, machine.system]
-    texts += [*machine.versions, *machine.versions.values(), *(line.name for line in lines)]
+    texts += [*machine.versions, *machine.versions.values(), recorded.result.benchmark]
+    texts += [text for line in lines for text in (line.name, line.unit)]
     if not all(isinstance(each, str) and each for each in texts):
         raise ValueError(f"a text is missing on {recorded.device}")
     date.fromisoformat(machine.date)
+    whole("cores", machine.cores)
     if not lines:
         raise ValueError("no figure")
     for line in lines:
-        for number in (line.value, *line.samples):
+        aims = () if line.aim is None else (line.aim,)
+        for number in (line.value, *line.samples, *aims):
             if not (isfinite(number) and number >= 0):
                 raise ValueError(f"{line.name}: {number}")
