@@ -122,7 +122,9 @@ def test_where_no_file_is_named_nothing_is_written(value, tmp_path, monkeypatch,
 def test_a_home_that_nobody_knows_is_a_name_like_any_other(tmp_path, monkeypatch):
     monkeypatch.setenv("MEMLAB_PROGRESS", "~nobody-of-that-name/progress.json")
     monkeypatch.chdir(tmp_path)
-    assert progress.seed() == progress.read(progress.file())["seed"]
+    path = progress.file()
+    assert path is not None
+    assert progress.seed() == progress.read(path)["seed"]
 
 
 WRITER = """
