@@ -10,10 +10,13 @@ then loses it, or crashes. So the function that frees is machine code: it notes 
 from __future__ import annotations
 
 import ctypes as c
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from memlab.errors import InputError
 
 Report = Callable[[int, int, int], None]
 """Called with the address that is freed, the address that is new, and its bytes; 0 for none."""
@@ -31,8 +34,8 @@ NOTED = 2**16
 """The addresses that there is room for at first."""
 
 
-class HookError(RuntimeError):
-    """This NumPy cannot be measured."""
+class HookError(InputError):
+    """NumPy cannot be measured here."""
 
 
 class _Handler(c.Structure):
@@ -66,7 +69,7 @@ class Hook:
     def __init__(self) -> None:
         self._report: Report | None = None
         self.set_handler = _api_function(SET, c.py_object, c.py_object)
-        libc = c.CDLL(None)
+        libc = c_library()
         self._freed = _Freed()
         self._callbacks = self._allocating(libc)
         self._code, free = _freeing(libc)
@@ -90,7 +93,8 @@ class Hook:
             return new
 
         def realloc(_: int, old: int | None, nbytes: int) -> int | None:
-            return tell(old, libc.realloc(old, nbytes), nbytes)
+            new = libc.realloc(old, nbytes)
+            return tell(old, new, nbytes) if new else None  # then the old block stays
 
         return (
             _MALLOC(lambda _, nbytes: tell(None, libc.malloc(nbytes), nbytes)),
@@ -126,6 +130,22 @@ class Hook:
     def restore(self, before: Any) -> None:
         """Give NumPy its earlier allocator back."""
         self.set_handler(before)
+
+
+def c_library() -> c.CDLL:
+    """The C library of this process. Windows may hold several, and what one gave no other takes
+    back: here it is the one that Python and NumPy are made for.
+
+    Raises:
+        HookError: there is none that memlab knows.
+    """
+    try:
+        return c.CDLL("ucrtbase.dll" if sys.platform == "win32" else None)
+    except (OSError, TypeError):
+        raise HookError(
+            f"memlab knows no C library of this system, {sys.platform}: a step cannot be measured "
+            "here; plan it instead."
+        ) from None
 
 
 def _freeing(libc: c.CDLL) -> tuple[Any, int]:
