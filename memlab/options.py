@@ -133,7 +133,7 @@ def _recomputed(step: Step, options: Options, batch: int | None) -> Step:
                 f"--recompute {how} decides for one batch, and fit looks for that; try "
                 "--recompute every, or memlab plan with a --batch."
             )
-        arguments["batch"] = batch
+        arguments |= {"batch": batch, "in_place": options.in_place}
     return memlab.recompute(step, how, **arguments)
 
 

@@ -67,9 +67,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
         "seed": (ZERO,), "settings": (NONE, MAP), "progress": FLAG}),
     "recompute": (partial(memlab.recompute, step=STEP), {
         "step": (), "how": (), "k": (NONE,), "layers": (NONE,), "batch": (NONE,),
-        "budget": (NONE,)}),
+        "budget": (NONE,), "in_place": (NO,)}),
     "chain": (partial(memlab.recompute, step=STEP, how="chain", batch=2), {
-        "batch": (), "budget": (NONE,), "k": (NONE,)}),
+        "batch": (), "budget": (NONE,), "k": (NONE,), "in_place": FLAG}),
     "slots": (partial(memlab.recompute, step=STEP, how="slots", k=2), {"k": ()}),
     "keep": (partial(memlab.recompute, step=STEP, how="keep"), {"layers": (LIST, MAP)}),
     "mode": (partial(memlab.precision, step=STEP, mode="mixed fp16"), {

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from memlab import units
-from memlab.errors import InputError, pick, whole
+from memlab.errors import InputError, flag, pick, whole
 from memlab.step.collector import paused
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -28,6 +28,7 @@ def recompute(
     layers: Iterable[str] | None = None,
     batch: int | None = None,
     budget: int | str | None = None,
+    in_place: bool = False,
 ) -> Step:
     """The same step, in which some feature maps are dropped in forward and computed again.
 
@@ -50,11 +51,14 @@ def recompute(
             ``"exact"``); the result holds for that batch alone.
         budget: for these three, the most bytes of the peak, or ``'2GB'``: of all that stay below
             it the fastest by the clock. Without it, the least peak.
+        in_place: for these three, whether the bytes are those after ``memlab.in_place``, which
+            then is to follow. Of the orders that ``"chain"`` and ``"greedy"`` find for other
+            bytes, those are tried whose steps keep the budget so.
 
     Raises:
         InputError: no step, or one that is in place or recomputes already; an unknown
             way or layer; an argument that is missing or has no meaning there; a budget below the
-            least possible peak, which the message names.
+            least peak that was found, which the message names, and that with ``in_place``.
     """
     order.check(step, "recompute", ("in_place",))
     if all(op.phase is not Phase.BACKWARD for op in step.ops):
@@ -63,6 +67,7 @@ def recompute(
         raise InputError("this step recomputes already; start from the step before that.")
     way = pick("way to recompute", how, WAYS)
     given = {"k": k, "layers": layers, "batch": batch, "budget": budget}
+    given["in_place"] = flag("in_place", in_place) or None
     _check(how, way, {name for name, value in given.items() if value is not None})
     wish = Wish(
         step,
@@ -70,6 +75,7 @@ def recompute(
         () if layers is None else order.names(layers),
         1 if batch is None else whole("batch", batch),
         None if budget is None else units.parse(budget),
+        in_place,
     )
     again = resequenced(step, way.order(wish))
     if len(again.ops) == len(step.ops):

@@ -8,7 +8,7 @@ first operation that needs it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from memlab import units
@@ -20,6 +20,7 @@ from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.techniques.again import made, names_of, resequenced
 from memlab.techniques.cuts import Cuts, cost, cuts
+from memlab.techniques.in_place import in_place
 from memlab.techniques.tasks import tasks_of
 
 CHEAP = ("batch_norm", "layer_norm", "relu", "tanh", "gelu", "dropout", "max_pool2d", "avg_pool2d")
@@ -27,6 +28,9 @@ CHEAP = ("batch_norm", "layer_norm", "relu", "tanh", "gelu", "dropout", "max_poo
 
 _ALIKE = Stage(1, 2, 1, 1, 1, 2, 1, 1, 2)
 """A stage of a chain of which only the number of stages counts."""
+
+HALVINGS = 10
+"""How often the bytes between the least and the most of a chain are halved in a search."""
 
 Order = list[int]
 
@@ -40,6 +44,7 @@ class Wish:
     layers: tuple[str, ...]
     batch: int
     budget: int | None
+    in_place: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,7 @@ def _keep(wish: Wish) -> Order:
 
 def _greedy(wish: Wish) -> Order:
     found = cuts(wish.step)
-    chain, room = found.chain(wish.batch), _room(wish, found)
-    tried = _tried(chain, room, segments.greedy_search, segments.greedy_search)
+    tried = _tried(wish, found, segments.greedy_search, segments.greedy_search)
     return _best(wish, map(found.order, tried))
 
 
@@ -85,32 +89,38 @@ def _chain(wish: Wish) -> Order:
     """The optimum of the chain. A chain counts whole stages, and a step leaves out what nobody
     reads, so a schedule by segments may take less: the plans decide."""
     found = cuts(wish.step)
-    chain, room = found.chain(wish.batch), _room(wish, found)
+    chain = found.chain(wish.batch)
     tried = {
-        *_tried(chain, room, chains.least_memory, chains.least_time),
-        *_tried(chain, room, segments.greedy_search, segments.greedy_search),
+        *_tried(wish, found, chains.least_memory, chains.least_time),
+        *_tried(wish, found, segments.greedy_search, segments.greedy_search),
         segments.sqrt(chain),
         segments.best_kth(chain),
     }
     return _best(wish, map(found.order, sorted(tried)))
 
 
-def _room(wish: Wish, found: Cuts) -> int | None:
-    """The bytes that the budget leaves to the chain."""
-    return None if wish.budget is None else wish.budget - found.throughout(wish.batch)
-
-
 def _tried(
-    chain: Chain,
-    room: int | None,
+    wish: Wish,
+    found: Cuts,
     least: Callable[[Chain], Schedule],
     within: Callable[[Chain, int], Schedule],
 ) -> Iterator[Schedule]:
-    """The schedule of the least peak, and the fastest one that the room is enough for."""
+    """The schedule of the least peak, and the fastest one that the budget leaves room for. In
+    place a step takes less than its chain: then those of more and more bytes are tried."""
+    chain = found.chain(wish.batch)
     smallest = least(chain)
     yield smallest
-    if room is not None and simulate(chain, smallest).peak <= room:
+    if wish.budget is None:
+        return
+    low, room = simulate(chain, smallest).peak, wish.budget - found.throughout(wish.batch)
+    if low <= room:
         yield within(chain, room)
+    high = simulate(chain, segments.every_kth(chain, len(chain))).peak
+    for _ in range(HALVINGS if wish.in_place else 0):
+        middle = (low + high) // 2
+        yield (schedule := within(chain, middle))
+        fits = _rated(wish, found.order(schedule)).peak <= wish.budget
+        low, high = (middle, high) if fits else (low, middle)
 
 
 def _exact(wish: Wish) -> Order:
@@ -143,16 +153,28 @@ def _best(wish: Wish, orders: Iterable[Order]) -> Order:
     if wish.budget is None:
         return least.order
     if wish.budget < least.peak:
-        raise InputError(
-            f"no order of this kind fits into {units.exact(wish.budget)}; the least that one "
-            f"takes is {units.exact(least.peak)}: try that, or a smaller batch."
-        )
+        raise _refusal(wish, least.peak, [each.order for each in rated])
     fits = [each for each in rated if each.peak <= wish.budget]
     return min(fits, key=lambda each: (each.cost, each.peak)).order
 
 
+def _refusal(wish: Wish, least: int, tried: Iterable[Order]) -> InputError:
+    """The error for a budget that no order keeps."""
+    also = ""
+    if not wish.in_place:
+        after = replace(wish, in_place=True)
+        lower = min(_rated(after, order).peak for order in tried)
+        also = f", or {units.exact(lower)} with in place" if lower < least else ""
+    assert wish.budget is not None
+    return InputError(
+        f"no order of this kind fits into {units.exact(wish.budget)}; the least that one takes is "
+        f"{units.exact(least)}{also}: try that{' (in_place=True)' if also else ''}, or a smaller "
+        "batch."
+    )
+
+
 class _Rated(NamedTuple):
-    """An order with the bytes and the time of its step."""
+    """An order with the bytes of its step, in place where that follows, and its time."""
 
     order: Order
     peak: int
@@ -161,7 +183,8 @@ class _Rated(NamedTuple):
 
 def _rated(wish: Wish, order: Order) -> _Rated:
     step = resequenced(wish.step, order)
-    return _Rated(order, plan(step).peak(wish.batch), cost(step.ops, wish.batch))
+    alive = in_place(step) if wish.in_place else step
+    return _Rated(order, plan(alive).peak(wish.batch), cost(step.ops, wish.batch))
 
 
 def _drop(wish: Wish) -> Order:
@@ -230,8 +253,8 @@ WAYS = {
     "drop": Way(_drop, ("layers",), example='memlab.recompute(step, "drop", layers=["relu"])'),
     "cheap": Way(_cheap, example='memlab.recompute(step, "cheap")'),
     "slots": Way(_slots, ("k",), example='memlab.recompute(step, "slots", k=10)'),
-    "greedy": Way(_greedy, ("batch",), ("budget",), _BYTES.replace("chain", "greedy")),
-    "chain": Way(_chain, ("batch",), ("budget",), _BYTES),
-    "exact": Way(_exact, ("batch",), ("budget",), _BYTES.replace("chain", "exact")),
+    "greedy": Way(_greedy, ("batch",), ("budget", "in_place"), _BYTES.replace("chain", "greedy")),
+    "chain": Way(_chain, ("batch",), ("budget", "in_place"), _BYTES),
+    "exact": Way(_exact, ("batch",), ("budget", "in_place"), _BYTES.replace("chain", "exact")),
 }
 """The ways to recompute, by name."""

@@ -60,7 +60,12 @@ def planned(options):
         k = int(words["--recompute-k"]) if "--recompute-k" in words else None
         at = batch if "--budget" in words else None
         step = memlab.recompute(
-            step, words["--recompute"], k=k, batch=at, budget=words.get("--budget")
+            step,
+            words["--recompute"],
+            k=k,
+            batch=at,
+            budget=words.get("--budget"),
+            in_place=at is not None and "--in-place" in options,
         )
     step = memlab.in_place(step) if "--in-place" in options else step
     return network, step, memlab.plan(step), batch
@@ -234,6 +239,16 @@ def test_reuse_in_place_and_recompute_each_take_less(as_json):
     peaks = [as_json(*words, *line.split())["peak_bytes"] for line in lines]
     assert peaks == sorted(peaks, reverse=True)
     assert len(set(peaks)) == len(peaks)
+
+
+def test_a_budget_is_planned_for_in_place_where_that_follows(run, as_json):
+    words = ["plan", "vgg11", "--image", "64", "--batch", "8", "--recompute", "chain"]
+    least, both = (as_json(*words, *more)["peak_bytes"] for more in ([], ["--in-place"]))
+    assert both < least
+    _, _, error = run(*words, "--budget", str(both))
+    assert f"{least:,} B, or {both:,} B with in place" in error
+    facts = as_json(*words, "--budget", str(both), "--in-place")
+    assert facts["peak_bytes"] <= both
 
 
 def test_fit_after_techniques_is_a_larger_batch(as_json):

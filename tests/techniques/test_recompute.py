@@ -149,6 +149,61 @@ def test_a_budget_is_kept_and_the_minimum_is_named(way: str) -> None:
         memlab.recompute(before, way, batch=8, budget=least - 1)
 
 
+def after_in_place(step: Step, batch: int) -> int:
+    return memlab.plan(memlab.in_place(step)).peak(batch)
+
+
+@pytest.mark.parametrize("way", ["greedy", "chain"])
+def test_a_budget_that_in_place_keeps_is_planned_for(way: str) -> None:
+    before = memlab.training_step(build("resnet18", image=64, classes=10))
+    least = memlab.plan(memlab.recompute(before, way, batch=8)).peak(8)
+    smallest = memlab.recompute(before, way, batch=8, in_place=True)
+    lower, most = after_in_place(smallest, 8), after_in_place(before, 8)
+    assert lower < least
+    with pytest.raises(InputError, match=f"takes is {least:,} B, or {lower:,} B with in place: tr"):
+        memlab.recompute(before, way, batch=8, budget=lower)
+    with pytest.raises(InputError, match=f"takes is {lower:,} B: try that, or a smaller batch"):
+        memlab.recompute(before, way, batch=8, budget=lower - 1, in_place=True)
+    counts = []
+    for budget in range(lower, most + 1, max(1, (most - lower) // 4)):
+        after = memlab.recompute(before, way, batch=8, budget=budget, in_place=True)
+        assert after_in_place(after, 8) <= budget
+        counts.append(cost(after.ops, 8))
+        if budget >= least:
+            alone = memlab.recompute(before, way, batch=8, budget=budget)
+            assert counts[-1] <= cost(alone.ops, 8)
+    assert counts[0] > counts[-1]
+    assert not differences(ran(before, 8), ran(memlab.in_place(after), 8))
+
+
+def test_an_exact_order_for_a_step_in_place() -> None:
+    before = branch()
+    smallest = memlab.recompute(before, "exact", batch=8)
+    other = memlab.recompute(before, "exact", batch=8, in_place=True)
+    assert after_in_place(other, 8) <= after_in_place(smallest, 8)
+    budget = after_in_place(other, 8)
+    within = memlab.recompute(before, "exact", batch=8, budget=budget, in_place=True)
+    assert after_in_place(within, 8) <= budget
+
+
+@given(st.one_of(networks(10), tied(8)), st.integers(1, 3), st.sampled_from(["greedy", "chain"]))
+@settings(max_examples=15, deadline=None)
+def test_a_budget_in_place_is_kept_and_its_minimum_is_named(
+    net: Network, batch: int, way: str
+) -> None:
+    before = memlab.training_step(net, "sgd")
+    assume(any(op.phase is Phase.BACKWARD for op in before.ops))
+    small = memlab.recompute(before, way, batch=batch, in_place=True)
+    least = after_in_place(small, batch)
+    assert least <= after_in_place(memlab.recompute(before, way, batch=batch), batch)
+    for budget in (least, (least + after_in_place(before, batch)) // 2):
+        within = memlab.recompute(before, way, batch=batch, budget=budget, in_place=True)
+        assert after_in_place(within, batch) <= budget
+    if least:
+        with pytest.raises(InputError, match=f"the least that one takes is {least:,} B: try that"):
+            memlab.recompute(before, way, batch=batch, budget=least - 1, in_place=True)
+
+
 def test_at_any_budget_the_chain_takes_no_longer_than_the_greedy_search() -> None:
     before = memlab.training_step(build("resnet18", image=64, classes=10))
     least = memlab.plan(memlab.recompute(before, "greedy", batch=16)).peak(16)
@@ -263,6 +318,8 @@ def test_no_schedule_of_a_chain_takes_more_than_it_promises(
         ({"how": "slots"}, "recompute 'slots' needs k; try memlab.recompute"),
         ({"how": "cheap", "k": 2}, "recompute 'cheap' takes no k"),
         ({"how": "every", "budget": 3}, "recompute 'every' takes no budget"),
+        ({"how": "every", "in_place": True}, "recompute 'every' takes no in_place"),
+        ({"how": "chain", "batch": 2, "in_place": "yes"}, "in_place must be True or False, got 'y"),
         ({"how": "every", "k": 0}, "k must be at least 1, got 0"),
         ({"how": "every", "k": 99}, "k must be at most the"),
         ({"how": "chain"}, "recompute 'chain' needs batch"),
