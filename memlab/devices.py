@@ -152,26 +152,18 @@ def _beside_threads() -> int:
 
 def _process(root: Path) -> Iterator[Room]:
     """What the limits of this process leave, where the system tells."""
-    try:
-        limits = (root / "proc/self/limits").read_text().splitlines()
-        status = (root / "proc/self/status").read_text().splitlines()
-    except OSError:
-        return
+    status = _lines(root / "proc/self/status")
     taken = dict(line.split(":", 1) for line in status if ":" in line)
-    for line in limits:
+    for line in _lines(root / "proc/self/limits"):
         name, most = line[:26].strip(), line[26:].split()
-        if name in LIMITS and most[0] != "unlimited":
-            counted, setter = LIMITS[name]
+        counted, setter = LIMITS.get(name, ("", ""))
+        if counted in taken and most[0] != "unlimited":
             yield Room(int(most[0]) - 1024 * int(taken[counted].split()[0]), setter)
 
 
 def _groups(root: Path) -> Iterator[int]:
     """What each control group around this process still allows, in version 1 and 2."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().split()
-    except OSError:
-        return
-    for line in lines:
+    for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             yield from _climb(root / "sys/fs/cgroup", path, "memory.max", "memory.current")
@@ -194,11 +186,17 @@ def _climb(mount: Path, path: str, limit: str, usage: str) -> Iterator[int]:
 
 def _droppable(folder: Path) -> int:
     """File pages that count as used and are given back when memory is short."""
-    try:
-        entries = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-    except (OSError, ValueError):
-        return 0
+    entries = dict(line.split() for line in _lines(folder / "memory.stat"))
     return int(entries.get("total_inactive_file", entries.get("inactive_file", "0")))
+
+
+def _lines(path: Path) -> list[str]:
+    """Of a file that the system keeps; none where it keeps none. Its names need not be UTF-8."""
+    try:
+        text = os.fsdecode(path.read_bytes())
+    except OSError:
+        return []
+    return [line for line in text.split("\n") if line]
 
 
 def cores() -> int:

@@ -1,5 +1,6 @@
 """What is free here: the system's figure, and the limits of every control group around us."""
 
+import os
 import platform
 import re
 from datetime import date
@@ -25,7 +26,7 @@ def machine(tmp_path, monkeypatch):
     def made(files):
         for path, content in files.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / path).write_text(content)
+            (tmp_path / path).write_text(content, encoding="utf-8")
         return tmp_path
 
     return made
@@ -47,6 +48,23 @@ def test_a_container_may_take_less(machine):
         }
     )
     assert devices.free_memory(root) == 6 * GB
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no control groups, nor files so named")
+@pytest.mark.parametrize("name", ["my job", "größe", "a:b", "a\u2028b"])
+def test_a_control_group_may_have_any_name(machine, name, monkeypatch):
+    root = machine(
+        {
+            "proc/self/cgroup": f"0::/{name}\n",
+            "proc/self/status": f"Name:\t{name}\nVmSize:\t1 kB\n",
+            f"sys/fs/cgroup/{name}/memory.max": str(GB),
+            f"sys/fs/cgroup/{name}/memory.current": "0",
+        }
+    )
+    assert devices.free_memory(root) == GB
+    status = root / "proc/self/status"
+    status.write_bytes(status.read_bytes().replace("ö".encode(), b"\xc3"))  # cut by the system
+    assert devices.free_memory(root) == GB
 
 
 def test_the_first_version_of_control_groups_counts_too(machine):
