@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from memlab.errors import InputError, shorten
 from memlab.step.contents import Contents
@@ -59,6 +60,21 @@ class Step:
             known = storages.setdefault(tensor.storage.name, tensor.storage)
             if known is not tensor.storage and (made_once or known != tensor.storage):
                 raise InputError(f"two blocks of memory are named {known.name!r}; rename a layer.")
+
+    def check_new(self, tensors: Iterable[Tensor]) -> None:
+        """Refuse blocks that a technique is about to add under names that this step has already.
+
+        Raises:
+            InputError: there is one.
+        """
+        for tensor in tensors:
+            if tensor.storage.name in self._blocks:
+                name = tensor.storage.name
+                raise InputError(f"two blocks of memory are named {name!r}; rename a layer.")
+
+    @cached_property
+    def _blocks(self) -> frozenset[str]:
+        return frozenset(tensor.storage.name for tensor in self._tensors())
 
     def _tensors(self) -> Iterator[Tensor]:
         yield from self.live_in

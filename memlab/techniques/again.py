@@ -36,7 +36,9 @@ def resequenced(step: Step, order: Sequence[int]) -> Step:
     """
     versions = _Versions()
     needed = _without_idle(step, order)
-    return replace(step, ops=tuple(versions.run(step.ops[index], index) for index in needed))
+    ops = tuple(versions.run(step.ops[index], index) for index in needed)
+    step.check_new(tensor for op in ops if AGAIN in op.attributes for tensor in op.writes.values())
+    return replace(step, ops=ops)
 
 
 def names_of(tensors: Iterable[Tensor]) -> list[str]:

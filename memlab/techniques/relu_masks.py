@@ -46,6 +46,7 @@ def relu_masks(step: Step) -> Step:
             "no ReLU of this step is kept for its own backward alone; try a network with a ReLU "
             "before a max pooling, such as memlab.zoo.vgg16()."
         )
+    step.check_new(masks.values())
     ops = tuple(_masked(op, masks) for op in step.ops)
     return replace(step, ops=ops, notes=(*step.notes, "1-bit ReLU masks"))
 

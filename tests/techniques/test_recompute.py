@@ -338,6 +338,13 @@ def test_bad_input_gives_one_sentence(given: dict[str, Any], sentence: str) -> N
     assert "\n" not in str(caught.value)
 
 
+def test_a_layer_named_as_what_is_made_again_gives_one_sentence() -> None:
+    x = memlab.network("again", sequence=(1, 4)).layer_norm(name="n").linear(1, name="n.mean again")
+    before = memlab.training_step(x.flatten().linear(3).cross_entropy())
+    with pytest.raises(InputError, match=r"two blocks of memory are named 'n.mean again'"):
+        memlab.recompute(before, k=1)
+
+
 def test_it_runs_once_and_before_in_place() -> None:
     with pytest.raises(InputError, match="recompute comes before in_place, and this step has in_"):
         memlab.recompute(memlab.in_place(plain()))

@@ -130,3 +130,11 @@ def test_bad_input_is_one_sentence(given: Any, words: str) -> None:
 def test_on_a_gpu_it_is_refused() -> None:
     with pytest.raises(InputError, match="runs on cpu, got cuda; plan it instead"):
         memlab.run(relu_masks(step("slices")), 1, device="cuda")
+
+
+def test_a_layer_named_as_a_mask_gives_one_sentence() -> None:
+    """A mask of 32 bits and one value of 4 bytes would be one block."""
+    x = memlab.network("masked", image=(2, 3, 3)).conv(8, 2).relu(name="r").max_pool(2).flatten()
+    old = memlab.training_step(x.linear(1, name="r.mask").linear(2).cross_entropy())
+    with pytest.raises(InputError, match=r"two blocks of memory are named 'r.mask'; rename a laye"):
+        relu_masks(old)
