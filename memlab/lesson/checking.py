@@ -6,7 +6,7 @@ the mistake. The true value stands in no text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -51,8 +51,8 @@ class Report:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the learner's function did with one case. ``refused`` says why what it returned is no
-    choice, where one is asked for."""
+    """What the learner's function did with one case. ``refused`` says why what it returned cannot
+    be an answer."""
 
     case: Arguments
     shown: str = ""
@@ -116,14 +116,15 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
 def ask(task: Task, function: Callable[..., Any], case: Arguments) -> Answer:
     """Call the learner's function on a copy of a case: what it does to its lists stays there."""
     try:
-        value = function(**deepcopy(case))
+        value = values.listed(function(**deepcopy(case)))
     except Exception as error:
         return Answer(case, error=error)
     shown = values.in_words(value)
     if task.score is None:
-        return Answer(case, shown, values.read(value))
+        refused = _say("set") if isinstance(value, Set) else ""
+        return Answer(case, shown, values.read(value), refused=refused)
     try:
-        return Answer(case, shown, values.read(task.score(value, deepcopy(case))))
+        return Answer(case, shown, values.read(task.score(values.ordered(value), deepcopy(case))))
     except InputError as error:
         return Answer(case, shown, refused=str(error))
 
@@ -145,7 +146,7 @@ def unwritten(name: str, answers: Sequence[Answer]) -> str:
     """The sentence for a stub; empty for a function that does something."""
     if all(isinstance(answer.error, NotImplementedError) for answer in answers):
         return _say("unwritten", name=name)
-    if all("ellipsis" in str(answer.error) for answer in answers):
+    if any("ellipsis" in str(answer.error) for answer in answers):
         return _say("blanks", name=name)
     for stub in ("None", "Ellipsis"):
         if all(answer.shown == stub for answer in answers):
@@ -198,9 +199,9 @@ def raised(task: Task, error: Exception) -> str:
 
 
 def slip_of(task: Task, held: Sequence[Held]) -> str:
-    """The one slip that gives what the learner's function gave, in every case; else empty."""
-    fits = [name for name in task.slips if all(_slipped(task, name, one) for one in held)]
-    return fits[0] if len(fits) == 1 else ""
+    """The slip that gives what the learner's function gave, in every case; empty for none."""
+    fits = (name for name in task.slips if all(_slipped(task, name, one) for one in held))
+    return next(fits, "")
 
 
 def allocates(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:

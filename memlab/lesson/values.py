@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, KeysView, Set, ValuesView
+from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational
+from itertools import islice
+from numbers import Rational
 from typing import Any
 
 import numpy as np
@@ -13,18 +16,33 @@ from memlab.errors import shorten
 
 Numbers = NDArray[Any]
 
+LONGEST = 10**5
+"""Values that are taken out of a generator, which may have no end."""
+
+
+def listed(value: Any) -> Any:
+    """What a generator, ``map`` or view of a dictionary gives, as a list; all else as it is."""
+    return list(islice(value, LONGEST)) if isinstance(value, Iterator | _VIEWS) else value
+
+
+def ordered(value: Any) -> Any:
+    """A set as a list, rising: for an answer whose order says nothing."""
+    return sorted(value) if isinstance(value, Set) else value
+
+
+_VIEWS = KeysView | ValuesView
+
 
 def read(value: Any) -> Numbers | None:
     """A number, or numbers in lists or an array, as an array of their own; None for all else.
 
-    Whole numbers of any length stay exact, a fraction is a float. Truth values, text, nan and
-    infinity are no numbers.
+    Whole numbers of any length and any type stay exact, a fraction is a float. Truth values, text,
+    sets, nan and infinity are no numbers.
     """
     try:
         numbers = np.array(value)
-        if numbers.dtype.kind == "O" and all(map(_rational, numbers.flat)):
-            whole = all(isinstance(number, Integral) for number in numbers.flat)
-            return numbers if whole else numbers.astype(float)  # more than 64 bits, or a fraction
+        if numbers.dtype.kind == "O" and all(map(_exact, numbers.flat)):
+            return _fractions([Fraction(number) for number in numbers.flat], numbers.shape)
     except Exception:  # whatever an object of the learner's raises: it is no number
         return None
     known = numbers.dtype.kind in "iuf" and bool(np.isfinite(numbers).all())
@@ -87,5 +105,13 @@ def in_words(value: Any) -> str:
         return f"a value of type {type(value).__name__}"
 
 
-def _rational(number: object) -> bool:
-    return isinstance(number, Rational) and not isinstance(number, bool)
+def _exact(number: object) -> bool:
+    """More than 64 bits, a fraction or a decimal."""
+    return isinstance(number, Rational | Decimal) and not isinstance(number, bool)
+
+
+def _fractions(numbers: list[Fraction], shape: tuple[int, ...]) -> Numbers:
+    """Whole numbers as they are, of any length; others as floats."""
+    if all(number.denominator == 1 for number in numbers):
+        return np.array([number.numerator for number in numbers], object).reshape(shape)
+    return np.array(numbers, float).reshape(shape)

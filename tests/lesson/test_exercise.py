@@ -5,6 +5,7 @@ import json
 import random
 import re
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 
@@ -40,7 +41,6 @@ MAP = Task(
         "bits": lambda truth, given: truth * 8,
         "values": lambda truth, given: (truth - 1000) // 4,
         "one_side": lambda truth, given: 4 * given["batch"] * given["sides"][0] + 1000,
-        "one_side_again": lambda truth, given: 4 * given["batch"] * given["sides"][0] + 1000,
     },
 )
 
@@ -120,7 +120,7 @@ def test_what_is_no_choice_is_refused_with_its_reason():
 def test_a_right_function_passes_with_the_same_words_each_time(seed):
     report = check(lambda batch, sides: 1000 + 4 * batch * sides[0] * sides[1], seed=seed)
     assert report.passed
-    assert repr(report) == str(report) == "Agrees on 12 fresh cases."
+    assert repr(report) == str(report) == "Agrees on 60 fresh cases."
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,47 @@ def test_a_right_function_passes_with_the_same_words_each_time(seed):
 )
 def test_a_number_is_a_number_in_every_type(kind):
     assert check(lambda batch, sides: kind(kept(batch, sides))).passed
+
+
+PAIR = Task("99.kept", draw, lambda batch, sides: [batch * side for side in sides])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        tuple,
+        np.array,
+        iter,
+        lambda found: (one for one in found),
+        lambda found: map(float, found),
+        lambda found: dict(enumerate(found)).values(),
+        lambda found: [Decimal(one) for one in found],
+    ],
+)
+def test_numbers_in_order_are_read_from_whatever_holds_them(kind):
+    assert check(lambda batch, sides: kind([batch * side for side in sides]), PAIR).passed
+
+
+def test_a_set_has_no_order():
+    report = check(lambda batch, sides: {batch * side for side in sides}, PAIR)
+    assert not report.passed
+    assert "A set has no order: return one number, or a list of them." in str(report)
+
+
+def endless():
+    while True:
+        yield 1
+
+
+def test_a_generator_without_end_is_wrong_and_no_more():
+    report = check(lambda batch, sides: endless(), PAIR)
+    assert not report.passed
+    assert "another shape than the result" in str(report)
+
+
+def test_an_error_in_a_generator_is_the_functions_own():
+    report = check(lambda batch, sides: (1 // (side - side) for side in sides), PAIR)
+    assert "There kept raised ZeroDivisionError" in str(report)
 
 
 def unwritten(batch, sides):
@@ -180,10 +221,32 @@ def test_a_wrong_way_gets_its_question(slip):
     assert "times too" not in str(report)
 
 
-def test_two_wrong_ways_that_fit_are_no_diagnosis():
-    report = check(lambda batch, sides: 4 * batch * sides[0] + 1000)
-    assert not report.slip
-    assert "slip" not in str(report)
+def one_side(truth, given):
+    return 4 * given["batch"] * given["sides"][0] + 1000
+
+
+@pytest.mark.parametrize(
+    ("slips", "traps"),
+    [
+        ({"one_side": one_side, "again": one_side}, {}),
+        ({"none": lambda truth, given: truth}, {}),
+        ({}, {"none": lambda truth, given: truth}),
+    ],
+)
+def test_wrong_ways_that_no_case_shows_are_refused(slips, traps):
+    with pytest.raises(RuntimeError, match="no case tells apart"):
+        Task("99.kept", draw, kept, slips, traps).cases(random.Random(0))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_wrong_way_that_shows_once_in_a_hundred_cases_is_shown(seed):
+    traps = {"rare": lambda truth, given: truth + given["rare"]}
+    rare = Task("99.kept", rarely, lambda batch, rare: batch, traps=traps)
+    assert any(case["rare"] for case in rare.cases(random.Random(seed)))
+
+
+def rarely(chance, size):
+    return {"batch": size, "rare": chance.random() < 0.01}
 
 
 def test_a_wrong_way_in_some_cases_is_no_diagnosis():
@@ -217,7 +280,7 @@ def test_one_ratio_in_all_cases_is_named(factor, said):
     ],
 )
 def test_no_ratio_is_named_where_there_is_none(wrong):
-    report = check(wrong)
+    report = check(wrong, replace(MAP, sizes=(1, 2, 3, 4)))
     assert not report.passed
     assert "times" not in str(report)
 
@@ -324,7 +387,7 @@ def none_sometimes(batch, sides):
 def test_none_in_one_branch_is_shown_with_its_case():
     report = check(none_sometimes)
     assert report.attempted
-    assert "1 of 12" in str(report)
+    assert "5 of 60" in str(report)
     assert "There kept returned None, which is no number" in str(report)
 
 
@@ -344,7 +407,7 @@ def test_an_error_is_one_sentence_with_its_case(error, said):
         return kept(batch, sides)
 
     lines = str(check(raises)).splitlines()
-    assert lines[0] == "Not yet: 8 of 12 fresh cases disagree."
+    assert lines[0] == "Not yet: 40 of 60 fresh cases disagree."
     assert lines[1].startswith("The smallest of them: batch 5, sides [")
     assert lines[1].endswith(said)
     assert len(lines) == 2
@@ -390,6 +453,11 @@ def test_a_truth_that_is_no_number_is_the_authors_error():
         (0.3333, Fraction(1, 3), False),
         (2**64, 2**64 + 1, False),
         (10**400, 1.5, False),
+        (Decimal(3), 3, True),
+        (Decimal(2) ** 64, 2**64, True),
+        (Decimal("1.5"), 1.5, True),
+        ([Decimal(1), Fraction(4, 2)], [1, 2], True),
+        (Decimal("0.5"), 3, False),
         (np.float32(0.1), 0.1, True),
     ],
 )
@@ -426,7 +494,7 @@ def test_a_factor_holds_for_every_number(given, truth, ratio):
 
 def test_a_step_within_the_plan_passes_in_the_same_words_each_time():
     assert {str(check(lambda x: np.maximum(x, 0), PLANNED)) for _ in range(3)} == {
-        "Agrees on 12 fresh cases. Its arrays take no more than the plan in each of them."
+        "Agrees on 60 fresh cases. Its arrays take no more than the plan in each of them."
     }
     assert check(lambda x: np.maximum(x, 0, out=x), PLANNED).passed
 

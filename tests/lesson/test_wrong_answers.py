@@ -17,7 +17,7 @@ from memlab.lesson import Exercise, exercise
 from memlab.lesson.task import tasks
 
 TASKS = sorted(tasks())
-SEEDS = range(6)
+SEEDS = range(2)
 
 
 def cells(lesson, tag):
@@ -332,7 +332,7 @@ ZOO: dict[str, dict[str, Any]] = {
         "every_value": lambda addresses: 4 * len(addresses),
         "each_thread": lambda addresses: 32 * len(addresses),
         "whole_lines": lambda addresses: 128 * len({a // 128 for a in addresses}),
-        "in_between": lambda addresses: (addresses[-1] // 32 * 32 + 32) - addresses[0] // 32 * 32,
+        "in_between": lambda addresses: max(addresses) // 32 * 32 + 32 - min(addresses) // 32 * 32,
         "count": lambda addresses: len({a // 32 for a in addresses}),
         "not_whole": lambda addresses: 32 * len({a / 32 for a in addresses}),
         "from_first": lambda addresses: 32 * len({(a - addresses[0]) // 32 for a in addresses}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from random import Random
 
 from memlab.lesson.content.lesson_02 import FP32, one_convolution
@@ -23,6 +24,7 @@ Layer = tuple[int, int, int, int, int]
 POINTWISE = (1, 1, 0)
 
 
+@lru_cache(maxsize=4096)
 def _copy_of(layer: Layer, batch: int) -> int:
     """The copy of the whole batch in the plan of a forward pass; 0 where the plan has none."""
     names = ("channels", "size", "k", "stride", "pad")

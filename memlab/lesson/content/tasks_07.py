@@ -142,15 +142,31 @@ def _freed(a: Arguments, death: Deaths = _last, nbytes: bool = True) -> list[int
     return found
 
 
+def _readers(a: Arguments, number: int) -> list[int]:
+    return [n for n, reads in enumerate(a["reads"]) if number in reads]
+
+
 def _never_read(a: Arguments, number: int) -> int | None:
     """As if only readers gave a block back."""
-    return _last(a, number) if any(number in reads for reads in a["reads"]) else None
+    return None if number in a["kept"] else max(_readers(a, number), default=None)
 
 
 def _first_reader(a: Arguments, number: int) -> int | None:
+    """As if a block were needed once."""
+    return None if number in a["kept"] else min(_readers(a, number) or _users(a, number)[-1:])
+
+
+def _last_reader(a: Arguments, number: int) -> int | None:
+    """As if writers did not need a block that is read."""
+    return None if number in a["kept"] else max(_readers(a, number) or _users(a, number))
+
+
+def _first_write(a: Arguments, number: int) -> int | None:
+    """As if those who write a block again did not need it, where nobody reads it."""
     if number in a["kept"]:
         return None
-    return next((n for n, reads in enumerate(a["reads"]) if number in reads), _users(a, number)[0])
+    users = _users(a, number)
+    return users[-1] if _readers(a, number) else users[0]
 
 
 def _one_later(a: Arguments, number: int) -> int | None:
@@ -166,19 +182,6 @@ _FREED_SLIPS: dict[str, Slip] = {
     "blocks": lambda truth, a: _freed(a, nbytes=False),
     "all_read": lambda truth, a: [sum(a["sizes"][n] for n in reads) for reads in a["reads"]],
 }
-
-
-def _last_reader(a: Arguments, number: int) -> int | None:
-    """As if writers did not need a block that is read."""
-    readers = [n for n, reads in enumerate(a["reads"]) if number in reads]
-    return _last(a, number) if not readers or number in a["kept"] else readers[-1]
-
-
-def _first_write(a: Arguments, number: int) -> int | None:
-    """As if a block that nobody reads were not needed by those who write it again."""
-    users = _users(a, number)
-    read = any(number in a["reads"][n] for n in users)
-    return _last(a, number) if read or number in a["kept"] else users[0]
 
 
 _FREED_TRAPS: dict[str, Slip] = {
