@@ -3,6 +3,7 @@
 `make test` calls this; `python tests/run.py types units` runs the named parts only.
 """
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -27,7 +28,7 @@ PARTS = {
 def command(line: str) -> list[str]:
     """Split a line of the table; a pattern stands for the files that match it."""
     tool, *rest = line.split()
-    words = [str(TOOLS / tool)]
+    words = [shutil.which(tool, path=TOOLS) or tool]
     for word in rest:
         matches = sorted(ROOT.glob(word)) if "*" in word else []
         words += [str(path.relative_to(ROOT)) for path in matches] or [word]
