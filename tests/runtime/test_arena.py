@@ -111,6 +111,18 @@ def test_nan_of_the_training_is_not_blamed_on_the_placement(network: str, rewrit
     assert "NaN" not in other.text()
 
 
+def test_a_loss_that_is_nan_is_so_without_an_arena() -> None:
+    x = memlab.network("large", features=4).linear(4, name="a").relu().linear(4, name="b")
+    plain = memlab.precision(memlab.training_step(x.linear(3).cross_entropy(), "sgd"), "fp16")
+    signs = np.array([1, -1, 1, -1])
+    given = {"a.weight": np.full((4, 4), 6e4), "b.weight": np.full((4, 4), 6e4) * signs}
+    options = {"x": np.full((2, 4), 6e4), "parameters": given}
+    one, other = ran(plain, 2, **options), ran(plain, 2, **options, placement="best")
+    assert np.isnan(one.loss or 0.0)
+    assert not differences(one, other)
+    assert other.nan == ()
+
+
 def test_who_reads_what_is_free_is_named_where_the_training_overflows_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

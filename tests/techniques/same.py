@@ -11,7 +11,7 @@ from memlab.step.step import Step
 
 def differences(plain: Run, other: Run) -> list[str]:
     """What is not the same: the loss, gradients and parameters by name, the residual."""
-    found = [] if plain.loss == other.loss else ["loss"]
+    found = [] if repr(plain.loss) == repr(other.loss) else ["loss"]  # NaN is NaN
     for one, two in ((plain.gradients, other.gradients), (plain.parameters, other.parameters)):
         assert one.keys() == two.keys()
         found += [name for name in one if one[name].tobytes() != two[name].tobytes()]

@@ -585,6 +585,14 @@ def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, in_place)
     assert f"the same loss, 0 of {len(ran.differences)} gradients" in view.now_["shown"]["status"]
 
 
+def test_a_loss_that_is_nan_in_both_runs_is_the_same():
+    ran = addresses(STEP, 2, how="birth").run()
+    nan = replace(ran, loss=float("nan"), expected=float("nan"))
+    assert nan.same_loss
+    assert not replace(ran, loss=float("nan")).same_loss
+    assert str(nan).count("bit for bit") == str(ran).count("bit for bit") >= 1
+
+
 def test_the_map_of_the_plan_is_the_map_of_what_ran():
     view = addresses(STEP, 2, how="best fit", budgets=(), free=False)
     ran = view.run()

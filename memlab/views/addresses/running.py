@@ -38,7 +38,7 @@ class Ran:
     """What came out. ``what`` is compared: ``"gradients"``, or ``"parameters"`` after the update
     where the step frees its gradients. ``placement`` is what the run reports, ``arena`` its
     measured bytes; ``faults`` are the pairs of blocks that overlap. Without a fault, what is free
-    was filled with NaN: ``nan`` names the operations that wrote one."""
+    was filled with NaN: ``nan`` names the operations that read one."""
 
     placement: Placement
     arena: int
@@ -56,8 +56,8 @@ class Ran:
 
     @property
     def same_loss(self) -> bool:
-        """The loss is the same, bit for bit."""
-        return self.loss == self.expected
+        """The loss is the same, bit for bit; NaN is the same as NaN."""
+        return repr(self.loss) == repr(self.expected)
 
     @property
     def wrong(self) -> tuple[Difference, ...]:
