@@ -25,7 +25,7 @@ TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cu
 .DELETE_ON_ERROR:
 
 help:  ## show this list
-	@sed -n 's/^\([a-z]*\):.*##/  make \1 \t/p' Makefile | expand -t 22
+	@awk -F ':.*##' '/^[a-z]+:.*##/ {printf "  make %-15s%s\n", $$1, $$2}' Makefile
 
 lab: .venv/lab  ## set up once, then open the lessons (ARGS=--no-browser)
 	@$(RUN) -m memlab lab $(ARGS)

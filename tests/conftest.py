@@ -20,6 +20,11 @@ def _nobody_in_particular(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
+def pytest_configure(config):
+    """On Windows, Jupyter's client warns that it watches its sockets in a thread; so it may."""
+    config.addinivalue_line("filterwarnings", "ignore:Proactor event loop:RuntimeWarning")
+
+
 def pytest_sessionstart(session):
     """With MEMLAB_REQUIRE_GPU=1, nothing may pass in the simulator instead of on a GPU."""
     if not os.environ.get("MEMLAB_REQUIRE_GPU"):
