@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_a_tool_is_found_by_the_name_that_the_system_gives_it(suffix, tmp_path, 
     tool = tmp_path / f"ruff{suffix}"
     tool.touch(mode=0o755)
     monkeypatch.setattr(run, "TOOLS", tmp_path)
-    monkeypatch.setattr(run.shutil, "which", lambda name, path: f"{path / name}{suffix}")
+    monkeypatch.setattr(shutil, "which", lambda name, path: f"{path / name}{suffix}")
     assert run.command("ruff check") == [str(tool), "check"]
     assert run.command("ruff lessons/0*.ipynb")[1:] == [
         str(Path("lessons", path.name)) for path in sorted((ROOT / "lessons").glob("0*.ipynb"))

@@ -142,7 +142,7 @@ def train(
     _check(data, batch)
     learning = _rewritten(training_step(network, optimizer), rewrite)
     testing = _rewritten(inference_step(network), rewrite)
-    peak, _ = _fits(learning, batch), _fits(testing, len(data.x_test))
+    peak = _fits((learning, batch), (testing, len(data.x_test)))
     orders, record = np.random.default_rng(seed), _Record()
     bar = tqdm(total=epochs * (len(data.x) // batch), delay=1, disable=not progress, unit="step")
     with (
@@ -189,12 +189,18 @@ def _rewritten(step: Step, rewrite: object) -> Step:
     return found
 
 
-def _fits(step: Step, batch: int) -> int:
-    """The planned peak, where it is free."""
-    kernels_of(step)  # says first what has no kernel
-    planned, place = plan(step), backend.find("cpu")
-    guard.check(planned, batch, place.free_memory(), place.under())
-    return planned.peak(batch)
+def _fits(learning: tuple[Step, int], testing: tuple[Step, int]) -> int:
+    """The planned peak of learning. Both steps keep their parameters while the other one runs: each
+    must fit beside what the other leaves alive."""
+    place = backend.find("cpu")
+    for step, _ in (learning, testing):
+        kernels_of(step)  # says first what has no kernel
+    ledgers = [(plan(step), batch) for step, batch in (learning, testing)]
+    for (ledger, batch), (other, its_batch) in zip(ledgers, reversed(ledgers), strict=True):
+        free = max(0, place.free_memory() - other.after(its_batch)[-1])
+        guard.check(ledger, batch, free, place.under())
+    ledger, batch = ledgers[0]
+    return ledger.peak(batch)
 
 
 def _batches(order: Array, batch: int) -> list[Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -19,11 +20,11 @@ from memlab.runtime.meter import Meter
     ("system", "name"), [("linux", None), ("darwin", None), ("win32", "ucrtbase.dll")]
 )
 def test_the_c_library_of_each_system(system, name, monkeypatch):
-    asked = []
+    opened = Mock()
     monkeypatch.setattr(sys, "platform", system)
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: asked.append(name) or "the library")
-    assert hook.c_library() == "the library"
-    assert asked == [name]
+    monkeypatch.setattr(ctypes, "CDLL", opened)
+    assert hook.c_library() is opened.return_value
+    opened.assert_called_once_with(name)
 
 
 def test_without_a_c_library_one_sentence_says_so(monkeypatch, capsys):

@@ -281,3 +281,19 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "free_memory", lambda: 100)
     with pytest.raises(DoesNotFitError, match="refused before anything was allocated"):
         memlab.train(tiny(), few())
+
+
+def test_two_sessions_fit_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the tests keeps its parameters while the network learns, and the other way round."""
+    network, data = tiny(), few()
+    learning = memlab.plan(memlab.training_step(network, "momentum"))
+    testing, batch, tests = memlab.plan(memlab.inference_step(network)), 2, len(data.x_test)
+    need = max(
+        learning.peak(batch) + testing.after(tests)[-1],
+        testing.peak(tests) + learning.after(batch)[-1],
+    )
+    monkeypatch.setattr(devices, "free_memory", lambda: need)
+    assert memlab.train(network, data, batch=batch, epochs=1).peak == learning.peak(batch)
+    monkeypatch.setattr(devices, "free_memory", lambda: need - 1)
+    with pytest.raises(DoesNotFitError):
+        memlab.train(network, data, batch=batch, epochs=1)
