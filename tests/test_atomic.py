@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 from pathlib import Path
 from threading import Thread
@@ -10,6 +11,13 @@ import pytest
 
 from memlab import atomic
 
+ROOT = Path(atomic.__file__).resolve().parents[1]
+WRITING = re.compile(
+    r"\b(write_text|write_bytes|savefig|touch|copyfile|copytree|json\.dump)\("
+    r"|\bopen\([^)\n]*[\"'][rbt+]*[wxa]"
+)
+STREAMS = ("cli.py", "torch_lowering.py")
+"""What opens the null device, and what has a stream already."""
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
 
 
@@ -55,6 +63,12 @@ def test_whatever_stops_it_leaves_the_old_one_alone(tmp_path, monkeypatch, step,
 def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
     atomic.write(tmp_path / ("a" * 255), "new")
     assert files(tmp_path) == {tmp_path / ("a" * 255): b"new"}
+
+
+def test_no_other_module_writes_files():
+    sources = [*ROOT.glob("memlab/**/*.py"), ROOT / "lessons/build.py", ROOT / "tests/gpu.py"]
+    found = {path.name for path in sources if WRITING.search(path.read_text(encoding="utf-8"))}
+    assert found == {"atomic.py", *STREAMS}
 
 
 # -- what stands there --------------------------------------------------------------------------
