@@ -91,7 +91,8 @@ def options(command):
 def option(draw, command):
     """An option, mostly with a value of its kind."""
     word = draw(st.sampled_from(list(options(command))))
-    if options(command)[word] == draw(st.integers(0, 19).map(lambda number: number < 1)):
+    as_meant = draw(st.integers(0, 19)) > 0
+    if options(command)[word] != as_meant:
         return [word]
     long = "--output" if word == "-o" else word
     usual = st.sampled_from(VALUES.get(long, ["1"]))
@@ -106,16 +107,18 @@ def lines(draw, commands=COMMANDS):
     parts = [[draw(st.sampled_from(names))] for names in ARGUMENTS.get(command, ())]
     if command == "fit":
         parts.append(["--memory", draw(st.sampled_from(SIZES))])
-    ways = [way for commands, found in TOGETHER.items() if command in commands for way in found]
+    ways = [way for able, found in TOGETHER.items() if command in able for way in found]
     if ways and draw(st.integers(0, 3)) == 0:
         parts.append(["--recompute", *draw(st.sampled_from(ways)).split()])
     if options(command):
         parts += draw(st.lists(option(command), max_size=5))
     words = [command, *(word for part in draw(st.permutations(parts)) for word in part)]
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
-        at, slip = draw(st.integers(0, len(words))), draw(st.sampled_from(["add", "drop", "--"]))
-        words[at : at + 1] = {"add": [draw(garbage), *words[at : at + 1]], "drop": [],
-                              "--": ["--", *words[at : at + 1]]}[slip]  # fmt: skip
+        at, slip = draw(st.integers(0, len(words))), draw(st.sampled_from(["add", "--", "drop"]))
+        if slip == "drop":
+            del words[at : at + 1]
+        else:
+            words.insert(at, draw(garbage) if slip == "add" else slip)
     return words
 
 
