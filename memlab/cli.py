@@ -192,10 +192,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except KeyboardInterrupt:
         return 130
-    except (MemoryError, ImportError, SystemError) as error:
-        if not isinstance(error, MemoryError) and not devices.limited():
-            raise
+    except MemoryError:
         return _refuse(NO_MEMORY)
+    except (ImportError, RuntimeError, SystemError):
+        if not devices.limited():
+            raise
+        return _refuse(NO_MEMORY)  # a library did not fit, or the stack of a thread
     except OSError as error:
         return _failed(error)
 

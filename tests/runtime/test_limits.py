@@ -5,12 +5,16 @@ Each case is a process of its own, with ``ulimit -v`` or ``-d`` set before anyth
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from memlab import cli, devices
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="Linux alone keeps these limits, and tells what counts for them"
@@ -93,3 +97,32 @@ def test_the_doctor_names_the_limit():
     assert done.returncode == 1, done.stderr
     assert "memory: 0 B free; ulimit -v allows less than the machine's" in done.stdout
     assert "Numba starts: loading Numba and the kernels takes about" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "limited", "told"),
+    [
+        (MemoryError(), False, True),
+        (np.exceptions.AxisError("a bug"), True, False),
+        (ImportError("libx.so: failed to map segment from shared object"), True, True),
+        (ImportError("a bug"), False, False),
+        (RuntimeError("can't start new thread"), True, True),
+        (RuntimeError("a bug"), False, False),
+        (OSError("cannot load a library"), True, True),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), False, True),
+    ],
+)
+def test_whatever_fails_for_want_of_memory_is_one_sentence(
+    error, limited, told, monkeypatch, capsys
+):
+    def examine() -> None:
+        raise error
+
+    monkeypatch.setattr("memlab.doctor.examine", examine)
+    monkeypatch.setattr(devices, "limited", lambda: limited)
+    if told:
+        assert cli.main(["doctor"]) == 2
+        assert capsys.readouterr().err == f"memlab: {cli.NO_MEMORY}\n"
+    else:
+        with pytest.raises(type(error)):
+            cli.main(["doctor"])
