@@ -23,15 +23,15 @@ class StuckError(Exception):
     """A loop that does not end, or hardly."""
 
 
-def mutants(source: str, name: str, given: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-    """Every function ``name`` that one change to the code makes, by its code.
+def mutants(source: str, given: tuple[str, ...]) -> list[str]:
+    """The code with one change, in every way, each once.
 
     ``given`` are the parameters, which can be taken for each other.
     """
     tree = ast.parse(source)
-    found = {ast.unparse(changed): changed for changed in _changed(tree, given)}
+    found = dict.fromkeys(map(ast.unparse, _changed(tree, given)))
     found.pop(ast.unparse(tree), None)
-    return {code: compiled(code, name) for code in found}
+    return list(found)
 
 
 def compiled(code: str, name: str) -> Callable[..., Any]:

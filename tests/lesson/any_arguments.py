@@ -1,0 +1,127 @@
+"""Legal arguments of every exercise, drawn apart from what its check draws: wider, and smaller.
+
+Two functions that agree on thousands of them are taken for the same.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+
+Arguments = dict[str, Any]
+
+
+def window(chance: Random) -> Arguments:
+    """A window that fits, with any stride and any padding."""
+    while True:
+        size, k, pad = chance.randint(1, 20), chance.randint(1, 7), chance.randint(0, 3)
+        if size + 2 * pad >= k:
+            return {"size": size, "k": k, "stride": chance.randint(1, 4), "pad": pad}
+
+
+def few(chance: Random, *names: str) -> Arguments:
+    return {name: chance.randint(1, 9) for name in names}
+
+
+def budget(chance: Random) -> Arguments:
+    fixed = [chance.randint(0, 60) for _ in range(chance.randint(1, 6))]
+    each = [chance.choice((0, 1, 2, 3, chance.randint(1, 30))) for _ in fixed]
+    each[chance.randrange(len(each))] = chance.randint(1, 9)
+    return {"memory": max(fixed) + chance.randint(0, 80), "fixed": fixed, "each": each}
+
+
+def layers(chance: Random) -> Arguments:
+    """Some of 1x1, and one at least that needs a copy."""
+    found = [(chance.randint(1, 5), *window(chance).values()) for _ in range(chance.randint(1, 5))]
+    found = [(*one[:2], 1, 1, 0) if chance.random() < 0.2 else one for one in found]
+    found[chance.randrange(len(found))] = (chance.randint(1, 5), chance.randint(3, 9), 3, 1, 0)
+    return {"limit": chance.randint(0, 60_000), "layers": found}
+
+
+def columns(chance: Random) -> Arguments:
+    vector = {"width": chance.choice((128, 256, 512)), "bits": chance.choice((16, 32, 64))}
+    return {**vector, **few(chance, "batch"), **window(chance)}
+
+
+def lanes(chance: Random) -> Arguments:
+    return {
+        "lanes": chance.choice((4, 8, 16, 32)),
+        "percent": chance.choice((5, 10, 20, 25, 50)),
+        "places": [chance.randint(1, 40) for _ in range(chance.randint(1, 4))],
+    }
+
+
+def step(chance: Random) -> Arguments:
+    """Operations that read and write blocks at random, after their birth."""
+    operations = range(chance.randint(1, 7))
+    births = [chance.choice(operations) for _ in range(chance.randint(1, 6))]
+
+    def numbers(n: int, share: float) -> list[int]:
+        return [b for b, birth in enumerate(births) if birth < n and chance.random() < share]
+
+    born = [[b for b, birth in enumerate(births) if birth == n] for n in operations]
+    return {
+        "sizes": [chance.randint(1, 50) for _ in births],
+        "writes": [[*born[n], *numbers(n, 0.15)] for n in operations],
+        "reads": [numbers(n, 0.25) for n in operations],
+        "kept": [b for b in range(len(births)) if chance.random() < 0.3],
+    }
+
+
+def blocks(chance: Random) -> Arguments:
+    births = [chance.randint(0, 8) for _ in range(chance.randint(1, 16))]
+    sizes = [chance.randint(1, 6) for _ in births]
+    deaths = [birth + chance.randint(0, 4) for birth in births]
+    return {"sizes": sizes, "births": births, "deaths": deaths}
+
+
+def maps(chance: Random) -> Arguments:
+    return {"maps": [1000 * chance.randint(1, 200) for _ in range(chance.randint(2, 7))]}
+
+
+def kept_maps(chance: Random) -> Arguments:
+    found = maps(chance)
+    places = range(len(found["maps"]) - 1)
+    return {**found, "kept": [place for place in places if chance.random() < 0.4]}
+
+
+def samples(chance: Random) -> Arguments:
+    draw = np.random.default_rng(chance.randrange(2**32))
+    x, t = draw.uniform(-2, 2, (2, chance.randint(2, 50)))
+    return {"x": x, "t": t, "w1": chance.uniform(-1, 1), "w2": chance.uniform(-1, 1)}
+
+
+ANY: dict[str, Callable[[Random], Arguments]] = {
+    "00.mebibytes": lambda chance: {"nbytes": chance.randint(0, 10 ** chance.randint(1, 12))},
+    "01.kept": lambda chance: few(chance, "batch", "inputs", "hidden", "outputs"),
+    "01.my_step": samples,
+    "02.output_bytes": lambda chance: few(chance, "batch", "channels", "kernels") | window(chance),
+    "02.largest_batch": budget,
+    "03.lowered_bytes": lambda chance: few(chance, "batch", "channels") | window(chance),
+    "03.images_together": layers,
+    "04.place": lambda chance: {
+        "n": chance.randint(0, 3000),
+        "k": chance.randint(1, 5),
+        **few(chance, "rows", "columns"),
+    },
+    "04.moved": lambda chance: {
+        "addresses": [4 * chance.randint(0, 10 ** chance.randint(1, 3)) for _ in range(32)]
+    },
+    "05.vectors": columns,
+    "05.smallest_batch": lanes,
+    "06.mask_bytes": lambda chance: {
+        "channels": chance.randint(1, 16),
+        "size": chance.randint(1, 20),
+        **few(chance, "batch"),
+    },
+    "06.model_state": lambda chance: {
+        "features": [chance.randint(1, 80) for _ in range(chance.randint(2, 5))],
+        "block": chance.choice((16, 32, 64, 128)),
+    },
+    "07.freed": step,
+    "07.peak": step,
+    "07.addresses": blocks,
+    "08.alive": kept_maps,
+    "08.checkpoints": maps,
+}

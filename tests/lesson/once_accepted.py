@@ -1,0 +1,149 @@
+"""Wrong functions that a check once took for right, because the cases were drawn and not chosen."""
+
+from collections.abc import Callable
+from itertools import combinations, count, pairwise
+from typing import Any
+
+from tests.lesson.wrong_answers import (
+    among,
+    fitting_start,
+    given_back,
+    limits,
+    lowest,
+    most_alive,
+    overlap,
+    waiting,
+)
+
+Answers = dict[str, Callable[..., Any]]
+
+
+def padded_outside(size, k, stride, pad):
+    return (size - k) // stride + 1 + 2 * pad
+
+
+def window(size, k, stride, pad):
+    return (size + 2 * pad - k) // stride + 1
+
+
+def largest_copy(layers, rows=window, skip=lambda k, stride, pad: (k, stride, pad) == (1, 1, 0)):
+    return max(
+        4 * channels * (k * rows(size, k, stride, pad)) ** 2
+        for channels, size, k, stride, pad in layers
+        if not skip(k, stride, pad)
+    )
+
+
+def best_fit(starts, spans, size):
+    """The end of the smallest gap that is large enough."""
+    free = [s for s in starts if all(s + size <= a or b <= s for a, b in spans)]
+    return min(free, key=lambda s: min((a - s for a, _ in spans if a >= s), default=10**9))
+
+
+def read_else_first_write(writers, readers):
+    return readers or writers[:1]
+
+
+def percentages(lanes, places, batch):
+    return [100 * (-batch * each % lanes) / (-(-batch * each // lanes) * lanes) for each in places]
+
+
+def first(fits):
+    return next(batch for batch in count(1) if fits(batch))
+
+
+def hold(maps, kept):
+    return max(waiting(maps, kept))
+
+
+def removing(maps):
+    """From all maps, one after the other is given up as long as that helps."""
+    kept = list(among(maps))
+    while kept:
+        options = [[n for n in kept if n != out] for out in kept]
+        best = min(options, key=lambda other: hold(maps, other))
+        if hold(maps, best) >= hold(maps, kept):
+            break
+        kept = best
+    return kept
+
+
+def two_at_most(maps):
+    options = [list(kept) for n in range(3) for kept in combinations(among(maps), n)]
+    return min(options, key=lambda kept: hold(maps, kept))
+
+
+ACCEPTED: dict[str, Answers] = {
+    "02.output_bytes": {
+        "padded_outside": lambda batch, channels, kernels, **a: (
+            4 * batch * kernels * padded_outside(**a) ** 2
+        ),
+        "round": lambda batch, channels, size, kernels, k, stride, pad: (
+            4 * batch * kernels * (round((size + 2 * pad - k) / stride) + 1) ** 2
+        ),
+    },
+    "02.largest_batch": {
+        "strict": lambda memory, **a: min(limits(memory - 1, **a)),
+    },
+    "03.lowered_bytes": {
+        "padded_outside": lambda batch, channels, **a: (
+            4 * batch * channels * (a["k"] * padded_outside(**a)) ** 2
+        ),
+    },
+    "03.images_together": {
+        "by_stride": lambda limit, layers: (
+            limit // largest_copy(layers, lambda size, k, stride, pad: -(-size // stride))
+        ),
+        "no_padding_skipped": lambda limit, layers: (
+            limit // largest_copy(layers, skip=lambda k, stride, pad: pad == 0)
+        ),
+        "one_by_one_skipped": lambda limit, layers: (
+            limit // largest_copy(layers, skip=lambda k, stride, pad: k == 1)
+        ),
+    },
+    "04.moved": {
+        "transitions": lambda addresses: (
+            32 + 32 * sum(a // 32 != b // 32 for a, b in pairwise(addresses))
+        ),
+        "every_second": lambda addresses: 32 * len({a // 32 for a in addresses[::2]}),
+        "all_but_last": lambda addresses: 32 * len({a // 32 for a in addresses[:-1]}),
+        "by_ends": lambda addresses: 32 * len({(a + 4) // 32 for a in addresses}),
+    },
+    "05.smallest_batch": {
+        "whole_percent": lambda lanes, percent, places: first(
+            lambda batch: max(int(one) for one in percentages(lanes, places, batch)) <= percent
+        ),
+        "two_smallest": lambda lanes, percent, places: first(
+            lambda batch: max(percentages(lanes, sorted(places)[:2], batch)) <= percent
+        ),
+    },
+    "06.model_state": {
+        "bias_alone": lambda features, block: sum(
+            10 * (i + 1) * o + 8 * (-(-i * o // block) + 1) for i, o in pairwise(features)
+        ),
+    },
+    "07.freed": {
+        "read_else_first_write": lambda **a: given_back(**a, users=read_else_first_write),
+    },
+    "07.peak": {
+        "read_else_first_write": lambda **a: most_alive(**a, users=read_else_first_write),
+    },
+    "07.addresses": {
+        "best_fit": lambda **a: lowest(**a, choose=best_fit),
+        "first_found": lambda sizes, births, deaths: unsorted(sizes, births, deaths),
+    },
+    "08.alive": {
+        "first_and_last": lambda maps, kept: max(waiting(maps, kept)[0], waiting(maps, kept)[-1]),
+    },
+    "08.checkpoints": {"two_at_most": two_at_most, "removing": removing},
+}
+
+
+def unsorted(sizes, births, deaths):
+    """The first end that is found where there is room, and not the lowest."""
+    found: list[int] = []
+    for n, size in enumerate(sizes):
+        lives = [k for k in range(n) if overlap(births[n], deaths[n], births[k], deaths[k])]
+        spans = [(found[k], found[k] + sizes[k]) for k in lives]
+        found.append(fitting_start([0, *(high for _, high in spans)], spans, size))
+    return found

@@ -1,0 +1,206 @@
+"""No wrong function is accepted, and no right one refused, whatever numbers chance draws.
+
+The wrong functions are those that were accepted once, and every mutant of the solution of an
+exercise and of a function for each of its slips: ``mutants.py``. A mutant that agrees with the
+solution on all of many wide arguments is right. ``MEMLAB_MUTANT_SEEDS=200`` tries every mutant on
+so many seeds, and prints how many were made and are right.
+"""
+
+import ast
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memlab.lesson import checking, values
+from memlab.lesson.content import tasks_08
+from memlab.lesson.exercise import solution_of
+from memlab.lesson.task import Arguments, Task, tasks
+from tests.lesson import wrong_answers
+from tests.lesson.any_arguments import ANY
+from tests.lesson.mutants import compiled, mutants
+from tests.lesson.once_accepted import ACCEPTED
+from tests.lesson.right_answers import RIGHT
+
+TASKS = sorted(tasks())
+BY_HAND = int(os.environ.get("MEMLAB_MUTANT_SEEDS", "0"))
+SEEDS = range(BY_HAND or 4)
+SHARE = 1 if BY_HAND else 20
+"""Every so many mutants of a slip are tried; of the solution, all."""
+WIDE = 3000 if BY_HAND else 300
+"""Arguments on which a right mutant agrees with the solution."""
+
+Function = Callable[..., Any]
+
+
+@cache
+def solution(name: str) -> str:
+    code = solution_of(tasks()[name])
+    assert code is not None
+    return code
+
+
+# -- what a check finds, on many functions with the same cases ----------------------------------
+
+
+class Known:
+    """Cases and their truths, found once for all functions. A choice is scored by its bytes, as
+    they are counted: ``test_what_is_counted_is_what_is_planned`` holds that they are the plan's."""
+
+    def __init__(self, name: str, cases: Iterable[Arguments], by_solution: bool = False) -> None:
+        self.task = tasks()[name]
+        truth = compiled(solution(name), self.task.function) if by_solution else self.task.truth
+        self.cases = [(case, self.numbers(truth(**deepcopy(case)), case)) for case in cases]
+
+    def numbers(self, value: Any, case: Arguments) -> values.Numbers | None:
+        value = values.listed(value)
+        if self.task.score is not None and not isinstance(value, int):
+            value = counted(values.ordered(value), case["maps"])
+        return values.read(value)
+
+    def right(self, function: Function) -> bool:
+        """Whether a function agrees everywhere; the hardest cases come first."""
+        return all(self.agrees(function, *one) for one in reversed(self.cases))
+
+    def agrees(self, function: Function, case: Arguments, truth: values.Numbers) -> bool:
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                given = self.numbers(function(**deepcopy(case)), case)
+        except Exception:
+            return False
+        return given is not None and values.agree(given, truth, self.task.rel)
+
+
+def counted(given: Any, maps: list[int]) -> int:
+    numbers = values.read(given)
+    assert numbers is not None
+    assert numbers.ndim == 1
+    assert {*numbers.flat} <= {*range(len(maps) - 1)}
+    return tasks_08.counted(maps, sorted({int(number) for number in numbers.flat}))
+
+
+@cache
+def drawn(name: str, seed: int) -> Known:
+    """What the check of that seed asks."""
+    return Known(name, tasks()[name].cases(Random(seed)))
+
+
+@cache
+def wide(name: str) -> Known:
+    """What anybody could ask."""
+    return Known(name, (ANY[name](Random(seed)) for seed in range(WIDE)), by_solution=True)
+
+
+# -- the mutants --------------------------------------------------------------------------------
+
+
+ZOO = ast.parse(Path(wrong_answers.__file__).read_text(encoding="utf-8")).body
+HELPERS = {
+    name: node
+    for node in ZOO
+    for name in [getattr(node, "name", "") or getattr(getattr(node, "targets", [0])[0], "id", "")]
+    if name
+}
+"""The functions and constants of ``wrong_answers.py``, by name and in order."""
+
+
+def of_slips(task: Task) -> dict[str, str]:
+    """The code of a wrong function for each slip, with the helpers that it calls."""
+    (zoo,) = (node.value for node in ZOO if isinstance(node, ast.AnnAssign))
+    ways = dict(_items(zoo))[task.name]
+    return {
+        slip: "\n".join([*_called(code), f"{task.function} = {ast.unparse(code)}"])
+        for slip, code in _items(ways)
+    }
+
+
+def _items(written: ast.AST | None) -> Iterator[tuple[str, ast.expr]]:
+    """What a dictionary holds, as it is written down."""
+    assert isinstance(written, ast.Dict)
+    for key, value in zip(written.keys, written.values, strict=True):
+        assert isinstance(key, ast.Constant)
+        yield key.value, value
+
+
+def _called(code: ast.AST) -> list[str]:
+    """The helpers that it names, and those that they name."""
+    found, new = set[str](), _names(code)
+    while new := new & HELPERS.keys() - found:
+        found |= new
+        new = set().union(*(_names(HELPERS[name]) for name in new))
+    return [ast.unparse(node) for name, node in HELPERS.items() if name in found]
+
+
+def _names(code: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(code) if isinstance(node, ast.Name)}
+
+
+def every_mutant(task: Task) -> dict[str, Function]:
+    """Those of the solution and of each slip, by their code."""
+    codes = mutants(solution(task.name), task.parameters)
+    for code in of_slips(task).values():
+        codes += mutants(code, task.parameters)[::SHARE]
+    return {code: compiled(code, task.function) for code in codes}
+
+
+# -- wrong ones ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_no_mutant_is_accepted(name: str) -> None:
+    made = every_mutant(tasks()[name])
+    wrong = {code: one for code, one in made.items() if not wide(name).right(one)}
+    print(f"\n{name}: {len(made)} mutants, {len(made) - len(wrong)} are right")
+    assert len(wrong) > 0.8 * len(made)
+    accepted = [
+        f"seed {seed}:\n{code}"
+        for seed in SEEDS
+        for code, one in wrong.items()
+        if drawn(name, seed).right(one)
+    ]
+    assert not accepted, accepted[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [(name, way) for name in ACCEPTED for way in ACCEPTED[name]]
+)
+def test_what_was_accepted_once_is_wrong(name: str, way: str) -> None:
+    assert not wide(name).right(ACCEPTED[name][way])
+    assert not [seed for seed in SEEDS if drawn(name, seed).right(ACCEPTED[name][way])]
+
+
+# -- right ones ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_no_right_function_is_refused(name: str) -> None:
+    ways = {"solution": compiled(solution(name), tasks()[name].function), **RIGHT[name]}
+    for way, function in ways.items():
+        for seed in SEEDS:
+            known = drawn(name, seed)
+            failing = [
+                case for case, truth in known.cases if not known.agrees(function, case, truth)
+            ]
+            assert not failing, (way, seed, failing[0])
+
+
+@pytest.mark.parametrize(("name", "way"), [(name, way) for name in RIGHT for way in RIGHT[name]])
+def test_a_check_says_so_of_right_functions(name: str, way: str) -> None:
+    report = checking.check(tasks()[name], RIGHT[name][way], seed=0)
+    assert report.passed, report
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_counted_is_what_is_planned(seed: int) -> None:
+    chance = Random(seed)
+    maps = ANY["08.checkpoints"](chance)["maps"]
+    for kept in chance.sample(tasks_08.choices(len(maps)), min(8, 2 ** (len(maps) - 1))):
+        assert tasks_08.counted(maps, kept) == tasks_08.planned(tuple(maps), kept)

@@ -1,0 +1,453 @@
+"""Wrong ways, as learners write them: for every exercise a function for each of its slips."""
+
+from itertools import pairwise
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+
+def layers(batch, inputs, hidden, outputs, *, maps=None, loss=1, parameters=None, each=4):
+    """Bytes of the exercise ``kept``, with one part replaced."""
+    found = inputs + hidden + 2 * outputs if maps is None else maps
+    weights = inputs * hidden + hidden + hidden * outputs + outputs
+    return each * (batch * found + (weights if parameters is None else parameters) + loss)
+
+
+def gradients(x, t, w1, w2):
+    y = w1 * x
+    y += w2
+    np.tanh(y, out=y)
+    g = y - t
+    g *= 2
+    y *= y
+    np.subtract(1, y, out=y)
+    g *= y
+    dw2 = g.mean()
+    g *= x
+    return g.mean(), dw2
+
+
+def convolution(batch, channels, size, kernels, k, stride, pad, each=4):
+    rows = (size + 2 * pad - k) // stride + 1
+    return each * batch * kernels * rows * rows
+
+
+def limits(memory, fixed, each):
+    return [(memory - a) // b for a, b in zip(fixed, each, strict=True) if b]
+
+
+def copy_bytes(batch, channels, size, k, stride, pad, each=4, taps=2):
+    rows = (size + 2 * pad - k) // stride + 1
+    return each * batch * channels * k**taps * rows * rows
+
+
+def copies(layers, **more):
+    """The copy of one image for each layer that needs one."""
+    return [copy_bytes(1, *layer, **more) for layer in layers if layer[2:] != (1, 1, 0)]
+
+
+def place_of(n, k, rows, columns):
+    oy, ox = n // columns % rows, n % columns
+    plane = rows * columns
+    return n // (plane * k * k), n // (plane * k) % k, n // plane % k, oy, ox
+
+
+def filled(columns, lanes):
+    """Vectors, and their idle lanes."""
+    return -(-columns // lanes), -columns % lanes
+
+
+def row_vectors(width, bits, batch, size, k, stride, pad, power=2, count=filled):
+    rows = (size + 2 * pad - k) // stride + 1
+    return count(batch * rows**power, width // bits)
+
+
+def fitting(lanes, percent, places, room=True):
+    """The first batch with so few idle lanes, of all lanes or of the columns."""
+    batch = 1
+    while True:
+        pairs = [(batch * each, -(batch * each) % lanes) for each in places]
+        if all(100 * idle <= percent * (n + room * idle) for n, idle in pairs):
+            return batch
+        batch += 1
+
+
+def mask_of(batch, channels, size):
+    return batch * -(-channels * size * size // 8)
+
+
+def arrays(features):
+    """Values of each weight and each bias."""
+    return [n for i, outputs in enumerate(features[1:]) for n in (features[i] * outputs, outputs)]
+
+
+def state_of(features, block, each=10, scale=4):
+    """Bytes of a model state: ``each`` for a value, 2 scales for a block."""
+    return sum(each * n + 2 * scale * -(-n // block) for n in arrays(features))
+
+
+def parts_of(maps, kept):
+    """The maps between those that are kept, and the kept ones before each part."""
+    starts, ends = [0, *(n + 1 for n in kept)], [*kept, len(maps)]
+    between = [sum(maps[a:b]) for a, b in zip(starts, ends, strict=True)]
+    return between, [[maps[n] for n in kept[:i]] for i in range(len(ends))]
+
+
+def waiting(maps, kept):
+    """The bytes of each part and of all kept maps before it."""
+    return [part + sum(before) for part, before in zip(*parts_of(maps, kept), strict=True)]
+
+
+def roots(maps):
+    k = round(len(maps) ** 0.5)
+    return list(range(k - 1, len(maps) - 1, k))
+
+
+def among(maps):
+    """The maps that may be dropped."""
+    return range(len(maps) - 1)
+
+
+NEVER = 10**6
+"""An operation that does not come."""
+
+
+def needed(writers, readers):
+    return writers + readers
+
+
+def given_back(sizes, writes, reads, kept, users=needed, later=0):
+    """Bytes that each operation gives back; ``users`` are those that need a block."""
+    found = [0] * len(reads)
+    for block in set(range(len(sizes))) - set(kept):
+        writers = [n for n, each in enumerate(writes) if block in each]
+        readers = [n for n, each in enumerate(reads) if block in each]
+        end = max(users(writers, readers) or writers) + later
+        if end < len(reads):
+            found[end] += sizes[block]
+    return found
+
+
+def most_alive(sizes, writes, reads, kept, users=needed, later=0, early=False, twice=False):
+    """The peak; ``early`` gives back before the output is there, ``twice`` counts every write."""
+    gone = given_back(sizes, writes, reads, kept, users, later)
+    seen: set[int] = set()
+    alive = most = 0
+    for n, each in enumerate(writes):
+        alive += sum(sizes[block] for block in set(each) - seen) - gone[n]
+        seen.update(() if twice else each)
+        most = max(most, alive if early else alive + gone[n])
+    return most
+
+
+def fitting_start(starts, spans, size):
+    return next(s for s in starts if all(s + size <= a or b <= s for a, b in spans))
+
+
+def last_end(starts, spans, size):
+    at = 0
+    for low, high in sorted(spans):
+        if at + size <= low:
+            break
+        at = high
+    return at
+
+
+def larger_gap(starts, spans, size):
+    at = 0
+    for low, high in sorted(spans):
+        if at + size < low:
+            break
+        at = max(at, high)
+    return at
+
+
+def overlap(birth, death, other_birth, other_death):
+    return other_birth <= death and birth <= other_death
+
+
+def lowest(sizes, births, deaths, choose=fitting_start, meet=overlap):
+    """The address of one block after the other."""
+    found: list[int] = []
+    for n, size in enumerate(sizes):
+        lives = [k for k in range(n) if meet(births[n], deaths[n], births[k], deaths[k])]
+        spans = [(found[k], found[k] + sizes[k]) for k in lives]
+        found.append(choose(sorted([0, *(high for _, high in spans)]), spans, size))
+    return found
+
+
+ZOO: dict[str, dict[str, Any]] = {
+    "00.mebibytes": {
+        "decimal": lambda nbytes: nbytes / 10**6,
+        "kibi": lambda nbytes: nbytes / 1024,
+        "gibi": lambda nbytes: nbytes / 2**30,
+        "mixed": lambda nbytes: nbytes / 1024 / 1000,
+        "bits": lambda nbytes: 8 * nbytes / 2**20,
+        "whole": lambda nbytes: nbytes // 2**20,
+    },
+    "01.kept": {
+        "values": lambda **a: layers(**a, each=1),
+        "bits": lambda **a: layers(**a, each=32),
+        "no_loss": lambda **a: layers(**a, loss=0),
+        "hidden_twice": lambda **a: layers(
+            **a, maps=a["inputs"] + 2 * a["hidden"] + 2 * a["outputs"]
+        ),
+        "no_input": lambda **a: layers(**a, maps=a["hidden"] + 2 * a["outputs"]),
+        "one_output": lambda **a: layers(**a, maps=a["inputs"] + a["hidden"] + a["outputs"]),
+        "no_bias": lambda **a: layers(
+            **a, parameters=a["inputs"] * a["hidden"] + a["hidden"] * a["outputs"]
+        ),
+        "no_parameters": lambda **a: layers(**a, parameters=0),
+        "gradients": lambda **a: 2 * layers(**a) - layers(**a, parameters=0),
+        "one_sample": lambda **a: layers(**{**a, "batch": 1}),
+    },
+    "01.my_step": {
+        "sign": lambda **a: [-value for value in gradients(**a)],
+        "sum": lambda **a: [len(a["x"]) * value for value in gradients(**a)],
+        "half": lambda **a: [value / 2 for value in gradients(**a)],
+        "no_x": lambda **a: [gradients(**a)[1]] * 2,
+        "swapped": lambda **a: gradients(**a)[::-1],
+    },
+    "02.output_bytes": {
+        "values": lambda **a: convolution(**a, each=1),
+        "bits": lambda **a: convolution(**a, each=32),
+        "batch": lambda **a: convolution(**{**a, "batch": 1}),
+        "stride": lambda **a: convolution(**{**a, "stride": 1}),
+        "padding": lambda **a: convolution(**{**a, "pad": 0}),
+        "channels": lambda **a: convolution(**{**a, "kernels": a["channels"]}),
+        "both_channels": lambda **a: a["channels"] * convolution(**a),
+        "one_side": lambda batch, channels, size, kernels, k, stride, pad: (
+            4 * batch * kernels * ((size - k + pad) // stride + 1) ** 2
+        ),
+        "not_whole": lambda batch, channels, size, kernels, k, stride, pad: (
+            4 * batch * kernels * ((size + 2 * pad - k) / stride + 1) ** 2
+        ),
+        "one_less": lambda batch, channels, size, kernels, k, stride, pad: (
+            4 * batch * kernels * ((size + 2 * pad - k) // stride) ** 2
+        ),
+    },
+    "02.largest_batch": {
+        "no_floor": lambda memory, fixed, each: min(memory // b for b in each if b),
+        "largest": lambda **a: max(limits(**a)),
+        "mixed": lambda memory, fixed, each: (memory - max(fixed)) // max(each),
+        "sum": lambda memory, fixed, each: (memory - sum(fixed)) // sum(each),
+        "one_more": lambda **a: min(limits(**a)) + 1,
+        "not_whole": lambda memory, fixed, each: min(
+            (memory - a) / b for a, b in zip(fixed, each, strict=True) if b
+        ),
+    },
+    "03.lowered_bytes": {
+        "values": lambda **a: copy_bytes(**a, each=1),
+        "bits": lambda **a: copy_bytes(**a, each=32),
+        "batch": lambda **a: copy_bytes(**{**a, "batch": 1}),
+        "one_k": lambda **a: copy_bytes(**a, taps=1),
+        "not_lowered": lambda **a: 4 * a["batch"] * a["channels"] * a["size"] ** 2,
+        "stride": lambda **a: copy_bytes(**{**a, "stride": 1}),
+        "padding": lambda **a: copy_bytes(**{**a, "pad": 0}),
+        "one_channel": lambda **a: copy_bytes(**{**a, "channels": 1}),
+        "input_places": lambda batch, channels, size, k, stride, pad: (
+            4 * batch * channels * k * k * size * size
+        ),
+        "one_side": lambda batch, channels, size, k, stride, pad: (
+            4 * batch * channels * k * k * ((size - k + pad) // stride + 1) ** 2
+        ),
+        "not_whole": lambda batch, channels, size, k, stride, pad: (
+            4 * batch * channels * k * k * ((size + 2 * pad - k) / stride + 1) ** 2
+        ),
+        "one_less": lambda batch, channels, size, k, stride, pad: (
+            4 * batch * channels * k * k * ((size + 2 * pad - k) // stride) ** 2
+        ),
+    },
+    "03.images_together": {
+        "sum": lambda limit, layers: limit // sum(copies(layers)),
+        "smallest": lambda limit, layers: limit // min(copies(layers)),
+        "pointwise": lambda limit, layers: limit // max(copy_bytes(1, *one) for one in layers),
+        "one_k": lambda limit, layers: limit // max(copies(layers, taps=1)),
+        "stride": lambda limit, layers: (
+            limit // max(copies([(c, size, k, 1, pad) for c, size, k, _, pad in layers]))
+        ),
+        "values": lambda limit, layers: limit // max(copies(layers, each=1)),
+        "one_more": lambda limit, layers: limit // max(copies(layers)) + 1,
+        "not_whole": lambda limit, layers: limit / max(copies(layers)),
+    },
+    "04.place": {
+        "rows_and_columns": lambda **a: [place_of(**a)[i] for i in (0, 2, 1, 3, 4)],
+        "transposed": lambda n, k, rows, columns: (
+            *place_of(n, k, rows, columns)[:3],
+            n // rows % columns,
+            n % rows,
+        ),
+        "one_k": lambda n, k, rows, columns: (
+            n // (rows * columns * k),
+            *place_of(n, k, rows, columns)[1:],
+        ),
+        "no_rest": lambda n, k, rows, columns: (
+            n // (rows * columns * k * k),
+            n // (rows * columns * k),
+            n // (rows * columns),
+            n // columns,
+            n % columns,
+        ),
+        "backwards": lambda **a: place_of(**a)[::-1],
+    },
+    "04.moved": {
+        "only_values": lambda addresses: 4 * len(set(addresses)),
+        "every_value": lambda addresses: 4 * len(addresses),
+        "each_thread": lambda addresses: 32 * len(addresses),
+        "whole_lines": lambda addresses: 128 * len({a // 128 for a in addresses}),
+        "in_between": lambda addresses: max(addresses) // 32 * 32 + 32 - min(addresses) // 32 * 32,
+        "count": lambda addresses: len({a // 32 for a in addresses}),
+        "not_whole": lambda addresses: 32 * len({a / 32 for a in addresses}),
+        "from_first": lambda addresses: 32 * len({(a - addresses[0]) // 32 for a in addresses}),
+    },
+    "05.vectors": {
+        "samples": lambda **a: filled(a["batch"], a["width"] // a["bits"]),
+        "one_image": lambda **a: row_vectors(**{**a, "batch": 1}),
+        "one_direction": lambda **a: row_vectors(**a, power=1),
+        "stride": lambda **a: row_vectors(**{**a, "stride": 1}),
+        "padding": lambda **a: row_vectors(**{**a, "pad": 0}),
+        "by_bytes": lambda **a: row_vectors(**{**a, "width": 8 * a["width"]}),
+        "each_image": lambda **a: [a["batch"] * n for n in row_vectors(**{**a, "batch": 1})],
+        "windows": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: filled(a["k"] ** 2 * columns, lanes)
+        ),
+        "floor": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (columns // lanes, columns // lanes * lanes - columns)
+        ),
+        "not_whole": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (columns / lanes, columns / lanes * lanes - columns)
+        ),
+        "one_more": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (columns // lanes + 1, lanes - columns % lanes)
+        ),
+        "full": lambda **a: row_vectors(**a, count=divmod),
+        "used": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (-(-columns // lanes), columns % lanes)
+        ),
+        "whole": lambda **a: row_vectors(
+            **a, count=lambda columns, lanes: (-(-columns // lanes), lanes - columns % lanes)
+        ),
+    },
+    "05.smallest_batch": {
+        "each_alone": lambda lanes, percent, places: max(
+            fitting(lanes, percent, [each]) for each in places
+        ),
+        "one_layer": lambda lanes, percent, places: min(
+            fitting(lanes, percent, [each]) for each in places
+        ),
+        "smallest_map": lambda lanes, percent, places: fitting(lanes, percent, [min(places)]),
+        "strict": lambda lanes, percent, places: fitting(lanes, percent - 1e-9, places),
+        "none_idle": lambda lanes, percent, places: max(
+            lanes // gcd(lanes, each) for each in places
+        ),
+        "samples": lambda lanes, percent, places: fitting(lanes, percent, [1]),
+        "together": lambda lanes, percent, places: fitting(lanes, percent, [sum(places)]),
+        "of_columns": lambda lanes, percent, places: fitting(lanes, percent, places, room=False),
+    },
+    "06.mask_bytes": {
+        "fp32": lambda batch, channels, size: 4 * batch * channels * size * size,
+        "values": lambda batch, channels, size: batch * channels * size * size,
+        "together": lambda batch, channels, size: -(-batch * channels * size * size // 8),
+        "floor": lambda batch, channels, size: batch * (channels * size * size // 8),
+        "not_whole": lambda batch, channels, size: batch * channels * size * size / 8,
+        "one_more": lambda batch, channels, size: batch * (channels * size * size // 8 + 1),
+        "one_sample": lambda **a: mask_of(**{**a, "batch": 1}),
+        "one_side": lambda batch, channels, size: batch * -(-channels * size // 8),
+    },
+    "06.model_state": {
+        "no_master": lambda **a: state_of(**a, each=2 + 2 + 2),
+        "two_missing": lambda **a: state_of(**a, each=2 + 4 + 2),
+        "one_state": lambda **a: state_of(**a, each=2 + 2 + 4 + 1, scale=2),
+        "fp32_states": lambda features, block: 16 * sum(arrays(features)),
+        "no_scales": lambda **a: state_of(**a, scale=0),
+        "one_scale": lambda **a: state_of(**a, scale=2),
+        "scale_bytes": lambda **a: state_of(**a, scale=1),
+        "full_blocks": lambda features, block: sum(
+            10 * n + 8 * (n // block) for n in arrays(features)
+        ),
+        "one_more": lambda features, block: sum(
+            10 * n + 8 * (n // block + 1) for n in arrays(features)
+        ),
+        "not_whole": lambda features, block: sum(10 * n + 8 * n / block for n in arrays(features)),
+        "padded": lambda features, block: sum(
+            8 * n + 2 * (block + 4) * -(-n // block) for n in arrays(features)
+        ),
+        "together": lambda features, block: (
+            10 * sum(arrays(features)) + 8 * -(-sum(arrays(features)) // block)
+        ),
+        "layers": lambda features, block: sum(
+            10 * (i + 1) * o + 8 * -(-(i + 1) * o // block) for i, o in pairwise(features)
+        ),
+        "both_states": lambda features, block: sum(
+            10 * n + 4 * -(-2 * n // block) for n in arrays(features)
+        ),
+        "no_bias": lambda features, block: sum(
+            10 * n + 8 * -(-n // block) for n in arrays(features)[::2]
+        ),
+    },
+    "07.freed": {
+        "kept_too": lambda sizes, writes, reads, kept: given_back(sizes, writes, reads, ()),
+        "first_reader": lambda **a: given_back(**a, users=lambda writers, readers: readers[:1]),
+        "never_read": lambda **a: given_back(
+            **a, users=lambda writers, readers: readers or [NEVER]
+        ),
+        "one_later": lambda **a: given_back(**a, later=1),
+        "blocks": lambda sizes, **a: given_back([1] * len(sizes), **a),
+        "all_read": lambda sizes, reads, **a: [sum(sizes[b] for b in each) for each in reads],
+    },
+    "07.peak": {
+        "no_reuse": lambda sizes, **a: sum(sizes),
+        "early": lambda **a: most_alive(**a, early=True),
+        "each_write": lambda **a: most_alive(**a, twice=True),
+        "touched": lambda sizes, writes, reads, kept: max(
+            sum(sizes[b] for b in {*w, *r}) for w, r in zip(writes, reads, strict=True)
+        ),
+        "at_end": lambda sizes, kept, **a: sum(sizes[block] for block in kept),
+        "kept_too": lambda sizes, writes, reads, kept: most_alive(sizes, writes, reads, ()),
+        "never_read": lambda **a: most_alive(
+            **a, users=lambda writers, readers: readers or [NEVER]
+        ),
+        "one_later": lambda **a: most_alive(**a, later=1),
+    },
+    "07.addresses": {
+        "stacked": lambda sizes, **a: [sum(sizes[:n]) for n in range(len(sizes))],
+        "on_top": lambda **a: lowest(**a, choose=lambda starts, spans, size: max(starts)),
+        "at_birth": lambda **a: lowest(
+            **a, meet=lambda birth, death, begins, ends: begins <= birth <= ends
+        ),
+        "ends_before": lambda **a: lowest(
+            **a, meet=lambda birth, death, begins, ends: begins < death and birth < ends
+        ),
+        "last_end": lambda **a: lowest(**a, choose=last_end),
+        "exact_fit": lambda **a: lowest(**a, choose=larger_gap),
+        "all_zero": lambda sizes, **a: [0] * len(sizes),
+        "ends": lambda sizes, **a: [
+            at + size for at, size in zip(lowest(sizes, **a), sizes, strict=True)
+        ],
+    },
+    "08.alive": {
+        "all_maps": lambda maps, kept: sum(maps),
+        "kept_alone": lambda maps, kept: sum(maps[n] for n in kept),
+        "segment_alone": lambda maps, kept: max(parts_of(maps, kept)[0]),
+        "all_kept": lambda maps, kept: sum(maps[n] for n in kept) + max(parts_of(maps, kept)[0]),
+        "one_before": lambda maps, kept: max(
+            part + sum(before[-1:]) for part, before in zip(*parts_of(maps, kept), strict=True)
+        ),
+        "only_last": lambda maps, kept: waiting(maps, kept)[-1],
+        "no_last": lambda maps, kept: max(waiting(maps, kept)[:-1], default=0),
+        "in_all": lambda maps, kept: sum(waiting(maps, kept)),
+        "with_end": lambda maps, kept: max(
+            nbytes + sum(maps[n] for n in kept[at : at + 1])
+            for at, nbytes in enumerate(waiting(maps, kept))
+        ),
+    },
+    "08.checkpoints": {
+        "nothing_saved": lambda maps: list(among(maps)),
+        "every_root": roots,
+        "middle": lambda maps: [(len(maps) - 1) // 2],
+        "smallest": lambda maps: [min(among(maps), key=lambda n: maps[n])],
+        "largest": lambda maps: [max(among(maps), key=lambda n: maps[n])],
+        "one_alone": lambda maps: [min(among(maps), key=lambda n: max(waiting(maps, [n])))],
+    },
+}
