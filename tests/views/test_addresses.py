@@ -585,6 +585,15 @@ def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, in_place)
     assert f"the same loss, 0 of {len(ran.differences)} gradients" in view.now_["shown"]["status"]
 
 
+def test_an_inference_has_predictions_and_no_loss():
+    view = addresses(memlab.inference_step(memlab.zoo.mnist_cnn()), 2, how="birth")
+    ran = view.run()
+    assert (ran.loss, ran.what, ran.wrong, ran.nan) == (None, "predictions", (), ())
+    assert "1 predictions compared bit for bit: all the same" in str(ran)
+    assert "oss" not in str(ran)
+    assert "0 of 1 predictions differ" in view.now_["shown"]["status"]
+
+
 def test_a_loss_that_is_nan_in_both_runs_is_the_same():
     ran = addresses(STEP, 2, how="birth").run()
     nan = replace(ran, loss=float("nan"), expected=float("nan"))

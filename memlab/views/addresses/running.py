@@ -35,10 +35,11 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class Ran:
-    """What came out. ``what`` is compared: ``"gradients"``, or ``"parameters"`` after the update
-    where the step frees its gradients. ``placement`` is what the run reports, ``arena`` its
-    measured bytes; ``faults`` are the pairs of blocks that overlap. Without a fault, what is free
-    was filled with NaN: ``nan`` names the operations that read one."""
+    """What came out. ``what`` is compared: ``"gradients"``, ``"parameters"`` after the update
+    where the step frees its gradients, or ``"predictions"`` of an inference, which has no loss.
+    ``placement`` is what the run reports, ``arena`` its measured bytes; ``faults`` are the pairs of
+    blocks that overlap. Without a fault, what is free was filled with NaN: ``nan`` names the
+    operations that read one."""
 
     placement: Placement
     arena: int
@@ -67,15 +68,14 @@ class Ran:
     def sentences(self) -> list[str]:
         """Arena, loss, arrays; one line for every array that differs."""
         arena = {"measured": units.exact(self.arena), "planned": units.exact(self.planned)}
-        loss = {"loss": f"{self.loss:.6f}", "expected": f"{self.expected:.6f}"}
         count, what = len(self.differences), _say(f"what.{self.what}")
         lines = [
             _say("arena", residual=units.exact(abs(self.arena - self.planned)), **arena),
-            _say("same_loss" if self.same_loss else "other_loss", **loss),
+            *self._losses(),
             _say(f"{'some' if self.wrong else 'none'}_differ", count=count, what=what,
                  wrong=len(self.wrong)),
         ]  # fmt: skip
-        if self.faults and self.same_loss and self.wrong:
+        if self.faults and self.loss is not None and self.same_loss and self.wrong:
             lines.append(_say("silent"))
         if not self.faults:
             lines.append(_say("nan" if self.nan else "no_nan", names=", ".join(self.nan[:3])))
@@ -83,10 +83,17 @@ class Ran:
                 for d in self.wrong]  # fmt: skip
         return [*lines, *rows]
 
+    def _losses(self) -> list[str]:
+        if self.loss is None or self.expected is None:
+            return []
+        key = "same_loss" if self.same_loss else "other_loss"
+        return [_say(key, loss=f"{self.loss:.6f}", expected=f"{self.expected:.6f}")]
+
     def news(self) -> str:
         """All of it in one sentence."""
+        trained = "news_same" if self.same_loss else "news_other"
         return _say(
-            "news_same" if self.same_loss else "news_other",
+            "news" if self.loss is None else trained,
             measured=units.exact(self.arena),
             wrong=len(self.wrong),
             count=len(self.differences),
@@ -118,7 +125,8 @@ def run_map(source: Source, placement: Placement, batch: int) -> Ran:
     faults = placement.overlaps()
     plain = run(source.plain, batch)
     here = run(source.step, batch, placement=placement, poison=not faults, overlapping=bool(faults))
-    what = "gradients" if plain.gradients else "parameters"
+    trained = "gradients" if plain.gradients else "parameters"
+    what = trained if source.step.training else "predictions"
     found = _differences(_of(plain, what), _of(here, what))
     assert here.arena is not None
     assert here.placement is not None
@@ -128,6 +136,8 @@ def run_map(source: Source, placement: Placement, batch: int) -> Ran:
 
 
 def _of(found: Run, what: str) -> Mapping[str, Array]:
+    if what == "predictions":
+        return {} if found.output is None else {"prediction": found.output}
     return found.gradients if what == "gradients" else found.parameters
 
 
