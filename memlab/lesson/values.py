@@ -22,15 +22,13 @@ LONGEST = 10**5
 
 def listed(value: Any) -> Any:
     """What a generator, ``map`` or view of a dictionary gives, as a list; all else as it is."""
-    return list(islice(value, LONGEST)) if isinstance(value, Iterator | _VIEWS) else value
+    in_turn = isinstance(value, Iterator | KeysView | ValuesView)
+    return list(islice(value, LONGEST)) if in_turn else value
 
 
 def ordered(value: Any) -> Any:
     """A set as a list, rising: for an answer whose order says nothing."""
     return sorted(value) if isinstance(value, Set) else value
-
-
-_VIEWS = KeysView | ValuesView
 
 
 def read(value: Any) -> Numbers | None:

@@ -39,6 +39,15 @@ def layers(chance: Random) -> Arguments:
     return {"limit": chance.randint(0, 60_000), "layers": found}
 
 
+def anywhere(chance: Random) -> list[int]:
+    return [4 * chance.randint(0, 10 ** chance.randint(1, 3)) for _ in range(32)]
+
+
+def in_steps(chance: Random) -> list[int]:
+    start, step = chance.choice((0, chance.randint(0, 99))), chance.randint(0, 20)
+    return [4 * (start + step * thread) for thread in range(32)]
+
+
 def columns(chance: Random) -> Arguments:
     vector = {"width": chance.choice((128, 256, 512)), "bits": chance.choice((16, 32, 64))}
     return {**vector, **few(chance, "batch"), **window(chance)}
@@ -105,9 +114,7 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
         "k": chance.randint(1, 5),
         **few(chance, "rows", "columns"),
     },
-    "04.moved": lambda chance: {
-        "addresses": [4 * chance.randint(0, 10 ** chance.randint(1, 3)) for _ in range(32)]
-    },
+    "04.moved": lambda chance: {"addresses": chance.choice((anywhere, in_steps))(chance)},
     "05.vectors": columns,
     "05.smallest_batch": lanes,
     "06.mask_bytes": lambda chance: {

@@ -169,8 +169,7 @@ def _instead(
             for text in (*COMPARE.get(type(op), ()), "True", "False"):
                 yield _expression(text, a=left, b=right)
         case ast.BoolOp(op=op, values=values):
-            other = ast.Or() if isinstance(op, ast.And) else ast.And()
-            yield ast.BoolOp(op=other, values=values)
+            yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)
         case ast.UnaryOp(operand=operand):
             yield operand
         case ast.Name(id=name, ctx=ast.Load()) if name in given:
@@ -187,8 +186,8 @@ def _instead(
         case ast.Attribute(value=value, attr="mean"):
             yield ast.Attribute(value, "sum", ast.Load())
         case ast.AugAssign(target=target, op=op, value=value):
-            for other in (ast.Sub(), ast.Mult()) if isinstance(op, ast.Add) else (ast.Add(),):
-                yield ast.AugAssign(target, other, value)
+            for sign in (ast.Sub(), ast.Mult()) if isinstance(op, ast.Add) else (ast.Add(),):
+                yield ast.AugAssign(target, sign, value)
             yield ast.Assign([target], value)
         case ast.If(test=test, body=body, orelse=orelse):
             for truth in (ast.Constant(True), ast.Constant(False)):

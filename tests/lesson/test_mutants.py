@@ -69,13 +69,14 @@ class Known:
         """Whether a function agrees everywhere; the hardest cases come first."""
         return all(self.agrees(function, *one) for one in reversed(self.cases))
 
-    def agrees(self, function: Function, case: Arguments, truth: values.Numbers) -> bool:
+    def agrees(self, function: Function, case: Arguments, truth: values.Numbers | None) -> bool:
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 given = self.numbers(function(**deepcopy(case)), case)
         except Exception:
             return False
+        assert truth is not None
         return given is not None and values.agree(given, truth, self.task.rel)
 
 
@@ -127,7 +128,7 @@ def _items(written: ast.AST | None) -> Iterator[tuple[str, ast.expr]]:
     assert isinstance(written, ast.Dict)
     for key, value in zip(written.keys, written.values, strict=True):
         assert isinstance(key, ast.Constant)
-        yield key.value, value
+        yield str(key.value), value
 
 
 def _called(code: ast.AST) -> list[str]:

@@ -70,7 +70,7 @@ def place(n: int, k: int, rows: int, columns: int) -> Place:
 def _draw_addresses(chance: Random, size: int) -> Arguments:
     """Values some way apart, each for a few threads, in any order; some threads are far away."""
     apart, threads = chance.choice((1, 2, 3, 5, 6, 7, 8, 9, 10, 12, 16)), chance.choice((1, 2, 4))
-    start = chance.randrange(64 * size)
+    start = chance.choice((0, chance.randrange(64 * size)))
     found = [FP32 * (start + apart * (thread // threads)) for thread in range(WARP)]
     for _ in range(chance.choice((0, 0, 1, 2))):
         found[chance.choice((0, -1, chance.randrange(WARP)))] = FP32 * chance.randrange(128 * size)
@@ -114,6 +114,7 @@ _MOVED_TRAPS: dict[str, Slip] = {
     "every_second": lambda truth, a: bytes_moved(a["addresses"][::2]),
     "all_but_last": lambda truth, a: bytes_moved(a["addresses"][:-1]),
     "all_but_first": lambda truth, a: bytes_moved(a["addresses"][1:]),
+    "not_zero": lambda truth, a: bytes_moved(filter(None, a["addresses"])),
     "by_ends": lambda truth, a: bytes_moved(address + FP32 for address in a["addresses"]),
 }
 
