@@ -93,11 +93,18 @@ _BATCH_SLIPS: dict[str, Slip] = {
 }
 
 
+def _counting(counts: Callable[[int, int], bool]) -> Slip:
+    """What comes out for somebody who looks at some operations only."""
+    return lambda truth, a: min(
+        ((a["memory"] - f) // b for f, b in _growing(a) if counts(f, b)), default=0
+    )
+
+
 _BATCH_TRAPS: dict[str, Slip] = {
     "strict": lambda truth, a: min((a["memory"] - f - 1) // b for f, b in _growing(a)),
-    "ones": lambda truth, a: min(
-        ((a["memory"] - f) // b for f, b in _growing(a) if b > 1), default=0
-    ),
+    "each_1": _counting(lambda f, b: b > 1),
+    "fixed_0": _counting(lambda f, b: f > 0),
+    "fixed_1": _counting(lambda f, b: f != 1),
 }
 
 
