@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from memlab.errors import InputError, pick, whole
+from memlab.errors import InputError, pick, shorten, whole
 from memlab.networks.graph import INPUT, Network, Node
 
 FP32 = 4
@@ -139,7 +139,7 @@ def find(name: str) -> Convention:
 def _no_optimizer(convention: Convention, optimizer: str | None) -> None:
     if optimizer is not None:
         raise InputError(
-            f"counting rule {convention.name!r} has no optimizer state, got {optimizer!r}; "
+            f"counting rule {convention.name!r} has no optimizer state, got {shorten(optimizer)}; "
             "leave optimizer out, or try 'cs231n'."
         )
 

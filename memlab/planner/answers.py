@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import unknown
+from memlab.errors import known
 
 if TYPE_CHECKING:
     from memlab.planner.ledger import Entry, Ledger, Peak
@@ -131,9 +131,8 @@ def why(ledger: Ledger, batch: int, memory: str) -> Why:
 
 def of(ledger: Ledger, layer: str, batch: int) -> Blocks:
     """See ``Ledger.of``."""
-    names = [*(r.layer for r in ledger.rows), *(e.name for e in ledger.entries)]
-    if str(layer) not in names:
-        raise unknown("layer or block", layer, dict.fromkeys(row.layer for row in ledger.rows))
+    names = [*(row.layer for row in ledger.rows), *(entry.name for entry in ledger.entries)]
+    known("layer or block", layer, dict.fromkeys(names))
     blocks = _blocks(ledger, [e for e in ledger.entries if layer in (e.layer, e.name)], batch)
     return Blocks(f"{layer} in {ledger.describe()}, batch {batch}:", batch, tuple(blocks))
 

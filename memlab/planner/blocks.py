@@ -97,7 +97,7 @@ def known(blocks: Iterable[Block]) -> tuple[Block, ...]:
         _check(block)
     twice = [name for name, count in Counter(block.name for block in given).items() if count > 1]
     if twice:
-        raise InputError(f"two blocks are named {twice[0]!r}; rename one.")
+        raise InputError(f"two blocks are named {shorten(twice[0])}; rename one.")
     return given
 
 

@@ -220,12 +220,13 @@ def _tenant(what: str, given: Any) -> Tenant:
 def _check_life(entry: Entry, operations: int) -> None:
     """A life within the operations; its tenants fill it, each from where the one before ends."""
     if not entry.birth <= entry.death <= operations or entry.birth == operations:
-        raise InputError(f"{entry.name!r} lives from {entry.birth} to {entry.death}.")
+        raise InputError(f"{shorten(entry.name)} lives from {entry.birth} to {entry.death}.")
     begin = entry.birth
     for number, (name, first, last) in enumerate(entry.tenants, 1):
         end = last if number < len(entry.tenants) else entry.death
         if not begin == first <= last == end:
-            raise InputError(f"the tenant {name!r} of {entry.name!r} lives from {first} to {last}.")
+            whose = f"{shorten(name)} of {shorten(entry.name)}"
+            raise InputError(f"the tenant {whose} lives from {first} to {last}.")
         begin = last
 
 

@@ -84,13 +84,13 @@ class Ledger:
 
     def _without(self, end: str, batch: int, memory: str) -> list[int]:
         """The timeline less what is born in an operation, or less what dies in it."""
-        steps = range(len(self.rows))
+        inside, steps = self.line(memory), range(len(self.rows))
         passing = [
             number
             for number, entry in enumerate(self.entries)
             if getattr(entry, end) in steps and entry.memory == memory
         ]
-        inside, less = self.line(memory), self._sum(end, end, passing)
+        less = self._sum(end, end, passing)
         left = inside[0] - less[0], inside[1] - less[1]
         return _listed(evaluate(left, self._checked(batch)))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import comb, isqrt
 
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, real, whole
 from memlab.planner.stages import Schedule
 
 LONGEST = 10_000_000
@@ -73,7 +73,10 @@ def sqrt_slots(n: int) -> tuple[int, int]:
         InputError: no whole number of at least 1.
     """
     count = whole("n (values)", n)
-    slots, k = min((k + -(-count // k), k) for k in range(1, isqrt(count) + 2))
+    slots = 1 + isqrt(4 * count - 1)  # 2 sqrt(n) rounded up, and k (slots - k) holds n values
+    k = max((slots - isqrt(slots * slots - 4 * count) - 1) // 2, 1)
+    while k * (slots - k) < count:  # the square root was rounded down
+        k += 1
     return k, slots
 
 
@@ -88,7 +91,8 @@ def extra_time(t: int, forwards: int, backward: float = 2) -> float:
         InputError: fewer forward steps than steps.
     """
     steps = whole("t (steps)", t)
-    return (whole("forwards", forwards, least=steps) - steps) / (steps * (1 + backward))
+    again = whole("forwards", forwards, least=steps) - steps
+    return again / (steps * (1 + real("backward", backward, usual=2, least=0)))
 
 
 def internal_schedule(t: int, m: int) -> Schedule:

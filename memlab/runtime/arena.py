@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memlab.errors import InputError
+from memlab.errors import InputError, shorten
 from memlab.planner.entries import BEFORE, Entry
 from memlab.planner.ledger import Ledger
 from memlab.planner.placement import Block, Placement, blocks
@@ -87,7 +87,7 @@ def check(placement: Placement, step: Step, batch: int, overlapping: bool) -> No
     """
     if not isinstance(placement, Placement):
         raise InputError(
-            f"a placement is needed, got {placement!r}; try memlab.place(step, batch)."
+            f"a placement is needed, got {shorten(placement)}; try memlab.place(step, batch)."
         )
     if sorted(placement.blocks, key=_name) != sorted(blocks(step, batch), key=_name):
         raise InputError(

@@ -44,7 +44,8 @@ def names(layers: object) -> tuple[str, ...]:
         InputError: one text, or what holds no names.
     """
     if isinstance(layers, str):
-        raise InputError(f"layers are several names, got {shorten(layers)}; try [{layers!r}].")
+        given = shorten(layers)
+        raise InputError(f"layers are several names, got {given}; try [{given}].")
     found = tuple(layers) if isinstance(layers, Iterable) else (layers,)
     if not all(isinstance(name, str) for name in found):
         raise InputError(f"layers are several names, got {shorten(layers)}; try ['relu1'].")
