@@ -15,9 +15,9 @@ from memlab import units
 from memlab.errors import InputError, pick
 
 MB = 10**6
-START, KERNELS, SCIPY = 110 * MB, 320 * MB, 180 * MB
+START, KERNELS, SCIPY, TORCH = 110 * MB, 320 * MB, 180 * MB, 600 * MB
 """The address space that libraries take, in bytes, measured with Python 3.11 on Linux: NumPy with
-memlab's plans, then Numba and SciPy with all kernels, or SciPy alone."""
+memlab's plans; then Numba and SciPy with all kernels, SciPy alone, or PyTorch without a GPU."""
 THREAD = 42 * MB
 """What each further thread of a BLAS library takes: 32 MiB of scratch memory, and its stack."""
 THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")

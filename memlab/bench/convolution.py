@@ -9,13 +9,22 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import NamedTuple
 
 from memlab import devices, units
 from memlab.bench.processor import MOST, Way, caches, limited, prepared, settled
 from memlab.bench.step import blas, keep_freed_memory
-from memlab.bench.timing import Group, Line, Machine, Result, Timing, line, machine, ratio
+from memlab.bench.timing import (
+    Group,
+    Line,
+    Machine,
+    Result,
+    Timing,
+    has_torch,
+    line,
+    machine,
+    ratio,
+)
 from memlab.errors import InputError, pick, unknown, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
@@ -214,7 +223,7 @@ def _calls(layer: Conv2d, ops: dict[str, Op], batch: int) -> dict[str, Way]:
     """Every way, on the same values."""
     operands: dict[str, Array] = {}
     calls = {name: prepared(op, batch, operands) for name, op in ops.items()}
-    if find_spec("torch") is not None:
+    if has_torch():
         calls[RIVAL] = _in_torch(layer, operands)
     return calls
 

@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -16,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from memlab import units
-from memlab.bench.timing import interleave, once
+from memlab.bench.timing import has_torch, interleave, once
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
@@ -36,7 +35,7 @@ LEAST, MOST, SPREAD = 5, 15, 0.04
 def limited(threads: int = 1) -> Iterator[None]:
     """BLAS, and PyTorch where it is installed, on so many threads."""
     with threadpool_limits(threads):
-        if find_spec("torch") is None:
+        if not has_torch():
             yield
             return
         import torch

@@ -10,14 +10,17 @@ import gc
 import os
 import platform
 import statistics
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from memlab import devices
 from memlab.errors import whole
 
 PACKAGES = ("memlab", "numpy", "numba", "torch")
@@ -170,6 +173,19 @@ def ratio(
 ) -> Line:
     """One median by another of the same run."""
     return Line(name, median(over) / median(under), "x", aim)
+
+
+def has_torch() -> bool:
+    """Whether PyTorch is installed, which times and bytes are compared with.
+
+    Raises:
+        InputError: it is, and a limit of this process leaves no room for it.
+    """
+    if find_spec("torch") is None:
+        return False
+    if "torch" not in sys.modules:
+        devices.require("PyTorch, which this is compared with,", devices.TORCH)
+    return True
 
 
 def machine() -> Machine:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 from memlab import strings, units
 from memlab.bench import recorded
 from memlab.bench.recorded import FOLDER, Recorded
-from memlab.bench.timing import Line, Result, machine
+from memlab.bench.timing import Line, Result, has_torch, machine
 from memlab.networks import zoo
 from memlab.planner.book import plan
 from memlab.step.step import Step
@@ -27,7 +26,7 @@ RIVAL = "PyTorch"
 
 def run() -> Result:
     """Measure what PyTorch holds at the peak of a training step of ResNet-50, role by role."""
-    if find_spec("torch") is None:
+    if not has_torch():
         missing = Line(f"{RIVAL} is not installed: no comparison", 0, "")
         return Result("torch-memory", machine(), (missing,))
     from memlab.bench.torch_storages import at_peak

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from memlab import devices
 from memlab.bench import step
 from memlab.networks import zoo
 from memlab.runtime.session import SETTINGS, Session
@@ -18,7 +19,7 @@ from tests.oracles.requirement import torch_or_skip
 def gently(monkeypatch):
     """Other tests run beside these, and after them in this process."""
     monkeypatch.setattr(step, "keep_freed_memory", lambda: None)
-    monkeypatch.setattr(step, "cores", lambda: 1)
+    monkeypatch.setattr(devices, "cores", lambda: 1)
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def small():
 
 
 def test_without_pytorch_it_reports_memlab_alone(monkeypatch):
-    monkeypatch.setattr(step, "find_spec", lambda name: None)
+    monkeypatch.setattr(step, "has_torch", lambda: False)
     result = small()
     assert result.reached
     assert result.lines[0].name.startswith("memlab: ResNet-18, 32x32, batch 2, ")
