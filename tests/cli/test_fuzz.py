@@ -37,6 +37,7 @@ ODD = [
     *("x" * 300, "9" * 5000),
 ]  # fmt: skip
 letters = st.characters(codec="utf-8", exclude_characters="/\\")  # names of this folder alone
+nothing = st.sampled_from(["", "--"])
 garbage = st.sampled_from(ODD) | st.text(letters, max_size=12)
 TARGETS = [
     *("X", "private", "protected", "folder", "folder/new", "new.json", "link", "chain", "dangling"),
@@ -73,6 +74,7 @@ TOGETHER = {
     ("plan", "run"): ["chain --budget 1GB", "exact --budget 1MB", "greedy --budget 300kB"],
 }
 """Ways to recompute, with the options that each needs."""
+WRITES = {"plan": ["--save", "--trace"], "lecture": ["--output"], "bench": ["--plot"]}
 SLOW = {"--measure"}
 """What takes seconds each time; nor is `--device cuda` drawn, which is simulated."""
 COMMANDS = ["plan"] * 12 + ["fit", "diff", "lecture"] * 3 + ["run", "bench"] * 2
@@ -96,7 +98,7 @@ def option(draw, command):
         return [word]
     long = "--output" if word == "-o" else word
     usual = st.sampled_from(VALUES.get(long, ["1"]))
-    value = draw(st.one_of(usual, usual, usual, usual, garbage))
+    value = draw(st.one_of(usual, usual, usual, nothing, garbage))
     return draw(st.sampled_from([[word, value], [f"{word}={value}"]]))
 
 
@@ -110,6 +112,8 @@ def lines(draw, commands=COMMANDS):
     ways = [way for able, found in TOGETHER.items() if command in able for way in found]
     if ways and draw(st.integers(0, 3)) == 0:
         parts.append(["--recompute", *draw(st.sampled_from(ways)).split()])
+    if command in WRITES and draw(st.booleans()):
+        parts.append([draw(st.sampled_from(WRITES[command])), draw(st.sampled_from(TARGETS))])
     if options(command):
         parts += draw(st.lists(option(command), max_size=5))
     words = [command, *(word for part in draw(st.permutations(parts)) for word in part)]
