@@ -21,7 +21,10 @@ try `make lab PYTHON=python3.12`.
 TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cuda-runtime \
 	nvjitlink nvvm)
 
-.PHONY: help lab test gpu lessons format constraints clean
+# What draws at random, in the numbers that find the rare case.
+LONG = MEMLAB_MUTANT_SEEDS=200 MEMLAB_GRAPHS=10000 MEMLAB_FUZZ_SECONDS=3600
+
+.PHONY: help lab test full gpu lessons format constraints clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -32,6 +35,10 @@ lab: .venv/lab  ## set up once, then open the lessons (ARGS=--no-browser)
 
 test: .venv/test  ## run every check and every test, with times
 	@$(RUN) tests/run.py $(ARGS)
+
+full: .venv/test  ## draw for hours what the tests draw at random for seconds (ARGS=-x)
+	@$(LONG) $(RUN) -m pytest -q -s $(ARGS) tests/lesson/test_mutants.py \
+		tests/runtime/test_joins.py tests/cli/test_fuzz.py tests/planner/test_files_fuzz.py
 
 gpu: .venv/test  ## test on this machine's GPU, and record its figures (CUDA=cuda12)
 	@$(RUN) tests/gpu.py look
