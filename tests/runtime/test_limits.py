@@ -81,6 +81,7 @@ def test_the_largest_batch_that_a_refusal_names_runs(kind, compiled, tmp_path, m
         ("compare mnist_cnn --batch 1", 150, 250),
         ("compare mnist_cnn --batch 1000 --measure", 700, None),
         ("run mnist_cnn --batch 1 --device cuda", 300, None),
+        ("bench batch", 500, None),
         ("lecture k2 -o k2.html", 600, 1000),
     ],
 )
