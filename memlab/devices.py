@@ -119,12 +119,13 @@ def require(what: str, libraries: int, root: Path = Path("/")) -> None:
     Raises:
         InputError: there is less room.
     """
-    need = libraries + _beside_threads()
+    threads = _beside_threads()
+    need, fewer = libraries + threads, f", or set {THREADS[0]}=1" if threads else ""
     for left in _process(root):
         if left.nbytes < need:
             raise InputError(
                 f"{what} takes about {units.short(need)} of address space, and {left.limit} "
-                f"leaves {units.short(max(0, left.nbytes))}; raise that limit."
+                f"leaves {units.short(max(0, left.nbytes))}; raise that limit{fewer}."
             )
 
 
