@@ -38,7 +38,9 @@ def fill_resident(
     if name in given:
         array = _array(tensor, name, given[name])
         if name.endswith(SQUARES) and array.min(initial=0) < 0:
-            raise InputError(f"{name} holds {array.min()}, and no mean of squares is below 0.")
+            raise InputError(
+                f"{name} holds {array.min()}, and a mean of squares is at least 0; try 1."
+            )
         _copy(tensor, array, values)
     elif name == SCALE:
         values[...] = settings["loss_scale"]
