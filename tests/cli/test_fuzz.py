@@ -161,14 +161,12 @@ def furnish(folder):
 def piped(folder):
     """A pipe that takes a whole page without a reader, where the system has such."""
     try:
-        import fcntl
-
-        os.mkfifo(folder / "pipe")
-        pipe = os.open(folder / "pipe", os.O_RDWR | os.O_NONBLOCK)
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 2**20)
-    except (ImportError, AttributeError, OSError):
-        (folder / "pipe").unlink(missing_ok=True)
+        from fcntl import F_SETPIPE_SZ, fcntl
+    except ImportError:
         return None
+    os.mkfifo(folder / "pipe")
+    pipe = os.open(folder / "pipe", os.O_RDWR | os.O_NONBLOCK)
+    fcntl(pipe, F_SETPIPE_SZ, 2**20)
     return pipe
 
 
