@@ -28,7 +28,7 @@ def alike(count: int) -> Network:
         InputError: no whole number of at least 1.
     """
     x = network("alike", features=ALIKE // KB)
-    for _ in range(whole("layers", count)):
+    for _ in range(whole("layers", count, most=10_000)):
         x = x.linear(ALIKE // KB).tanh()
     return x.squared_error()
 
@@ -39,9 +39,10 @@ def layers(maps: Sequence[int]) -> Network:
     Raises:
         InputError: no map, or one that is no multiple of 1,000 B.
     """
-    if not maps or any(whole("a map (bytes)", nbytes) % KB for nbytes in maps):
+    listed = isinstance(maps, list | tuple) and len(maps) > 0
+    if not listed or any(whole("a map (bytes)", nbytes) % KB for nbytes in maps):
         raise InputError(
-            f"maps are multiples of {KB:,} B, got {shorten(list(maps))}; try [{6 * KB}, {5 * KB}]."
+            f"maps are multiples of {KB:,} B, got {shorten(maps)}; try [{6 * KB}, {5 * KB}]."
         )
     x = network("chain", features=1)
     for number, nbytes in enumerate(maps, 1):

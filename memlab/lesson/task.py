@@ -30,8 +30,8 @@ Pair = tuple[str, str]
 
 SIZES = 5 * (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 """Sizes of the cases of one check; 1 is the smallest possible one."""
-TRIES = 20
-"""How often a case is drawn again that shows nothing new, while some wrong way is still open."""
+ROUNDS = 100
+"""How often a case of each size is drawn again, while some wrong way is not yet shown."""
 RIGHT = ""
 """The name of the right way among the wrong ones."""
 
@@ -91,30 +91,19 @@ class Task:
         """
         known = (RIGHT, *self.slips)
         alike = {*combinations(known, 2), *product((RIGHT,), self.traps)}
-        found = []
-        for size in sorted(self.sizes):
-            case, apart = self._telling(chance, size, alike)
-            found.append(case)
-            alike -= apart
+        sizes, found = sorted(self.sizes), dict[int, Arguments]()
+        for place, size in ROUNDS * [*enumerate(sizes)]:
+            if alike and place not in found:
+                case = self.draw(chance, size)
+                if apart := self._apart(case, alike):
+                    found[place] = case
+                    alike -= apart
         if alike:
             raise RuntimeError(f"{self.name}: no case tells apart {sorted(alike)}")
-        return found
-
-    def _telling(
-        self, chance: random.Random, size: int, alike: set[Pair]
-    ) -> tuple[Arguments, set[Pair]]:
-        """A case of that size, and the pairs that it tells apart: some, where it can be."""
-        for _ in range(TRIES):
-            case = self.draw(chance, size)
-            apart = self._apart(case, alike)
-            if apart or not alike:
-                break
-        return case, apart
+        return [found.get(n) or self.draw(chance, size) for n, size in enumerate(sizes)]
 
     def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
         """Those pairs of ways that give different numbers in a case."""
-        if not alike:
-            return set()
         truth = self.truth(**deepcopy(case))
         ways = {**self.slips, **self.traps}
         given = {

@@ -258,12 +258,12 @@ def peak(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) -> 
 
 
 def _draw_blocks(chance: Random, size: int) -> Arguments:
-    count = 2 + size // 3
-    births = [chance.randint(0, 2 + size // 4) for _ in range(count)]
+    count = 2 + size // 2
+    births = [chance.randint(0, 2 + size // 6) for _ in range(count)]
     return {
         "sizes": [chance.randint(1, 6) for _ in range(count)],
         "births": births,
-        "deaths": [birth + chance.randint(0, 3) for birth in births],
+        "deaths": [birth + chance.randint(0, 4) for birth in births],
     }
 
 
