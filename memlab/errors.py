@@ -121,6 +121,20 @@ def known(what: str, given: object, allowed: Collection[str]) -> str:
     return given
 
 
+def several(what: str, given: object, allowed: Collection[str]) -> tuple[str, ...]:
+    """``given``, a list of these names, each once; a single name stands for a list of one.
+
+    Raises:
+        InputError: it is no list, or one of them is none of the names.
+    """
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, Iterable):
+        example = next(iter(allowed))
+        raise InputError(f"give a list of names, each a {what}, got {shorten(given)}; "
+                         f"try [{example!r}].")  # fmt: skip
+    return tuple(dict.fromkeys(known(what, name, allowed) for name in names))
+
+
 def pick(what: str, given: object, registry: Mapping[str, T]) -> T:
     """The entry of that name.
 

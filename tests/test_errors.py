@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memlab.errors import LARGEST, InputError, flag, known, pick, real, shorten, unknown, whole
+from memlab.errors import (
+    LARGEST,
+    InputError,
+    flag,
+    known,
+    pick,
+    real,
+    several,
+    shorten,
+    unknown,
+    whole,
+)
 
 
 class Silent:
@@ -39,6 +50,7 @@ def test_every_helper_says_one_short_line_of_what_was_given(given: Any) -> None:
         lambda: known("name", given, ["a", "b"]),
         lambda: pick("name", given, {"a": 1}),
         lambda: flag("bias", [given]),
+        lambda: several("name", [given], ["a", "b"]),
     ):
         with pytest.raises(InputError) as caught:
             check()
@@ -68,6 +80,14 @@ def test_a_real_number_is_finite_and_within_its_bounds() -> None:
             real("rate", given, usual=0.1)
     with pytest.raises(InputError, match=r"rate must be at least 0 and below 1, got 1; try 0.1."):
         real("rate", 1, usual=0.1, least=0, below=1)
+
+
+def test_several_names_are_a_list_or_one() -> None:
+    assert several("name", "a", ["a", "b"]) == ("a",)
+    assert several("name", iter("aba"), ["a", "b"]) == ("a", "b")
+    for given in (None, 5, True):
+        with pytest.raises(InputError, match=r"give a list of names, each a name, got .*; try"):
+            several("name", given, ["a", "b"])
 
 
 def test_a_flag_is_a_bool() -> None:

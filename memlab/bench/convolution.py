@@ -25,7 +25,7 @@ from memlab.bench.timing import (
     machine,
     ratio,
 )
-from memlab.errors import InputError, pick, unknown, whole
+from memlab.errors import InputError, pick, several, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.networks import zoo
@@ -106,9 +106,7 @@ def find(source: str | Network, layer: str) -> Case:
     """
     there = source if isinstance(source, Network) else zoo.build(source)
     nodes = {node.name: node for node in there.nodes if isinstance(node.layer, Conv2d)}
-    if layer not in nodes:
-        raise unknown(f"convolution of {there.label}", layer, nodes)
-    node = nodes[layer]
+    node = pick(f"convolution of {there.label}", layer, nodes)
     assert isinstance(node.layer, Conv2d)
     return Case(f"{there.label} {node.name}", node.input_shapes[0], node.layer)
 
@@ -126,7 +124,7 @@ def measure(
         InputError: no such algorithm, none that computes the layer, or more bytes than are free.
     """
     batch, threads = whole("batch", batch), whole("threads", threads)
-    names = (algorithms,) if isinstance(algorithms, str) else tuple(algorithms)
+    names = several("algorithm", algorithms, ALGORITHMS)
     chosen = {name: operation(case, name, threads) for name in names}
     ops = {name: op for name, op in chosen.items() if op.algorithm == name}
     _check(case, batch, ops)

@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from memlab.bench.curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
 from memlab.bench.timing import Line, Result, interleave, machine
-from memlab.errors import InputError, pick, unknown, whole
+from memlab.errors import InputError, pick, several, whole
 
 if TYPE_CHECKING:
     from memlab.kernels.lanes import MicroKernel
@@ -76,9 +76,7 @@ def measure(
     from memlab.kernels.lanes import ARITHMETIC, available
     from memlab.kernels.vectors import WIDTH
 
-    asked = _names(formats)
-    if strange := [name for name in asked if name not in ARITHMETIC]:
-        raise unknown("format of vectors", strange[0], ARITHMETIC)
+    asked = several("format of vectors", formats, ARITHMETIC)
     names = [name for name in asked if name in available()]
     if not names:
         raise InputError(f"no vectors of {' or '.join(asked) or 'no format'} are computed here; "
@@ -118,13 +116,15 @@ def forced(
     Raises:
         InputError: no such target, or this processor cannot run its code.
     """
+    from memlab.kernels.lanes import ARITHMETIC
     from memlab.kernels.vectors import FEATURES
 
     chosen = pick("target", target, TARGETS)
     if missing := [name for name in chosen.features if name not in FEATURES]:
         raise InputError(f"this processor has no {missing[0]}, so it runs no code for {target}; "
                          "leave the target out.")  # fmt: skip
-    given = json.dumps([_names(formats), list(lanes), repeats])
+    names = several("format of vectors", formats, ARITHMETIC)
+    given = json.dumps([names, list(lanes), repeats])
     settings = {
         "NUMBA_CPU_NAME": chosen.processor,
         "NUMBA_CPU_FEATURES": ",".join(f"+{name}" for name in chosen.features),
@@ -138,11 +138,6 @@ def forced(
     if "refused" in facts:
         raise InputError(facts["refused"])
     return read(facts)
-
-
-def _names(formats: Iterable[str]) -> tuple[str, ...]:
-    """Each once."""
-    return tuple(dict.fromkeys((formats,) if isinstance(formats, str) else formats))
 
 
 # -- measuring ----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from memlab import devices, units
 from memlab.bench.lanes import CLOCKS, clock, no_garbage
 from memlab.bench.processor import caches
 from memlab.bench.timing import Line, Machine, interleave, machine
-from memlab.errors import InputError, pick, whole
+from memlab.errors import InputError, several, whole
 from memlab.formats import FORMATS, Format
 from memlab.kernels.registry import Array
 
@@ -69,8 +69,7 @@ def measure(
     """
     from memlab.kernels.reading import total
 
-    names = (formats,) if isinstance(formats, str) else formats
-    chosen = [pick("format", name, FORMATS) for name in dict.fromkeys(names)]
+    chosen = [FORMATS[name] for name in several("format", formats, FORMATS)]
     for each in chosen:
         _check(each)
     if not chosen:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from memlab.bench import convolution
+from memlab.bench import convolution, lanes, reading
 from memlab.bench.convolution import BEST, Case
 from memlab.networks.layers import Conv2d
 from memlab.step.algorithms import on
 from tests.oracles.requirement import torch_or_skip
+from tests.strange import STRANGE, name_of, said
 
 PLAIN = Case("plain", (3, 8, 9), Conv2d(4, 3, pad=1))
 STRIDED = Case("strided", (4, 8, 8), Conv2d(2, 3, 2, groups=2, bias=False))
@@ -68,3 +69,14 @@ def test_each_different_convolution_of_a_network_occurs_once():
     cases = convolution.of("resnet50")
     assert len(cases) == len({case[1:] for case in cases}) == 20
     assert cases[0].layer == Conv2d(64, 7, 2, 3, bias=False)
+
+
+@pytest.mark.parametrize("given", STRANGE, ids=name_of)
+def test_what_names_no_layer_and_no_algorithm_is_one_sentence(given):
+    assert said(lambda: convolution.find("mnist_cnn", given))
+    assert said(lambda: convolution.find(given, "conv2"))
+    case = convolution.find("mnist_cnn", "conv2")
+    assert said(lambda: convolution.measure(case, 1, [given]))
+    assert said(lambda: lanes.measure([given]))
+    assert said(lambda: lanes.forced(given))
+    assert said(lambda: reading.measure([given]))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memlab import lesson
+from memlab.lesson import chains
 from memlab.lesson import guess as guesses
 from memlab.lesson.card import Card
 from memlab.lesson.question import Kind, topics
@@ -36,5 +37,7 @@ def test_a_choice_is_one_of_the_options() -> None:
 def test_names_and_amounts(given: Any) -> None:
     assert said(lambda: lesson.predict(given))
     assert said(lambda: lesson.exercise(given))
+    said(lambda: chains.alike(given))
+    said(lambda: chains.layers(given))
     said(lambda: guesses.amount(given))
     said(lambda: guesses.times(given))

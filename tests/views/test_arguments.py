@@ -129,6 +129,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.planned_and_measured: {"run": None},
     views.comparison: {"steps": {"a": memlab.training_step(memlab.zoo.linear1())}},
     views.techniques: {"network": "linear1"},
+    views.lane_columns: {"network": "mnist_cnn"},
     views.prediction_card: {"card": lesson.predict("02.output")},
     views.exercise_card: {"exercise": lesson.exercise("02.largest_batch")},
 }
