@@ -33,7 +33,7 @@ class DoesNotFitError(InputError):
             if ledger.batches is None
             else "this plan holds for no smaller batch; plan again for one"
         )
-        raised = ", or raise that limit" if under else ""
+        raised = "; or raise that limit" if under else ""
         super().__init__(
             f"refused before anything was allocated: {ledger.describe()} at batch {batch} needs "
             f"{units.both(need)}, {units.both(free)} are free{under}, "
