@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from memlab import strings
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, shorten, whole
 from memlab.lesson import values, words
 from memlab.lesson.allocation import in_bytes, measure
 from memlab.lesson.task import Arguments, Task
@@ -75,7 +75,7 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
     """Run a function on fresh cases of a task and hold it against the truth.
 
     Raises:
-        InputError: no function.
+        InputError: no function, or a seed that is no whole number from 0 on.
     """
     name = task.function
     if not callable(function):
@@ -83,7 +83,7 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
             f"check takes the function itself, got {shorten(function)}; "
             f"try exercise.check({name}), with nothing in brackets behind {name}."
         )
-    cases = task.cases(Random(seed))
+    cases = task.cases(Random(None if seed is None else whole("seed", seed, 0)))
     if not fits(function, cases[0]):
         return Report(_say("takes", call=call(task), given=str(signature(function))))
     answers = [ask(task, function, case) for case in cases]

@@ -425,6 +425,12 @@ def test_a_result_in_place_of_the_function_is_one_sentence():
         check(12)
 
 
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", [3], True])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(InputError, match="seed must be"):
+        check(lambda batch, sides: kept(batch, sides), seed=seed)
+
+
 def test_a_truth_that_is_no_number_is_the_authors_error():
     with pytest.raises(TypeError, match=r"99\.kept: the truth must be numbers, got '96 B'"):
         check(returns(1), Task("99.kept", draw, lambda batch, sides: "96 B"))
