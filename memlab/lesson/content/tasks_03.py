@@ -107,7 +107,7 @@ def _with_largest(nbytes: Callable[[Layer], int]) -> Slip:
 
     def wrong(truth: int, a: Arguments) -> int:
         needs = (nbytes(layer) for layer in a["layers"] if layer[2:] != POINTWISE)
-        return int(a["limit"] // max(needs))
+        return int(a["limit"] // max(1, *needs))  # 1 for somebody who finds no copy at all
 
     return wrong
 
@@ -134,7 +134,20 @@ _IMAGES_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("03.images_together", _draw_layers, slips=_IMAGES_SLIPS)
+def _by_stride(layer: Layer) -> int:
+    channels, size, k, stride, _ = layer
+    return FP32 * channels * (k * -(-size // stride)) ** 2
+
+
+_IMAGES_TRAPS: dict[str, Slip] = {
+    "one_by_one": _with_largest(lambda layer: _copy_of(layer, 1) if layer[2] > 1 else 0),
+    "unpadded": _with_largest(lambda layer: _copy_of(layer, 1) if layer[4] else 0),
+    "unstrided": _with_largest(lambda layer: _copy_of(layer, 1) if layer[3] == 1 else 0),
+    "by_stride": _with_largest(_by_stride),
+}
+
+
+@task("03.images_together", _draw_layers, slips=_IMAGES_SLIPS, traps=_IMAGES_TRAPS)
 def images_together(limit: int, layers: list[Layer]) -> int:
     """The largest batch whose copies stay within the limit, as a plan of the layers finds it."""
     copies = [(i, copy) for i, layer in enumerate(layers) if (copy := _copy_of(layer, 1))]

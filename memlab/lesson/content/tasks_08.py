@@ -87,7 +87,15 @@ def _sums(a: Arguments) -> list[int]:
     return [sum(_stored(a)[:n]) + nbytes for n, nbytes in enumerate(_between(a))]
 
 
-@task("08.alive", _draw_kept, slips=_ALIVE_SLIPS)
+_ALIVE_TRAPS: dict[str, Slip] = {
+    "no_first": lambda truth, a: max(_sums(a)[1:], default=0),
+    "both_ends": lambda truth, a: max(_sums(a)[0], _sums(a)[-1]),
+    "kept_at_first": lambda truth, a: max(truth, _between(a)[0] + sum(_stored(a)[:-1])),
+    "kept_at_all": lambda truth, a: max(truth, _between(a)[0] + sum(_stored(a))),
+}
+
+
+@task("08.alive", _draw_kept, slips=_ALIVE_SLIPS, traps=_ALIVE_TRAPS)
 def alive(maps: list[int], kept: list[int]) -> int:
     """The most bytes of maps that backward holds, of a step that is planned."""
     return planned(tuple(maps), tuple(kept))
