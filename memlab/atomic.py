@@ -11,7 +11,6 @@ from contextlib import suppress
 from errno import EACCES, EISDIR
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
 
 NEW = 0o666
 """The mode of a file that is new; the system takes the umask off."""
@@ -70,7 +69,7 @@ def _allowed(path: Path) -> None:
 
 
 def _replace(file: Path, data: bytes) -> None:
-    part = file.with_name(f".{token_hex(8)}.part")
+    part = file.with_name(f".{os.urandom(8).hex()}.part")
     old = file.stat() if file.exists() else None
     mode = stat.S_IMODE(old.st_mode) if old else NEW
     try:

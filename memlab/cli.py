@@ -49,7 +49,9 @@ EXAMPLES = {
 """Every command, with the line that its help and its errors offer."""
 LONGEST = 200
 """Characters of what was given, in a sentence about it."""
-NO_MEMORY = "this process has no memory left; try less at once, or raise its limit (ulimit -v)."
+NO_MEMORY = (
+    "this process has no memory left ({}); try less at once, or raise its limit (ulimit -v)."
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -192,12 +194,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except KeyboardInterrupt:
         return 130
-    except MemoryError:
-        return _refuse(NO_MEMORY)
-    except (ImportError, RuntimeError, SystemError):
+    except MemoryError as error:
+        return _no_room(error)
+    except (ImportError, RuntimeError, SystemError) as error:
         if not devices.limited():
             raise
-        return _refuse(NO_MEMORY)  # a library did not fit, or the stack of a thread
+        return _no_room(error)  # for a library, or the stack of a thread
     except OSError as error:
         return _failed(error)
 
@@ -212,11 +214,16 @@ def _command(words: Sequence[str]) -> int:
     return code
 
 
+def _no_room(error: Exception) -> int:
+    """That memory is short, and what failed for it: that may have another cause."""
+    return _refuse(NO_MEMORY.format(f"{type(error).__name__}: {error}".removesuffix(": ")))
+
+
 def _failed(error: OSError) -> int:
     """What the system could not do, as a sentence; a reader that went away gets none."""
     where = error.filename
     if error.errno == errno.ENOMEM or (error.errno is None and devices.limited()):
-        return _refuse(NO_MEMORY)
+        return _no_room(error)
     if where == OUTPUT or (where is None and isinstance(error, BrokenPipeError)):
         _drop(sys.stdout)
         if isinstance(error, BrokenPipeError):

@@ -244,10 +244,10 @@ def _is_stream(target: Path, number: int) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
+    """Also where the system may take capitals for small letters, as on Windows and macOS."""
     if one.exists() and other.exists():
         return one.samefile(other)
-    true = [os.path.normcase(os.path.realpath(path)) for path in (one, other)]
-    return true[0] == true[1]
+    return os.path.realpath(one).casefold() == os.path.realpath(other).casefold()
 
 
 def _unwritable(path: str, why: str) -> InputError:

@@ -100,7 +100,7 @@ class Task:
                     alike -= apart
         if alike:
             raise RuntimeError(f"{self.name}: no case tells apart {sorted(alike)}")
-        return [found.get(n) or self.draw(chance, size) for n, size in enumerate(sizes)]
+        return [found[n] if n in found else self.draw(chance, size) for n, size in enumerate(sizes)]
 
     def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
         """Those pairs of ways that give different numbers in a case."""

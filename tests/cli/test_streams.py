@@ -59,9 +59,7 @@ def test_two_outputs_are_two_files(here, refused, content):
             assert (here / "X").exists() == bool(content)
 
 
-def test_where_capitals_are_no_difference_they_make_no_two_files(here, refused, monkeypatch):
-    """As on Windows."""
-    monkeypatch.setattr("os.path.normcase", str.lower)
+def test_capitals_alone_make_no_two_files(here, refused):
     assert "are one file" in refused(*PLAN, "--save", "x", "--trace", "X")
 
 

@@ -9,7 +9,7 @@ from random import Random
 
 from memlab.lesson.content.lesson_02 import FP32, one_convolution
 from memlab.lesson.content.lesson_03 import forward_by, workspace
-from memlab.lesson.content.tools import any_window, room
+from memlab.lesson.content.tools import copied_window, room
 from memlab.lesson.quantities import lowered
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.planner.book import plan
@@ -33,9 +33,8 @@ def _copy_of(layer: Layer, batch: int) -> int:
 
 
 def _draw_window(chance: Random, size: int) -> Arguments:
-    batch, (channels, *window) = chance.randint(1, 2 * size), _any_layer(chance, size)
-    names = ("size", "k", "stride", "pad")
-    return {"batch": batch, "channels": channels, **dict(zip(names, window, strict=True))}
+    batch, channels = chance.randint(1, 2 * size), chance.randint(1, size)
+    return {"batch": batch, "channels": channels, **copied_window(chance, size)}
 
 
 def _mistake(name: str) -> Slip:
@@ -91,10 +90,8 @@ def _draw_layers(chance: Random, size: int) -> Arguments:
 
 def _any_layer(chance: Random, size: int) -> Layer:
     """A layer that needs a copy."""
-    while True:
-        window = tuple(any_window(chance, size).values())
-        if window[1:] != POINTWISE:
-            return (chance.randint(1, size), *window)
+    window = copied_window(chance, size)
+    return chance.randint(1, size), window["size"], window["k"], window["stride"], window["pad"]
 
 
 def _copies(a: Arguments) -> list[int]:

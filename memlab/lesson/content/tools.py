@@ -37,6 +37,14 @@ def any_window(chance: Random, size: int) -> Arguments:
             return found
 
 
+def copied_window(chance: Random, size: int) -> Arguments:
+    """The same of a convolution whose lowering makes a copy: not 1x1 at every place."""
+    while True:
+        found = any_window(chance, size)
+        if (found["k"], found["stride"], found["pad"]) != (1, 1, 0):
+            return found
+
+
 def room(window: Arguments, sides: int = 2) -> int:
     """How far a window can move, with zeros on so many sides."""
     return int(window["size"] + sides * window["pad"] - window["k"])
