@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -38,7 +38,8 @@ class Run:
     how far the device's own counter of used bytes rose, where it has one; ``outside`` names what
     the measurement does not see. Where the step ran in an arena, ``arena`` are its measured
     bytes, and ``nan`` names the operations that wrote NaN where the same step without an arena
-    writes none: nobody, where nobody read what was free.
+    writes none: empty if no operation read free bytes. ``unclear`` names those that wrote NaN where
+    there was no room to run the step without the arena too.
     """
 
     step: Step
@@ -61,6 +62,7 @@ class Run:
     counted: int | None = None
     placement: Placement | None = None
     nan: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
 
     @property
     def arena(self) -> int | None:
@@ -121,9 +123,14 @@ class Run:
             return []
         bound, waste = units.exact(self.placement.lower_bound), units.exact(self.placement.waste)
         lines = [f"arena     {units.exact(self.arena):>20}  lower bound {bound}, waste {waste}"]
-        others = f" and {len(self.nan) - NAMED} others" if len(self.nan) > NAMED else ""
-        written = f"NaN       written by {', '.join(self.nan[:NAMED])}{others}"
-        return [*lines, written] if self.nan else lines
+        if self.nan:
+            lines.append(f"NaN       written by {_some(self.nan)}")
+        if self.unclear:
+            lines.append(
+                f"NaN       written by {_some(self.unclear)}; too little is free to run the step "
+                "without the arena and tell why"
+            )
+        return lines
 
     def _beside(self) -> str:
         """What another counter says: of other things too, and in steps."""
@@ -150,6 +157,7 @@ class Run:
             "placement": self.placement and self.placement.as_dict(),
             "measured_arena_bytes": self.arena,
             "nan": list(self.nan),
+            "unclear_nan": list(self.unclear),
         }
 
 
@@ -173,7 +181,8 @@ def run(
     With a ``placement`` (one of ``memlab.place(step, batch)``, or the name of a way to place),
     everything that is born in the step lies in one arena at those addresses. ``poison`` then fills
     what is free with NaN, so that no read of it stays unseen; where an operation wrote NaN, the
-    step runs once more without the arena, since the training itself may have overflowed.
+    step runs once more without the arena if that fits, since the training itself may have
+    overflowed.
     ``overlapping`` also lets a placement run in which blocks share bytes while both are alive: its
     results are wrong.
 
@@ -220,6 +229,7 @@ def run(
         live |= {name: np.array(live[name]) for name in inside_arena}
         session.close()
     again = partial(Session, step, batch, seed, parameters, settings, None, device)
+    fits = not session.nan or plan(step).peak(batch) <= place.free_memory()
     outputs = [t for t in step.live_out if t.role is Role.FEATURE_MAP]
     return Run(
         step,
@@ -245,7 +255,8 @@ def run(
         outside=place.outside,
         counted=place.counted(),
         placement=placement,
-        nan=_poisoned(session.nan, again, x, labels),
+        nan=_poisoned(session.nan, again, x, labels, progress) if fits else (),
+        unclear=() if fits else tuple(session.nan),
     )
 
 
@@ -254,11 +265,18 @@ def _poisoned(
     again: Callable[..., Session],
     x: npt.ArrayLike | None,
     labels: npt.ArrayLike | None,
+    progress: bool,
 ) -> tuple[str, ...]:
     """Of the operations that wrote NaN in an arena those that do not write it at the same places
     outside."""
     if not found:
         return ()
     with again(poison=True) as plain:
-        plain.step(x, labels)
+        plain.step(x, labels, progress)
         return tuple(name for name, places in found.items() if plain.nan.get(name) != places)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of them, and how many others there are."""
+    others = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{others}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import memlab
 from memlab.errors import InputError
 from memlab.kernels.registry import Call, Kernel
 from memlab.planner.placement import Placement
-from memlab.runtime import session
+from memlab.runtime import run, session
 from memlab.runtime.arena import Arena
 from memlab.runtime.meter import Meter
 from memlab.runtime.session import Session
@@ -121,6 +122,32 @@ def test_a_loss_that_is_nan_is_so_without_an_arena() -> None:
     assert np.isnan(one.loss or 0.0)
     assert not differences(one, other)
     assert other.nan == ()
+
+
+def test_nan_stays_unclear_where_the_step_without_an_arena_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second run is beside the results of the first: what is free by then decides."""
+    plain = memlab.precision(step("sums"), "mixed fp16")
+    placement, need = memlab.place(plain, 3), memlab.plan(plain).peak(3)
+    seen: list[bool] = []
+
+    class Counted(Session):
+        def step(self, x: Any = None, labels: Any = None, progress: bool = False) -> Any:
+            seen.append(progress)
+            monkeypatch.setattr("memlab.devices.free_memory", lambda: free)
+            return super().step(x, labels, progress)
+
+    monkeypatch.setattr(run, "Session", Counted)
+    free = need - 1
+    found = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
+    assert (found.nan, seen) == ((), [True])
+    assert found.as_dict()["unclear_nan"] == list(found.unclear) != []
+    assert "too little is free to run the step without the arena" in found.text()
+    monkeypatch.setattr("memlab.devices.free_memory", lambda: 10**9)
+    free = need
+    found = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
+    assert (found.nan, found.unclear, seen) == ((), (), [True] * 3)
 
 
 def test_who_reads_what_is_free_is_named_where_the_training_overflows_too(

@@ -39,7 +39,8 @@ class Ran:
     where the step frees its gradients, or ``"predictions"`` of an inference, which has no loss.
     ``placement`` is what the run reports, ``arena`` its measured bytes; ``faults`` are the pairs of
     blocks that overlap. Without a fault, what is free was filled with NaN: ``nan`` names the
-    operations that read one."""
+    operations that read one, and ``unclear`` those that wrote one where there was no room to run
+    the same step without an arena."""
 
     placement: Placement
     arena: int
@@ -49,6 +50,7 @@ class Ran:
     differences: tuple[Difference, ...]
     faults: int
     nan: tuple[str, ...]
+    unclear: tuple[str, ...] = ()
 
     @property
     def planned(self) -> int:
@@ -78,7 +80,8 @@ class Ran:
         if self.faults and self.loss is not None and self.same_loss and self.wrong:
             lines.append(_say("silent"))
         if not self.faults:
-            lines.append(_say("nan" if self.nan else "no_nan", names=", ".join(self.nan[:3])))
+            key = "unclear" if self.unclear else "nan" if self.nan else "no_nan"
+            lines.append(_say(key, names=", ".join((self.unclear or self.nan)[:3])))
         rows = [_say("differ", name=d.name, values=f"{d.values:,}", of=f"{d.of:,}")
                 for d in self.wrong]  # fmt: skip
         return [*lines, *rows]
@@ -131,8 +134,9 @@ def run_map(source: Source, placement: Placement, batch: int) -> Ran:
     assert here.arena is not None
     assert here.placement is not None
     return Ran(
-        here.placement, here.arena, here.loss, plain.loss, what, found, len(faults), here.nan
-    )
+        here.placement, here.arena, here.loss, plain.loss, what, found, len(faults), here.nan,
+        here.unclear,
+    )  # fmt: skip
 
 
 def _of(found: Run, what: str) -> Mapping[str, Array]:
