@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memlab import atomic, formats
-from memlab.errors import InputError, flag, pick, shorten, whole
+from memlab.errors import LARGEST, InputError, flag, pick, shorten, whole
 from memlab.planner.entries import BEFORE, UNNAMED, Tenant
 from memlab.planner.ledger import Entry, Ledger, Row
 from memlab.step.op import Phase
@@ -22,13 +22,13 @@ from memlab.step.tensor import Role
 
 SCHEMA = "memlab.ledger/1"
 ORIGINS = ("planned", "measured", "recorded", "simulated")
-LARGEST = 10**80
-"""What no number of bytes in a file is above: far more than any plan has, and in the range of
-floats."""
 _META = ("network", "label", "format", "optimizer", "training", "origin")
 
-Check = Callable[[str, Any], object]
-"""From what a value is, for a sentence, and the value as it was read to what a ledger has."""
+What = tuple[str | tuple[str, object], ...]
+"""What a value is: a field, of what, of what; a block or an operation is a noun and its name. It
+becomes a text where something is refused, and nowhere else."""
+Check = Callable[[What, Any], object]
+"""From what a value is, and the value as it was read, to what a ledger has."""
 
 
 def to_dict(ledger: Ledger) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _ledger(data: dict[str, Any]) -> Ledger:
     Raises:
         InputError: what is missing, too much, of the wrong kind or out of range.
     """
-    found = _fields("", data, _LEDGER)
+    found = _fields((), data, _LEDGER)
     del found["schema"]
     rows, entries = found.pop("operations"), found.pop("blocks")
     counts = Counter(entry.name for entry in entries)
@@ -146,40 +146,50 @@ def _ledger(data: dict[str, Any]) -> Ledger:
     return Ledger(rows, entries, **found)
 
 
+def _said(what: What) -> str:
+    """What a value is, for a sentence; the ledger itself is "it"."""
+    parts = (part if isinstance(part, str) else f"{part[0]} {shorten(part[1])}" for part in what)
+    return " of ".join(parts) or "it"
+
+
+def _is(what: What, given: object) -> InputError:
+    """The error for a value of the wrong kind."""
+    return InputError(f"{_said(what)} is {shorten(given)}.")
+
+
 def _fields(
-    what: str, given: Any, checks: Mapping[str, Check], optional: tuple[str, ...] = ()
+    what: What, given: Any, checks: Mapping[str, Check], optional: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """The fields of an object, each checked; ``optional`` ones may be missing."""
     if not isinstance(given, dict):
-        raise InputError(f"{what} is {shorten(given)}.")
-    what = f"{what} {shorten(given['name'])}" if what and "name" in given else what
+        raise _is(what, given)
+    if len(what) == 1 and "name" in given:
+        what = ((str(what[0]), given["name"]),)
     for name in checks:
         if name not in given and name not in optional:
-            raise InputError(f"{what or 'it'} has no {name}.")
+            raise InputError(f"{_said(what)} has no {name}.")
     for name in given:
         if name not in checks:
-            raise InputError(f"{what or 'it'} has {shorten(name)}, which no ledger has.")
+            raise InputError(f"{_said(what)} has {shorten(name)}, which no ledger has.")
     return {
-        name: check(f"{name} of {what}" if what else name, given[name])
-        for name, check in checks.items()
-        if name in given
+        name: check((name, *what), given[name]) for name, check in checks.items() if name in given
     }
 
 
 def _each(noun: str, item: Check) -> Check:
     """A list of such items."""
 
-    def check(what: str, given: Any) -> tuple[Any, ...]:
-        _, of, whose = what.partition(" of ")
-        return tuple(item(f"{noun}{of}{whose}", each) for each in _list(what, given))
+    def check(what: What, given: Any) -> tuple[Any, ...]:
+        one = (noun, *what[1:])
+        return tuple(item(one, each) for each in _list(what, given))
 
     return check
 
 
-def _list(what: str, given: Any, length: int | None = None) -> Sequence[Any]:
+def _list(what: What, given: Any, length: int | None = None) -> Sequence[Any]:
     """A list; of a ledger that was in no file, a tuple."""
     if not isinstance(given, list | tuple) or length not in (None, len(given)):
-        raise InputError(f"{what} is {shorten(given)}.")
+        raise _is(what, given)
     return given
 
 
@@ -187,32 +197,37 @@ def _one_of(what: str, registry: Mapping[str, object]) -> Check:
     return lambda _, given: pick(what, given, registry)
 
 
-def _text(what: str, given: Any) -> str:
+def _text(what: What, given: Any) -> str:
     if not isinstance(given, str) or not given.isprintable():
-        raise InputError(f"{what} is {shorten(given)}.")
+        raise _is(what, given)
     return given
 
 
-def _count(what: str, given: Any, least: int = 0) -> int:
+def _flag(what: What, given: Any) -> bool:
+    return flag(_said(what), given)
+
+
+def _count(what: What, given: Any, least: int = 0) -> int:
     if type(given) is not int:
-        raise InputError(f"{what} is {shorten(given)}.")
-    return whole(what, given, least, LARGEST)
+        raise _is(what, given)
+    return given if least <= given <= LARGEST else whole(_said(what), given, least)
 
 
-def _batches(what: str, given: Any) -> range | None:
+def _batches(what: What, given: Any) -> range | None:
     if given is None:
         return None
     first, end = _list(what, given, 2)
     start = _count(what, first, least=1)
-    return range(start, _count(what, end, least=start + 1))
+    last = end - 1 if type(end) is int else end
+    return range(start, _count(("the last", *what), last, least=start) + 1)
 
 
-def _axis(what: str, given: Any) -> tuple[str, int]:
+def _axis(what: What, given: Any) -> tuple[str, int]:
     name, extent = _list(what, given, 2)
     return _text(what, name), _count(what, extent)
 
 
-def _tenant(what: str, given: Any) -> Tenant:
+def _tenant(what: What, given: Any) -> Tenant:
     name, first, last = _list(what, given, 3)
     return Tenant(_text(what, name), _count(what, first, BEFORE), _count(what, last))
 
@@ -230,15 +245,15 @@ def _check_life(entry: Entry, operations: int) -> None:
         begin = last
 
 
-def _row(what: str, given: Any) -> Row:
+def _row(what: What, given: Any) -> Row:
     return Row(**_fields(what, given, _ROW))
 
 
-def _size(what: str, given: Any) -> Size:
+def _size(what: What, given: Any) -> Size:
     return Size(**_fields(what, given, {"fixed": _count, "per_sample": _count}))
 
 
-def _entry(what: str, given: Any) -> Entry:
+def _entry(what: What, given: Any) -> Entry:
     return Entry(**_fields(what, given, _BLOCK, optional=("tenants",)))
 
 
@@ -273,7 +288,7 @@ _LEDGER: dict[str, Check] = {
     "label": _text,
     "format": _FORMAT,
     "optimizer": _one_of("optimizer", _names(["", *UPDATES])),
-    "training": flag,
+    "training": _flag,
     "origin": _one_of("origin", _names(ORIGINS)),
     "notes": _each("a note", _text),
     "batches": _batches,

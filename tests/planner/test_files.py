@@ -136,11 +136,18 @@ def empty(data: dict[str, Any]) -> None:
         block["birth"], block["death"] = -1, 0
 
 
+def test_a_plan_for_the_largest_batch_is_saved_and_loaded(tmp_path: Path) -> None:
+    ledger = replace(LINEAR, batches=range(10**40, 10**40 + 1))
+    files.save(ledger, tmp_path / "a.json")
+    assert files.load(tmp_path / "a.json") == ledger
+
+
 def of(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     keys = [int(key) if key.isdigit() else key for key in path.split(".")]
     return lambda data: changed(data, tuple(keys), value)
 
 
+MOST = r"must be at most 10\^40, got more than 10\^40; try 10\^40"
 DAMAGED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (twice, "two blocks are named 'h.weight'"),
     (missing, "block 'h.weight' has no format"),
@@ -157,7 +164,10 @@ DAMAGED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (of("training", "yes"), "training must be True or False"),
     (of("batches", [2]), "batches"),
     (of("batches", [3, 3]), "batches"),
-    (of("blocks.0.size.fixed", 10**90), "fixed"),
+    (of("batches", [3, 10**90]), f"the last of batches {MOST}"),
+    (of("blocks.0.size.fixed", 10**90), f"fixed of size of block 'h.weight' {MOST}"),
+    (of("blocks.0.size.fixed", -1), "fixed of size of block 'h.weight' must be at least 0, got -1"),
+    (of("optimizer", 5), "unknown optimizer 5. Known: sgd,"),
     (of("blocks.0.axes", [["B"]]), r"an axis of block 'h.weight' is \['B'\]"),
     (of("blocks.0.axes", [["B", True]]), "an axis of block 'h.weight' is True"),
 ]
