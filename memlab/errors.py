@@ -28,12 +28,13 @@ class InputError(ValueError):
 
 
 def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
-    """The error for a name that is not in a registry, with the nearest names first.
+    """The error for a name that is not in a registry, with the nearest names first; an empty one,
+    which stands for no choice, is not listed.
 
     >>> unknown("network", "resnet5", ["resnet50", "vgg16"]).args[0]
     "unknown network 'resnet5'; did you mean 'resnet50'? Known: resnet50, vgg16."
     """
-    names, shown = list(allowed), shorten(given)
+    names, shown = [name for name in allowed if name], shorten(given)
     near = get_close_matches(given if isinstance(given, str) else shown, names, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     listed = ", ".join(names[:LISTED])
@@ -64,9 +65,16 @@ def whole(what: str, given: object, least: int = 1, most: int = LARGEST) -> int:
     return value
 
 
-def real(what: str, given: object, usual: float, least: float = -inf, below: float = inf) -> float:
-    """``given`` as a finite ``float`` of at least ``least`` and below ``below``; the error proposes
-    the ``usual`` one.
+def real(
+    what: str,
+    given: object,
+    usual: float,
+    least: float = -inf,
+    below: float = inf,
+    above: float = -inf,
+) -> float:
+    """``given`` as a finite ``float`` of at least ``least``, above ``above`` and below ``below``;
+    the error proposes the ``usual`` one.
 
     Raises:
         InputError: it is no real number, NaN, infinite or outside.
@@ -75,8 +83,9 @@ def real(what: str, given: object, usual: float, least: float = -inf, below: flo
         value = float(given) if isinstance(given, Real) and not isinstance(given, bool) else inf
     except OverflowError:
         value = inf
-    if not isfinite(value) or not least <= value < below:
-        bounds = [f"at least {least:g}"] * isfinite(least) + [f"below {below:g}"] * isfinite(below)
+    if not isfinite(value) or not (least <= value < below and value > above):
+        limits = (("at least", least), ("above", above), ("below", below))
+        bounds = [f"{side} {limit:g}" for side, limit in limits if isfinite(limit)]
         wanted = " and ".join(bounds) or "a number"
         raise InputError(f"{what} must be {wanted}, got {shorten(given)}; try {usual:g}.")
     return value

@@ -82,6 +82,12 @@ def test_a_real_number_is_finite_and_within_its_bounds() -> None:
         real("rate", 1, usual=0.1, least=0, below=1)
 
 
+def test_no_name_is_not_listed() -> None:
+    assert known("stage", "", ["", "a"]) == ""
+    with pytest.raises(InputError, match=r"unknown stage 'x'. Known: a, b.$"):
+        known("stage", "x", ["", "a", "b"])
+
+
 def test_several_names_are_a_list_or_one() -> None:
     assert several("name", "a", ["a", "b"]) == ("a",)
     assert several("name", iter("aba"), ["a", "b"]) == ("a", "b")

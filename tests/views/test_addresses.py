@@ -649,7 +649,7 @@ def test_bits_are_compared_not_values():
 
 BAD: list[Any] = [
     ({"how": "bigest"}, "did you mean 'biggest'"),
-    ({"beside": "worst"}, "unknown placing"),
+    ({"beside": "worst"}, "unknown placing 'worst'. Known: no reuse,"),
     ({"what": "resnet5"}, "did you mean"),
     ({"what": 3}, "give the toy, a network or a step"),
     ({"what": "mnist_cnn", "batch": 0}, "batch must be at least 1"),
@@ -658,12 +658,12 @@ BAD: list[Any] = [
     ({"in_place": True}, "the toy has no operations"),
     ({"cursor": 0}, "cursor must be at least 1"),
     ({"cursor": 9}, "cursor must be an operation from 1 to 8"),
-    ({"chosen": "G"}, "unknown block 'G'"),
+    ({"chosen": "G"}, "unknown block 'G'. Known: A, B,"),
     ({"packed": 7}, "there are 6 blocks"),
     ({"moved": {"G": 0}}, "unknown block 'G'"),
     ({"moved": {"A": 65}}, "multiple of 64"),
     ({"what": "mnist_cnn", "stage": "stage 9"}, "unknown stage 'stage 9'"),
-    ({"stage": "stage 1"}, "unknown stage"),
+    ({"stage": "stage 1"}, "unknown stage 'stage 1'"),
     ({"budgets": ("much",)}, "'much' is no amount of memory"),
     ({"guess": "much"}, "'much' is no amount of memory"),
 ]

@@ -66,8 +66,9 @@ class State:
             most, given = f"{found.operations:,}", f"{self.cursor + 1:,}"
             raise InputError(f"cursor must be an operation from 1 to {most}, got {given}.")
         known("stage", self.stage, ["", *found.stages])
-        blocks = {block.name for block in self.placement.blocks}
-        known("block", self.chosen, ["", *sorted(blocks)])
+        blocks = self.placement.blocks
+        if self.chosen != "":
+            known("block", self.chosen, [block.name for block in blocks])
         if self.packed is not None and self.packed > len(blocks):
             raise InputError(f"there are {len(blocks):,} blocks, got packed={self.packed:,}.")
 
