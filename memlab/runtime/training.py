@@ -179,12 +179,22 @@ class _Record:
 
 
 def _rewritten(step: Step, rewrite: object) -> Step:
+    """The step after ``rewrite``, which may not make one of something else of it."""
     if rewrite is None:
         return step
-    found = rewrite(step) if callable(rewrite) else rewrite
+    if not callable(rewrite):
+        raise InputError(
+            f"rewrite must be a function of a step, got {shorten(rewrite)}; try memlab.in_place."
+        )
+    found = rewrite(step)
     if not isinstance(found, Step):
         raise InputError(
             f"rewrite must make a step of a step, got {shorten(found)}; try memlab.in_place."
+        )
+    if (found.network, found.training) != (step.network, step.training):
+        raise InputError(
+            f"rewrite must change the step that it gets, {step!r}, got {found!r}; "
+            "try memlab.in_place."
         )
     return found
 

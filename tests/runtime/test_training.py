@@ -266,7 +266,18 @@ def test_the_text_holds_the_figures() -> None:
         ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"seed": "a"}, "seed must be a whole number, got 'a'"),
         ({"progress": 2}, "progress must be True or False, got 2"),
-        ({"rewrite": "in place"}, "rewrite must make a step of a step, got 'in place'; try memlab"),
+        (
+            {"rewrite": "in place"},
+            "rewrite must be a function of a step, got 'in place'; try memlab",
+        ),
+        (
+            {"rewrite": memlab.training_step(tiny())},
+            "rewrite must be a function of a step, got <ste",
+        ),
+        (
+            {"rewrite": lambda _: memlab.training_step(tiny())},
+            "rewrite must change the step that it gets, <step: .* inference, .*, got <step: ",
+        ),
         ({"rewrite": memlab.plan}, "rewrite must make a step of a step, got <ledger"),
         ({"data": replace(few(), x=few().x * np.float32(np.nan))}, "holds NaN"),
     ],
