@@ -8,13 +8,12 @@ follows changes nothing.
 from __future__ import annotations
 
 from math import inf, nan
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, pick, real, shorten, whole
 from memlab.formats import NUMBERS, Format
 
 Array = npt.NDArray[Any]
@@ -55,7 +54,7 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
     pick("rounding", rounding, dict.fromkeys(ROUNDINGS))
     start = whole("seed", seed, least=0)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond every range, and what is NaN
-        real = _real(values) / _positive(scale)
+        real = _real(values) / real("scale", scale, usual=0.05, above=0)
         power = _power(real, found)
         steps = np.ldexp(np.abs(real), -power)
         kept = np.rint(steps) if rounding == NEAREST else _drawn(steps, start)
@@ -73,7 +72,7 @@ def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> D
     if array.dtype != found.dtype():
         raise InputError(f"{found} is stored as {found.dtype()}, got {array.dtype}; "
                          f"try encode(values, {found.name!r}).")  # fmt: skip
-    return np.asarray(array.astype(np.float64) * _positive(scale))
+    return np.asarray(array.astype(np.float64) * real("scale", scale, usual=0.05, above=0))
 
 
 def rounded(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST, seed: int = 0,
@@ -119,10 +118,3 @@ def _real(values: npt.ArrayLike) -> Doubles:
         raise InputError(
             f"values must be real numbers, got {shorten(values)}; try [0.1, 2.5]."
         ) from None
-
-
-def _positive(scale: object) -> float:
-    number = float(scale) if isinstance(scale, Real) and not isinstance(scale, bool) else nan
-    if not 0 < number < inf:
-        raise InputError(f"scale must be a number above 0, got {shorten(scale)}; try 0.05.")
-    return number

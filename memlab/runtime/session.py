@@ -35,8 +35,9 @@ SETTINGS = {
 }
 """The settings of the optimizers where none are given, and of a loss scale: where it starts, and
 after how many steps without overflow it doubles."""
-BELOW = {"beta1": 1.0, "beta2": 1.0, "loss_scale": 2.0**128}
-"""What some of them must stay below: Adam divides by 1 - beta, and a loss scale is an fp32."""
+BOUNDS = {"beta1": (0.0, 1.0), "beta2": (0.0, 1.0), "loss_scale": (2.0**-126, 2.0**128)}
+"""The least of some of them, and what they stay below: Adam divides by 1 - beta, and a loss scale
+is a normal fp32. The others are at least 0."""
 
 
 class Session:
@@ -252,8 +253,6 @@ def _checked(settings: Mapping[str, float]) -> dict[str, float]:
     found = {}
     for name, value in settings.items():
         known("setting", name, SETTINGS)
-        below = BELOW.get(name, inf)
-        found[name] = real(name, value, usual=SETTINGS[name], least=0, below=below)
-    if found.get("loss_scale") == 0:
-        raise InputError("loss_scale must be above 0, got 0; try 1024.")
+        least, below = BOUNDS.get(name, (0.0, inf))
+        found[name] = real(name, value, usual=SETTINGS[name], least=least, below=below)
     return found

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import rounding
-from memlab.errors import InputError, real, shorten, whole
+from memlab.errors import InputError, real, whole
 from memlab.formats import FORMATS, Format
 from memlab.views.network.twin import columns
 from memlab.views.training import words
@@ -121,9 +121,7 @@ def sums(format: str | Format, count: int, value: object) -> Sums:
     if found.kind != "float" or found.bits > 32:
         raise InputError(f"sums need a floating-point format of at most 32 bits, got {found}; "
                          "try fp16.")  # fmt: skip
-    number, each = whole("count", count, most=MOST), real("value", value, usual=1.0)
-    if each <= 0:
-        raise InputError(f"value must be a number above 0, got {shorten(value)}; try 1.0.")
+    number, each = whole("count", count, most=MOST), real("value", value, usual=1.0, above=0)
     stored = rounding.nearest(each, found)
     if not 0 < stored < np.inf:
         raise InputError(f"{each:g} is {stored:g} in {found}; try 1.0.")
