@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memlab.errors import InputError, pick, real, shorten, whole
+from memlab import errors
+from memlab.errors import InputError, pick, shorten, whole
 from memlab.formats import NUMBERS, Format
 
 Array = npt.NDArray[Any]
@@ -54,7 +55,7 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
     pick("rounding", rounding, dict.fromkeys(ROUNDINGS))
     start = whole("seed", seed, least=0)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond every range, and what is NaN
-        real = _real(values) / real("scale", scale, usual=0.05, above=0)
+        real = _real(values) / errors.real("scale", scale, usual=0.05, above=0)
         power = _power(real, found)
         steps = np.ldexp(np.abs(real), -power)
         kept = np.rint(steps) if rounding == NEAREST else _drawn(steps, start)
@@ -72,7 +73,7 @@ def decode(stored: npt.ArrayLike, format: str | Format, scale: float = 1.0) -> D
     if array.dtype != found.dtype():
         raise InputError(f"{found} is stored as {found.dtype()}, got {array.dtype}; "
                          f"try encode(values, {found.name!r}).")  # fmt: skip
-    return np.asarray(array.astype(np.float64) * real("scale", scale, usual=0.05, above=0))
+    return np.asarray(array.astype(np.float64) * errors.real("scale", scale, usual=0.05, above=0))
 
 
 def rounded(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST, seed: int = 0,
