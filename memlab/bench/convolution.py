@@ -20,7 +20,7 @@ from memlab.bench.timing import (
     Machine,
     Result,
     Timing,
-    has_torch,
+    allow_torch,
     line,
     machine,
     ratio,
@@ -221,7 +221,7 @@ def _calls(layer: Conv2d, ops: dict[str, Op], batch: int) -> dict[str, Way]:
     """Every way, on the same values."""
     operands: dict[str, Array] = {}
     calls = {name: prepared(op, batch, operands) for name, op in ops.items()}
-    if has_torch():
+    if allow_torch():
         calls[RIVAL] = _in_torch(layer, operands)
     return calls
 

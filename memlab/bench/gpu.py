@@ -17,7 +17,7 @@ from memlab.bench import convolution, im2col
 from memlab.bench.batch import BATCHES, PER_SAMPLE, linear
 from memlab.bench.events import machine, timed
 from memlab.bench.processor import Way
-from memlab.bench.timing import Line, Result, has_torch, line, median, ratio
+from memlab.bench.timing import Line, Result, allow_torch, line, median, ratio
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
@@ -184,7 +184,7 @@ def _filled(out: Any) -> None:
 
 def _torch() -> Any:
     """PyTorch, where it is installed and uses this GPU; else None."""
-    if not has_torch():
+    if not allow_torch():
         return None
     torch = import_module("torch")
     return torch if torch.cuda.is_available() else None

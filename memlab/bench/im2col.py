@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from memlab import kernels, units
 from memlab.bench.processor import Samples, Way, limited, timed
-from memlab.bench.timing import Group, Line, Result, Timing, has_torch, line, machine, ratio
+from memlab.bench.timing import Group, Line, Result, Timing, allow_torch, line, machine, ratio
 from memlab.kernels.registry import Array
 
 LIMIT, RIVAL, BACK = 1 / 0.58, 1 / 5, 1 / 2.5
@@ -124,7 +124,7 @@ def _ways_forth(case: Case, x: Array, out: dict[str, Array]) -> Ways:
         WINDOWS: copy_windows,
         SLICES: copy_slices,
     }
-    if has_torch():
+    if allow_torch():
         import torch
 
         pairs = [k, k], [1, 1], [pad, pad], [stride, stride]
@@ -160,7 +160,7 @@ def _ways_back(case: Case, lowered: Array, out: dict[str, Array]) -> Ways:
     ways: Ways = {
         AND_BACK: partial(kernels.col2im, lowered, case.shape, k, stride, pad, out=out[AND_BACK])
     }
-    if has_torch():
+    if allow_torch():
         import torch
 
         pairs = [k, k], [1, 1], [pad, pad], [stride, stride]

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from memlab import units
-from memlab.bench.timing import has_torch, interleave, once
+from memlab.bench.timing import allow_torch, interleave, once
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
@@ -35,7 +35,7 @@ LEAST, MOST, SPREAD = 5, 15, 0.04
 def limited(threads: int = 1) -> Iterator[None]:
     """BLAS, and PyTorch where it is installed, on so many threads."""
     with threadpool_limits(threads):
-        if not has_torch():
+        if not allow_torch():
             yield
             return
         import torch

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from memlab import devices
-from memlab.bench.timing import Line, Result, has_torch, interleave, line, machine, ratio
+from memlab.bench.timing import Line, Result, allow_torch, interleave, line, machine, ratio
 from memlab.kernels.registry import Array
 from memlab.networks import zoo
 from memlab.networks.graph import Network
@@ -38,7 +38,7 @@ def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int =
             DEFAULT: lambda turn: session.step(x, labels),
             CHOSEN: lambda turn: chosen.step(x, labels),
         }
-        if has_torch():
+        if allow_torch():
             cases[RIVAL] = _in_torch(network, session, threads, x, labels)
         samples = interleave(cases, repeats)
     what = f"{network.label}, {image}x{image}, batch {batch}, {_count(threads)}"

@@ -175,11 +175,11 @@ def ratio(
     return Line(name, median(over) / median(under), "x", aim)
 
 
-def has_torch() -> bool:
-    """Whether PyTorch is installed, which times and bytes are compared with.
+def allow_torch() -> bool:
+    """Let PyTorch be loaded, which times and bytes are compared with; whether it is installed.
 
     Raises:
-        InputError: it is, and a limit of this process leaves no room for it.
+        InputError: it is installed, and a limit of this process leaves no room for it.
     """
     if find_spec("torch") is None:
         return False

@@ -17,7 +17,7 @@ from typing import Any
 from memlab import devices, strings, units
 from memlab.bench import convolution
 from memlab.bench.convolution import RIVAL, Case
-from memlab.bench.timing import Line, Machine, Result, has_torch, machine
+from memlab.bench.timing import Line, Machine, Result, allow_torch, machine
 from memlab.errors import InputError, whole
 from memlab.networks.layers import Conv2d
 from memlab.step.op import Op
@@ -97,7 +97,7 @@ def measure(cases: Iterable[Case] = CASES, batch: int = 2) -> TorchLowering:
             f"PyTorch lowers a batch of 1 to {MOST}, got {batch}: with more images it may take "
             "another way; try 2."
         )
-    found = has_torch()
+    found = allow_torch()
     rows = tuple(_measured(case, batch) for case in cases) if found else ()
     return TorchLowering(batch, rows, machine())
 

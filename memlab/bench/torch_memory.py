@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from memlab import strings, units
 from memlab.bench import recorded
 from memlab.bench.recorded import FOLDER, Recorded
-from memlab.bench.timing import Line, Result, has_torch, machine
+from memlab.bench.timing import Line, Result, allow_torch, machine
 from memlab.networks import zoo
 from memlab.planner.book import plan
 from memlab.step.step import Step
@@ -26,7 +26,7 @@ RIVAL = "PyTorch"
 
 def run() -> Result:
     """Measure what PyTorch holds at the peak of a training step of ResNet-50, role by role."""
-    if not has_torch():
+    if not allow_torch():
         missing = Line(f"{RIVAL} is not installed: no comparison", 0, "")
         return Result("torch-memory", machine(), (missing,))
     from memlab.bench.torch_storages import at_peak

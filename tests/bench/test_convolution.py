@@ -27,7 +27,7 @@ def small():
 
 
 def test_without_pytorch_it_reports_every_algorithm(monkeypatch):
-    monkeypatch.setattr(convolution, "has_torch", lambda: False)
+    monkeypatch.setattr(convolution, "allow_torch", lambda: False)
     lines = {line.name: line for line in small().lines}
     for name in on("cpu"):
         assert lines[f"plain: {name}"].unit == "s"
@@ -39,7 +39,7 @@ def test_without_pytorch_it_reports_every_algorithm(monkeypatch):
 
 
 def test_an_algorithm_that_leaves_a_layer_to_another_is_not_timed(monkeypatch):
-    monkeypatch.setattr(convolution, "has_torch", lambda: False)
+    monkeypatch.setattr(convolution, "allow_torch", lambda: False)
     names = {line.name for line in small().lines}
     assert "strided: im2col-tile" in names
     assert "strided: offsets" not in names
@@ -61,7 +61,7 @@ def test_beside_pytorch_the_best_one_is_named():
 
 
 def test_the_core_of_the_blas_is_named(monkeypatch):
-    monkeypatch.setattr(convolution, "has_torch", lambda: False)
+    monkeypatch.setattr(convolution, "allow_torch", lambda: False)
     assert any("BLAS of scipy" in line.name and "core " in line.name for line in small().lines)
 
 

@@ -27,7 +27,7 @@ def small(repeats=1):
 
 
 def test_without_pytorch_it_compares_with_numpy_alone(monkeypatch):
-    monkeypatch.setattr(im2col, "has_torch", lambda: False)
+    monkeypatch.setattr(im2col, "allow_torch", lambda: False)
     names = [line.name for line in small()]
     assert names[0] == "plain: im2col to 15.6 kB"
     assert "strided: im2col against sliding_window_view" in names

@@ -36,7 +36,7 @@ def small():
 
 
 def test_without_pytorch_it_reports_memlab_alone(monkeypatch):
-    monkeypatch.setattr(step, "has_torch", lambda: False)
+    monkeypatch.setattr(step, "allow_torch", lambda: False)
     result = small()
     assert result.reached
     assert result.lines[0].name.startswith("memlab: ResNet-18, 32x32, batch 2, ")

@@ -113,7 +113,7 @@ def test_a_closed_stderr_is_no_hindrance(monkeypatch):
 
 
 def test_without_pytorch_one_line_says_how_to_install_it(monkeypatch):
-    monkeypatch.setattr(torch_lowering, "has_torch", lambda: False)
+    monkeypatch.setattr(torch_lowering, "allow_torch", lambda: False)
     found = torch_lowering.measure()
     assert found.rows == ()
     assert "\n" not in found.text()

@@ -76,7 +76,7 @@ def test_without_a_file_there_is_one_sentence(tmp_path, monkeypatch, step):
 
 
 def test_without_pytorch_there_is_one_line(monkeypatch):
-    monkeypatch.setattr(torch_memory, "has_torch", lambda: False)
+    monkeypatch.setattr(torch_memory, "allow_torch", lambda: False)
     assert torch_memory.run().lines == (Line("PyTorch is not installed: no comparison", 0, ""),)
 
 
