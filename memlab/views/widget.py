@@ -245,13 +245,13 @@ def typed(what: str, value: object, usual: int, least: int = 1, most: int = LARG
     return whole(what, number, least, most)
 
 
-def stop(value: object, least: int, most: int) -> int:
-    """Where a slider or a pointer was left, kept between its ends.
+def stop(what: str, value: object, least: int, most: int) -> int:
+    """Where a slider or a pointer was left, kept between its ends; for a box there is ``typed``.
 
     Raises:
         InputError: that is no whole number.
     """
-    return min(max(typed("place", value, least, -LARGEST), least), most)
+    return min(max(typed(what, value, max(least, 0), -LARGEST), least), most)
 
 
 WIDEST = 10_000
@@ -259,4 +259,4 @@ WIDEST = 10_000
 
 def width(value: object) -> int:
     """How wide the page is, in its pixels."""
-    return stop(value, 1, WIDEST)
+    return stop("width", value, 1, WIDEST)

@@ -100,6 +100,20 @@ def test_every_message_of_a_control(name: str) -> None:
         view = LIVE[name]()
 
 
+@pytest.mark.parametrize("name", sorted(LIVE))
+def test_what_is_no_number_is_named_and_a_box_refuses_what_a_slider_cannot_send(name: str) -> None:
+    view = LIVE[name]()
+    before = view.text()
+    for control in view.controls():
+        if control.kind in ("range", "number"):
+            what = control.name.removesuffix("_number")
+            says = sent(view, event(control.name, "abc"))
+            assert says.startswith(f"{what} must be a whole number, got abc; try ")
+        if control.kind == "number":
+            assert "got -5" in sent(view, event(control.name, "-5"))
+    assert view.text() == before
+
+
 MESSAGES: tuple[Any, ...] = (
     None, [], "x", 5, {}, {"events": None}, {"events": 5}, {"events": "abc"}, {"events": {}},
     {"events": [None]}, {"events": [5]}, {"events": ["x"]}, {"events": [[]]}, {"events": [{}]},

@@ -124,12 +124,12 @@ class AddressMap(Steered):
         """The cursor, from 0; the slider counts from 1."""
         first = int(name == "operation")
         count = self.rows.source.operations
-        self._to(cursor=stop(value, first, count - 1 + first) - first)
+        self._to(cursor=stop("operation", value, first, count - 1 + first) - first)
 
     def _number(self, name: str, value: Any) -> None:
         if name == "packed":
             every = len(self.rows.packed.rows)
-            count = stop(value, 0, every)
+            count = stop(name, value, 0, every)
             self._to(packed=None if count == every else count, beside="")
         else:
             self._to(cursor=typed("operation", value, usual=1) - 1)

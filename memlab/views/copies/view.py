@@ -193,9 +193,9 @@ class ShiftedCopies(View):
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
         if name == "step":
-            self._step(stop(value, 0, self.state.count), dragging)
+            self._step(stop(name, value, 0, self.state.count), dragging)
         elif name == "batch":
-            power = stop(value, 0, len(BATCHES) - 1)
+            power = stop(name, value, 0, len(BATCHES) - 1)
             self._change(batch=BATCHES[power], dragging=dragging)
         elif name in ("k", "stride"):
             self._change(**{name: typed(name, value, usual=1)})

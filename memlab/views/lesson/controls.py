@@ -26,7 +26,7 @@ def of(turn: Round, entered: str) -> list[Control]:
 def read(topic: Topic, name: str, value: Any) -> str:
     """What a control has sent, as a guess is typed."""
     if topic.kind is Kind.TIMES and name == "guess":
-        return topic.stops[stop(value, 0, len(topic.stops) - 1)]
+        return topic.stops[stop(name, value, 0, len(topic.stops) - 1)]
     return "" if value is None else str(value)
 
 

@@ -185,7 +185,7 @@ class NetworkMemory(View):
     def act(self, name: str, value: Any, dragging: bool) -> None:
         state = self.state
         if name == "batch":
-            self._slide(stop(value, 0, len(STOPS) - 1), dragging)
+            self._slide(stop(name, value, 0, len(STOPS) - 1), dragging)
         elif name == "batch_number":
             self.state = self._next(batch=typed("batch", value, usual=32))
         elif name == "network":
@@ -203,7 +203,7 @@ class NetworkMemory(View):
         elif name == "width":
             self.state = replace(state, width=width(value))
         elif name == "operation":
-            self.state = replace(state, cursor=stop(value, 0, state.source.operations - 1))
+            self.state = replace(state, cursor=stop(name, value, 0, state.source.operations - 1))
         elif name in ("key", "choose"):
             self.state = keys.press(self.rows, str(value))
 

@@ -93,7 +93,7 @@ class NumberBits(View):
         elif name == "format":
             self.state = State(self.value, str(value))
         elif name == "step":
-            self.state = replace(self.state, step=stop(value, -STEPS, STEPS))
+            self.state = replace(self.state, step=stop(name, value, -STEPS, STEPS))
         elif name in panel.PRESETS:
             self.state = panel.PRESETS[name]
 

@@ -94,7 +94,7 @@ class WarpMemory(View):
         elif name == "stride":
             self.state = moved(self.state, stride=typed("stride", value, usual=2))
         elif name == "warp":
-            self.state = replace(self.state, warp=stop(value, 0, self.state.last))
+            self.state = replace(self.state, warp=stop(name, value, 0, self.state.last))
         elif name == "warp_number":
             self.state = replace(self.state, warp=typed("warp", value, usual=0, least=0))
 
