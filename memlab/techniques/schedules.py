@@ -8,7 +8,7 @@ first operation that needs it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from memlab import units
@@ -45,6 +45,8 @@ class Wish:
     batch: int
     budget: int | None
     in_place: bool = False
+    rated: dict[tuple[bool, tuple[int, ...]], _Rated] = field(default_factory=dict, compare=False)
+    """What was rated already, by ``in_place`` and the order."""
 
 
 @dataclass(frozen=True)
@@ -160,16 +162,17 @@ def _best(wish: Wish, orders: Iterable[Order]) -> Order:
 
 def _refusal(wish: Wish, least: int, tried: Iterable[Order]) -> InputError:
     """The error for a budget that no order keeps."""
-    also = ""
+    also, these = "", "that"
     if not wish.in_place:
         after = replace(wish, in_place=True)
         lower = min(_rated(after, order).peak for order in tried)
-        also = f", or {units.exact(lower)} with in place" if lower < least else ""
+        if lower < least:
+            also = f", or {units.exact(lower)} with in place after it (in_place=True, --in-place)"
+            these = "one of these budgets"
     assert wish.budget is not None
     return InputError(
         f"no order of this kind fits into {units.exact(wish.budget)}; the least that one takes is "
-        f"{units.exact(least)}{also}: try that{' (in_place=True)' if also else ''}, or a smaller "
-        "batch."
+        f"{units.exact(least)}{also}; try {these}, or a smaller batch."
     )
 
 
@@ -182,9 +185,14 @@ class _Rated(NamedTuple):
 
 
 def _rated(wish: Wish, order: Order) -> _Rated:
-    step = resequenced(wish.step, order)
-    alive = in_place(step) if wish.in_place else step
-    return _Rated(order, plan(alive).peak(wish.batch), cost(step.ops, wish.batch))
+    """Orders come again, found for other bytes: each is planned once."""
+    key = wish.in_place, tuple(order)
+    if key not in wish.rated:
+        step = resequenced(wish.step, order)
+        alive = in_place(step) if wish.in_place else step
+        peak = plan(alive).peak(wish.batch)
+        wish.rated[key] = _Rated(order, peak, cost(step.ops, wish.batch))
+    return wish.rated[key]
 
 
 def _drop(wish: Wish) -> Order:

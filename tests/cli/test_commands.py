@@ -246,7 +246,7 @@ def test_a_budget_is_planned_for_in_place_where_that_follows(run, as_json):
     least, both = (as_json(*words, *more)["peak_bytes"] for more in ([], ["--in-place"]))
     assert both < least
     _, _, error = run(*words, "--budget", str(both))
-    assert f"{least:,} B, or {both:,} B with in place" in error
+    assert f"{least:,} B, or {both:,} B with in place after it (in_place=True, --in-place)" in error
     facts = as_json(*words, "--budget", str(both), "--in-place")
     assert facts["peak_bytes"] <= both
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 
@@ -20,7 +21,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.techniques import again
+from memlab.techniques import again, schedules
 from memlab.techniques.cuts import cost, cuts
 from memlab.techniques.order import AGAIN
 from tests.networks_at_random import networks, tied
@@ -160,9 +161,10 @@ def test_a_budget_that_in_place_keeps_is_planned_for(way: str) -> None:
     smallest = memlab.recompute(before, way, batch=8, in_place=True)
     lower, most = after_in_place(smallest, 8), after_in_place(before, 8)
     assert lower < least
-    with pytest.raises(InputError, match=f"takes is {least:,} B, or {lower:,} B with in place: tr"):
+    also = re.escape(f"{lower:,} B with in place after it (in_place=True, --in-place); try one of")
+    with pytest.raises(InputError, match=f"takes is {least:,} B, or {also} these budgets, or a"):
         memlab.recompute(before, way, batch=8, budget=lower)
-    with pytest.raises(InputError, match=f"takes is {lower:,} B: try that, or a smaller batch"):
+    with pytest.raises(InputError, match=f"takes is {lower:,} B; try that, or a smaller batch"):
         memlab.recompute(before, way, batch=8, budget=lower - 1, in_place=True)
     counts = []
     for budget in range(lower, most + 1, max(1, (most - lower) // 4)):
@@ -174,6 +176,24 @@ def test_a_budget_that_in_place_keeps_is_planned_for(way: str) -> None:
             assert counts[-1] <= cost(alone.ops, 8)
     assert counts[0] > counts[-1]
     assert not differences(ran(before, 8), ran(memlab.in_place(after), 8))
+
+
+@pytest.mark.parametrize("way", ["greedy", "chain"])
+def test_an_order_that_is_found_again_is_not_planned_again(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = memlab.training_step(build("resnet18", image=64, classes=10))
+    smallest = memlab.recompute(before, way, batch=8, in_place=True)
+    least, most = (after_in_place(each, 8) for each in (smallest, before))
+    orders = list[tuple[int, ...]]()
+
+    def resequenced(step: Step, order: list[int]) -> Step:
+        orders.append(tuple(order))
+        return again.resequenced(step, order)
+
+    monkeypatch.setattr(schedules, "resequenced", resequenced)
+    memlab.recompute(before, way, batch=8, budget=(least + most) // 2, in_place=True)
+    assert len(orders) == len(set(orders)) > 1
 
 
 def test_an_exact_order_for_a_step_in_place() -> None:
@@ -200,7 +220,7 @@ def test_a_budget_in_place_is_kept_and_its_minimum_is_named(
         within = memlab.recompute(before, way, batch=batch, budget=budget, in_place=True)
         assert after_in_place(within, batch) <= budget
     if least:
-        with pytest.raises(InputError, match=f"the least that one takes is {least:,} B: try that"):
+        with pytest.raises(InputError, match=f"the least that one takes is {least:,} B; try that"):
             memlab.recompute(before, way, batch=batch, budget=least - 1, in_place=True)
 
 
