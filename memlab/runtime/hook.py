@@ -51,8 +51,9 @@ class _Handler(c.Structure):
 
 
 class _Freed(c.Structure):
-    """The ``count`` addresses that were freed while that was ``wanted``, of which so many are
-    ``taken``: looked at. Machine code alone counts, and starts again where all are taken."""
+    """The addresses that were freed while they were ``wanted``: ``count`` of them, and the first
+    ``taken`` are reported already. Only machine code adds to them; it starts again at 0 once all
+    are taken. ``room`` is how many fit."""
 
     _fields_ = [
         ("wanted", c.c_uint64),
@@ -104,8 +105,8 @@ class Hook:
 
     @property
     def report(self) -> Report | None:
-        """Called at once for what is new, and for what was freed before the next that is, or when
-        ``settle`` is."""
+        """What is new is reported at once; what was freed, before the next new block or at
+        ``settle``."""
         return self._report
 
     @report.setter
@@ -161,7 +162,8 @@ def _freeing(libc: c.CDLL) -> tuple[Any, int]:
 
 
 def _written(libc: c.CDLL) -> str:
-    """``freed(log, old, nbytes)``, for LLVM: notes ``old`` in a ``_Freed``, and frees it."""
+    """``freed(log, old, nbytes)``, for LLVM: notes ``old`` in a ``_Freed``, where there is memory
+    for that, and frees it."""
     from llvmlite import ir
 
     word, at = ir.IntType(64), ir.IntType(64).as_pointer()
@@ -183,11 +185,14 @@ def _written(libc: c.CDLL) -> str:
             code.store(word(0), count)
         with code.if_then(code.icmp_unsigned("==", code.load(count), code.load(room))):
             more = code.add(code.mul(code.load(room), word(2)), word(NOTED))
-            code.store(more, room)
-            code.store(call("realloc", code.load(addresses), code.mul(more, word(8))), addresses)
-        end = code.add(code.load(addresses), code.mul(code.load(count), word(8)))
-        code.store(old, code.inttoptr(end, at))
-        code.store(code.add(code.load(count), word(1)), count)
+            new = call("realloc", code.load(addresses), code.mul(more, word(8)))
+            with code.if_then(code.icmp_unsigned("!=", new, word(0))):  # else the old block stays
+                code.store(new, addresses)
+                code.store(more, room)
+        with code.if_then(code.icmp_unsigned("<", code.load(count), code.load(room))):
+            end = code.add(code.load(addresses), code.mul(code.load(count), word(8)))
+            code.store(old, code.inttoptr(end, at))
+            code.store(code.add(code.load(count), word(1)), count)
     call("free", old)
     code.ret_void()
     return str(function.module)

@@ -24,6 +24,44 @@ def test_an_expression_shows_its_temporary_and_its_scalar() -> None:
         assert meter.live == 0
 
 
+WITHOUT_MEMORY = """
+import ctypes as c
+from types import SimpleNamespace
+
+from memlab.runtime import hook
+
+libc = hook.c_library()
+given = []
+libc.malloc.restype, libc.realloc.restype = c.c_void_p, c.c_void_p
+libc.realloc.argtypes = [c.c_void_p, c.c_size_t]
+
+@c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_size_t)
+def realloc(old, nbytes):
+    return libc.realloc(old, nbytes) if given and given.pop() else None
+
+code, address = hook._freeing(SimpleNamespace(realloc=realloc, free=libc.free))
+freed = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_size_t)(address)
+log = hook._Freed(wanted=1)
+
+def free(times):
+    for _ in range(times):
+        freed(c.addressof(log), libc.malloc(8), 8)
+    print(log.count, log.room)
+
+free(3)
+given.append(True)
+free(hook.NOTED)
+free(2)
+"""
+
+
+def test_freeing_goes_on_where_there_is_no_memory_to_note_it() -> None:
+    words = [sys.executable, "-c", WITHOUT_MEMORY]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    full = f"{hook.NOTED} {hook.NOTED}"
+    assert done.stdout.splitlines() == ["0 0", full, full]
+
+
 def test_blocks_keep_label_birth_and_death() -> None:
     with Meter() as meter:
         meter.op, meter.label = 3, "first"
