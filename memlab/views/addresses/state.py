@@ -67,8 +67,7 @@ class State:
             raise InputError(f"cursor must be an operation from 1 to {most}, got {given}.")
         known("stage", self.stage, ["", *found.stages])
         blocks = self.placement.blocks
-        if self.chosen != "":
-            known("block", self.chosen, [block.name for block in blocks])
+        known("block", self.chosen, ["", *(block.name for block in blocks)])
         if self.packed is not None and self.packed > len(blocks):
             raise InputError(f"there are {len(blocks):,} blocks, got packed={self.packed:,}.")
 
