@@ -76,7 +76,11 @@ class Room(NamedTuple):
     """Bytes that can still be taken, and the limit that says so: ``''`` for the machine's own."""
 
     nbytes: int
-    limit: str
+    limit: str = ""
+
+    def beside(self, nbytes: int) -> Room:
+        """What is left beside so many bytes."""
+        return self._replace(nbytes=max(0, self.nbytes - nbytes))
 
 
 def free_memory(root: Path = Path("/")) -> int:
@@ -94,14 +98,7 @@ def room(root: Path = Path("/")) -> Room:
     groups = (Room(left, "a control group") for left in _groups(root))
     own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
     least = min([system, *groups, *own])
-    return least._replace(nbytes=max(0, least.nbytes))
-
-
-def under() -> str:
-    """What makes that less than the machine has, for the end of a sentence: ``' under ulimit -v'``,
-    and ``''`` where nothing does."""
-    limit = room().limit
-    return f" under {limit}" if limit else ""
+    return least.beside(0)
 
 
 def limited() -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
+from memlab.devices import Room
 from memlab.errors import pick
 from memlab.kernels.registry import Array
 from memlab.runtime.meter import Reporting
@@ -45,12 +46,8 @@ class Backend(ABC):
         """What sees every allocation and release."""
 
     @abstractmethod
-    def free_memory(self) -> int:
-        """Bytes that arrays can still take."""
-
-    def under(self) -> str:
-        """The limit that makes them less than the device has, for the end of a sentence."""
-        return ""
+    def room(self) -> Room:
+        """Bytes that arrays can still take, and the limit that makes them so few."""
 
     @abstractmethod
     def block(self, nbytes: int) -> Any:

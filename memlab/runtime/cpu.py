@@ -25,11 +25,8 @@ class Cpu(Backend):
     def hook(self) -> Reporting:
         return the_hook()
 
-    def free_memory(self) -> int:
-        return devices.free_memory()
-
-    def under(self) -> str:
-        return devices.under()
+    def room(self) -> devices.Room:
+        return devices.room()
 
     def block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)

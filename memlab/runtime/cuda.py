@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from memlab import units
+from memlab.devices import Room
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime import meter
@@ -82,10 +83,10 @@ class Gpu(DeviceArrays):
             raise InputError(f"to measure on a GPU, Numba needs NVIDIA's package; {EXTRAS}.")
         return self._hook
 
-    def free_memory(self) -> int:
+    def room(self) -> Room:
         context = self.cuda.current_context()
         drop_pending(context)
-        return int(context.get_memory_info().free)
+        return Room(int(context.get_memory_info().free))
 
     def block(self, nbytes: int) -> Any:
         """New bytes.

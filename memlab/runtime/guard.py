@@ -6,6 +6,7 @@ A simulated GPU has a second limit, the reader's time.
 from __future__ import annotations
 
 from memlab import units
+from memlab.devices import Room
 from memlab.errors import InputError
 from memlab.planner.answers import Fit
 from memlab.planner.ledger import Ledger
@@ -22,7 +23,8 @@ a rule of thumb, within a factor of 3 for layers of some size."""
 class DoesNotFitError(InputError):
     """A plan needs more than is free. It carries the plan, what is free and the largest batch."""
 
-    def __init__(self, ledger: Ledger, batch: int, free: int, under: str = "") -> None:
+    def __init__(self, ledger: Ledger, batch: int, room: Room) -> None:
+        free, under = room.nbytes, f" under {room.limit}" if room.limit else ""
         self.ledger, self.batch, self.free = ledger, batch, free
         self.fit: Fit = ledger.fit(free)
         need = ledger.peak(batch)
@@ -33,7 +35,7 @@ class DoesNotFitError(InputError):
             if ledger.batches is None
             else "this plan holds for no smaller batch; plan again for one"
         )
-        raised = "; or raise that limit" if under else ""
+        raised = ", or raise that limit" if under else ""
         super().__init__(
             f"refused before anything was allocated: {ledger.describe()} at batch {batch} needs "
             f"{units.both(need)}, {units.both(free)} are free{under}, "
@@ -41,14 +43,14 @@ class DoesNotFitError(InputError):
         )
 
 
-def check(ledger: Ledger, batch: int, free: int, under: str = "") -> None:
-    """Let a plan pass that fits into what is free; ``under`` says which limit makes it so little.
+def check(ledger: Ledger, batch: int, room: Room) -> None:
+    """Let a plan pass that fits into what is free.
 
     Raises:
         DoesNotFitError: it does not.
     """
-    if ledger.peak(batch) > free:
-        raise DoesNotFitError(ledger, batch, free, under)
+    if ledger.peak(batch) > room.nbytes:
+        raise DoesNotFitError(ledger, batch, room)
 
 
 def check_time(step: Step, batch: int) -> None:

@@ -208,7 +208,7 @@ def run(
     if placement is not None:
         arena.check(placement, step, batch, overlapping)
         planned = arena.booked(planned, placement, batch)
-    guard.check(planned, batch, place.free_memory(), place.under())
+    guard.check(planned, batch, place.room())
     kernels_of(step, device)  # loads their modules, whose own arrays are no part of the step
     if place.simulated:
         guard.check_time(step, batch)
@@ -229,7 +229,7 @@ def run(
         live |= {name: np.array(live[name]) for name in inside_arena}
         session.close()
     again = partial(Session, step, batch, seed, parameters, settings, None, device)
-    fits = not session.nan or plan(step).peak(batch) <= place.free_memory()
+    fits = not session.nan or plan(step).peak(batch) <= place.room().nbytes
     outputs = [t for t in step.live_out if t.role is Role.FEATURE_MAP]
     return Run(
         step,

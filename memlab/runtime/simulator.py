@@ -95,11 +95,8 @@ class Simulator(DeviceArrays):
     def hook(self) -> SimulatorHook:
         return self._hook
 
-    def free_memory(self) -> int:
-        return devices.free_memory()
-
-    def under(self) -> str:
-        return devices.under()
+    def room(self) -> devices.Room:
+        return devices.room()
 
     def block(self, nbytes: int) -> Any:
         return self.cuda.device_array(nbytes, np.uint8)

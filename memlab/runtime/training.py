@@ -207,8 +207,7 @@ def _fits(learning: tuple[Step, int], testing: tuple[Step, int]) -> int:
         kernels_of(step)  # says first what has no kernel
     ledgers = [(plan(step), batch) for step, batch in (learning, testing)]
     for (ledger, batch), (other, its_batch) in zip(ledgers, reversed(ledgers), strict=True):
-        free = max(0, place.free_memory() - other.after(its_batch)[-1])
-        guard.check(ledger, batch, free, place.under())
+        guard.check(ledger, batch, place.room().beside(other.after(its_batch)[-1]))
     ledger, batch = ledgers[0]
     return ledger.peak(batch)
 

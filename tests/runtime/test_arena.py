@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import memlab
+from memlab.devices import Room
 from memlab.errors import InputError
 from memlab.kernels.registry import Call, Kernel
 from memlab.planner.placement import Placement
@@ -135,7 +136,7 @@ def test_nan_stays_unclear_where_the_step_without_an_arena_does_not_fit(
     class Counted(Session):
         def step(self, x: Any = None, labels: Any = None, progress: bool = False) -> Any:
             seen.append(progress)
-            monkeypatch.setattr("memlab.devices.free_memory", lambda: free)
+            monkeypatch.setattr("memlab.devices.room", lambda: Room(free))
             return super().step(x, labels, progress)
 
     monkeypatch.setattr(run, "Session", Counted)
@@ -144,7 +145,7 @@ def test_nan_stays_unclear_where_the_step_without_an_arena_does_not_fit(
     assert (found.nan, seen) == ((), [True])
     assert found.as_dict()["unclear_nan"] == list(found.unclear) != []
     assert "too little is free to run the step without the arena" in found.text()
-    monkeypatch.setattr("memlab.devices.free_memory", lambda: 10**9)
+    monkeypatch.setattr("memlab.devices.room", lambda: Room(10**9))
     free = need
     found = memlab.run(plain, 3, settings=OVERFLOWS, placement=placement, progress=True)
     assert (found.nan, found.unclear, seen) == ((), (), [True] * 3)
@@ -212,7 +213,7 @@ def test_an_arena_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) 
     plain = step("sums")
     placement = memlab.place(plain, 3, "no reuse")
     free = memlab.plan(plain).peak(3)
-    monkeypatch.setattr("memlab.devices.free_memory", lambda: free)
+    monkeypatch.setattr("memlab.devices.room", lambda: Room(free))
     memlab.run(plain, 3)
     with pytest.raises(InputError, match="this plan holds for no smaller batch; plan again"):
         memlab.run(plain, 3, placement=placement)

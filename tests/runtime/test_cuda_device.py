@@ -19,6 +19,7 @@ import pytest
 
 import memlab
 from memlab import InputError
+from memlab.devices import Room
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
 from memlab.runtime import backend, guard
@@ -155,7 +156,7 @@ def test_arrays_of_the_host_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_does_not_fit_on_the_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(CUDA), "free_memory", lambda self: 10**6)
+    monkeypatch.setattr(type(CUDA), "room", lambda self: Room(10**6))
     monkeypatch.setattr(type(CUDA), "block", None)  # nothing may get this far
     with pytest.raises(DoesNotFitError, match=r"1\.000 MB .* are free"):
         memlab.run(STEPS["mnist_cnn"](), 32, device="cuda")

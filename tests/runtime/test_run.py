@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
+from memlab.devices import Room
 from memlab.kernels.registry import Call, Kernel
 from memlab.networks.graph import Network
 from memlab.runtime import run as runs
@@ -164,7 +165,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     step = memlab.training_step(memlab.zoo.resnet50())
-    monkeypatch.setattr("memlab.devices.free_memory", lambda: 3 * 10**9)
+    monkeypatch.setattr("memlab.devices.room", lambda: Room(3 * 10**9))
     monkeypatch.setattr(runs, "Session", None)  # nothing may get this far
     with pytest.raises(DoesNotFitError, match="the largest batch that fits is") as caught:
         memlab.run(step, 512)
@@ -172,6 +173,18 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated(
     ledger = memlab.plan(step)
     assert ledger.peak(refused.fit.batch or 0) <= 3 * 10**9 < ledger.peak(refused.fit.batch + 1)  # type: ignore[operator]
     assert "\n" not in str(refused)
+
+
+def test_what_is_free_and_the_limit_that_says_so_are_of_one_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moments = iter([Room(100, "ulimit -v"), Room(10**9)])
+    monkeypatch.setattr("memlab.devices.room", lambda: next(moments))
+    with pytest.raises(
+        DoesNotFitError, match=r"100 B are free under ulimit -v, .* fits; try a sma"
+    ):
+        memlab.run(tiny(), 2)
+    assert next(moments) == Room(10**9)
 
 
 @pytest.mark.parametrize(

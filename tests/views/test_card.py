@@ -11,6 +11,7 @@ from IPython.core.formatters import DisplayFormatter
 
 import memlab
 from memlab import lesson, strings, views, zoo
+from memlab.devices import Room
 from memlab.lesson.card import Card
 from memlab.lesson.question import Figure, Kind, Topic, Truth, topics
 from memlab.lesson.task import tasks
@@ -44,7 +45,7 @@ def ask(monkeypatch, asked):
         def truth(numbers):
             asked.append(numbers)
             if len(asked) <= fails:
-                guard.check(memlab.plan(memlab.training_step(zoo.linear1())), 4, free=0)
+                guard.check(memlab.plan(memlab.training_step(zoo.linear1())), 4, Room(0))
             known = Fraction(HIDDEN) if isinstance(value, str) else value
             figures = (Figure("planned", known), Figure("measured", known, "again"))
             return Truth(value, figures, seen={"hidden": HIDDEN})

@@ -11,6 +11,7 @@ import pytest
 
 import memlab
 from memlab import InputError, units, views
+from memlab.devices import Room
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.guard import DoesNotFitError
 from memlab.techniques.precision import MODES
@@ -300,7 +301,7 @@ def test_a_residual_is_shown_and_its_bar_fits_on_the_axis():
 
 def test_what_does_not_fit_is_refused_before_anything_runs(monkeypatch):
     peaks = [row.peak.nbytes for row in compared("mnist_cnn", "adam", 8).rows.rows]
-    monkeypatch.setattr(Cpu, "free_memory", lambda self: max(peaks) - 1)
+    monkeypatch.setattr(Cpu, "room", lambda self: Room(max(peaks) - 1))
     monkeypatch.setattr(rows, "run", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(DoesNotFitError, match="refused before anything was allocated"):
         views.comparison(steps("mnist_cnn"), 8, measure=True)

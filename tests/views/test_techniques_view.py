@@ -11,6 +11,7 @@ import pytest
 
 import memlab
 from memlab import InputError, units, views
+from memlab.devices import Room
 from memlab.planner import chains, clock
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.guard import DoesNotFitError
@@ -284,7 +285,7 @@ def test_other_bits_are_seen():
 
 def test_what_does_not_fit_is_refused_before_anything_runs(monkeypatch):
     most = max(row.peak for row in shown("deep", 4).rows.rows)
-    monkeypatch.setattr(Cpu, "free_memory", lambda self: most - 1)
+    monkeypatch.setattr(Cpu, "room", lambda self: Room(most - 1))
     monkeypatch.setattr(measure, "run", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(DoesNotFitError, match="refused before anything was allocated"):
         views.techniques(step("deep"), 4, measure=True)

@@ -135,10 +135,9 @@ def _run(
     steps: Mapping[str, Step], ledgers: Mapping[str, Ledger], batch: int, progress: bool
 ) -> dict[str, Measured]:
     """Run one after the other; refused before the first where one of them cannot run."""
-    place = backend.find("cpu")
-    free, under = place.free_memory(), place.under()
+    room = backend.find("cpu").room()
     for name, step in steps.items():
-        guard.check(ledgers[name], batch, free, under)
+        guard.check(ledgers[name], batch, room)
         kernels_of(step, "cpu")
     return {name: _measured(step, batch, progress) for name, step in steps.items()}
 

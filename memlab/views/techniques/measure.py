@@ -49,11 +49,10 @@ def measure(rows: Sequence[Row], batch: int, progress: bool) -> list[Row]:
 
     Each also runs once with its gradients kept, to compare them.
     """
-    place = backend.find("cpu")
-    free, under = place.free_memory(), place.under()
+    room = backend.find("cpu").room()
     for row in rows:
         for step in (row.step, _kept(row.step)):
-            guard.check(plan(step), batch, free, under)
+            guard.check(plan(step), batch, room)
             kernels_of(step, "cpu")
     expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
     found = []
