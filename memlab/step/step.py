@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, known
 from memlab.step.contents import Contents
 from memlab.step.op import Op
 from memlab.step.rules import describe
@@ -104,8 +104,7 @@ class Step:
         Raises:
             InputError: anything else than ``'gradients'``.
         """
-        if str(what) != "gradients":
-            raise InputError(f"only 'gradients' can be kept, got {shorten(what)}; leave it out.")
+        known("thing to keep", what, ["gradients"])
         kept = {
             tensor.storage.name: tensor
             for op in self.ops

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from memlab.errors import InputError, flag, known, pick, shorten
+from memlab.errors import InputError, flag, known, pick
 from memlab.formats import FORMATS, Format
 from memlab.step import tensor
 from memlab.step.op import Op, Operands, Phase
@@ -144,11 +144,7 @@ def _check(
 
 def _stored(format: str | Format) -> Format:
     name = format.name if isinstance(format, Format) else format
-    if str(name) not in STORED:
-        raise InputError(
-            f"a role cannot be stored in {shorten(name)}; try one of {', '.join(STORED)}."
-        )
-    return FORMATS[str(name)]
+    return FORMATS[known("format of a role", name, STORED)]
 
 
 def _scaled(step: Step, mode: Mode, wanted: bool | None) -> bool:

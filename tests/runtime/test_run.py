@@ -148,6 +148,13 @@ def test_a_seed_decides_everything() -> None:
         np.testing.assert_array_equal(values, again.parameters[name])
 
 
+class Named:
+    """It prints as a name that is known, and is none."""
+
+    def __str__(self) -> str:
+        return "gradients"
+
+
 def test_given_values_are_used() -> None:
     net = memlab.network("by hand", features=1).linear(1, name="h").squared_error()
     step = memlab.training_step(net, "sgd", "fp64")
@@ -234,7 +241,8 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
         ({"seed": "a"}, "seed must be a whole number, got 'a'; try 1"),
         ({"seed": 1.5}, "seed must be a whole number, got 1.5"),
         ({"seed": None}, "seed must be a whole number, got None"),
-        ({"keep": "everything"}, "only 'gradients' can be kept"),
+        ({"keep": Named()}, "unknown thing to keep <.*Named object at .*Known: gradients"),
+        ({"keep": "everything"}, "unknown thing to keep 'everything'. Known: gradients"),
     ],
 )
 def test_bad_options_are_one_sentence(options: dict[str, object], words: str) -> None:

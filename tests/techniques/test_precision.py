@@ -532,8 +532,8 @@ def test_a_step_says_what_it_is() -> None:
         ("fp16", {"rounding": "up"}, "unknown rounding 'up'. Known: nearest, stochastic"),
         (None, {"feature_maps": "fp16"}, "unknown role 'feature_maps'; did you mean 'feature_map'"),
         (None, {"workspace": "fp16"}, "unknown role 'workspace'"),
-        (None, {"parameter": "int8"}, "a role cannot be stored in 'int8'; try one of fp32"),
-        (None, {"parameter": 16}, "a role cannot be stored in 16"),
+        (None, {"parameter": "int8"}, "unknown format of a role 'int8'. Known: fp32, tf32"),
+        (None, {"parameter": 16}, "unknown format of a role 16; did you mean 'fp16'"),
     ],
 )
 def test_bad_options_are_one_sentence(mode: Any, options: dict[str, Any], words: str) -> None:
