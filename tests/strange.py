@@ -59,3 +59,9 @@ def said(call: Callable[[], Any]) -> str:
         sentence.encode()  # a screen can show it
         return sentence
     return ""
+
+
+def mostly_refused(use: Callable[[Any], object]) -> None:
+    """One sentence about most of these values; of any other a result, which can be shown."""
+    refused = [given for given in STRANGE if said(lambda: str(use(given)))]  # noqa: B023
+    assert len(refused) > len(STRANGE) / 2
