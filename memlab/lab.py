@@ -66,7 +66,7 @@ def progress_file() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """JupyterLab's environment: where progress is kept, and that news are not asked about.
+    """JupyterLab's environment: where progress is kept, and that news is not asked about.
 
     The latter is a default that a learner can change in JupyterLab. An installed memlab has it in
     the environment's own Jupyter configuration too, for those who start JupyterLab themselves.

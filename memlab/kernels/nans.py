@@ -23,8 +23,8 @@ _PRIME = 1099511628211
 
 
 def nan_places(array: Array) -> int:
-    """Where NaN stands, as one number: 0 for nowhere, and for other places another, but for a
-    chance of 1 in 2^64. Integers and packed bits hold none."""
+    """Where NaN stands, as one number: 0 for nowhere; different places give different numbers,
+    except with a chance of 1 in 2^64. Integers and packed bits hold none."""
     bound = _BOUNDS.get(array.dtype.name)
     if bound is None:
         return 0

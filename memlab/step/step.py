@@ -57,9 +57,9 @@ class Step:
         """
         storages: dict[str, Storage] = {}
         for tensor in self._tensors():
-            known = storages.setdefault(tensor.storage.name, tensor.storage)
-            if known is not tensor.storage and (made_once or known != tensor.storage):
-                raise InputError(f"two blocks of memory are named {known.name!r}; rename a layer.")
+            first = storages.setdefault(tensor.storage.name, tensor.storage)
+            if first is not tensor.storage and (made_once or first != tensor.storage):
+                raise _two_blocks(tensor)
 
     def check_new(self, tensors: Iterable[Tensor]) -> None:
         """Refuse blocks that a technique is about to add under names that this step has already.
@@ -69,8 +69,7 @@ class Step:
         """
         for tensor in tensors:
             if tensor.storage.name in self._blocks:
-                name = tensor.storage.name
-                raise InputError(f"two blocks of memory are named {name!r}; rename a layer.")
+                raise _two_blocks(tensor)
 
     @cached_property
     def _blocks(self) -> frozenset[str]:
@@ -121,3 +120,8 @@ class Step:
 
     def __repr__(self) -> str:
         return f"<step: {self.describe()}, {len(self.ops)} operations>"
+
+
+def _two_blocks(tensor: Tensor) -> InputError:
+    name = tensor.storage.name
+    return InputError(f"two blocks of memory are named {name!r}; rename a layer.")
