@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memlab import units
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, shorten, whole
 from memlab.planner.ledger import Ledger, Peak
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -78,7 +78,8 @@ def diff(
     Raises:
         InputError: no ledgers, or a batch or a memory that one of them does not have.
     """
-    batches = (batch, batch if batch_after is None else batch_after)
+    first = whole("batch", batch)
+    batches = (first, first if batch_after is None else whole("batch", batch_after))
     peaks, roles, blocks = [], Counter[Role](), Counter[str]()
     for sign, ledger, size in ((-1, before, batches[0]), (1, after, batches[1])):
         if not isinstance(ledger, Ledger):

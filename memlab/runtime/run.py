@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import units
-from memlab.errors import InputError, flag, shorten
+from memlab.errors import InputError, flag, shorten, whole
 from memlab.kernels.registry import Array
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
@@ -201,6 +201,7 @@ def run(
         flag(name, given)
     if not isinstance(step, Step):
         raise InputError(f"a step is run, got {shorten(step)}; try memlab.training_step(network).")
+    batch = whole("batch", batch)
     step = step if keep is None else step.keep(keep)
     planned, place = plan(step), backend.find(device)
     if isinstance(placement, str):

@@ -141,6 +141,12 @@ def test_kept_gradients_are_in_the_plan() -> None:
     assert run.planned.after(2)[-1] > memlab.run(tiny(), 2).planned.after(2)[-1]
 
 
+@pytest.mark.parametrize("placement", [None, "best"])
+def test_a_whole_float_is_a_batch(placement: str | None) -> None:
+    done = memlab.run(build("linear1", "momentum", "fp32"), 4.0, placement=placement)  # type: ignore[arg-type]
+    assert (done.batch, type(done.batch), done.residual) == (4, int, 0)
+
+
 def test_a_seed_decides_everything() -> None:
     first, again, other = (memlab.run(tiny(), 2, seed=seed) for seed in (5, 5, 6))
     assert first.loss == again.loss != other.loss
