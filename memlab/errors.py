@@ -10,7 +10,7 @@ from math import inf, isfinite
 from numbers import Real
 from operator import index
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -130,17 +130,27 @@ def known(what: str, given: object, allowed: Collection[str]) -> str:
     return given
 
 
+def listed(what: str, given: object, *usual: object) -> list[Any]:
+    """``given`` as a list; one text stands for a list of one.
+
+    Raises:
+        InputError: it is no list; the message proposes one of the ``usual`` values.
+    """
+    if isinstance(given, str | bytes):  # which hold letters and numbers, but none is meant
+        return [given]
+    try:
+        return list(given)  # type: ignore[call-overload,no-any-return]  # what is none is the error
+    except TypeError:
+        raise InputError(f"{what} must be a list, got {shorten(given)}; try {[*usual]}.") from None
+
+
 def several(what: str, given: object, allowed: Collection[str]) -> tuple[str, ...]:
-    """``given``, a list of these names, each once; a single name stands for a list of one.
+    """``given``, a list of these names, each once; one name stands for a list of one.
 
     Raises:
         InputError: it is no list, or one of them is none of the names.
     """
-    names = (given,) if isinstance(given, str) else given
-    if not isinstance(names, Iterable):
-        example = next(iter(allowed))
-        raise InputError(f"give a list of names, each a {what}, got {shorten(given)}; "
-                         f"try [{example!r}].")  # fmt: skip
+    names = listed(f"names, each a {what},", given, next(iter(allowed)))
     return tuple(dict.fromkeys(known(what, name, allowed) for name in names))
 
 

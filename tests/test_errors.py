@@ -15,6 +15,7 @@ from memlab.errors import (
     InputError,
     flag,
     known,
+    listed,
     pick,
     real,
     several,
@@ -76,11 +77,20 @@ def test_no_name_is_not_listed() -> None:
         known("stage", "x", ["", "a", "b"])
 
 
+def test_one_text_is_a_list_of_one() -> None:
+    assert listed("budgets", "8 GB", "12 GB") == ["8 GB"]
+    assert listed("budgets", iter([1, "8 GB"]), "12 GB") == [1, "8 GB"]
+    assert listed("budgets", b"ab", "12 GB") == [b"ab"]
+    for given in (None, 5, int, np.array(5)):
+        with pytest.raises(InputError, match=r"batches must be a list, got .*; try \[1, 16\]."):
+            listed("batches", given, 1, 16)
+
+
 def test_several_names_are_a_list_or_one() -> None:
     assert several("name", "a", ["a", "b"]) == ("a",)
     assert several("name", iter("aba"), ["a", "b"]) == ("a", "b")
     for given in (None, 5, True):
-        with pytest.raises(InputError, match=r"give a list of names, each a name, got .*; try"):
+        with pytest.raises(InputError, match=r"names, each a name, must be a list, got .*; try"):
             several("name", given, ["a", "b"])
 
 

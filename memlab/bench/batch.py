@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from memlab.bench.convolution import Case, operation
 from memlab.bench.processor import MOST, Samples, Way, limited, prepared, settled
 from memlab.bench.step import blas, keep_freed_memory
 from memlab.bench.timing import Line, Machine, Result, line, machine, median
-from memlab.errors import InputError, pick, shorten, whole
+from memlab.errors import InputError, listed, several, shorten, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.networks.builder import network
@@ -154,25 +154,17 @@ def curves(lines: Iterable[Line]) -> list[Curve]:
 
 
 def _ways(given: Iterable[str]) -> list[str]:
-    names = [given] if isinstance(given, str) else _listed("ways", given, "['samples', 'pixels']")
-    for name in names:
-        pick("way", name, WAYS)
+    names = several("way", given, WAYS)
     if not names:
         raise InputError("no way to measure; try ways=['samples', 'pixels'].")
-    return list(dict.fromkeys(names))
+    return list(names)
 
 
 def _batches(given: Iterable[int]) -> list[int]:
-    sizes = sorted({whole("batch", batch) for batch in _listed("batches", given, "[1, 16]")})
+    sizes = sorted({whole("batch", batch) for batch in listed("batches", given, 1, 16)})
     if len(sizes) < 2:
         raise InputError(f"two batches are compared at least, got {sizes}; try [1, 16].")
     return sizes
-
-
-def _listed(name: str, given: Any, hint: str) -> list[Any]:
-    if not isinstance(given, Iterable):
-        raise InputError(f"{name} must be a list, got {shorten(given)}; try {hint}.")
-    return list(given)
 
 
 def _check(layers: Iterable[Layer], batches: list[int]) -> None:

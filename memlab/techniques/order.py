@@ -6,9 +6,7 @@ earlier one would still count on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, listed, shorten
 from memlab.step.step import Step
 
 AGAIN = "again"
@@ -38,15 +36,12 @@ def check(
 
 
 def names(layers: object) -> tuple[str, ...]:
-    """The names of several operations.
+    """The names of several operations; one name stands for a list of one.
 
     Raises:
-        InputError: one text, or what holds no names.
+        InputError: what holds no names.
     """
-    if isinstance(layers, str):
-        given = shorten(layers)
-        raise InputError(f"layers are several names, got {given}; try [{given}].")
-    found = tuple(layers) if isinstance(layers, Iterable) else (layers,)
+    found = tuple(listed("layers", layers, "relu1"))
     if not all(isinstance(name, str) for name in found):
         raise InputError(f"layers are several names, got {shorten(layers)}; try ['relu1'].")
     return found

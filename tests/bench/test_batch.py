@@ -92,8 +92,8 @@ def test_curves_are_read_from_lines():
         ({"batches": []}, "two batches are compared at least"),
         ({"batches": [0, 1]}, "batch must be at least 1, got 0"),
         ({"batches": [1, "two"]}, "batch must be a whole number"),
-        ({"batches": 8}, "batches must be a list, got 8"),
-        ({"ways": 8}, "ways must be a list, got 8"),
+        ({"batches": 8}, "batches must be a list, got 8; try [1, 16]"),
+        ({"ways": 8}, "names, each a way, must be a list, got 8"),
     ],
 )
 def test_bad_input_gives_one_sentence(arguments, says):

@@ -103,12 +103,16 @@ def test_a_second_time_changes_nothing() -> None:
     assert once.notes == ("in place",)
 
 
+def test_one_name_is_a_list_of_one() -> None:
+    assert memlab.in_place(chain(), layers="relu") == memlab.in_place(chain(), layers=["relu"])
+
+
 @pytest.mark.parametrize(
     ("layers", "sentence"),
     [
         (["rely"], "unknown operation 'rely'; did you mean 'relu'"),
-        ("relu", r"layers are several names, got 'relu'; try \['relu'\]"),
-        (5, r"layers are several names, got 5; try \['relu1'\]"),
+        ("rely", "unknown operation 'rely'; did you mean 'relu'"),
+        (5, r"layers must be a list, got 5; try \['relu1'\]"),
         ([["relu"]], r"layers are several names, got \[\['relu'\]\]"),
     ],
 )

@@ -347,8 +347,8 @@ def test_no_schedule_of_a_chain_takes_more_than_it_promises(
         ({"how": "chain", "batch": 2, "budget": "lots"}, "lots"),
         ({"how": "keep", "layers": ["conv9"]}, "unknown place to cut 'conv9'"),
         ({"how": "drop", "layers": ["conv9"]}, "unknown operation or kind 'conv9'"),
-        ({"how": "drop", "layers": "relu"}, r"layers are several names, got 'relu'"),
-        ({"how": "drop", "layers": 5}, r"layers are several names, got 5; try \['relu1'\]"),
+        ({"how": "drop", "layers": "rel"}, "unknown operation or kind 'rel'; did you mean 'relu'"),
+        ({"how": "drop", "layers": 5}, r"layers must be a list, got 5; try \['relu1'\]"),
         ({"how": "keep", "layers": [["conv1"]]}, r"layers are several names, got \[\['conv1'\]\]"),
     ],
 )

@@ -665,6 +665,8 @@ BAD: list[Any] = [
     ({"what": "mnist_cnn", "stage": "stage 9"}, "unknown stage 'stage 9'"),
     ({"stage": "stage 1"}, "unknown stage 'stage 1'"),
     ({"budgets": ("much",)}, "'much' is no amount of memory"),
+    ({"budgets": "much"}, "'much' is no amount of memory"),
+    ({"budgets": 8}, "budgets must be a list, got 8; try ['12 GB card']."),
     ({"guess": "much"}, "'much' is no amount of memory"),
 ]
 

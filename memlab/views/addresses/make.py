@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from memlab import units
-from memlab.errors import InputError, flag, shorten, whole
+from memlab.errors import InputError, flag, listed, shorten, whole
 from memlab.views.addresses.panel import BUDGETS
 from memlab.views.addresses.room import named
 from memlab.views.addresses.source import OFFERED, Subject
 from memlab.views.addresses.state import State
 from memlab.views.addresses.view import AddressMap
-from memlab.views.network.state import listed
 
 
 def addresses(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memlab import units
-from memlab.errors import InputError, flag, known, shorten, whole
+from memlab.errors import InputError, flag, known, listed, shorten, whole
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
 from memlab.step.step import Step
 from memlab.views.network.source import network_of
-from memlab.views.network.state import State, budget, listed
+from memlab.views.network.state import State, budget
 from memlab.views.network.view import NetworkMemory
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memlab import devices
-from memlab.errors import InputError, flag, known, shorten, whole
+from memlab.errors import InputError, flag, known, whole
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.planner.ledger import Ledger
@@ -150,17 +149,6 @@ def comparable(before: State | None, state: State) -> bool:
         and before.source.ledger.training is state.source.ledger.training
         and before.source.operations == state.source.operations
     )
-
-
-def listed(what: str, given: object, usual: str) -> Sequence[Any]:
-    """A list of names, which a single text is not.
-
-    Raises:
-        InputError: it is none.
-    """
-    if not isinstance(given, list | tuple):
-        raise InputError(f"{what} must be a list, got {shorten(given)}; try [{usual!r}].")
-    return given
 
 
 def budget(name: str | int) -> Budget:
