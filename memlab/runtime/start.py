@@ -118,6 +118,7 @@ def check_tokens(tokens: Array, vocabulary: int) -> None:
 def _draw(values: Array, seed: int, name: str, deviation: float = 1.0) -> None:
     """Set normal values, drawn in fp32, so that a run in fp64 starts from the same numbers. They
     are drawn piece by piece: the plan has no room for a second array of that size."""
+    assert values.flags.c_contiguous  # else the flat array would be a copy
     generator = np.random.default_rng(_key(seed, name))
     flat = values.reshape(-1)
     for first in range(0, flat.size, PIECE):

@@ -3,6 +3,7 @@ block cannot be had, one sentence says so."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import memlab
@@ -51,3 +52,8 @@ def test_a_block_that_cannot_be_had_is_said_in_one_sentence(monkeypatch):
         memlab.run(wide(), 2)
     monkeypatch.undo()
     assert memlab.run(wide(), 2).residual == 0
+
+
+def test_nothing_is_drawn_into_what_would_be_a_copy():
+    with pytest.raises(AssertionError):
+        start._draw(np.zeros((4, 4), np.float32)[:, :2], 1, "part")
