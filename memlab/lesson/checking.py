@@ -146,7 +146,7 @@ def unwritten(name: str, answers: Sequence[Answer]) -> str:
     """The sentence for a stub; empty for a function that does something."""
     if all(isinstance(answer.error, NotImplementedError) for answer in answers):
         return _say("unwritten", name=name)
-    if any("ellipsis" in str(answer.error) for answer in answers):
+    if any(answer.error and "ellipsis" in _message(answer.error) for answer in answers):
         return _say("blanks", name=name)
     for stub in ("None", "Ellipsis"):
         if all(answer.shown == stub for answer in answers):
@@ -189,13 +189,16 @@ def raised(task: Task, error: Exception) -> str:
     """One sentence on an error of the learner's function."""
     if isinstance(error, BusyError):
         return _say("busy", name=task.function)
-    try:
-        message = " ".join(str(error).split())
-    except Exception:  # an error of the learner's own, which cannot say what it is
-        message = ""
-    said = f"{type(error).__name__}: {message}".removesuffix(": ").rstrip(".")
+    said = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
     short = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return _say("raised", name=task.function, error=short)
+
+
+def _message(error: Exception) -> str:
+    try:
+        return " ".join(str(error).split())
+    except Exception:  # an error of the learner's own, which cannot say what it is
+        return ""
 
 
 def slip_of(task: Task, held: Sequence[Held]) -> str:

@@ -176,6 +176,19 @@ def unwritten(batch, sides):
     raise NotImplementedError
 
 
+class SilentError(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+def test_an_error_that_cannot_say_what_it_is_is_named():
+    def silent(batch, sides):
+        raise SilentError
+
+    report = check(silent)
+    assert "There kept raised SilentError." in str(report)
+
+
 @pytest.mark.parametrize(
     ("function", "said"),
     [
