@@ -594,6 +594,13 @@ def test_an_inference_has_predictions_and_no_loss():
     assert "0 of 1 predictions differ" in view.now_["shown"]["status"]
 
 
+def test_nan_that_may_be_of_the_training_is_not_said_to_be_read():
+    ran = addresses(STEP, 2, how="birth").run()
+    said = str(replace(ran, unclear=("backward of fc3",)))
+    assert "these operations wrote NaN: backward of fc3. Too little memory is free" in said
+    assert "read it" not in said
+
+
 def test_a_loss_that_is_nan_in_both_runs_is_the_same():
     ran = addresses(STEP, 2, how="birth").run()
     nan = replace(ran, loss=float("nan"), expected=float("nan"))
