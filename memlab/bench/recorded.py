@@ -17,6 +17,7 @@ from typing import Any
 from memlab import atomic, places, strings
 from memlab.bench.timing import Line, Machine, Result
 from memlab.errors import InputError, shorten, whole
+from memlab.planner import files
 
 SCHEMA = "memlab.recorded/1"
 FOLDER = places.LESSONS / "data"
@@ -91,16 +92,7 @@ def load(path: Path) -> Recorded:
     Raises:
         InputError: the file is not there, or holds no recorded figures.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}; check the name.") from None
-    except (ValueError, RecursionError):  # no text, no JSON, a number too long, lists too deep
-        raise InputError(f"{path} is not JSON; write it again with `{COMMAND}`.") from None
-    try:
-        return from_dict(data)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+    return files.read(path, from_dict, f"write it again with `{COMMAND}`")
 
 
 def to_dict(recorded: Recorded) -> dict[str, Any]:

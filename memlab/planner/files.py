@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memlab import atomic, formats
-from memlab.errors import LARGEST, InputError, flag, pick, shorten, whole
+from memlab.errors import LARGEST, LONGEST, InputError, flag, pick, shorten, whole
 from memlab.planner.entries import BEFORE, UNNAMED, Tenant
 from memlab.planner.ledger import Entry, Ledger, Row
 from memlab.step.op import Phase
 from memlab.step.rules import UPDATES
 from memlab.step.storage import DEVICE, MEMORIES, Size
 from memlab.step.tensor import Role
+
+T = TypeVar("T")
 
 SCHEMA = "memlab.ledger/1"
 ORIGINS = ("planned", "measured", "recorded", "simulated")
@@ -74,12 +76,16 @@ def save(ledger: Ledger, path: str | Path) -> None:
         )
     _check_path(path)
     target = Path(path)
-    if target.is_dir():
-        raise InputError(f"cannot write {target}: it is a folder; add a file name.")
     try:
         atomic.write(target, json.dumps(to_dict(ledger), indent=1) + "\n")
+    except IsADirectoryError:
+        raise InputError(
+            f"cannot write {_shown(target)}: it is a folder; add a file name."
+        ) from None
     except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}; try another folder.") from None
+        raise InputError(
+            f"cannot write {_shown(target)}: {error.strerror}; try another folder."
+        ) from None
 
 
 def load(path: str | Path) -> Ledger:
@@ -89,18 +95,32 @@ def load(path: str | Path) -> Ledger:
         InputError: the file is not there, or holds no ledger.
     """
     _check_path(path)
+    return read(path, from_dict, "write a ledger with `memlab plan NETWORK --save FILE`")
+
+
+def read(path: str | Path, make: Callable[[Any], T], hint: str) -> T:
+    """What ``make`` makes of the JSON in a file.
+
+    Raises:
+        InputError: the file is not there, holds no JSON, or ``make`` refuses what it holds.
+    """
+    shown = _shown(path)
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}; check the name.") from None
+        raise InputError(f"cannot read {shown}: {error.strerror}; check the name.") from None
     except (ValueError, RecursionError):  # no text, no JSON, a number too long, lists too deep
-        raise InputError(
-            f"{path} is not JSON; write a ledger with `memlab plan NETWORK --save FILE`."
-        ) from None
+        raise InputError(f"{shown} is not JSON; {hint}.") from None
     try:
-        return from_dict(data)
+        return make(data)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{shown}: {error}") from None
+
+
+def _shown(path: str | Path) -> str:
+    """A path for a sentence: of a long one its end, which tells files apart."""
+    text = str(path)
+    return text if len(text) <= LONGEST else f"...{text[-LONGEST:]}"
 
 
 def trace(ledger: Ledger, batch: int, memory: str = DEVICE) -> dict[str, Any]:

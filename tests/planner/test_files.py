@@ -203,6 +203,13 @@ def test_what_is_no_ledger_is_one_sentence(tmp_path: Path, content: bytes) -> No
     assert str(path) in said(lambda: files.load(path))
 
 
+def test_a_path_of_any_length_is_said_by_its_end() -> None:
+    for call in (files.load, lambda path: files.save(LINEAR, path)):
+        sentence = said(lambda: call("a/" * 5_000 + "plan.json"))  # noqa: B023
+        assert "/a/plan.json" in sentence
+        assert len(sentence) < 400
+
+
 @pytest.mark.parametrize("given", STRANGE, ids=name_of)
 def test_what_is_no_path_and_no_ledger_is_one_sentence(given: Any, tmp_path: Path) -> None:
     if not isinstance(given, str):
