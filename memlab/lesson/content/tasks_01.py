@@ -90,7 +90,14 @@ _STEP_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("01.my_step", _draw_vectors, slips=_STEP_SLIPS, plan=_planned_peak, sizes=(1, 2, 3, 5, 8))
+@task(
+    "01.my_step",
+    _draw_vectors,
+    slips=_STEP_SLIPS,
+    plan=_planned_peak,
+    sizes=(1, 2, 3, 5, 8),
+    rel=1e-9,
+)
 def my_step(x: Vector, t: Vector, w1: float, w2: float) -> list[float]:
     """Both gradients of the single layer, averaged over the samples, out of a run."""
     from memlab.runtime.run import run

@@ -7,7 +7,7 @@ from fractions import Fraction
 from random import Random
 
 from memlab.lesson.content.lesson_02 import FP32, one_convolution
-from memlab.lesson.content.tools import any_window, room, step_of
+from memlab.lesson.content.tools import any_window, room, same_rows, step_of
 from memlab.lesson.quantities import feature_map
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.planner.book import plan
@@ -53,7 +53,15 @@ _OUTPUT_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("02.output_bytes", _draw_convolution, slips=_OUTPUT_SLIPS)
+_OUTPUT_TRAPS: dict[str, Slip] = {
+    "same": _with(same_rows),
+    "round": _with(lambda a: round(room(a) / a["stride"]) + 1),
+    "padded_later": _with(lambda a: room(a, 0) // a["stride"] + 1 + 2 * a["pad"]),
+    "apart": _with(lambda a: room(a, 0) // a["stride"] + 2 * a["pad"] // a["stride"] + 1),
+}
+
+
+@task("02.output_bytes", _draw_convolution, slips=_OUTPUT_SLIPS, traps=_OUTPUT_TRAPS)
 def output_bytes(
     batch: int, channels: int, size: int, kernels: int, k: int, stride: int, pad: int
 ) -> int:
@@ -76,6 +84,8 @@ def _draw_budget(chance: Random, size: int) -> Arguments:
     each[full] = chance.randint(1, largest)
     memory = max(fixed) + chance.randint(0, 2000)
     memory -= chance.choice((0, (memory - fixed[full]) % each[full]))
+    if chance.random() < 0.1:
+        memory = 0  # so that no sample fits
     return {"memory": max(memory, *fixed), "fixed": fixed, "each": each}
 
 
@@ -105,6 +115,13 @@ _BATCH_TRAPS: dict[str, Slip] = {
     "each_1": _counting(lambda f, b: b > 1),
     "fixed_0": _counting(lambda f, b: f > 0),
     "fixed_1": _counting(lambda f, b: f != 1),
+    "some_room": lambda truth, a: min(
+        ((a["memory"] - f) // b for f, b in _growing(a) if f < a["memory"]), default=0
+    ),
+    "at_least_1": lambda truth, a: max(1, truth),
+    "for_0_take_1": lambda truth, a: min(
+        (a["memory"] - f) // max(b, 1) for f, b in zip(a["fixed"], a["each"], strict=True)
+    ),
 }
 
 

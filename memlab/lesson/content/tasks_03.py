@@ -9,7 +9,7 @@ from random import Random
 
 from memlab.lesson.content.lesson_02 import FP32, one_convolution
 from memlab.lesson.content.lesson_03 import forward_by, workspace
-from memlab.lesson.content.tools import copied_window, room
+from memlab.lesson.content.tools import copied_window, room, same_rows
 from memlab.lesson.quantities import lowered
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.planner.book import plan
@@ -64,7 +64,17 @@ _COPY_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("03.lowered_bytes", _draw_window, slips=_COPY_SLIPS)
+_COPY_TRAPS: dict[str, Slip] = {
+    "same": _with(same_rows),
+    "round": _with(lambda a: round(room(a) / a["stride"]) + 1),
+    "padded_later": _with(lambda a: room(a, 0) // a["stride"] + 1 + 2 * a["pad"]),
+    "apart": _with(lambda a: room(a, 0) // a["stride"] + 2 * a["pad"] // a["stride"] + 1),
+    "unpadded_1": lambda truth, a: truth if a["k"] > 1 or a["pad"] else 0,
+    "every_1": lambda truth, a: truth if a["k"] > 1 or a["stride"] > 1 else 0,
+}
+
+
+@task("03.lowered_bytes", _draw_window, slips=_COPY_SLIPS, traps=_COPY_TRAPS)
 def lowered_bytes(batch: int, channels: int, size: int, k: int, stride: int, pad: int) -> int:
     """The lowered copy of a whole batch in the plan of a forward pass, fp32, in bytes."""
     return _copy_of((channels, size, k, stride, pad), batch)
@@ -83,7 +93,7 @@ def _draw_layers(chance: Random, size: int) -> Arguments:
         wide = 2 * most // (FP32 * side * side) + chance.randint(1, size)
         layers.insert(chance.randint(0, len(layers)), (wide, side, *POINTWISE))
     return {
-        "limit": most * chance.randint(1, 9) + chance.choice((0, chance.randrange(most))),
+        "limit": most * chance.randint(0, 9) + chance.choice((0, chance.randrange(most))),
         "layers": layers,
     }
 
@@ -131,16 +141,38 @@ _IMAGES_SLIPS: dict[str, Slip] = {
 }
 
 
-def _by_stride(layer: Layer) -> int:
-    channels, size, k, stride, _ = layer
-    return FP32 * channels * (k * -(-size // stride)) ** 2
+def _with_rows(rows: Callable[[Arguments], int]) -> Slip:
+    """What comes out with other rows and columns of every layer."""
+    names = ("size", "k", "stride", "pad")
+
+    def nbytes(layer: Layer) -> int:
+        return FP32 * layer[0] * (layer[2] * rows(dict(zip(names, layer[1:], strict=True)))) ** 2
+
+    return _with_largest(nbytes)
+
+
+def _copied_if(copied: Callable[[int, int, int], bool]) -> Slip:
+    """What comes out for somebody who skips other layers, by k, stride and padding."""
+    return _with_largest(lambda layer: _copy_of(layer, 1) if copied(*layer[2:]) else 0)
 
 
 _IMAGES_TRAPS: dict[str, Slip] = {
-    "one_by_one": _with_largest(lambda layer: _copy_of(layer, 1) if layer[2] > 1 else 0),
-    "unpadded": _with_largest(lambda layer: _copy_of(layer, 1) if layer[4] else 0),
-    "unstrided": _with_largest(lambda layer: _copy_of(layer, 1) if layer[3] == 1 else 0),
-    "by_stride": _with_largest(_by_stride),
+    "at_least_1": lambda truth, a: max(1, truth),
+    "k": _copied_if(lambda k, stride, pad: k > 1),
+    "pad": _copied_if(lambda k, stride, pad: pad > 0),
+    "stride": _copied_if(lambda k, stride, pad: stride > 1),
+    "no_stride": _copied_if(lambda k, stride, pad: stride == 1),
+    "k_or_pad": _copied_if(lambda k, stride, pad: k > 1 or pad > 0),
+    "k_or_stride": _copied_if(lambda k, stride, pad: k > 1 or stride > 1),
+    "pad_or_stride": _copied_if(lambda k, stride, pad: pad > 0 or stride > 1),
+    "small": _copied_if(lambda k, stride, pad: k > 2 or pad > 0 or stride > 1),
+    "by_stride": _with_rows(lambda a: -(-a["size"] // a["stride"])),
+    "same": _with_rows(same_rows),
+    "apart": _with_rows(lambda a: room(a, 0) // a["stride"] + 2 * a["pad"] // a["stride"] + 1),
+    "unpadded_1": _with_rows(lambda a: room(a, 2 * (a["k"] > 1)) // a["stride"] + 1),
+    "floor_1": _with_rows(
+        lambda a: room(a) // a["stride"] + 1 if a["k"] > 1 else a["size"] // a["stride"]
+    ),
 }
 
 

@@ -69,7 +69,10 @@ def place(n: int, k: int, rows: int, columns: int) -> Place:
 
 def _draw_addresses(chance: Random, size: int) -> Arguments:
     """Values some way apart, each for a few threads, in any order; some threads are far away."""
-    apart, threads = chance.choice((1, 2, 3, 5, 6, 7, 8, 9, 10, 12, 16)), chance.choice((1, 2, 4))
+    apart, threads = (
+        chance.choice((1, 2, 3, 5, 6, 7, 8, 9, 10, 12, 16)),
+        chance.choice((1, 2, 4, 32)),
+    )
     start = chance.choice((0, chance.randrange(64 * size)))
     found = [FP32 * (start + apart * (thread // threads)) for thread in range(WARP)]
     for _ in range(chance.choice((0, 0, 1, 2))):

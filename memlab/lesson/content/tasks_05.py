@@ -7,7 +7,7 @@ from itertools import count
 from random import Random
 
 from memlab import formats
-from memlab.lesson.content.tools import any_window
+from memlab.lesson.content.tools import any_window, same_rows
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.networks.layers import Conv2d
 
@@ -95,7 +95,17 @@ _VECTORS_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("05.vectors", _draw_row, slips=_VECTORS_SLIPS)
+_VECTORS_TRAPS: dict[str, Slip] = {
+    "same": _with(lambda a: a["batch"] * same_rows(a) ** 2),
+    "nearly": lambda truth, a: _begun(int(_columns(a) / _lanes(a) + 0.9), a),
+}
+
+
+def _begun(vectors: int, a: Arguments) -> Vectors:
+    return vectors, vectors * _lanes(a) - _columns(a)
+
+
+@task("05.vectors", _draw_row, slips=_VECTORS_SLIPS, traps=_VECTORS_TRAPS)
 def vectors(width: int, bits: int, batch: int, size: int, k: int, stride: int, pad: int) -> Vectors:
     """Vectors for one row of the lowered matrix of a batch, and their idle lanes."""
     a = {"width": width, "bits": bits, "batch": batch, "size": size, "k": k, "stride": stride,
@@ -116,7 +126,7 @@ def _draw_layers(chance: Random, size: int) -> Arguments:
         found: Arguments = {
             "lanes": chance.choice((8, 16, 32, 64)),
             "percent": chance.choice((5, 10, 20, 25, 50)),
-            "places": [chance.randint(1, 6 + 2 * size) for _ in range(chance.randint(1, 4))],
+            "places": [chance.randint(1, 6 + 2 * size) for _ in range(chance.randint(1, 5))],
         }
         if found["percent"] in (25, 50) or not _on_the_line(**found):
             return found
@@ -169,15 +179,32 @@ _BATCH_SLIPS: dict[str, Slip] = {
 }  # fmt: skip
 
 
+def _with_percent(read: Callable[[float], float]) -> Slip:
+    """What comes out for somebody who rounds the percentages."""
+
+    def fits(a: Arguments, columns: int) -> bool:
+        begun, idle = _filled(columns, a["lanes"])
+        return read(100 * idle / (begun * a["lanes"])) <= int(a["percent"])
+
+    return lambda truth, a: _first(lambda batch: all(fits(a, batch * n) for n in a["places"]))
+
+
+def _of(layers: Callable[[list[int]], list[int]]) -> Slip:
+    """What comes out for somebody who looks at some layers only."""
+    return lambda truth, a: _smallest(a["lanes"], a["percent"], layers(a["places"]))
+
+
 _BATCH_TRAPS: dict[str, Slip] = {
-    "whole_percent": lambda truth, a: _first(lambda batch: all(
-        100 * idle // (begun * a["lanes"]) <= a["percent"]
-        for begun, idle in (_filled(batch * places, a["lanes"]) for places in a["places"]))),
-    "two_smallest": lambda truth, a: _smallest(
-        a["lanes"], a["percent"], sorted(a["places"])[:2]),
-    "two_largest": lambda truth, a: _smallest(
-        a["lanes"], a["percent"], sorted(a["places"])[-2:]),
-}  # fmt: skip
+    "floor": _with_percent(int),
+    "round": _with_percent(round),
+    "smallest_2": _of(lambda places: sorted(places)[:2]),
+    "smallest_3": _of(lambda places: sorted(places)[:3]),
+    "largest_2": _of(lambda places: sorted(places)[-2:]),
+    "largest_3": _of(lambda places: sorted(places)[-3:]),
+    "first_3": _of(lambda places: places[:3]),
+    "last_3": _of(lambda places: places[-3:]),
+    "ends": _of(lambda places: [*sorted(places)[:2], max(places)]),
+}
 
 
 @task("05.smallest_batch", _draw_layers, slips=_BATCH_SLIPS, traps=_BATCH_TRAPS)

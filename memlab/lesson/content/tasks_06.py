@@ -62,11 +62,13 @@ def mask_bytes(batch: int, channels: int, size: int) -> int:
 
 def _draw_layers(chance: Random, size: int) -> Arguments:
     """Weights and biases with more values than a block and with fewer; in every second case a
-    layer has as many outputs as a block, so that blocks are full."""
+    layer has as many outputs as a block or a little more."""
     block = chance.choice((64, 128))
     features = [chance.randint(1, 17 + 20 * size) for _ in range(chance.randint(2, 4))]
     if chance.random() < 0.5:
-        features[chance.randrange(len(features))] = block * chance.randint(1, 2)
+        features[chance.randrange(len(features))] = block * chance.randint(1, 2) + chance.choice(
+            (0, 1)
+        )
     return {"features": features, "block": block}
 
 
@@ -121,6 +123,7 @@ def _layers(features: list[int]) -> Network:
 
 
 _STATE_TRAPS: dict[str, Slip] = {
+    "nearly": _with(lambda n, block: _bytes(n, int(n / block + 0.99))),
     "bias_alone": lambda truth, a: sum(
         _bytes(weight, _rounded_up(weight, a["block"])) + _bytes(bias, 1)
         for weight, bias in zip(_counts(a)[::2], _counts(a)[1::2], strict=True)

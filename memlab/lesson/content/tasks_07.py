@@ -184,9 +184,18 @@ _FREED_SLIPS: dict[str, Slip] = {
 }
 
 
+def _twice(a: Arguments) -> list[int]:
+    """As if a block that is read and written where it ends were given back by both."""
+    found = []
+    for n, (reads, writes) in enumerate(zip(a["reads"], a["writes"], strict=True)):
+        found.append(sum(a["sizes"][b] for b in (*reads, *writes) if _last(a, b) == n))
+    return found
+
+
 _FREED_TRAPS: dict[str, Slip] = {
     "last_reader": lambda truth, a: _freed(a, _last_reader),
     "first_write": lambda truth, a: _freed(a, _first_write),
+    "twice": lambda truth, a: _twice(a),
 }
 
 
@@ -203,7 +212,11 @@ def freed(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) ->
 
 def _inside(a: Arguments, death: Deaths = _last, early: bool = False) -> list[int]:
     """Bytes alive inside each operation; ``early`` frees what dies in it before it writes."""
-    alive, found, gone = 0, [], _freed(a, death)
+    return _alive(a, _freed(a, death), early)
+
+
+def _alive(a: Arguments, gone: list[int], early: bool = False) -> list[int]:
+    alive, found = 0, list[int]()
     for n, writes in enumerate(a["writes"]):
         born = sum(a["sizes"][number] for number in writes if _users(a, number)[0] == n)
         found.append(alive + born - (gone[n] if early else 0))
@@ -243,6 +256,7 @@ _PEAK_TRAPS: dict[str, Slip] = {
     "first_reader": lambda truth, a: max(_inside(a, _first_reader)),
     "last_reader": lambda truth, a: max(_inside(a, _last_reader)),
     "first_write": lambda truth, a: max(_inside(a, _first_write)),
+    "twice": lambda truth, a: max(_alive(a, _twice(a))),
     "last_operation": lambda truth, a: max(_inside(a)[:-1]),
     "first_operation": lambda truth, a: max(_inside(a)[1:]),
 }
@@ -292,8 +306,12 @@ def _ends_before(a: Arguments, k: int, n: int) -> bool:
 
 def _gap(spans: Spans, size: int) -> int:
     """The lowest address that is free: the right rule."""
+    return _gap_in(sorted(spans), size)
+
+
+def _gap_in(spans: Spans, size: int) -> int:
     at = 0
-    for low, high in sorted(spans):
+    for low, high in spans:
         if at + size <= low:
             break
         at = max(at, high)
@@ -361,9 +379,24 @@ def _best_gap(spans: Spans, size: int) -> int:
     return min(_free(spans, size), key=lambda at: (gap(at), at))
 
 
+def _by_ends(spans: Spans, size: int) -> int:
+    """As if the order of ends were that of beginnings."""
+    return _gap_in(sorted(spans, key=lambda span: span[::-1]), size)
+
+
+def _two_passes(spans: Spans, size: int) -> int:
+    """Moved up behind each block that is in the way, twice in the order of placing."""
+    at = 0
+    for low, high in [*spans, *spans]:
+        at = high if at < high and low < at + size else at
+    return at
+
+
 _ENDLESS = 10**9
 _ADDRESS_TRAPS: dict[str, Slip] = {
     "best_fit": lambda truth, a: _placed(a, start=_best_gap),
+    "by_ends": lambda truth, a: _placed(a, start=_by_ends),
+    "two_passes": lambda truth, a: _placed(a, start=_two_passes),
     "first_found": lambda truth, a: _placed(a, start=lambda spans, size: _free(spans, size)[0]),
 }
 

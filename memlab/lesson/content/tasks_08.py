@@ -87,9 +87,26 @@ def _sums(a: Arguments) -> list[int]:
     return [sum(_stored(a)[:n]) + nbytes for n, nbytes in enumerate(_between(a))]
 
 
+def _some(parts: slice) -> Slip:
+    """What comes out for somebody who looks at some segments only, and at the others never."""
+
+    def wrong(truth: int, a: Arguments) -> int:
+        sums = _sums(a)
+        del sums[parts]
+        return max(sums, default=0)
+
+    return wrong
+
+
 _ALIVE_TRAPS: dict[str, Slip] = {
-    "no_first": lambda truth, a: max(_sums(a)[1:], default=0),
-    "both_ends": lambda truth, a: max(_sums(a)[0], _sums(a)[-1]),
+    **{f"not_{n}": _some(slice(n, n + 1)) for n in range(4)},
+    "not_the_last_but_one": _some(slice(-2, -1)),
+    "ends_1_2": _some(slice(1, -2)),
+    "ends_1_3": _some(slice(1, -3)),
+    "ends_2_2": _some(slice(2, -2)),
+    "nothing_kept": lambda truth, a: truth if a["kept"] else 0,
+    "nothing_kept_largest": lambda truth, a: truth if a["kept"] else max(a["maps"]),
+    "ends_1_1": _some(slice(1, -1)),
     "kept_at_first": lambda truth, a: max(truth, _between(a)[0] + sum(_stored(a)[:-1])),
     "kept_at_all": lambda truth, a: max(truth, _between(a)[0] + sum(_stored(a))),
 }

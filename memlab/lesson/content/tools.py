@@ -29,7 +29,7 @@ def any_window(chance: Random, size: int) -> Arguments:
     while True:
         found = {
             "size": chance.randint(3, 8 + size),
-            "k": chance.choice((1, 2, 3, 3, 4, 5, 7)),
+            "k": chance.choice((1, 1, 2, 2, 3, 3, 4, 5, 7)),
             "stride": chance.choice((1, 1, 2, 3, 4)),
             "pad": chance.randint(0, 3),
         }
@@ -48,6 +48,14 @@ def copied_window(chance: Random, size: int) -> Arguments:
 def room(window: Arguments, sides: int = 2) -> int:
     """How far a window can move, with zeros on so many sides."""
     return int(window["size"] + sides * window["pad"] - window["k"])
+
+
+def same_rows(window: Arguments) -> int:
+    """The rows of an output for somebody who takes every padding of k // 2 for "same", which is
+    wrong where k is even."""
+    if window["pad"] == window["k"] // 2:
+        return -(-int(window["size"]) // int(window["stride"]))
+    return int(room(window) // window["stride"] + 1)
 
 
 def step_of(network: Network, optimizer: str = "momentum", format: str = "fp32") -> Step:
