@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.lesson.wrong_answers import (
     among,
+    arrays,
     fitting_start,
     given_back,
     limits,
@@ -32,6 +33,45 @@ def largest_copy(layers, rows=window, skip=lambda k, stride, pad: (k, stride, pa
         for channels, size, k, stride, pad in layers
         if not skip(k, stride, pad)
     )
+
+
+def same(size, k, stride, pad):
+    """As if padding by k // 2 always kept the size."""
+    return -(-size // stride) if pad == k // 2 else window(size, k, stride, pad)
+
+
+def nearly(columns, lanes):
+    """Rounded up, but for a small rest."""
+    vectors = int(columns / lanes + 0.9)
+    return vectors, vectors * lanes - columns
+
+
+def by_ends(starts, spans, size):
+    at = 0
+    for low, high in sorted(spans, key=lambda span: span[::-1]):
+        if at + size <= low:
+            break
+        at = max(at, high)
+    return at
+
+
+def two_passes(starts, spans, size):
+    at = 0
+    for low, high in 2 * spans:
+        if at < high and low < at + size:
+            at = high
+    return at
+
+
+def twice(sizes, writes, reads, kept):
+    """A block that is read and written where it ends is given back by both."""
+    last: dict[int, int] = {}
+    for n, used in enumerate(zip(reads, writes, strict=True)):
+        last |= dict.fromkeys([*used[0], *used[1]], n)
+    return [
+        sum(sizes[b] for b in [*reads[n], *writes[n]] if last[b] == n and b not in kept)
+        for n in range(len(reads))
+    ]
 
 
 def best_fit(starts, spans, size):
@@ -78,12 +118,20 @@ ACCEPTED: dict[str, Answers] = {
         "padded_outside": lambda batch, channels, kernels, **a: (
             4 * batch * kernels * padded_outside(**a) ** 2
         ),
+        "same": lambda batch, channels, kernels, **a: 4 * batch * kernels * same(**a) ** 2,
         "round": lambda batch, channels, size, kernels, k, stride, pad: (
             4 * batch * kernels * (round((size + 2 * pad - k) / stride) + 1) ** 2
         ),
     },
     "02.largest_batch": {
         "strict": lambda memory, **a: min(limits(memory - 1, **a)),
+        "at_least_1": lambda **a: max(1, min(limits(**a))),
+        "some_room": lambda memory, fixed, each: min(
+            (memory - a) // b for a, b in zip(fixed, each, strict=True) if b and a < memory
+        ),
+        "for_0_take_1": lambda memory, fixed, each: min(
+            (memory - a) // max(b, 1) for a, b in zip(fixed, each, strict=True)
+        ),
     },
     "03.lowered_bytes": {
         "padded_outside": lambda batch, channels, **a: (
@@ -91,6 +139,14 @@ ACCEPTED: dict[str, Answers] = {
         ),
     },
     "03.images_together": {
+        "at_least_1": lambda limit, layers: max(1, limit // largest_copy(layers)),
+        "any_stride_skipped": lambda limit, layers: (
+            limit // largest_copy(layers, skip=lambda k, stride, pad: k == 1 and pad == 0)
+        ),
+        "any_padding_skipped": lambda limit, layers: (
+            limit // largest_copy(layers, skip=lambda k, stride, pad: k == stride == 1)
+        ),
+        "same": lambda limit, layers: limit // largest_copy(layers, same),
         "by_stride": lambda limit, layers: (
             limit // largest_copy(layers, lambda size, k, stride, pad: -(-size // stride))
         ),
@@ -109,7 +165,16 @@ ACCEPTED: dict[str, Answers] = {
         "all_but_last": lambda addresses: 32 * len({a // 32 for a in addresses[:-1]}),
         "by_ends": lambda addresses: 32 * len({(a + 4) // 32 for a in addresses}),
     },
+    "05.vectors": {
+        "nearly": lambda width, bits, batch, **a: nearly(batch * window(**a) ** 2, width // bits),
+    },
     "05.smallest_batch": {
+        "three_smallest": lambda lanes, percent, places: first(
+            lambda batch: max(percentages(lanes, sorted(places)[:3], batch)) <= percent
+        ),
+        "round": lambda lanes, percent, places: first(
+            lambda batch: max(map(round, percentages(lanes, places, batch))) <= percent
+        ),
         "whole_percent": lambda lanes, percent, places: first(
             lambda batch: max(int(one) for one in percentages(lanes, places, batch)) <= percent
         ),
@@ -118,11 +183,15 @@ ACCEPTED: dict[str, Answers] = {
         ),
     },
     "06.model_state": {
+        "nearly": lambda features, block: sum(
+            10 * n + 8 * int(n / block + 0.99) for n in arrays(features)
+        ),
         "bias_alone": lambda features, block: sum(
             10 * (i + 1) * o + 8 * (-(-i * o // block) + 1) for i, o in pairwise(features)
         ),
     },
     "07.freed": {
+        "twice": lambda **a: twice(**a),
         "read_else_first_write": lambda **a: given_back(**a, users=read_else_first_write),
     },
     "07.peak": {
@@ -130,9 +199,15 @@ ACCEPTED: dict[str, Answers] = {
     },
     "07.addresses": {
         "best_fit": lambda **a: lowest(**a, choose=best_fit),
+        "by_ends": lambda **a: lowest(**a, choose=by_ends),
+        "two_passes": lambda **a: lowest(**a, choose=two_passes),
         "first_found": lambda sizes, births, deaths: unsorted(sizes, births, deaths),
     },
     "08.alive": {
+        "first_and_last_two": lambda maps, kept: max(
+            [*waiting(maps, kept)[:1], *waiting(maps, kept)[-2:]]
+        ),
+        "nothing_kept": lambda maps, kept: max(waiting(maps, kept)) if kept else max(maps),
         "first_and_last": lambda maps, kept: max(waiting(maps, kept)[0], waiting(maps, kept)[-1]),
     },
     "08.checkpoints": {"two_at_most": two_at_most, "removing": removing},
