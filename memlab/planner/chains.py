@@ -90,7 +90,9 @@ def _check(chain: Chain) -> None:
         )
     largest = max(chain.input, *(max(astuple(stage)) for stage in chain.stages))
     if largest >= MOST:
-        raise InputError(f"the figures of a chain must be below 2^45, got {largest:,}.")
+        raise InputError(
+            f"the figures of a chain must be below 2^45, got {largest:,}; try a smaller batch."
+        )
 
 
 def _choices(

@@ -125,7 +125,7 @@ def first_runs(tasks: Sequence[Task]) -> Order:
     for task in tasks:
         for what in ("cost", "nbytes", "inside", "left"):
             if whole(f"{what} of {task.name}", getattr(task, what), least=0) >= MOST:
-                raise InputError(f"{what} of {task.name} must be below 2^45.")
+                raise InputError(f"{what} of {task.name} must be below 2^45; try a smaller batch.")
         unknown = [read for read in task.reads if read not in range(len(tasks))]
         if unknown:
             raise InputError(

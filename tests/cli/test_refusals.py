@@ -79,6 +79,8 @@ BAD = {
     "compare resnet5": "did you mean 'resnet50'",
     "compare linear1 --budget 2apples": "'2apples'",
     "compare linear1 --budget 10B": "the least that",
+    "compare linear1 --batch 1e30": "try a smaller batch",
+    "plan mnist_cnn --batch 1e20 --recompute chain": "try a smaller batch",
     "compare linear1 --memory 2GB": "'--memory'",
     "diff one.json": "AFTER",
     "diff no-such.json no-such.json": "no-such.json",
