@@ -229,7 +229,9 @@ def _failed(error: OSError) -> int:
         if isinstance(error, BrokenPipeError):
             return 141
     said = f"{where}: " if where else ""
-    return _refuse(f"{said}{error.strerror or error}; check the name and the folder.")
+    full = error.errno == errno.ENOSPC
+    hint = "try another disk or device" if full else "check the name and the folder"
+    return _refuse(f"{said}{error.strerror or error}; {hint}.")
 
 
 def _refuse(sentence: str) -> int:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from errno import EISDIR
 from itertools import combinations
 from pathlib import Path
 
@@ -226,6 +227,9 @@ def _target(path: str) -> Path:
         if not path:
             raise ValueError
         atomic.place(target)
+        os.stat(os.path.dirname(path) or ".")  # a Path drops a / at the end, realpath no/..
+        if os.path.basename(path) in ("", "."):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
     except OSError as error:
         raise _unwritable(path, f"{error.strerror}") from None
     except ValueError:  # nothing, a NUL or half a character

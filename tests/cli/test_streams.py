@@ -101,6 +101,15 @@ def test_where_no_file_can_be_is_said_before_the_work(here, refused, monkeypatch
         assert f"cannot write {name!r:.20}" in refused(*words, name)
 
 
+@posix
+def test_a_name_of_a_folder_makes_no_file(here, refused):
+    (here / "reg").write_text("old")
+    for name in ("new/", "reg/", "reg/.", "new/.", "no/../x"):
+        assert f"cannot write {name!r}" in refused(*PLAN, "--save", name)
+    assert [path.name for path in here.iterdir()] == ["reg"]
+    assert (here / "reg").read_text() == "old"
+
+
 def test_a_lecture_goes_into_a_device_too(here, run):
     if not os.path.exists("/dev/null"):
         pytest.skip("there is no /dev/null")
@@ -169,7 +178,7 @@ def test_a_full_disk_says_which_file(option):
         pytest.skip("there is no /dev/full")
     done = shell([*PLAN, option, "/dev/full"], "")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "/dev/full: No space left on device" in done.stderr
+    assert "/dev/full: No space left on device; try another" in done.stderr
 
 
 @posix
