@@ -18,6 +18,7 @@ import memlab
 from memlab.errors import InputError
 from memlab.kernels import compile as compiling
 from memlab.kernels import registry
+from memlab.kernels.nans import nan_places
 from memlab.kernels.registry import Array, Call
 from memlab.runtime.meter import Meter
 from memlab.step import algorithms
@@ -208,6 +209,7 @@ def test_compiled_code_allocates_nothing() -> None:
     for format in FORMATS:
         step = memlab.training_step(x.linear(2).cross_entropy(), format=format)
         memlab.run(memlab.in_place(memlab.recompute(step, k=1)), 2, placement="best")
+    assert nan_places(np.full(3, np.nan))
     for name, function in dispatchers().items():
         of_bits = function.__module__.endswith((".scaling", ".nans"))
         every = (f"float{bits}" in str(function.signatures) for bits in (32, 64))

@@ -265,7 +265,12 @@ ZOO: dict[str, dict[str, Any]] = {
         "pointwise": lambda limit, layers: limit // max(copy_bytes(1, *one) for one in layers),
         "one_k": lambda limit, layers: limit // max(copies(layers, taps=1)),
         "stride": lambda limit, layers: (
-            limit // max(copies([(c, size, k, 1, pad) for c, size, k, _, pad in layers]))
+            limit
+            // max(
+                copy_bytes(1, c, size, k, 1, pad)
+                for c, size, k, stride, pad in layers
+                if (k, stride, pad) != (1, 1, 0)
+            )
         ),
         "values": lambda limit, layers: limit // max(copies(layers, each=1)),
         "one_more": lambda limit, layers: limit // max(copies(layers)) + 1,

@@ -52,7 +52,9 @@ STEPS: dict[str, Callable[[], Step]] = {
     "linear1": lambda: memlab.training_step(memlab.zoo.linear1()),
     "mnist_cnn": lambda: memlab.training_step(memlab.zoo.mnist_cnn(image=8), "adam", "fp64"),
     "a fork": lambda: memlab.training_step(memlab.zoo.resnet18(image=64, classes=10), "sgd"),
-    "slices": lambda: memlab.training_step(memlab.zoo.googlenet_bn(image=64, classes=10)),
+    "slices": lambda: memlab.training_step(
+        memlab.zoo.googlenet_bn(image=64, classes=10), format="fp64"
+    ),
     "inference": lambda: memlab.inference_step(memlab.zoo.googlenet(image=64, classes=10), "fp64"),
     "threads": lambda: memlab.training_step(memlab.zoo.mnist_cnn(image=8), threads=3),
 }
