@@ -32,11 +32,15 @@ def budget(chance: Random) -> Arguments:
 
 
 def layers(chance: Random) -> Arguments:
-    """Some of 1x1, and one at least that needs a copy."""
+    """Some of 1x1 with many channels, with and without a stride; one at least needs a copy."""
     found = [(chance.randint(1, 5), *window(chance).values()) for _ in range(chance.randint(1, 5))]
-    found = [(*one[:2], 1, 1, 0) if chance.random() < 0.2 else one for one in found]
+    found = [pointwise(chance) if chance.random() < 0.2 else one for one in found]
     found[chance.randrange(len(found))] = (chance.randint(1, 5), chance.randint(3, 9), 3, 1, 0)
     return {"limit": chance.randint(0, 60_000), "layers": found}
+
+
+def pointwise(chance: Random) -> tuple[int, ...]:
+    return chance.randint(1, 60), chance.randint(1, 20), 1, chance.randint(1, 3), 0
 
 
 def anywhere(chance: Random) -> list[int]:
