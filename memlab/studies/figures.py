@@ -1,9 +1,13 @@
-"""Figures as text, where ``units`` has no form of its own: tables in columns, durations."""
+"""Figures as text, where ``units`` has no form of its own: tables, durations, ratios, powers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
+from memlab import strings
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
 
@@ -24,6 +28,39 @@ def duration(seconds: float) -> str:
     unit = next((unit for unit, size in SECONDS.items() if seconds >= 0.9995 * size), "ns")
     value = seconds / SECONDS[unit]
     return f"{value:.{_digits(value)}f} {unit}"
+
+
+def ratio(value: float) -> str:
+    """Three digits: ``'1.25'``, ``'57.0'``, ``'200,704'``."""
+    return f"{value:,.{_digits(value)}f}"
+
+
+def billions(rate: float) -> str:
+    """Three digits of a rate by 10^9: ``'57.0'``."""
+    return ratio(rate / 1e9)
+
+
+def percent(part: float) -> str:
+    """``'1.7 %'``."""
+    return f"{100 * part:.1f} %"
+
+
+def raised(power: int, base: int = 2) -> str:
+    """``'2⁻²⁴'``."""
+    return f"{base}{str(power).translate(_SUPERSCRIPT)}"
+
+
+def figure(value: float, digits: int = 3) -> str:
+    """So many digits, small and large ones with a power of ten: ``'0.0135'``, ``'2.6·10⁻⁷'``."""
+    if not isfinite(value):
+        return strings.get(f"training.{'nan' if value != value else 'infinity'}")
+    text = f"{value:.{digits}g}"
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return f"{float(text):,.15g}"
+    part, _, power = f"{value:.{digits - 1}e}".partition("e")
+    part = f"{float(part):g}"
+    ten = raised(int(power), 10)
+    return ten if part == "1" else f"{part}·{ten}"
 
 
 def _digits(value: float) -> int:
