@@ -75,12 +75,12 @@ def compare(options: Options) -> int:
     """Compare techniques on one step: bytes, time, and the distance from the optimum."""
     import sys
 
-    from memlab.views import techniques
+    from memlab.studies.compare import compare_techniques
 
     batch = count("batch", options.batch)
     network, step = built(options)
     shown = sys.stderr is not None and sys.stderr.isatty()
-    found = techniques(step, batch, options.budget, options.measure, progress=shown)
+    found = compare_techniques(step, batch, options.budget, options.measure, progress=shown)
     facts = {"schema": "memlab.compare/1", **identity(network, step)}
     _show(options, facts | {"precision": options.precision} | found.as_dict(), found.text())
     return 0 if found.held else 1

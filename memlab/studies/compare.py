@@ -1,0 +1,282 @@
+"""Each technique tried on one step: made, planned or placed, and run where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from memlab import units
+from memlab.errors import InputError, flag, shorten, whole
+from memlab.kernels.registry import Array
+from memlab.networks.graph import Network
+from memlab.planner import exact
+from memlab.planner.book import plan
+from memlab.planner.graphs import LARGEST
+from memlab.planner.placement import Block, Placement, arrange, blocks
+from memlab.planner.slots import sqrt_slots
+from memlab.runtime import arena
+from memlab.runtime.run import run
+from memlab.step.build import training_step
+from memlab.step.step import Step
+from memlab.step.storage import Size
+from memlab.studies.memory import network_of
+from memlab.studies.optimum import Trade, floor, trades, unbeaten, within
+from memlab.studies.steps import Measured, refuse
+from memlab.studies.techniques import BEST, Technique, TechniqueStudy
+from memlab.techniques import order
+from memlab.techniques.cuts import cost, cuts
+from memlab.techniques.in_place import in_place
+from memlab.techniques.no_reuse import no_reuse
+from memlab.techniques.recompute import recompute
+
+BESIDE = ("every", "cheap", "greedy")
+"""Techniques that the best schedule of a chain is compared with."""
+LONGEST = 60
+"""Stages of the longest chain whose optimum is looked for."""
+MOST, ENOUGH = 5, 0.2
+"""So many runs of each are timed at most, fewer where they have taken so many seconds."""
+
+
+def compare_techniques(
+    subject: str | Network | Step,
+    batch: int,
+    budget: int | str | None = None,
+    measure: bool = False,
+    progress: bool = True,
+) -> TechniqueStudy:
+    """What each technique saves on a step at a batch, and what it costs.
+
+    ``budget`` is the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain
+    below it; without it, halfway from the least peak of the chain to the plain one. ``measure``
+    also runs each.
+
+    Raises:
+        InputError: no network or step, one with techniques in it, or a batch that it does not hold
+            for; a budget below the least peak of the chain; what does not fit or has no kernel,
+            before anything runs.
+    """
+    limit = None if budget is None else units.parse(budget)
+    step, number, measure = _step(subject), whole("batch", batch), flag("measure", measure)
+    if step.batches is not None and number not in step.batches:
+        held = f"{step.batches.start} to {step.batches.stop - 1}"
+        raise InputError(f"this step holds for batch {held}, got {number}; make it again for that.")
+    chosen = _choices(step, number, limit)
+    known, count = trades(step, number) if chosen.chained else ((), 0)
+    rows = [_planned(each, step, number, known) for each in chosen.made]
+    return TechniqueStudy(
+        network=step.label or step.network,
+        batch=number,
+        rows=tuple(_measured(rows, number, progress) if measure else rows),
+        budget=chosen.budget,
+        given=budget is not None,
+        stages=chosen.stages,
+        trades=unbeaten([*known, *(row.point for row in rows if row.key in BEST)]),
+        schedules=count,
+        left_out=chosen.left_out,
+    )
+
+
+def _step(subject: object) -> Step:
+    if isinstance(subject, str):
+        subject = network_of(subject)
+    if isinstance(subject, Network):
+        subject = training_step(subject)
+    if not isinstance(subject, Step):
+        raise InputError(
+            f"techniques are compared on a network or a step, got {shorten(subject)}; try "
+            "memlab.views.techniques('resnet50')."
+        )
+    if order.recomputes(subject) or order.shares(subject):
+        raise InputError(
+            "techniques are compared on a step without any, and this one recomputes or is in "
+            "place; try memlab.training_step(network)."
+        )
+    return subject
+
+
+# -- which techniques, and the step that each makes -----------------------------------------------
+
+
+class Choice(NamedTuple):
+    """A technique by its key: the call that makes its step, and the step; ``placed`` where
+    everything that is born in the step lies in one arena."""
+
+    key: str
+    call: str
+    step: Step
+    placed: bool = False
+
+
+class Choices(NamedTuple):
+    """What is compared, and the keys of what is left out; the ``stages`` of the step as a chain,
+    whether the best schedules of it are known (``chained``), and the budget of one."""
+
+    made: list[Choice]
+    left_out: tuple[str, ...]
+    stages: int = 0
+    chained: bool = False
+    budget: int | None = None
+
+
+def _choices(step: Step, batch: int, budget: int | None) -> Choices:
+    shared = in_place(step)
+    made = [
+        Choice("no_reuse", "memlab.no_reuse(step)", no_reuse(step)),
+        Choice("plain", "step", step),
+        Choice("in_place", "memlab.in_place(step)", shared),
+        Choice("placed", f"memlab.place(memlab.in_place(step), {batch})", shared, placed=True),
+    ]
+    if not step.training:
+        return Choices(made, ("inference",))
+    stages = len(cuts(step).parts)
+    chained = stages <= LONGEST
+    made += [_way("every", step, "every"), _way("cheap", step, "cheap")]
+    if chained:
+        budget = _halfway(step, batch) if budget is None else budget
+        made += _chained(step, batch, budget)
+    else:
+        budget = None
+        made.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
+    least, proved = made[-1], _exact(step, batch)
+    made += [*proved, _combined(least, batch)]
+    left_out = (("chain", not chained), ("exact", not proved))
+    out = tuple(key for key, missing in left_out if missing)
+    return Choices(made, out, stages, chained, budget)
+
+
+def _halfway(step: Step, batch: int) -> int | None:
+    """The bytes between the least peak of the chain and the plain one; none where they are one."""
+    least, most = (plan(each).peak(batch) for each in (recompute(step, "chain", batch=batch), step))
+    return (least + most) // 2 if least < most else None
+
+
+def _way(key: str, step: Step, how: str, **given: Any) -> Choice:
+    arguments = "".join(f", {name}={value}" for name, value in given.items())
+    call = f'memlab.recompute(step, "{how}"{arguments})'
+    return Choice(key, call, recompute(step, how, **given))
+
+
+def _combined(least: Choice, batch: int) -> Choice:
+    call = f"memlab.place(memlab.in_place({least.call}), {batch})"
+    return Choice("combined", call, in_place(least.step), placed=True)
+
+
+def _chained(step: Step, batch: int, budget: int | None) -> Iterator[Choice]:
+    """Searches over the stages of a chain; the least peak comes last."""
+    yield _way("greedy", step, "greedy", batch=batch)
+    if budget is not None:
+        yield _way("within", step, "chain", batch=batch, budget=budget)
+    yield _way("chain", step, "chain", batch=batch)
+
+
+def _exact(step: Step, batch: int) -> list[Choice]:
+    """The order of the least peak of a small step; none where it cannot be proved in seconds."""
+    if len(step.ops) > LARGEST:
+        return []
+    try:
+        return [_way("exact", step, "exact", batch=batch)]
+    except InputError:
+        return []
+
+
+# -- planned ------------------------------------------------------------------------------------
+
+
+def _planned(choice: Choice, plain: Step, batch: int, known: Sequence[Trade]) -> Technique:
+    step, ledger = choice.step, plan(choice.step)
+    placement = _placement(blocks(step, batch)) if choice.placed else None
+    if placement is not None:
+        ledger = arena.booked(ledger, placement, batch)
+    peak = ledger.peak(batch)
+    again = [op for op in step.ops if order.AGAIN in op.attributes]
+    beside = known and choice.key in BESIDE
+    return Technique(
+        key=choice.key,
+        call=choice.call,
+        step=step,
+        peak=peak,
+        operations=len(step.ops),
+        again=len(again),
+        flops=sum((op.flops for op in again), Size()).at(batch),
+        cost=cost(step.ops, batch),
+        floor=floor(step, batch),
+        placement=placement,
+        optimum=within(plain, batch, peak, known) if beside else None,
+    )
+
+
+@lru_cache(maxsize=8)
+def _placement(found: tuple[Block, ...]) -> Placement:
+    """The smallest arena where it can be proved in seconds, else the best that was found."""
+    if len(found) <= exact.MOST:
+        try:
+            return arrange(found, "exact")
+        except InputError:  # no proof in time
+            pass
+    return arrange(found, "best")
+
+
+# -- measured -----------------------------------------------------------------------------------
+
+
+class Results(NamedTuple):
+    """What a step has computed."""
+
+    loss: float | None
+    gradients: Mapping[str, Array]
+    parameters: Mapping[str, Array]
+    output: Array | None
+
+    def unlike(self, other: Results) -> tuple[str, ...]:
+        """Which of them are not those of another step bit for bit."""
+        pairs = zip(self._fields, self, other, strict=True)
+        return tuple(name for name, one, another in pairs if not _same(one, another))
+
+
+def _same(one: object, other: object) -> bool:
+    """Bit for bit; NaN is NaN."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    return np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Technique]:
+    """The rows with what their runs used; refused before the first where one of them cannot run.
+
+    Each also runs once with its gradients kept, to compare them.
+    """
+    refuse((step for row in rows for step in (row.step, _kept(row.step))), batch)
+    expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
+    made = []
+    for row in rows:
+        other = _results(row, batch, progress).unlike(expected)
+        peaks, residuals, seconds = zip(*_runs(row, batch, progress), strict=True)
+        seen = Measured(max(peaks), max(residuals), median(seconds), other)
+        made.append(replace(row, measured=seen))
+    return made
+
+
+def _runs(row: Technique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
+    """Peak, residual and seconds of some runs: one where it takes long."""
+    found = list[tuple[int, int, float]]()
+    while len(found) < MOST and sum(seconds for _, _, seconds in found) < ENOUGH:
+        done = run(row.step, batch, placement=row.placement, poison=False, progress=progress)
+        found.append((done.peak, done.residual, done.seconds))
+    return found
+
+
+def _kept(step: Step) -> Step:
+    return step.keep("gradients") if step.training else step
+
+
+def _results(row: Technique, batch: int, progress: bool) -> Results:
+    """Of a run in which nobody may read what is free."""
+    step = _kept(row.step)
+    placement = None if row.placement is None else arrange(blocks(step, batch))
+    done = run(step, batch, placement=placement, progress=progress)
+    return Results(done.loss, done.gradients, done.parameters, done.output)

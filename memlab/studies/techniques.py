@@ -1,0 +1,305 @@
+"""Every technique on one step: bytes against time, the optimum of a chain and the lower bounds.
+
+``memlab compare`` prints it, and the view of techniques draws it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from memlab import strings, units
+from memlab.planner import clock
+from memlab.planner.placement import Placement
+from memlab.step.step import Step
+from memlab.studies.figures import columns, duration
+from memlab.studies.optimum import Floor, Trade
+from memlab.studies.steps import Measured
+
+BEST = ("within", "chain")
+"""Techniques that are the best schedules of a chain."""
+
+
+@dataclass(frozen=True)
+class Technique:
+    """One technique at the batch.
+
+    ``call`` makes its ``step``. ``peak`` is the most bytes inside an operation; where everything
+    that is born lies in one arena, that ``placement`` and what is there before the step. ``again``
+    counts the operations that run again, and ``flops`` what they compute. ``cost`` is in
+    nanoseconds by the clock. ``optimum`` is the fastest schedule of the stages of a chain within
+    the same bytes, where there is one.
+    """
+
+    key: str
+    call: str
+    step: Step = field(repr=False)
+    peak: int
+    operations: int
+    again: int
+    flops: int
+    cost: int
+    floor: Floor
+    placement: Placement | None = field(default=None, repr=False)
+    optimum: Trade | None = None
+    measured: Measured | None = None
+
+    @property
+    def point(self) -> Trade:
+        """Bytes and nanoseconds."""
+        return Trade(self.peak, self.cost)
+
+
+@dataclass(frozen=True)
+class TechniqueStudy:
+    """All techniques on one step at a batch, in exact bytes.
+
+    ``budget`` is that of the chain, ``given`` by the reader or halfway. ``trades`` are what some of
+    the ``schedules`` take that are the best of a chain of ``stages``, none where it is too long.
+    ``left_out`` has the keys of techniques that are not there.
+    """
+
+    network: str
+    batch: int
+    rows: tuple[Technique, ...]
+    budget: int | None = None
+    given: bool = False
+    stages: int = 0
+    trades: tuple[Trade, ...] = ()
+    schedules: int = 0
+    left_out: tuple[str, ...] = ()
+
+    # -- figures
+
+    def row(self, key: str) -> Technique:
+        """The row of a technique."""
+        return next(row for row in self.rows if row.key == key)
+
+    @property
+    def plain(self) -> Technique:
+        """The step as it was given."""
+        return self.row("plain")
+
+    @property
+    def least(self) -> Technique:
+        """The row of the least peak; of equal ones the fastest, then the first."""
+        return min(self.rows, key=lambda row: row.point)
+
+    @property
+    def floor(self) -> Floor:
+        """What no order of the operations of any row can do without."""
+        return min((row.floor for row in self.rows), key=lambda each: each.nbytes)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the rows have run, too."""
+        return self.plain.measured is not None
+
+    @property
+    def held(self) -> bool:
+        """Whether every run used what was planned, with the results of the plain step."""
+        runs = [row.measured for row in self.rows if row.measured]
+        return not any(run.residual or run.other for run in runs)
+
+    @property
+    def unplaced(self) -> dict[str, Step]:
+        """The steps by name, but for what lies in an arena."""
+        return {self.name(row): row.step for row in self.rows if row.placement is None}
+
+    def ratio(self, row: Technique, key: str = "plain") -> str:
+        """The peak of a row divided by that of another one: ``'0.552'``."""
+        return f"{row.peak / self.row(key).peak:,.3f}"
+
+    def extra(self, cost: int) -> float:
+        """How much longer than the plain step so many nanoseconds are, in percent."""
+        return 100 * (cost / self.plain.cost - 1) if self.plain.cost else 0.0
+
+    def slower(self, row: Technique) -> float | None:
+        """How much longer than the plain step its run took, in percent; negative: less long."""
+        if row.measured is None or self.plain.measured is None:
+            return None
+        return 100 * (row.measured.seconds / self.plain.measured.seconds - 1)
+
+    # -- sentences
+
+    @property
+    def title(self) -> str:
+        """``'ResNet-50 v1, batch 8: techniques for one step, bytes against time'``."""
+        return _say("title", network=self.network, batch=f"{self.batch:,}")
+
+    @property
+    def headline(self) -> str:
+        """Which technique takes the least bytes, and what it costs."""
+        row = self.least
+        ratios = {key: self.ratio(row, key) for key in ("plain", "no_reuse")}
+        values = {"name": self.name(row), "peak": units.short(row.peak)}
+        return _say("least", **values, **ratios, extra=self.time(row))
+
+    def name(self, row: Technique) -> str:
+        """``'chain, 697 MB'``."""
+        budget = "" if self.budget is None else units.short(self.budget)
+        return _say(f"name.{row.key}", budget=budget)
+
+    def time(self, row: Technique) -> str:
+        """Its time by the clock beside the plain step: ``'+20.2 %'``."""
+        return _percent(self.extra(row.cost))
+
+    def distance(self, row: Technique) -> str:
+        """How far it is from what is proved: the optimum where it is known, else a lower bound."""
+        if row.placement is not None:
+            if row.placement.how == "exact" or not row.placement.waste:
+                return _say("distance.proved")
+            return _say("distance.arena", bytes=units.short(row.placement.waste))
+        if row.key in (*BEST, "exact"):
+            return _say("distance.exact" if row.key == "exact" else "distance.optimum")
+        if row.optimum is not None:
+            later = self.extra(row.cost) - self.extra(row.optimum.cost)
+            key = "alike" if abs(later) < 0.05 else "more" if later > 0 else "less"
+            return _say(f"distance.{key}", time=_percent(abs(later)).removeprefix("+"))
+        return _say("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
+
+    def used(self, row: Technique) -> str:
+        """What its runs used, and whether the results are those of the plain step; empty where it
+        has not run."""
+        seen = row.measured
+        if seen is None:
+            return ""
+        values = {"bytes": units.exact(seen.nbytes), "residual": units.exact(seen.residual)}
+        slower = _percent(self.slower(row) or 0.0)
+        said = _say("measured", **values, time=duration(seen.seconds), slower=slower)
+        return f"{said}; {_results(seen)}"
+
+    def notes(self) -> list[str]:
+        """What the line and the bound are, where the budget comes from, what is left out."""
+        machine, operations = clock.rates().machine, self.plain.operations
+        numbers = {"stages": self.stages, "all": self.schedules, "operations": operations}
+        lines = []
+        if self.trades:
+            key = "line" if len(self.trades) > 1 else "one"
+            lines.append(_say(f"note.{key}", count=len(self.trades), **numbers))
+        lines.append(_say("note.floor", operation=self.floor.operation))
+        if self.budget is not None:
+            key = "given" if self.given else "halfway"
+            lines.append(_say(f"note.{key}", budget=units.exact(self.budget)))
+        lines += [_say(f"note.{key}", **numbers) for key in self.left_out]
+        lines.append(_say("note.planned", machine=machine["processor"], date=machine["date"]))
+        return [*lines, _say("note.measured")] if self.measured else lines
+
+    # -- text
+
+    def text(self) -> str:
+        """The techniques in words, with every byte."""
+        head = [f"{self.title}.", self.headline]
+        parts = [head, self.table(), self.distances(), self.calls(), self.notes()]
+        return "\n\n".join("\n".join(part) for part in parts)
+
+    def table(self) -> list[str]:
+        """A line for every technique, its figures in exact bytes."""
+        keys = ["technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra"]
+        keys += ["measured", "residual", "run", "slower"] if self.measured else []
+        lines = columns([[_say(f"table.{key}") for key in keys], *map(self._line, self.rows)])
+        if not self.measured:
+            return lines
+        ends = ["", *(_results(row.measured) if row.measured else "" for row in self.rows)]
+        return [f"{line}   {end}".rstrip() for line, end in zip(lines, ends, strict=True)]
+
+    def _line(self, row: Technique) -> list[str]:
+        ratios = (self.ratio(row), self.ratio(row, "no_reuse"))
+        counts = (f"{row.again:,}", f"{row.flops:,}")
+        cells = [self.name(row), f"{row.peak:,}", *ratios, *counts, _seconds(row.cost)]
+        cells.append(self.time(row))
+        seen = row.measured
+        if seen is not None:
+            cells += [f"{seen.nbytes:,}", f"{seen.residual:,}", duration(seen.seconds)]
+            cells.append(_percent(self.slower(row) or 0.0))
+        return cells
+
+    def distances(self) -> list[str]:
+        """How far each row is from what is proved, and what is proved, in exact bytes."""
+        lines = [f"{self.name(row)}: {self._exact_distance(row)}." for row in self.rows]
+        floor = self.floor
+        lines.append(_say("twin.floor", bytes=f"{floor.nbytes:,}", operation=floor.operation))
+        if len(self.trades) > 1:
+            first, last = (_trade(trade) for trade in (self.trades[0], self.trades[-1]))
+            lines.append(_say("twin.trades", first=first, last=last))
+        return lines
+
+    def _exact_distance(self, row: Technique) -> str:
+        placement, distance = row.placement, self.distance(row)
+        if placement is not None:
+            values = {
+                "arena": placement.arena,
+                "there": row.peak - placement.arena,
+                "bound": placement.lower_bound,
+                "waste": placement.waste,
+            }
+            digits = {key: f"{nbytes:,}" for key, nbytes in values.items()}
+            return _say("twin.placed", distance=distance, **digits)
+        if row.optimum is not None:
+            return _say("twin.within", distance=distance, best=_trade(row.optimum))
+        return distance
+
+    def calls(self) -> list[str]:
+        """What each technique is, and the call that makes it."""
+        lines = [_say("twin.calls")]
+        for row in self.rows:
+            lines += [f"{self.name(row)}: {_say(f'about.{row.key}')}", f"    {row.call}"]
+        return lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        trades = [{"bytes": t.nbytes, "planned_seconds": t.cost / 1e9} for t in self.trades]
+        return {
+            "batch": self.batch,
+            "budget_bytes": self.budget,
+            "lower_bound_bytes": self.floor.nbytes,
+            "stages": self.stages,
+            "trades": trades,
+            "left_out": list(self.left_out),
+            "techniques": [self._facts(row) for row in self.rows],
+        }
+
+    def _facts(self, row: Technique) -> dict[str, Any]:
+        """The figures of a row for JSON."""
+        placement = row.placement
+        return {
+            "technique": row.key,
+            "name": self.name(row),
+            "call": row.call,
+            "peak_bytes": row.peak,
+            "ratio_to_plain": row.peak / self.plain.peak,
+            "ratio_to_no_reuse": row.peak / self.row("no_reuse").peak,
+            "arena_bytes": placement and placement.arena,
+            "arena_lower_bound_bytes": placement and placement.lower_bound,
+            "optimum_bytes": row.optimum and row.optimum.nbytes,
+            "operations": row.operations,
+            "runs_again": row.again,
+            "runs_again_flops": row.flops,
+            "planned_seconds": row.cost / 1e9,
+            "measured": row.measured and asdict(row.measured),
+        }
+
+
+def _say(key: str, **values: object) -> str:
+    return strings.get(f"techniques.{key}", **values)
+
+
+def _percent(value: float) -> str:
+    """``'+20.2 %'``, ``'−3.1 %'``, ``'+0.0 %'``."""
+    return f"{'−' if value < -0.05 else '+'}{abs(value):,.1f} %"
+
+
+def _seconds(cost: int) -> str:
+    """Nanoseconds as seconds: ``'2.592430455'``."""
+    return f"{cost / 10**9:,.9f}"
+
+
+def _trade(trade: Trade) -> str:
+    return _say("twin.trade", bytes=f"{trade.nbytes:,}", seconds=_seconds(trade.cost))
+
+
+def _results(seen: Measured) -> str:
+    """Whether they are those of the plain step."""
+    if not seen.other:
+        return _say("alike")
+    return _say("unlike", names=", ".join(_say(f"result.{each}") for each in seen.other))
