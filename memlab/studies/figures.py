@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from math import isfinite
+from typing import Any
 
 from memlab import strings
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a picture shows: its title, what its figures say, and how they came about."""
+
+    @property
+    def title(self) -> str:
+        """What it is about, in one line."""
+        raise NotImplementedError
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the figures say."""
+        raise NotImplementedError
+
+    @property
+    def notes(self) -> list[str]:
+        """How and where they were taken."""
+        return []
+
+    def text(self) -> str:
+        """Title, sentences and notes; a picture's own text has the figures too."""
+        return "\n".join([f"{self.title}.", *self.sentences, *self.notes])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same, and every figure."""
+        said = {"title": self.title, "sentences": self.sentences, "notes": self.notes}
+        return said | asdict(self)
 
 
 def columns(cells: Sequence[Sequence[str]], left: int = 1) -> list[str]:
