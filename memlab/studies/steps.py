@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from memlab import strings, units
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.planner.book import plan
@@ -17,9 +15,10 @@ from memlab.runtime import backend, guard
 from memlab.runtime.run import run
 from memlab.runtime.session import kernels_of
 from memlab.step.step import Step
-from memlab.step.storage import DEVICE, Size
+from memlab.step.storage import Size
 from memlab.step.tensor import Role
 from memlab.studies.figures import columns
+from memlab.studies.memory import StepMemory
 from memlab.studies.roles import STACK, Part
 
 STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
@@ -311,7 +310,7 @@ def _measured(step: Step, batch: int, progress: bool) -> Measured:
 
 def _row(name: str, step: Step, first: Step, batch: int, measured: Measured | None) -> StepRow:
     ledger = plan(step)
-    peak, lines = ledger.peak_at(batch), _lines(ledger)
+    peak, lines = ledger.peak_at(batch), StepMemory(ledger).lines
     names, others = (dict.fromkeys(op.name for op in each.ops) for each in (step, first))
     times = {part: batch if part.grows else 1 for part in STACK}
     return StepRow(
@@ -329,12 +328,6 @@ def _row(name: str, step: Step, first: Step, batch: int, measured: Measured | No
         moved=sum((op.bytes_moved for op in step.ops), Size()).at(batch),
         measured=measured,
     )
-
-
-def _lines(ledger: Ledger) -> dict[Part, Column]:
-    """For every slice of the stack, bytes or bytes per sample inside every operation."""
-    nothing = (np.zeros(len(ledger.rows), np.int64),) * 2
-    return {part: ledger.role_lines.get((DEVICE, part.role), nothing)[part.grows] for part in STACK}
 
 
 def _most(lines: Mapping[Part, Column], role: Role, batch: int) -> int:

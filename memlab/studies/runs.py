@@ -1,0 +1,267 @@
+"""A run beside its plan: peaks, every operation, and where the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from memlab import strings, units
+from memlab.errors import InputError, shorten, whole
+from memlab.planner.ledger import Row
+from memlab.runtime.run import Run
+from memlab.studies import amounts
+from memlab.studies.figures import columns
+from memlab.studies.memory import phases
+
+GUESS = "guess"
+"""The origin of a bar that neither a plan nor a run stands behind."""
+EACH = 30
+"""Up to so many operations each has its line; more are summed up by phase."""
+LISTED = 6
+"""Operations with a residual that are named; the others are counted."""
+
+
+class Bar(NamedTuple):
+    """A peak, where it comes from, and the operation where it is first reached."""
+
+    origin: str
+    nbytes: int
+    at: int | None = None
+    name: str = ""
+
+    @property
+    def where(self) -> str:
+        """The operation of the peak; a guess has none."""
+        if self.at is None:
+            return ""
+        return strings.get("run.where", index=f"{self.at + 1:,}", name=self.name)
+
+    @property
+    def amount(self) -> str:
+        """Every digit, and a short form beside it from 1 kB on."""
+        short = units.short(self.nbytes)
+        return units.exact(self.nbytes) + ("" if self.nbytes < 1000 else f" = {short}")
+
+
+class Moments(NamedTuple):
+    """Bytes alive when an operation begins, at most inside it, and when it has ended."""
+
+    before: int
+    inside: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation with its planned and its measured bytes."""
+
+    index: int
+    row: Row
+    planned: Moments
+    measured: Moments
+
+    @property
+    def moment(self) -> int:
+        """Which of before, inside and after differs most; inside where all agree."""
+        sizes = [abs(m - p) for p, m in zip(self.planned, self.measured, strict=True)]
+        return sizes.index(max(sizes)) if any(sizes) else 1
+
+    @property
+    def residual(self) -> int:
+        """Measured less planned bytes where they differ most."""
+        return self.measured[self.moment] - self.planned[self.moment]
+
+
+@dataclass(frozen=True)
+class RunStudy:
+    """A run at a batch: ``bars`` has a guess where one was made, the planned and the measured peak;
+    ``origin`` says where the measurement comes from. ``seconds`` are written where asked for."""
+
+    step: str
+    batch: int
+    origin: str
+    bars: tuple[Bar, ...]
+    operations: tuple[Operation, ...]
+    seconds: float
+
+    @property
+    def residual(self) -> int:
+        """The largest absolute difference over all operations."""
+        return max(abs(operation.residual) for operation in self.operations)
+
+    @property
+    def differing(self) -> list[Operation]:
+        """The operations with a residual, in their order."""
+        return [operation for operation in self.operations if operation.residual]
+
+    @property
+    def planned(self) -> Bar:
+        """The planned peak."""
+        return self.bars[-2]
+
+    @property
+    def title(self) -> str:
+        """What has run: ``'Single linear layer, fp32, SGD, training, batch 4'``."""
+        return f"{self.step}, {strings.get('network.batch', batch=f'{self.batch:,}')}"
+
+    @property
+    def headline(self) -> str:
+        """``'Residual 0 B over 24 operations: before, inside, after.'``"""
+        return strings.get(
+            "run.residual",
+            residual=units.exact(self.residual),
+            count=f"{len(self.operations):,}",
+            moments=", ".join(strings.get(f"run.moment.{name}") for name in Moments._fields),
+        )
+
+    @property
+    def verdict(self) -> str:
+        """How the guess compares with the plan; empty without a guess."""
+        if self.bars[0].origin != GUESS:
+            return ""
+        guess, planned = self.bars[0].nbytes, self.planned.nbytes
+        if guess == planned:
+            return strings.get("run.guess.right")
+        if not guess or not planned:
+            return strings.get("run.guess.nothing")
+        ratio = Fraction(max(guess, planned), min(guess, planned))
+        return strings.get(
+            "run.guess.more" if guess > planned else "run.guess.less",
+            ratio=f"{float(ratio):,.4g}",
+            exactly=strings.get("run.guess.exactly") if ratio.denominator == 1 else "",
+        )
+
+    def peaks(self) -> list[str]:
+        """The bars, each with its operation."""
+        lines = columns([[origin(bar.origin), units.exact(bar.nbytes)] for bar in self.bars])
+        both = zip(lines, self.bars, strict=True)
+        return [f"{line}   {bar.where}".rstrip() for line, bar in both]
+
+    def differences(self) -> list[str]:
+        """One line for each operation with a residual, and one that counts those left out."""
+        found = self.differing
+        listed = found if len(found) <= LISTED else found[: LISTED - 1]
+        more = len(found) - len(listed)
+        others = [strings.get("run.others", count=f"{more:,}")] if more else []
+        return [self._difference(operation) for operation in listed] + others
+
+    def _difference(self, operation: Operation) -> str:
+        return strings.get(
+            "run.difference",
+            index=f"{operation.index + 1:,}",
+            name=operation.row.name,
+            moment=strings.get(f"run.moment.{Moments._fields[operation.moment]}"),
+            planned=units.exact(operation.planned[operation.moment]),
+            measured=units.exact(operation.measured[operation.moment]),
+            origin=origin(self.origin),
+            change=_signed(operation.residual),
+        )
+
+    def table(self) -> list[str]:
+        """A line for every operation, or for every phase where they are many: the most bytes inside
+        one operation, planned and measured, and the residual."""
+        each = len(self.operations) <= EACH
+        heads = [origin(bar.origin) for bar in self.bars[-2:]]
+        first = strings.get("run.table.operation" if each else "run.table.phase")
+        lines = self._each() if each else self._phases()
+        return columns([[first, *heads, strings.get("run.table.residual")], *lines])
+
+    def _each(self) -> list[list[str]]:
+        wide = len(str(len(self.operations)))
+        return [_line(f"{op.index + 1:>{wide}} {op.row.name}", [op]) for op in self.operations]
+
+    def _phases(self) -> list[list[str]]:
+        lines = []
+        for phase, first, last in phases([operation.row for operation in self.operations]):
+            name = strings.get(
+                "network.twin.band" if last > first else "network.twin.one",
+                phase=strings.get(f"phase.{phase}"),
+                first=f"{first + 1:,}",
+                last=f"{last + 1:,}",
+            )
+            lines.append(_line(name, self.operations[first : last + 1]))
+        return lines
+
+    def text(self, seconds: bool = False) -> str:
+        """The run in words; ``seconds`` differ per machine and run."""
+        head = [f"{self.title}.", self.headline, *filter(None, [self.verdict])]
+        if seconds:
+            head.append(strings.get("run.seconds", seconds=f"{self.seconds:.3f}"))
+        parts = [head, self.peaks(), self.list_of_differences(), self.table()]
+        return "\n\n".join("\n".join(part) for part in parts if part)
+
+    def list_of_differences(self) -> list[str]:
+        """The differences under their heading; nothing where there are none."""
+        lines = self.differences()
+        return [strings.get("run.differing"), *(f"  {line}" for line in lines)] if lines else []
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "step": self.step,
+            "batch": self.batch,
+            "residual_bytes": self.residual,
+            "seconds": self.seconds,
+            "peaks": [{"origin": bar.origin, "bytes": bar.nbytes} for bar in self.bars],
+            "operations": [
+                {
+                    "name": operation.row.name,
+                    "planned_bytes": operation.planned._asdict(),
+                    "measured_bytes": operation.measured._asdict(),
+                }
+                for operation in self.operations
+            ],
+        }
+
+
+def origin(name: str) -> str:
+    """Where figures come from: ``'planned'``, ``'measured here'``, ``'recorded'``."""
+    return strings.get(f"run.origin.{name}")
+
+
+def _signed(nbytes: int) -> str:
+    """A difference with its sign and every digit."""
+    return f"{amounts.signed(nbytes)[0] if nbytes else ''}{units.exact(abs(nbytes))}"
+
+
+def _line(name: str, operations: Sequence[Operation]) -> list[str]:
+    """Of some operations: the most planned and measured inside one, and the largest residual."""
+    most = [max(getattr(op, key).inside for op in operations) for key in ("planned", "measured")]
+    residual = max((op.residual for op in operations), key=abs)
+    return [name, *(f"{nbytes:,}" for nbytes in most), _signed(residual).removesuffix(" B")]
+
+
+def study_run(run: Run, guess: int | str | None = None) -> RunStudy:
+    """The study of a run. ``guess`` is a guess at the peak, in bytes or as ``"1.4 GB"``.
+
+    Raises:
+        InputError: no run, or no amount of memory.
+    """
+    if not isinstance(run, Run):
+        raise InputError(f"a run is shown, got {shorten(run)}; try memlab.run(step, batch=4).")
+    plan, batch = run.planned, run.batch
+    planned = _moments(plan.before(batch), plan.timeline(batch), plan.after(batch))
+    measured = _moments(run.before, run.inside, run.after)
+    rows = enumerate(zip(plan.rows, planned, measured, strict=True))
+    operations = tuple(Operation(index, row, due, seen) for index, (row, due, seen) in rows)
+    bars = [_peak(plan.origin, plan.rows, planned), _peak(run.measured.origin, plan.rows, measured)]
+    if guess is not None:
+        bars.insert(0, Bar(GUESS, _amount(guess)))
+    title, origin = plan.describe(), run.measured.origin
+    return RunStudy(title, batch, origin, tuple(bars), operations, run.seconds)
+
+
+def _amount(guess: int | str) -> int:
+    return units.parse(guess) if isinstance(guess, str) else whole("guess", guess, least=0)
+
+
+def _moments(*columns: Sequence[int]) -> list[Moments]:
+    return [Moments(*moments) for moments in zip(*columns, strict=True)]
+
+
+def _peak(origin: str, names: Sequence[Row], moments: Sequence[Moments]) -> Bar:
+    inside = [moment.inside for moment in moments]
+    index = inside.index(max(inside))
+    return Bar(origin, inside[index], index, names[index].name)
