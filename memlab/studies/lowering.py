@@ -1,0 +1,370 @@
+"""A convolution whose input is lowered: the bytes that writes, by the plan of the layer.
+
+Lowering (im2col) writes k² copies of the input, each shifted. ``Lowering`` has the figures of a
+real layer, and beside them the same on a small picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from memlab import strings, units
+from memlab.errors import InputError, pick, shorten, whole
+from memlab.networks.graph import Network, Node
+from memlab.step.algorithms import pointwise
+from memlab.studies.convolutions import (
+    WAYS,
+    Workspace,
+    changed,
+    conv,
+    find,
+    input_bytes,
+    input_formula,
+    settings,
+    workspace,
+)
+from memlab.studies.small_picture import KERNELS, PADS, SIZE, STRIDES, SmallPicture, kinds, lower
+
+BATCHES = tuple(2**power for power in range(8))
+"""The batches that a slider stops at."""
+MOST = 1_000_000
+"""The largest batch that is told."""
+
+
+def say(key: str, /, **values: object) -> str:
+    """A text about lowering."""
+    return strings.get(f"copies.{key}", **values)
+
+
+# -- a layer, lowered -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """A layer of a network, drawn with its own kernel, stride and padding or with made-up ones, at
+    a batch; how much of it is lowered at once; and how many of its copies are written.
+
+    Raises:
+        InputError: a value that is not allowed.
+    """
+
+    network: Network
+    layer: str
+    k: int
+    stride: int
+    pad: str
+    batch: int = 128
+    how: str = WAYS[0]
+    step: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _one_of("k", self.k, KERNELS))
+        object.__setattr__(self, "stride", _one_of("stride", self.stride, STRIDES))
+        pick("pad", self.pad, dict.fromkeys(PADS))
+        pick("way of lowering", self.how, dict.fromkeys(WAYS))
+        object.__setattr__(self, "batch", whole("batch", self.batch, most=MOST))
+        step = whole("step", self.step, 0)
+        if step > self.k**2:
+            raise InputError(f"{self.k} x {self.k} has {self.k**2} copies, got step {step}; "
+                             f"try {self.k**2}.")  # fmt: skip
+        object.__setattr__(self, "step", step)
+        _ = self.node  # a kernel wider than the padded image is refused here
+
+    @cached_property
+    def own(self) -> Node:
+        """The layer as the network has it."""
+        return find(self.network, self.layer)
+
+    @cached_property
+    def node(self) -> Node:
+        """The layer that is lowered."""
+        return changed(self.own, self.k, self.stride, self.pad)
+
+    @property
+    def made_up(self) -> bool:
+        """Whether the network has no such layer."""
+        return self.node.layer != self.own.layer
+
+    @cached_property
+    def small(self) -> SmallPicture:
+        """The small picture under this kernel."""
+        return lower(self.k, self.stride, self.pad)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """What the plan of the layer has beside its operands."""
+        return workspace(self.node, self.how)
+
+    # -- bytes of the real layer
+
+    @property
+    def count(self) -> int:
+        """How many copies are made in all."""
+        return self.k**2 if self.workspace.parts else 0
+
+    @property
+    def copies(self) -> int:
+        """How many of them are written."""
+        return min(self.step, self.count)
+
+    @property
+    def source(self) -> int:
+        """Bytes of the input."""
+        return input_bytes(self.node, self.batch)
+
+    @property
+    def total(self) -> int:
+        """Bytes of all copies that are kept at once."""
+        return self.workspace.size.at(self.batch)
+
+    @property
+    def written(self) -> int:
+        """Bytes of the copies that are written."""
+        return self.total * self.copies // self.count if self.count else 0
+
+    @property
+    def now(self) -> Fraction:
+        """How many times the input is written."""
+        return Fraction(self.written, self.source)
+
+    @property
+    def end(self) -> Fraction:
+        """How many times the input it will be."""
+        return Fraction(self.total, self.source)
+
+    @property
+    def factor(self) -> Fraction:
+        """k² Ho Wo / (H W), whatever is kept of the copy at once."""
+        _, height, width = self.node.input_shapes[0]
+        _, rows, columns = self.node.shape
+        return Fraction(self.k**2 * rows * columns, height * width)
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether the matrix is the input, so that no copy is made."""
+        return not self.count and pointwise(conv(self.node))
+
+    @property
+    def tiled(self) -> bool:
+        """Whether only a tile of output places is lowered at a time."""
+        return self.workspace.name == "im2col-tile"
+
+    # -- cells of the small picture
+
+    @property
+    def kept(self) -> int:
+        """Rows of output places of each small copy that are kept at once."""
+        return 1 if self.tiled else self.small.places
+
+    @property
+    def cells(self) -> int:
+        """Cells of the small matrix that are written and kept."""
+        return self.copies * self.kept * self.small.places
+
+    @cached_property
+    def zeros(self) -> int:
+        """How many of them are added zeros."""
+        upto = self.kept * self.small.places
+        return sum(copy[:upto].count(None) for copy in self.small.copies[: self.copies])
+
+    @property
+    def values(self) -> int:
+        """How many of them are values of the input."""
+        return self.cells - self.zeros
+
+    @property
+    def covered(self) -> Fraction:
+        """How many times the small picture they are."""
+        return Fraction(self.cells, SIZE**2)
+
+    @property
+    def current(self) -> tuple[int, int] | None:
+        """(ky, kx) of the copy that was written last."""
+        return divmod(self.copies - 1, self.k) if self.copies else None
+
+    def last(self) -> str:
+        """The kinds of the cells of that copy, as far as it is kept."""
+        return kinds(self.small.copies[self.copies - 1][: self.kept * self.small.places])
+
+    # -- for people and programs
+
+    def text(self) -> str:
+        """Layer, last step, bytes, formula and factor, a line each."""
+        return "\n".join(lines(self))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings and the figures."""
+        names = (
+            "layer", "k", "stride", "pad", "batch", "how", "count", "copies", "source", "total",
+            "written", "values", "zeros",
+        )  # fmt: skip
+        found = {name: getattr(self, name) for name in names}
+        return {"network": self.network.name, **found, "factor": float(self.factor)}
+
+
+def of_layer(network: Network, name: object, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a layer of a network decides of a ``Lowering``: its own kernel, stride and padding
+    where no others are given, and all copies are written.
+
+    Raises:
+        InputError: no such convolution, or one whose settings are not drawn and not given.
+    """
+    node = find(network, name)
+    own = settings(node)
+    if not own and not {"k", "stride", "pad"} <= given.keys():
+        raise InputError(
+            f"{node.name} is {conv(node).describe()}, and k 1, 3, 5, 7, stride 1, 2 and same or no "
+            "padding are drawn; give k, stride and pad."
+        )
+    chosen = {**own, **given}
+    step = _one_of("k", chosen["k"], KERNELS) ** 2
+    return {"network": network, "layer": node.name, "step": step, **chosen}
+
+
+def _one_of(name: str, given: object, allowed: tuple[int, ...]) -> int:
+    value = whole(name, given)
+    if value not in allowed:
+        *most, last = map(str, allowed)
+        raise InputError(f"{name} must be {', '.join(most)} or {last}, got {shorten(given)}; "
+                         f"try {allowed[len(allowed) // 2]}.")  # fmt: skip
+    return value
+
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def lines(found: Lowering) -> list[str]:
+    """What is written of which layer: title, step, bytes, input, formula, factor."""
+    sizes = {"written": units.exact(found.written), "total": units.exact(found.total)}
+    source = units.exact(found.source)
+    numbers = input_formula(found.node, found.batch)
+    told = say("twin.bytes", input=source, **sizes)
+    if found.count:
+        key = "twin.equal" if found.end == found.factor else "twin.unequal"
+        told += " " + say(key, now=times(found.now), end=times(found.end),
+                          factor=times(found.factor), why=_simple(found))  # fmt: skip
+    return [
+        f"{title(found)}.",
+        last_step(found),
+        told,
+        say("twin.input", formula=numbers, input=source),
+        formula(found) or say("twin.none"),
+        factor_line(found, "twin.factor"),
+    ]
+
+
+def title(found: Lowering) -> str:
+    """Layer, kernel, stride, padding, batch, and how much is lowered at once."""
+    said = (
+        say("kernel", k=found.k),
+        say("stride", stride=found.stride),
+        say(found.pad),
+        say("batch", batch=f"{found.batch:,}"),
+        say(f"kept.{found.how if found.count else 'direct'}"),
+    )
+    return say("title", layer=layer_name(found), settings=", ".join(said))
+
+
+def layer_name(found: Lowering) -> str:
+    """The real layer: ``'VGG-16 conv1_2'``, and that it is made up where it is."""
+    name = f"{found.network.title} {found.layer}"
+    return say("made_up", layer=name) if found.made_up else name
+
+
+def last_step(found: Lowering) -> str:
+    """What the last step wrote."""
+    if not found.count:
+        return f"{headline(found)}."
+    if found.current is None:
+        return say("twin.nothing", count=found.count)
+    (ky, kx), copy = found.current, found.last()
+    zeros = copy.count("0")
+    return say("twin.step", number=found.copies, count=found.count, ky=ky, kx=kx, zeros=zeros,
+               values=len(copy) - zeros, shift=found.small.shifted(found.copies - 1))  # fmt: skip
+
+
+def formula(found: Lowering) -> str:
+    """The bytes in symbols and in numbers; empty where there are none."""
+    if not found.count:
+        return ""
+    numbers, total = found.workspace.formula(found.batch), units.exact(found.total)
+    return say("twin.formula", symbols=found.workspace.formula(), numbers=numbers, total=total)
+
+
+def factor_line(found: Lowering, key: str) -> str:
+    """k² Ho Wo / (H W) in symbols, in numbers, and its value."""
+    exact = (100 * found.factor).denominator == 1
+    value = f"{'=' if exact else '≈'} {times(found.factor)}"
+    return say(key, symbols="k²·Ho·Wo / (H·W)", numbers=ratio(found), value=value)
+
+
+def ratio(found: Lowering) -> str:
+    """``'3²·222·222 / (224·224)'``."""
+    _, height, width = found.node.input_shapes[0]
+    _, down, across = found.node.shape
+    return f"{found.k}²·{down}·{across} / ({height}·{width})"
+
+
+def _simple(found: Lowering) -> str:
+    """``'3²/1²'`` where the factor is that; else the product in numbers."""
+    k, stride = found.k, found.stride
+    return f"{k}²/{stride}²" if found.factor == Fraction(k * k, stride * stride) else ratio(found)
+
+
+def headline(found: Lowering) -> str:
+    """What the small picture shows: a finding, not a topic."""
+    small, name = found.small, say("kernel", k=found.k)
+    if not found.count:
+        return say("found.pointwise" if found.pointwise else "found.direct")
+    if found.current is None:
+        return say("found.nothing")
+    if found.copies < found.count:
+        ky, kx = found.current
+        return say("found.copy", number=found.copies, count=found.count, ky=ky, kx=kx,
+                   shift=small.shifted(found.copies - 1))  # fmt: skip
+    if found.tiled:
+        return say("found.tile", kernel=name, places=small.places, all=small.places**2)
+    if found.k == 1 and found.stride == 1:
+        return say("found.one", kernel=name, shift=small.shifted(0))
+    every = {"kernel": name, "count": found.count, "places": small.places, "size": SIZE}
+    if small.places == SIZE:
+        return say("found.all", **every)
+    if found.pad == "none" and found.k > 1:
+        return say("found.none", **every)
+    part = part_of(Fraction(small.places**2, SIZE**2))
+    return say("found.stride", stride=found.stride, part=part, **every)
+
+
+def amount(nbytes: int) -> str:
+    """Bytes at a glance: ``'14.80 GB'``, ``'133 GB'``, ``'115.6 MB'``, ``'4.5 KiB'``."""
+    if nbytes >= units.DECIMAL["TB"]:
+        return units.in_unit(nbytes, "TB", 2)
+    if nbytes >= units.DECIMAL["GB"]:
+        return units.in_unit(nbytes, "GB", 2 if nbytes < 100 * units.DECIMAL["GB"] else 0)
+    if nbytes >= units.DECIMAL["MB"]:
+        return units.in_unit(nbytes, "MB", 1)
+    kibi = units.UNITS["KiB"]
+    digits = 1 if nbytes % kibi else 0
+    return units.in_unit(nbytes, "KiB", digits) if nbytes >= kibi else f"{nbytes} B"
+
+
+def times(ratio: Fraction) -> str:
+    """A factor with two decimals if it has less than four digits, or as a part: ``'9.00'``,
+    ``'7,225'``, ``'1/14,867'``."""
+    if 0 < ratio < Fraction(1, 100):
+        return f"1/{round(1 / ratio):,}"
+    return f"{float(ratio):,.{2 if ratio < 1000 else 0}f}"
+
+
+def short_times(ratio: Fraction) -> str:
+    """A factor without decimals where it has none: ``'9'``, ``'2.25'``."""
+    return f"{ratio}" if ratio.denominator == 1 else f"{float(ratio):.2f}"
+
+
+def part_of(ratio: Fraction) -> str:
+    """A part of one: ``'¼'``."""
+    return {Fraction(1, 4): "¼", Fraction(1, 2): "½"}.get(ratio, str(ratio))
