@@ -57,3 +57,33 @@ def _adds_up(total: int, parts: Sequence[int], size: int, digits: int) -> bool:
 
 def _rounded(nbytes: int, size: int, digits: int) -> int:
     return round(Fraction(nbytes * 10**digits, size))
+
+
+# -- in binary units: an address is a multiple of a power of two -----------------------------------
+
+
+def binary_unit(nbytes: int) -> str:
+    """The unit for an arena of so many bytes: MiB, KiB or B."""
+    return next((u for u in ("MiB", "KiB") if nbytes >= 8 * units.UNITS[u]), "B")
+
+
+def number(nbytes: int, unit: str, digits: int | None = None) -> str:
+    """The number without its unit: whole where it is whole, else with one decimal."""
+    if digits is None:
+        digits = 0 if nbytes % units.UNITS[unit] == 0 else 1
+    return units.in_unit(nbytes, unit, digits).removesuffix(f" {unit}")
+
+
+def in_binary(nbytes: int) -> str:
+    """``'13 MiB'``, ``'2,585.4 MiB'``, ``'36 KiB'``, ``'40 B'``."""
+    unit = next((u for u in ("MiB", "KiB") if nbytes >= units.UNITS[u]), "B")
+    return f"{number(nbytes, unit)} {unit}"
+
+
+def binary_sum(total: int, parts: Sequence[int]) -> tuple[str, list[str], str]:
+    """A total and its parts without their unit, rounded so that they add up, and the unit."""
+    unit = binary_unit(total)
+    size = units.UNITS[unit]
+    tries = (0,) if all(n % size == 0 for n in (total, *parts)) else (1, 2, 3, 0, 4, 5, 6)
+    digits = next((d for d in tries if _adds_up(total, parts, size, d)), 1)
+    return number(total, unit, digits), [number(n, unit, digits) for n in parts], unit

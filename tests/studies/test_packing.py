@@ -1,0 +1,382 @@
+"""A placement told: figures, turns, holes, overlaps, what is said of it, and what runs with it."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import memlab
+from memlab import strings
+from memlab.errors import InputError
+from memlab.networks.builder import network
+from memlab.planner.placement import HOWS, TOY, arrange
+from memlab.studies import amounts
+from memlab.studies.packed_step import (
+    OFFERED,
+    PUBLISHED,
+    TOY_NAME,
+    Subject,
+    differences,
+    recorded_peak,
+    run_map,
+    subject_of,
+)
+from memlab.studies.packing import MOST, SHARE, Packing, ordinal, say_how
+from memlab.techniques.schedules import CHEAP
+
+MIB = 2**20
+ORDERS = ("no reuse", "birth", "biggest", "best fit", "exact")
+by_how = pytest.mark.parametrize("how", ORDERS)
+
+
+def small(channels=4):
+    x = network("small", image=(3, 12, 12)).conv(channels, 3, pad=1, name="conv1").relu()
+    x = x.conv(channels, 3, pad=1, name="conv2").relu().max_pool(2)
+    return x.flatten().linear(10).cross_entropy()
+
+
+STEP = memlab.training_step(small(), "sgd").keep("gradients")
+SUBJECT = subject_of(STEP)
+
+
+def packing(subject: Subject | str = TOY_NAME, how="birth", batch=1, stage=""):
+    found = subject_of(subject) if isinstance(subject, str) else subject
+    return Packing(found, batch, found.placement(batch, how), stage)
+
+
+def by_hand(addresses=None, **moved):
+    made = arrange(TOY, "birth")
+    hand = replace(made, addresses=addresses, how="by hand") if addresses else made
+    for name, address in moved.items():
+        hand = hand.moved(name, address)
+    return Packing(subject_of(TOY_NAME), 1, hand, made=made)
+
+
+def several():
+    """The toy in every placing, networks with and without reuse, one stage, faults."""
+    yield from (packing(how=how) for how in ORDERS)
+    yield packing("mnist_cnn", "best", 32)
+    yield packing(subject_of("mnist_cnn").in_place, "no reuse", 32)
+    yield packing(SUBJECT, "best fit", 3)
+    yield packing(subject_of("resnet50").in_place, "best", 16, "stage 1")
+    yield packing(PUBLISHED, "no reuse", 32)
+    yield packing(subject_of(memlab.recompute(STEP, "cheap")).in_place, "best", 3)
+    yield by_hand(D=0)
+    yield by_hand((0,) * 6)
+
+
+# -- figures ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "arena", "wanted"),
+    [
+        ("no reuse", 13, {"A": 0, "B": 1, "C": 3, "D": 4, "E": 7, "F": 9}),
+        ("birth", 13, {"A": 0, "B": 1, "C": 3, "D": 4, "E": 7, "F": 9}),
+        ("biggest", 8, {"F": 0, "D": 0, "B": 3, "E": 5, "A": 0, "C": 7}),
+        ("exact", 8, {}),
+    ],
+)
+def test_the_toy_lies_where_the_facts_say(how, arena, wanted):
+    found = packing(how=how)
+    assert found.arena == arena * MIB
+    assert (found.bound, found.busiest + 1, found.total) == (8 * MIB, 5, 13 * MIB)
+    assert [n // MIB for n in found.alive] == [1, 3, 4, 4, 8, 7, 6, 4]
+    assert {name: found.by_name[name].address // MIB for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("found", list(several()))
+def test_live_bytes_are_those_of_the_plan_and_no_arena_is_below_them(found):
+    assert max(found.alive) == found.bound
+    assert found.alive.index(found.bound) == found.busiest
+    for operation in range(found.subject.operations):
+        assert sum(each.size for each in found.at(operation)) == found.alive[operation]
+    assert found.arena == max(each.top for each in found.blocks)
+    if found.made is None:
+        assert found.arena >= found.bound
+        assert found.overlaps == ()
+
+
+@pytest.mark.parametrize("found", list(several()))
+def test_a_cut_has_every_block_that_is_alive_once(found):
+    for operation in (0, found.busiest, found.subject.operations - 1):
+        alive = [each for each in found.at(operation) if found.of_stage(each)]
+        parts = found.cut(operation)
+        assert [each for part in parts for each in part.placed] == alive
+        assert all(part.low <= each.address < part.high for part in parts for each in part.placed)
+    half = len(found.blocks) // 2
+    assert all(each.turn <= half for part in found.cut(found.busiest, half) for each in part.placed)
+
+
+@pytest.mark.parametrize("found", list(several()))
+def test_what_is_said_fits_into_json_and_its_figures_into_the_text(found):
+    said = found.as_dict()
+    assert json.loads(json.dumps(said)) == said
+    assert said["arena_bytes"] == found.arena
+    assert len(said["overlaps"]) == len(found.overlaps)
+    assert max(block["address"] + block["bytes"] for block in said["blocks"]) == found.arena
+    exact = f"arena {found.arena:,} B" if found.waste >= 0 else amounts.in_binary(-found.waste)
+    assert exact in found.text()
+
+
+def test_blocks_stand_for_themselves_from_half_a_percent_on():
+    found = packing("resnet50", "best", 32)
+    assert {each.name for each in (*found.large, *found.small)} == set(found.by_name)
+    assert all(each.size * SHARE >= found.arena for each in found.large)
+    assert all(each.size * SHARE < found.arena for each in found.small)
+    assert 20 < len(found.large) <= MOST
+
+
+def test_who_shares_addresses_is_never_alive_at_the_same_time():
+    found = packing("mnist_cnn", "best", 32)
+    shared = {each.name: found.sharing(each) for each in found.blocks}
+    assert any(shared.values())
+    for each in found.blocks:
+        for other in shared[each.name]:
+            assert not each.lives_with(other)
+            assert each in shared[other.name]
+
+
+def test_kept_for_backward_is_born_before_backward_and_read_in_it():
+    kinds = {each.name: each.kind for each in packing(SUBJECT, "best", 2).blocks}
+    assert kinds["conv1"] == "short"
+    assert kinds["relu1"] == "kept"
+    assert kinds["gradient of conv1"] == "gradient_map"
+    assert kinds["gradient of conv1.weight"] == "parameter_gradient"
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_cheap_to_make_again_is_a_long_life_that_began_cheaply(inside):
+    plain = subject_of("resnet50")
+    subject = plain.in_place if inside else plain
+    found = packing(subject, "best", 32)
+    marked = {each.name for each in found.cheap}
+    assert marked
+    assert subject.ledger is not None
+    for each in found.blocks:
+        writers = [tenant.first for tenant in each.tenants] or [each.block.birth]
+        cheap = all(subject.ledger.rows[index].kind in CHEAP for index in writers)
+        long = (each.block.death - each.block.birth) * 4 >= subject.operations
+        assert (each.name in marked) is (each.kind == "kept" and cheap and long)
+    assert found.facts(found.cheap[0])[0] == ("feature map, kept for backward, cheap to make again")
+    assert packing().cheap == ()
+
+
+# -- what is packed -----------------------------------------------------------------------------
+
+
+def test_a_subject_is_made_once_by_name_and_once_in_place():
+    for name in OFFERED:
+        found = subject_of(name)
+        assert found is subject_of(name)
+        assert found.name == name
+        if not found.toy:
+            assert found.in_place is found.in_place
+            assert found.in_place.label == found.label
+    assert subject_of(small()).name == SUBJECT.name == "small"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("resnet5", "did you mean"),
+        (3, "give the toy, a network or a step, got 3; try 'resnet50'."),
+    ],
+)
+def test_what_cannot_be_packed_gets_one_sentence(wrong, says):
+    with pytest.raises(InputError, match=re.escape(says)):
+        subject_of(wrong)
+    with pytest.raises(InputError, match="the toy has no operations that run in place"):
+        _ = subject_of(TOY_NAME).in_place
+
+
+def test_every_way_to_place_has_a_name():
+    assert set(HOWS) == {*ORDERS, "best"}
+    assert all(strings.has(f"addresses.how.{how.replace(' ', '_')}") for how in HOWS)
+    assert say_how("best fit") == "best fit"
+
+
+# -- how it was packed --------------------------------------------------------------------------
+
+
+@by_how
+def test_the_story_tells_free_places_that_are_free(how):
+    found = packing(how=how)
+    for count in range(1, 7):
+        told = found.turn(count)
+        before = [each for each in found.turns[: count - 1] if each.lives_with(told.placed)]
+        for low, high in told.holes:
+            assert all(each.top <= low or each.address >= high for each in before)
+        if told.fate == "top":
+            assert told.refused == told.holes
+            assert all(high - low < told.placed.size for low, high in told.holes)
+            assert told.placed.address == max(each.top for each in before)
+
+
+def test_the_toy_in_order_of_birth_shows_why_nothing_is_saved():
+    found = packing()
+    assert found.story(6) == [
+        "A at 0, B at 1, C at 3, D at 4, E at 7, F at 9",
+        "6th: F needs 4 MiB. Free while it lives: 3 MiB and 3 MiB. Too small, so it goes on top, "
+        "to 9 MiB.",
+    ]
+    assert found.story(0) == ["", "The arena is empty."]
+    assert found.saved() == "Nothing is saved: it is as much as without reuse."
+    assert [(low // MIB, high // MIB) for low, high in found.turn(6).refused] == [(0, 3), (4, 7)]
+
+
+@pytest.mark.parametrize(
+    ("number", "wanted"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"),
+     (21, "21st"), (112, "112th"), (1003, "1,003rd")],
+)  # fmt: skip
+def test_ordinals(number, wanted):
+    assert ordinal(number) == wanted
+
+
+@pytest.mark.parametrize("arena", [13 * MIB, 2_712_948_224, 46_240_000, 300_000, 4_000, 640])
+def test_the_equation_adds_up_on_the_page(arena):
+    bound = arena * 7 // 8 // 64 * 64
+    total, parts, unit = amounts.binary_sum(arena, [bound, arena - bound])
+    numbers = [float(text.replace(",", "")) for text in (total, *parts)]
+    assert numbers[0] == pytest.approx(sum(numbers[1:]), abs=1e-9)
+    assert unit in ("MiB", "KiB", "B")
+
+
+def test_what_was_moved_by_hand_is_said():
+    assert by_hand(D=0).story(6) == ["D: moved by hand from 4 MiB to 0 B."]
+    assert by_hand(D=0, A=4 * MIB, B=0).story(6) == ["3 blocks were moved by hand."]
+    assert by_hand(D=4 * MIB).story(6) == ["Every block is where it was."]
+
+
+# -- faults and the optimum ---------------------------------------------------------------------
+
+
+def test_an_overlap_is_said():
+    found = by_hand(D=0)
+    (fault,) = found.overlaps
+    assert (fault.one.name, fault.other.name) == ("B", "D")
+    assert (fault.first, fault.last, fault.low, fault.high) == (4, 4, MIB, 3 * MIB)
+    assert found.faults() == ["B and D both live at operation 5."]
+    assert found.faults()[0] in found.text()
+    assert found.score().endswith("This map does not count: blocks overlap.")
+    many = by_hand((0,) * 6)
+    assert len(many.faults()) == 3
+    assert many.faults()[-1] == f"{len(many.overlaps) - 2} more pairs overlap."
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("birth", "Your top: 13 MiB. {} You are 5 MiB above it."),
+        ("biggest", "Your top: 8 MiB. {} No map is smaller."),
+    ],
+)
+def test_the_score_is_held_to_the_exact_optimum(how, says):
+    found = packing(how=how)
+    assert found.best == (arrange(TOY, "exact").arena, True)
+    assert found.score() == says.format("Lower bound: 8 MiB. Exact optimum: 8 MiB.")
+
+
+def test_the_optimum_of_a_step_is_the_best_known_unless_it_is_the_bound():
+    found = packing("mnist_cnn", "birth", 32)
+    best = found.subject.placement(32, "best")
+    assert found.best == (best.arena, best.arena == best.lower_bound)
+    assert ("Best known" in found.score()) is (best.arena > best.lower_bound)
+
+
+# -- running ------------------------------------------------------------------------------------
+
+
+def test_the_toy_and_a_counting_do_not_run_and_a_long_step_is_refused():
+    for name, says in (
+        (TOY_NAME, "no arithmetic"),
+        (PUBLISHED, "no arithmetic"),
+        ("vgg16", "GFLOP"),
+    ):
+        found = packing(name, batch=32)
+        with pytest.raises(InputError, match=says):
+            run_map(found.subject, found.placement, found.batch)
+
+
+@pytest.mark.parametrize("how", ["no reuse", "birth", "best"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, inside):
+    subject = SUBJECT.in_place if inside else SUBJECT
+    placement = subject.placement(2, how)
+    ran = run_map(subject, placement, 2)
+    assert ran.placement == placement
+    assert ran.arena == ran.planned == placement.arena
+    assert ran.same_loss
+    assert ran.what == "gradients"
+    assert ran.wrong == ()
+    assert {found.name for found in ran.differences} == set(memlab.run(STEP, 2).gradients)
+    assert ran.nan == ()
+    assert "all the same" in str(ran)
+    assert "no operation read it" in str(ran)
+    assert f"the same loss, 0 of {len(ran.differences)} gradients" in ran.news()
+    assert json.loads(json.dumps(ran.as_dict()))["arena"] == ran.arena
+
+
+def test_an_inference_has_predictions_and_no_loss():
+    subject = subject_of(memlab.inference_step(memlab.zoo.mnist_cnn()))
+    ran = run_map(subject, subject.placement(2, "birth"), 2)
+    assert (ran.loss, ran.what, ran.wrong, ran.nan) == (None, "predictions", (), ())
+    assert "1 predictions compared bit for bit: all the same" in str(ran)
+    assert "oss" not in str(ran)
+    assert "0 of 1 predictions differ" in ran.news()
+
+
+def test_nan_that_may_be_of_the_training_is_not_said_to_be_read():
+    ran = run_map(SUBJECT, SUBJECT.placement(2, "birth"), 2)
+    said = str(replace(ran, unclear=("backward of fc3",)))
+    assert "these operations wrote NaN: backward of fc3. Too little memory is free" in said
+    assert "read it" not in said
+
+
+def test_a_loss_that_is_nan_in_both_runs_is_the_same():
+    ran = run_map(SUBJECT, SUBJECT.placement(2, "birth"), 2)
+    nan = replace(ran, loss=float("nan"), expected=float("nan"))
+    assert nan.same_loss
+    assert not replace(ran, loss=float("nan")).same_loss
+    assert str(nan).count("bit for bit") == str(ran).count("bit for bit") >= 1
+
+
+def test_a_fault_is_silent_the_same_loss_and_wrong_gradients():
+    found = packing(SUBJECT, "best", 2)
+    hand = found.broken()
+    assert len(replace(found, placement=hand, made=found.placement).overlaps) == 1
+    ran = run_map(SUBJECT, hand, 2)
+    assert ran.same_loss
+    assert ran.faults == 1
+    assert 0 < len(ran.wrong) < len(ran.differences)
+    first = ran.wrong[0]
+    assert f"{first.name}: {first.values:,} of {first.of:,} values differ." in ran.sentences()
+    assert "silent" in str(ran)
+    with pytest.raises(ValueError, match="kept for backward"):
+        packing().broken()
+
+
+def test_bits_are_compared_not_values():
+    wanted = {"a": np.array([0.0, np.nan, 1.0], np.float32)}
+    got = {"a": np.array([-0.0, np.nan, 1.0], np.float32)}
+    assert differences(wanted, got)[0].values == 1
+
+
+def test_what_pytorch_was_recorded_to_hold_is_of_one_step_only():
+    subject = subject_of("resnet50")
+    for found in (subject, subject.in_place):
+        beside = recorded_peak(found, 16)
+        assert beside is not None
+        assert found.ledger is not None
+        assert sum(beside.planned.values()) == found.ledger.peak(16)
+    assert recorded_peak(subject, 32) is None
+    assert recorded_peak(subject_of(TOY_NAME), 16) is None
+    resnet = memlab.zoo.build("resnet50", variant="v1.5")
+    others = (
+        memlab.training_step(resnet, "sgd"),
+        memlab.recompute(memlab.training_step(resnet), "cheap"),
+    )
+    assert [recorded_peak(subject_of(step), 16) for step in others] == [None, None]
