@@ -10,32 +10,7 @@ from dataclasses import dataclass
 
 from memlab import strings
 from memlab.step.tensor import Role
-
-
-@dataclass(frozen=True, slots=True)
-class Paint:
-    """How a role is filled: a colour, how much of it covers the page, a pattern over it."""
-
-    colour: str
-    tint: float
-    pattern: str = ""
-
-
-PAINTS: dict[Role, Paint] = {
-    Role.PARAMETER: Paint("#0072B2", 0.62),
-    Role.OPTIMIZER_STATE: Paint("#56B4E9", 0.30, "level"),
-    Role.BUFFER: Paint("#999999", 0.30, "level"),
-    Role.INPUT: Paint("#999999", 0.30, "dots"),
-    Role.FEATURE_MAP: Paint("#009E73", 0.38),
-    Role.PARAMETER_GRADIENT: Paint("#CC79A7", 0.28, "rising"),
-    Role.WORKSPACE: Paint("#F0E442", 0.75, "grid"),
-    Role.GRADIENT_MAP: Paint("#D55E00", 0.34, "falling"),
-}
-"""The colours of Okabe and Ito, which people with any colour vision can tell apart."""
-
-
-STATISTICS = Paint("#009E73", 0.16, "level")
-"""Kept values that do not grow: means and deviations of batch norm, the loss."""
+from memlab.views.draw.theme import PAINTS, STATISTICS, Paint
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +47,5 @@ FLOOR = tuple(Look(role, False) for role in (*_STAY, *_GROW, *_PASS))
 MOUNTAIN = tuple(Look(role, True) for role in (*reversed(_PASS), *_STAY, *_GROW))
 STACK = (*FLOOR, *MOUNTAIN)
 """From the bottom of a stack to its top."""
+
+__all__ = ["FLOOR", "MOUNTAIN", "PAINTS", "STACK", "STATISTICS", "Look", "Paint"]

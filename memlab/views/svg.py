@@ -1,192 +1,21 @@
-"""A small SVG writer that knows where its texts are, so that a test can see them collide."""
+"""See ``memlab.views.draw.svg``."""
 
-from __future__ import annotations
+from memlab.views.draw.svg import (
+    MARGIN,
+    Box,
+    Label,
+    Svg,
+    box_path,
+    text_box,
+)
+from memlab.views.draw.text import Runs
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Any, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
-
-from memlab.views import extents, theme
-from memlab.views.roles import Paint
-
-Runs = str | Sequence[tuple[str, bool]]
-"""A line of text: plain, or pieces of which some are bold."""
-
-
-MARGIN = 12
-"""Around a picture that stands alone."""
-
-
-class Box(NamedTuple):
-    """A rectangle, y downwards."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def meets(self, other: Box, margin: float = 0) -> bool:
-        """Whether the two overlap, or come closer than ``margin``."""
-        return (
-            self.left < other.right + margin
-            and other.left < self.right + margin
-            and self.top < other.bottom + margin
-            and other.top < self.bottom + margin
-        )
-
-
-class Label(NamedTuple):
-    """A text that was drawn, and the rectangle that it fills."""
-
-    content: str
-    box: Box
-    size: float
-
-
-def text_box(x: float, y: float, content: Runs, size: float, anchor: str = "start") -> Box:
-    """Where a line of text stands whose baseline is ``y``; digits and capitals fill its height."""
-    pieces = [(content, False)] if isinstance(content, str) else content
-    wide = sum(extents.width(piece, size, bold) for piece, bold in pieces)
-    left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
-    return Box(left, y - 0.75 * size, left + wide, y + 0.22 * size)
-
-
-@dataclass
-class Svg:
-    """A picture under construction. ``key`` keeps the ids of several pictures on a page apart."""
-
-    width: float
-    height: float
-    key: str
-    parts: list[str] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
-    patterns: dict[Paint, str] = field(default_factory=dict)
-    shapes: int = 0
-
-    def add(self, tag: str, body: str | None = None, /, **attributes: Any) -> None:
-        """An element; ``stroke_width=2`` becomes ``stroke-width="2"``, None is left out."""
-        written = "".join(
-            f" {name.rstrip('_').replace('_', '-')}={_quoted(value)}"
-            for name, value in attributes.items()
-            if value is not None
-        )
-        closing = "/>" if body is None else f">{body}</{tag}>"
-        self.parts.append(f"<{tag}{written}{closing}")
-
-    @contextmanager
-    def group(self, **attributes: Any) -> Iterator[None]:
-        """Elements written inside belong together."""
-        self.add("g", "", **attributes)
-        self.parts[-1] = self.parts[-1].removesuffix("</g>")
-        yield
-        self.parts.append("</g>")
-
-    def line(self, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> None:
-        """A straight line."""
-        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
-
-    def rect(self, box: Box, **attributes: Any) -> None:
-        """A rectangle."""
-        left, top, right, bottom = box
-        self.add("rect", x=left, y=top, width=right - left, height=bottom - top, **attributes)
-
-    def path(self, d: str, **attributes: Any) -> None:
-        """A path."""
-        self.add("path", d=d, **attributes)
-
-    def text(
-        self,
-        x: float,
-        y: float,
-        content: Runs,
-        size: float = 12,
-        anchor: str = "start",
-        bold: bool = False,
-        dim: bool = False,
-        chip: bool = False,
-    ) -> Box:
-        """One line of text on the baseline ``y``; ``chip`` puts the page's colour behind it."""
-        runs = [(content, bold)] if isinstance(content, str) else list(content)
-        bold = len(runs) == 1 and runs[0][1]
-        box = text_box(x, y, runs, size, anchor)
-        if chip:
-            left, top, right, bottom = box
-            self.rect(Box(left - 3, top - 2, right + 3, bottom + 2), rx=2.5, class_="chip")
-        body = "".join(
-            f"<tspan class='b'>{escape(piece)}</tspan>" if heavy and not bold else escape(piece)
-            for piece, heavy in runs
-        )
-        kinds = [f"s{size:g}", *(["b"] if bold else []), *(["dim"] if dim else [])]
-        end = None if anchor == "start" else anchor
-        self.add("text", body, x=x, y=y, class_=" ".join(kinds), text_anchor=end)
-        self.labels.append(Label("".join(piece for piece, _ in runs), box, size))
-        return box
-
-    def fill(self, d: str, paint: Paint, edge: float = 0.8) -> None:
-        """A closed path in the colour, tint and pattern of a role, with a thin edge."""
-        look: dict[str, Any] = {"fill": paint.colour, "fill_opacity": paint.tint}
-        if edge:
-            look |= {"stroke": paint.colour, "stroke_width": edge}
-        if not paint.pattern:
-            self.path(d, **look)
-            return
-        self.shapes += 1
-        name = f"{self.key}-{self.shapes}"
-        self.add("defs", f'<path id="{name}" d="{d}"/>')
-        self.add("use", href=f"#{name}", **look)
-        self.add("use", href=f"#{name}", fill=f"url(#{self._pattern(paint)})")
-
-    def swatch(self, x: float, y: float, paint: Paint, faint: bool = False) -> None:
-        """A small sample of a role, as tall as a line of text with the baseline ``y``."""
-        with self.group(opacity=0.5 if faint else None):
-            self.fill(box_path(Box(x, y - 9.5, x + 14, y + 1.5)), paint)
-
-    def _pattern(self, paint: Paint) -> str:
-        return self.patterns.setdefault(paint, f"{self.key}-p{len(self.patterns)}")
-
-    def collisions(self) -> list[tuple[str, str]]:
-        """Pairs of texts that overlap."""
-        pairs = combinations(self.labels, 2)
-        return [(a.content, b.content) for a, b in pairs if a.box.meets(b.box, -0.5)]
-
-    def outside(self) -> list[str]:
-        """Texts that reach over the edge of the picture."""
-        return [
-            label.content
-            for label in self.labels
-            if label.box.left < 0
-            or label.box.top < 0
-            or label.box.right > self.width
-            or label.box.bottom > self.height
-        ]
-
-    def render(self, title: str = "", standalone: bool = True) -> str:
-        """The whole picture. Standing alone it brings its size, a page to stand on and a margin."""
-        margin = MARGIN if standalone else 0
-        width, height = self.width + 2 * margin, self.height + 2 * margin
-        size = f' width="{width:g}" height="{height:g}"' if standalone else ""
-        sheet = f'x="-{margin}" y="-{margin}" width="{width:g}" height="{height:g}"'
-        page = f'<rect class="page" {sheet}/>' if standalone else ""
-        hatches = "".join(theme.pattern(name, paint) for paint, name in self.patterns.items())
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="memlab-svg" role="img"{size} '
-            f'viewBox="{-margin} {-margin} {width:g} {height:g}"><title>{escape(title)}</title>'
-            f"<style>{theme.STYLE}</style><defs>{hatches}</defs>{page}{''.join(self.parts)}</svg>"
-        )
-
-
-def box_path(box: Box) -> str:
-    """A rectangle as a closed path."""
-    left, top, right, bottom = (_value(value) for value in box)
-    return f"M{left} {top}H{right}V{bottom}H{left}Z"
-
-
-def _quoted(value: object) -> str:
-    return quoteattr(value) if isinstance(value, str) else f'"{_value(value)}"'
-
-
-def _value(value: object) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+__all__ = [
+    "MARGIN",
+    "Box",
+    "Label",
+    "Runs",
+    "Svg",
+    "box_path",
+    "text_box",
+]

@@ -1,0 +1,628 @@
+"""Marks: what a chart is made of, in the values of its scales.
+
+A mark lowers itself twice: ``draw`` onto a pen (SVG), ``on`` onto matplotlib's Axes; ``outline``
+is the mark that shows it where it is the state before. A view may add a mark of its own by the
+same methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from memlab import units
+from memlab.views.draw import text as texts
+from memlab.views.draw import theme
+from memlab.views.draw.label import Board
+from memlab.views.draw.scale import Scale
+from memlab.views.draw.stairs import Floats, Frame
+from memlab.views.draw.svg import Box, Svg, box_path, text_box
+from memlab.views.draw.text import Runs
+from memlab.views.draw.theme import Paint
+
+Point = tuple[float, float]
+Send = tuple[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a mark says on hover and focus: its name, formula, bytes, maker and last reader; what
+    is empty is left out. ``more`` are further sentences."""
+
+    name: str
+    formula: str = ""
+    nbytes: int | None = None
+    maker: str = ""
+    reader: str = ""
+    more: str = ""
+
+    def __str__(self) -> str:
+        from memlab import strings
+
+        size = "" if self.nbytes is None else units.exact(self.nbytes)
+        amount = " = ".join(filter(None, (self.formula, size)))
+        parts = [": ".join(filter(None, (self.name, amount)))]
+        parts += [strings.get("fact.maker", name=self.maker)] if self.maker else []
+        parts += [strings.get("fact.reader", name=self.reader)] if self.reader else []
+        return "; ".join([*parts, *filter(None, [self.more])])
+
+
+@dataclass
+class Pen:
+    """A chart under construction: where values lie in pixels, and what is taken."""
+
+    svg: Svg
+    box: Box
+    across: Scale
+    up: Scale
+    board: Board = field(default_factory=Board)
+
+    def x(self, value: Any) -> Any:
+        """Where a value stands."""
+        return self.box.left + (self.box.right - self.box.left) * self.across.at(value)
+
+    def y(self, value: Any) -> Any:
+        """How high a value stands."""
+        return self.box.bottom - (self.box.bottom - self.box.top) * self.up.at(value)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The same rectangle for staircases over operations."""
+        return Frame(self.box, int(self.across.last), self.up.last)
+
+    def place(self, x0: float, x1: float, y0: float, y1: float) -> Box:
+        """The pixels of a rectangle of values."""
+        left, right = sorted((self.x(x0), self.x(x1)))
+        top, bottom = sorted((self.y(y0), self.y(y1)))
+        return Box(left, top, right, bottom)
+
+
+class Mark:
+    """The base of all marks."""
+
+    fact: Fact | None = None
+    send: Send | None = None
+
+    def draw(self, pen: Pen) -> None:
+        """Write it to the pen's picture."""
+        raise NotImplementedError
+
+    def on(self, axes: Any) -> None:
+        """Draw it on matplotlib's Axes, in the values of the scales."""
+        raise NotImplementedError
+
+    def takes(self, pen: Pen) -> Iterable[Box]:
+        """The pixels that no label may cover."""
+        return ()
+
+    def outline(self) -> Mark:
+        """What shows it where it is the state before: its edge, dashed."""
+        return replace(self, look="before", fact=None)  # type: ignore[type-var]
+
+    def lower(self, pen: Pen) -> None:
+        """Draw it with its fact and what a press on it sends."""
+        with pen.svg.told(str(self.fact or ""), self.send):
+            self.draw(pen)
+
+
+# -- staircases over operations -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Area(Mark):
+    """What lies between two curves, a value for each operation."""
+
+    low: Floats
+    high: Floats
+    paint: Paint
+    edge: float = 0.8
+    fact: Fact | None = None
+    send: Send | None = None
+
+    def outline(self) -> Mark:
+        return Stairs(self.high, "before")
+
+    def draw(self, pen: Pen) -> None:
+        if d := pen.frame.area(self.low, self.high):
+            pen.svg.fill(d, self.paint, self.edge)
+
+    def on(self, axes: Any) -> None:
+        edges = np.arange(len(self.high) + 1)
+        low, high = (np.append(curve, curve[-1]) for curve in (self.low, self.high))
+        axes.fill_between(edges, low, high, step="post", **filled(self.paint))
+
+
+@dataclass(frozen=True, eq=False)
+class Stairs(Mark):
+    """The edge of a curve, a value for each operation, by the class of its line. A ridge is drawn
+    only where it leaves the ground."""
+
+    curve: Floats
+    look: str = "rule"
+    ridge: bool = False
+    width: float | None = None
+    opacity: float | None = None
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        d = (pen.frame.ridge if self.ridge else pen.frame.outline)(self.curve)
+        pen.svg.path(d, class_=self.look, opacity=self.opacity, stroke_width=self.width)
+
+    def outline(self) -> Mark:
+        return Stairs(self.curve, "before", self.ridge)
+
+    def on(self, axes: Any) -> None:
+        axes.stairs(self.curve, np.arange(len(self.curve) + 1), baseline=None, **lined(self.look))
+
+
+# -- lines and points ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Line(Mark):
+    """Straight pieces from point to point, by the class of the line or in the colour of a way;
+    ``dashed`` also by the dashes of the way."""
+
+    points: Sequence[Point]
+    look: str | int = "rule"
+    dashed: bool = False
+    width: float | None = None
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        places = [(pen.x(x), pen.y(y)) for x, y in self.points]
+        d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        look = self.look
+        if isinstance(look, str):
+            pen.svg.path(d, class_=look, fill="none", stroke_width=self.width)
+            return
+        pen.svg.path(d, stroke=theme.symbol(look)[1], stroke_width=self.width or 1.8,
+                     stroke_dasharray=self._dashes or None, fill="none")  # fmt: skip
+
+    @property
+    def _dashes(self) -> str:
+        index = self.look if isinstance(self.look, int) and self.dashed else 0
+        return theme.DASHES[index % len(theme.DASHES)]
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        places = np.array([(pen.x(x), pen.y(y)) for x, y in self.points])
+        for one, other in pairwise(places):
+            for x, y in np.linspace(one, other, 1 + int(np.abs(other - one).max() // 6)).tolist():
+                yield Box(x - 1, y - 1, x + 1, y + 1)
+
+    def on(self, axes: Any) -> None:
+        xs, ys = zip(*self.points, strict=True)
+        axes.plot(xs, ys, **lined(self.look, self._dashes))
+
+
+@dataclass(frozen=True, eq=False)
+class Points(Mark):
+    """Points in the mark of a way, or ``"dot"``, ``"hollow"`` or ``"ring"``, with ``size`` as
+    their diameter in pixels."""
+
+    points: Sequence[Point]
+    look: str | int = "dot"
+    size: float = 7.2
+    fact: Fact | None = None
+    send: Send | None = None
+
+    def draw(self, pen: Pen) -> None:
+        for x, y in self.points:
+            symbol(pen.svg, self.look, pen.x(x), pen.y(y), self.size)
+
+    def outline(self) -> Mark:
+        return replace(self, look="hollow", fact=None, send=None)
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        half = self.size / 2 + 1
+        for x, y in ((pen.x(x), pen.y(y)) for x, y in self.points):
+            yield Box(x - half, y - half, x + half, y + half)
+
+    def on(self, axes: Any) -> None:
+        xs, ys = zip(*self.points, strict=True)
+        axes.scatter(xs, ys, zorder=3, clip_on=False, **marked(self.look, self.size))
+
+
+def symbol(svg: Svg, look: str | int, x: float, y: float, size: float = 7.2) -> None:
+    """The mark of a way, a dot, a hollow dot or a ring, at a place of the picture."""
+    if isinstance(look, int):
+        shape, colour, full = theme.symbol(look)
+        place = f"translate({x:.1f} {y:.1f})"
+        fill = {"fill": colour} if full else {"class_": "hollow"}
+        svg.path(theme.SHAPES[shape], stroke=colour, stroke_width=1.6, transform=place, **fill)
+        return
+    kinds: dict[str, dict[str, Any]] = {
+        "dot": {},
+        "hollow": {"class_": "hollow pole"},
+        "ring": {"class_": "rule", "stroke_width": 1.4},
+    }
+    svg.add("circle", cx=x, cy=y, r=size / 2, **kinds[look])
+
+
+# -- rectangles ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rect(Mark):
+    """A rectangle from ``x0`` to ``x1`` and from ``y0`` to ``y1``: a bar, a block, a cell. It is
+    filled by a paint, or has an edge by its class. ``inset`` pixels are kept free on each side;
+    ``thick`` pixels are its height in place of ``y0`` to ``y1``, around their middle."""
+
+    x0: float
+    x1: float
+    y0: float
+    y1: float
+    look: Paint | str = "rule"
+    inset: float = 0
+    thick: float | None = None
+    radius: float | None = None
+    edge: float = 0.8
+    fact: Fact | None = None
+    send: Send | None = None
+
+    def box(self, pen: Pen) -> Box:
+        """Its pixels."""
+        left, top, right, bottom = pen.place(self.x0, self.x1, self.y0, self.y1)
+        if self.thick is not None:
+            middle = (top + bottom) / 2
+            top, bottom = middle - self.thick / 2, middle + self.thick / 2
+        gap = self.inset
+        return Box(left + gap, top + gap, right - gap, bottom - gap)
+
+    def draw(self, pen: Pen) -> None:
+        box = self.box(pen)
+        if isinstance(self.look, Paint):
+            pen.svg.fill(box_path(box), self.look, self.edge)
+        elif self.look == "target":  # it only takes the pointer
+            pen.svg.rect(box, fill="transparent")
+        else:
+            pen.svg.rect(box, class_=self.look, rx=self.radius)
+
+    def on(self, axes: Any) -> None:
+        from matplotlib.patches import Rectangle
+
+        if self.look == "target":
+            return
+        style = filled(self.look) if isinstance(self.look, Paint) else hollow(self.look)
+        tall = abs(self.y1 - self.y0) * (1 if self.thick is None else 0.7)
+        low = min(self.x0, self.x1), (self.y0 + self.y1 - tall) / 2
+        axes.add_patch(Rectangle(low, abs(self.x1 - self.x0), tall, **style))
+
+
+@dataclass(frozen=True, eq=False)
+class Rects(Mark):
+    """Many rectangles of one look as one shape; each is ``(x0, x1, y0, y1)``."""
+
+    places: Sequence[tuple[float, float, float, float]]
+    look: Paint | str = "rule"
+    inset: float = 0
+    edge: float = 0.8
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        if not self.places:
+            return
+        d = "".join(box_path(Rect(*place, inset=self.inset).box(pen)) for place in self.places)
+        if isinstance(self.look, Paint):
+            pen.svg.fill(d, self.look, self.edge)
+        else:
+            pen.svg.path(d, class_=self.look)
+
+    def on(self, axes: Any) -> None:
+        for place in self.places:
+            Rect(*place, look=self.look).on(axes)
+
+
+# -- rules, brackets, shapes --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rule(Mark):
+    """A line at one value of ``x`` or of ``y``, over the whole chart or over a ``span`` of the
+    other scale; it reaches ``above`` and ``below`` the frame by so many pixels."""
+
+    x: float | None = None
+    y: float | None = None
+    span: Point | None = None
+    look: str = "grid"
+    above: float = 0
+    below: float = 0
+    width: float | None = None
+    dashes: str | None = None
+    opacity: float | None = None
+    fact: Fact | None = None
+
+    def ends(self, pen: Pen) -> tuple[float, float, float, float]:
+        """Its two ends in pixels."""
+        if self.x is not None:
+            low, high = (
+                (pen.y(end) for end in self.span) if self.span else (pen.box.bottom, pen.box.top)
+            )
+            x = pen.x(self.x)
+            return x, high - self.above, x, low + self.below
+        left, right = (
+            (pen.x(end) for end in self.span) if self.span else (pen.box.left, pen.box.right)
+        )
+        y = pen.y(self.y)
+        return left - self.below, y, right + self.above, y
+
+    def draw(self, pen: Pen) -> None:
+        pen.svg.line(
+            *self.ends(pen),
+            class_=self.look,
+            stroke_width=self.width,
+            stroke_dasharray=self.dashes,
+            opacity=self.opacity,
+        )
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        if self.look not in ("grid", "faint"):
+            left, top, right, bottom = self.ends(pen)
+            yield Box(left - 1, min(top, bottom) - 1, right + 1, max(top, bottom) + 1)
+
+    def on(self, axes: Any) -> None:
+        style = lined(self.look, self.dashes or "")
+        if self.x is not None:
+            low, high = self.span or axes.get_ylim()
+            axes.plot([self.x, self.x], [low, high], **style)
+        else:
+            low, high = self.span or axes.get_xlim()
+            axes.plot([low, high], [self.y, self.y], **style)
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Mark):
+    """Points joined to one line or, ``closed``, to one area."""
+
+    points: Sequence[Point]
+    look: Paint | str = "rule"
+    closed: bool = True
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        d = "M" + "L".join(f"{pen.x(x):.1f} {pen.y(y):.1f}" for x, y in self.points)
+        pen.svg.style(self.look, d + "Z" * self.closed)
+
+    def on(self, axes: Any) -> None:
+        xs, ys = zip(*[*self.points, *self.points[: self.closed]], strict=True)
+        if isinstance(self.look, Paint):
+            axes.fill(xs, ys, **filled(self.look))
+        else:
+            axes.plot(xs, ys, **lined(self.look))
+
+
+@dataclass(frozen=True)
+class Glyph(Mark):
+    """A shape of pixels at a value: ``d`` is its SVG path around the origin, ``marker`` what
+    stands for it in matplotlib. It is solid where no class says otherwise."""
+
+    x: float
+    y: float
+    d: str
+    look: str | None = None
+    marker: str = "v"
+    dx: float = 0
+    dy: float = 0
+    width: float | None = None
+    fact: Fact | None = None
+
+    def draw(self, pen: Pen) -> None:
+        place = f"translate({pen.x(self.x) + self.dx:.1f} {pen.y(self.y) + self.dy:.1f})"
+        pen.svg.path(self.d, class_=self.look, stroke_width=self.width, transform=place)
+
+    def on(self, axes: Any) -> None:
+        axes.scatter([self.x], [self.y], marker=self.marker, color=ink(), zorder=4, clip_on=False)
+
+
+CROSS = "M-8-8L8 8M-8 8L8-8"
+DOWN, UP = "M-5-8h10l-5 8Z", "M-5 8h10l-5-8Z"
+"""Triangles whose tip is at the origin."""
+
+
+@dataclass(frozen=True)
+class Press(Mark):
+    """Where a pointer chooses: a press sends ``name`` and which of ``steps`` equal parts of the
+    rectangle, from left to right, it was in. It covers the chart where no rectangle is given."""
+
+    name: str
+    steps: int
+    place: tuple[float, float, float, float] | None = None
+    below: float = 0
+
+    def draw(self, pen: Pen) -> None:
+        box = pen.place(*self.place) if self.place else pen.box
+        box = box._replace(bottom=box.bottom + self.below)
+        pen.svg.rect(box, fill="transparent", data_send=self.name, data_steps=self.steps)
+
+    def on(self, axes: Any) -> None:
+        """Nothing: a figure takes no presses."""
+
+
+# -- texts --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Text(Mark):
+    """A text at a value, moved by ``dx`` and ``dy`` pixels; its baseline is there, and the end
+    that ``anchor`` names: start, middle, end. ``held`` keeps it inside the picture."""
+
+    x: float
+    y: float
+    content: Runs
+    size: float = 12
+    anchor: str = "start"
+    dx: float = 0
+    dy: float = 0
+    bold: bool = False
+    dim: bool = False
+    chip: bool = False
+    held: bool = False
+    fact: Fact | None = None
+
+    @property
+    def runs(self) -> Runs:
+        """The text with its weight."""
+        return [(self.content, self.bold)] if isinstance(self.content, str) else self.content
+
+    def box(self, pen: Pen) -> Box:
+        """Its pixels."""
+        x, y = pen.x(self.x) + self.dx, pen.y(self.y) + self.dy
+        box = text_box(x, y, self.runs, self.size, self.anchor)
+        if not self.held:
+            return box
+        away = max(0.0, -box.left) or min(0.0, pen.svg.width - 1 - box.right)
+        return Box(box.left + away, box.top, box.right + away, box.bottom)
+
+    def draw(self, pen: Pen) -> None:
+        box = self.box(pen)
+        anchors = {"start": box.left, "middle": (box.left + box.right) / 2, "end": box.right}
+        y = pen.y(self.y) + self.dy
+        pen.svg.text(
+            anchors[self.anchor], y, self.content, self.size, self.anchor, self.bold, self.dim,
+            self.chip,
+        )  # fmt: skip
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        yield self.box(pen)
+
+    def on(self, axes: Any) -> None:
+        axes.annotate(
+            texts.plain(self.content), (self.x, self.y), (self.dx, -self.dy),
+            textcoords="offset points", ha=HA[self.anchor], va="baseline", fontsize=self.size,
+            fontweight="bold" if self.bold else "normal", annotation_clip=False,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Label(Mark):
+    """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``, or by
+    ``boxes`` of pixels. Where none is free it is left out, or, ``kept``, stands at the first."""
+
+    content: Runs
+    places: Sequence[tuple[float, float, str, float, float]]
+    size: float = 12
+    bold: bool = False
+    dim: bool = False
+    chip: bool = False
+    kept: bool = False
+    apart: float = 3
+    inside: bool = True
+    fact: Fact | None = None
+
+    def texts(self) -> list[Text]:
+        """One for each of its places."""
+        return [
+            Text(x, y, self.content, self.size, anchor, dx, dy, self.bold, self.dim, self.chip)
+            for x, y, anchor, dx, dy in self.places
+        ]
+
+    def draw(self, pen: Pen) -> None:
+        tries = self.texts()
+        for each in tries:
+            box = each.box(pen)
+            fits = not self.inside or (box.left >= 0 and box.right <= pen.svg.width)
+            if fits and pen.board.free(box, self.apart):
+                pen.board.take(box)
+                each.draw(pen)
+                return
+        if self.kept and tries:
+            pen.board.take(tries[0].box(pen))
+            tries[0].draw(pen)
+
+    def on(self, axes: Any) -> None:
+        self.texts()[0].on(axes)
+
+
+@dataclass(frozen=True)
+class Phase(Mark):
+    """A bracket above the chart over some operations, with its name where there is room, and a
+    line where it begins."""
+
+    name: str
+    first: float
+    stop: float
+    dy: float = -14
+
+    def draw(self, pen: Pen) -> None:
+        left, right, y = pen.x(self.first) + 0.7, pen.x(self.stop) - 0.7, pen.box.top + self.dy
+        pen.svg.path(
+            f"M{left:.1f} {y + 9:g}V{y + 5:g}H{right:.1f}V{y + 9:g}", class_="rule", opacity=0.7
+        )
+        middle = (left + right) / 2
+        box = text_box(middle, y, self.name, 12, "middle")
+        if box.right <= pen.svg.width and pen.board.first([box], 2):
+            pen.svg.text(middle, y, self.name, 12, "middle")
+        if self.first:
+            x = pen.x(self.first)
+            pen.svg.line(x, pen.box.top, x, pen.box.bottom, class_="grid")
+
+    def on(self, axes: Any) -> None:
+        top = axes.get_ylim()[1]
+        if self.first:
+            axes.axvline(self.first, **lined("grid"))
+        axes.annotate(
+            self.name, ((self.first + self.stop) / 2, top), (0, 4), textcoords="offset points",
+            ha="center", fontsize=11, annotation_clip=False,
+        )  # fmt: skip
+
+
+# -- looks in matplotlib ------------------------------------------------------------------------
+
+HA = {"start": "left", "middle": "center", "end": "right"}
+_MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "wedge": "v"}
+
+
+def ink() -> Any:
+    """The colour of texts, by the style that the reader has chosen."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["text.color"]
+
+
+def colour(name: str) -> Any:
+    """A colour of ours; the page's own where it is the current one."""
+    return ink() if name == "currentColor" else name
+
+
+def filled(paint: Paint) -> dict[str, Any]:
+    """How an area is filled."""
+    from matplotlib.colors import to_rgba
+
+    known = colour(paint.colour)
+    hatch = theme.HATCHES.get(paint.pattern)
+    edge = theme.GRID_INK if paint.pattern == "grid" else known
+    return {"facecolor": to_rgba(known, paint.tint), "edgecolor": edge, "hatch": hatch,
+            "linewidth": 0.6}  # fmt: skip
+
+
+def hollow(look: str) -> dict[str, Any]:
+    """How a rectangle is drawn of which there is only the edge."""
+    if look in ("page", "chip", "hollow"):
+        return {"facecolor": "none", "edgecolor": "none"}
+    style = lined(look)
+    return {"facecolor": "none", "edgecolor": style.pop("color"), **style}
+
+
+def lined(look: str | int, dashes: str = "") -> dict[str, Any]:
+    """How a line is drawn."""
+    style: dict[str, Any] = {"color": ink() if isinstance(look, str) else theme.symbol(look)[1]}
+    for name in look.split() if isinstance(look, str) else ():
+        style |= theme.LINES.get(name, {})
+    if dashes:
+        style["linestyle"] = (0, tuple(float(part) for part in dashes.split()))
+    return style
+
+
+def marked(look: str | int, size: float) -> dict[str, Any]:
+    """How points are drawn."""
+    if isinstance(look, str):
+        face = ink() if look == "dot" else "none"
+        return {"marker": "o", "s": size**2, "facecolors": face, "edgecolors": ink()}
+    shape, name, full = theme.symbol(look)
+    return {"marker": _MARKERS[shape], "s": 50, "facecolors": name if full else "none",
+            "edgecolors": name}  # fmt: skip

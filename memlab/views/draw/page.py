@@ -1,0 +1,100 @@
+"""A page: a title and blocks one below the other, and its lowerings to SVG, text and matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+from memlab.views.draw import marks
+from memlab.views.draw import text as texts
+from memlab.views.draw.svg import MARGIN, Label, Svg
+from memlab.views.draw.table import Block, paragraphs
+from memlab.views.draw.theme import Paint
+
+WIDTH = 820
+"""Of a picture that stands still."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is shown. The title is the first line of picture and text, unless it is not
+    ``titled``; ``says`` is what a screen reader hears of the picture."""
+
+    title: str
+    blocks: Sequence[Block]
+    width: float = WIDTH
+    says: str = ""
+    titled: bool = True
+
+    def svg(self, key: str = "") -> Svg:
+        """The picture. Ids come from ``key``, or from what the page says, so that a stored picture
+        is the same each time."""
+        svg = Svg(self.width, 0, key or f"p{crc32(self.text().encode()):08x}")
+        y = 0.0
+        if self.titled:
+            svg.text(0, 12, texts.shortened(self.title, self.width, 12), 12, dim=True)
+            y = 19
+        for block in self.blocks:
+            y = block.draw(svg, 0, y + block.gap, self.width)
+        svg.height = y + 2
+        return svg
+
+    def render(self, key: str = "", standalone: bool = True) -> str:
+        """The picture as an SVG element."""
+        return self.svg(key).render(self.says or self.title, standalone)
+
+    def text(self) -> str:
+        """The same in words."""
+        lines = paragraphs(self.blocks)
+        if not self.titled:
+            return "\n".join(lines)
+        head = self.title if self.title[-1:] in ".!?:。" else f"{self.title}."
+        apart = [""] if self.blocks and self.blocks[0].alone else []
+        return "\n".join([head, *apart, *lines])
+
+    def figure(self) -> Any:
+        """The same as a matplotlib ``Figure``: its charts are Axes in the values of their scales,
+        its words and swatches stand where they stand in the picture. A pixel is a point."""
+        from matplotlib.figure import Figure
+
+        svg = self.svg("figure")
+        wide, tall = svg.width + 2 * MARGIN, svg.height + 2 * MARGIN
+        figure = Figure(figsize=(wide / 72, tall / 72), dpi=72)
+        sheet = figure.add_axes((0, 0, 1, 1), label="words")
+        sheet.set_axis_off()
+        sheet.set(xlim=(-MARGIN, wide - MARGIN), ylim=(tall - MARGIN, -MARGIN))
+        for label in svg.words:
+            _write(sheet, label)
+        for look, x, base in svg.samples:
+            _sample(sheet, look, x, base)
+        for chart, box in svg.charts:
+            left, bottom = (box.left + MARGIN) / wide, (svg.height + MARGIN - box.bottom) / tall
+            size = (box.right - box.left) / wide, (box.bottom - box.top) / tall
+            chart.on(figure.add_axes((left, bottom, *size), label=chart.name or "chart"))
+        return figure
+
+
+def _write(sheet: Any, label: Label) -> None:
+    """A text as wide as it is in the picture: matplotlib's own font is wider than Arial."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    weight = "bold" if label.bold else "normal"
+    text = label.content.replace("$", r"\$")
+    found = TextPath((0, 0), text, label.size, FontProperties(weight=weight)).get_extents().width
+    size = label.size * min(1.0, (label.box.right - label.box.left) / max(found, 1))
+    base = label.box.bottom - 0.22 * label.size
+    sheet.text(label.box.left, base, text, fontsize=size, fontweight=weight, va="baseline")
+
+
+def _sample(sheet: Any, look: Any, x: float, base: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    if isinstance(look, Paint):
+        sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **marks.filled(look)))
+    elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
+        sheet.scatter([x + 7], [base - 4], **marks.marked(look, 7.2))
+    else:
+        sheet.plot([x, x + 15], [base - 4, base - 4], **marks.lined(look))

@@ -1,0 +1,327 @@
+"""The blocks of a page that are words: paragraphs, tables, legends, and blocks side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from memlab.studies.figures import columns
+from memlab.views.draw import marks
+from memlab.views.draw import text as texts
+from memlab.views.draw.svg import Box, Svg
+from memlab.views.draw.text import Runs
+from memlab.views.draw.theme import Paint
+
+LINES = {11: 16, 12: 17, 13: 18, 14: 19, 16: 22, 20: 27}
+"""From one line of type to the next, by its size."""
+ROW, APART, SWATCH = 17, 24, 20
+"""Of a table: its lines, what is free between columns, room for a swatch."""
+
+
+T = TypeVar("T")
+
+
+class Block:
+    """A part of a page: it draws itself at a place and tells itself in lines.
+
+    ``gap`` pixels are free above it; with a gap its text begins a paragraph.
+    """
+
+    gap: float = 0
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        """Draw it from ``y`` downwards; returns where it ends."""
+        raise NotImplementedError
+
+    def text(self) -> list[str]:
+        """The same in lines of text."""
+        raise NotImplementedError
+
+    @property
+    def alone(self) -> bool:
+        """Whether its text is a paragraph of its own."""
+        return True
+
+
+@dataclass(frozen=True)
+class Words(Block):
+    """A paragraph, or several: each begins a line. A ``mark``, the number of a way or a paint,
+    stands before the first. ``cut`` shortens each to one line, ``most`` is how many lines are
+    drawn at most, ``left`` how far it stands in. What is not ``told`` is in the picture alone; not
+    ``drawn``, in the text alone.
+    """
+
+    content: str | Sequence[Runs]
+    size: int = 12
+    bold: bool = False
+    dim: bool = False
+    mark: int | Paint | str | None = None
+    cut: bool = False
+    most: int | None = None
+    told: bool = True
+    drawn: bool = True
+    gap: float = 0
+    left: float = 0
+
+    @property
+    def paragraphs(self) -> Sequence[Runs]:
+        """Each as it was given; an empty one is none."""
+        found = [self.content] if isinstance(self.content, str) else self.content
+        return [each for each in found if each]
+
+    @property
+    def alone(self) -> bool:
+        return self.gap > 0
+
+    def lines(self, width: float) -> list[Runs]:
+        """As they are broken for a width."""
+        found: list[Runs] = []
+        for each in self.paragraphs:
+            if self.cut and isinstance(each, str):
+                found.append(texts.shortened(each, width, self.size, self.bold))
+                continue
+            runs = [(each, self.bold)] if isinstance(each, str) else each
+            found += texts.flow(runs, width, self.size)
+        return found[: self.most]
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        if not self.drawn:
+            return y
+        x, width = x + self.left, width - self.left
+        pitch, base = LINES[self.size], y + self.size
+        if self.mark is not None:
+            sample(svg, self.mark, x, base)
+        inset = 0 if self.mark is None else SWATCH
+        lines = self.lines(width - inset)
+        for index, line in enumerate(lines):
+            svg.text(x + inset, base + pitch * index, line, self.size, bold=self.bold, dim=self.dim)
+        return y + pitch * len(lines)
+
+    def text(self) -> list[str]:
+        return [texts.plain(each) for each in self.paragraphs] if self.told else []
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """Rows of cells below their heads. ``align`` says column by column ``<`` or ``>``; ``looks``
+    are a swatch for each row, ``facts`` what each says on hover, ``sends`` what a press sends;
+    ``rules`` are the rows below which a line is drawn. Rows in ``hidden`` are in the text alone.
+    ``wide`` spreads the columns over the whole width."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    align: str = ""
+    title: str = ""
+    note: str = ""
+    bold: Collection[int] = ()
+    dim: Collection[int] = ()
+    looks: Sequence[int | Paint | str | None] = ()
+    facts: Sequence[object] = ()
+    sends: Sequence[tuple[str, object] | None] = ()
+    rules: Collection[int] = ()
+    hidden: Collection[int] = ()
+    wide: bool = False
+    drawn: bool = True
+    told: bool = True
+    gap: float = 0
+    indent: str = "  "
+    size: int = 12
+
+    # -- SVG ------------------------------------------------------------------------------------
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        if not self.drawn:
+            return y
+        y = self._title(svg, x, y, width)
+        inset = SWATCH if self.looks else 0
+        ends = self._ends(width - inset)
+        if any(self.heads):
+            y += ROW
+            self._cells(svg, x + inset, y, self.heads, ends, size=11, dim=True)
+        for index in range(len(self.rows)):
+            if index in self.hidden:
+                continue
+            y += ROW
+            self._row(svg, (x, y, width), index, ends)
+        return y + 5
+
+    def _title(self, svg: Svg, x: float, y: float, width: float) -> float:
+        if not self.title:
+            return y
+        title = texts.shortened(self.title, width, 13, True)
+        right = svg.text(x, y + 13, title, 13, bold=True).right
+        if self.note:
+            note = texts.shortened(self.note, max(x + width - right - 10, 30), 11)
+            svg.text(right + 10, y + 13, note, 11, dim=True)
+        return y + LINES[13]
+
+    def _row(
+        self, svg: Svg, place: tuple[float, float, float], index: int, ends: list[float]
+    ) -> None:
+        x, y, width = place
+        said, send = _at(self.facts, index), _at(self.sends, index)
+        fact = str(said or "")
+        with svg.told(fact, send):
+            if fact or send:
+                svg.rect(Box(x, y - 12.5, x + width, y + 4), fill="transparent")
+            if (look := _at(self.looks, index)) is not None:
+                sample(svg, look, x, y)
+            inset, bold, dim = SWATCH if self.looks else 0, index in self.bold, index in self.dim
+            self._cells(svg, x + inset, y, self.rows[index], ends, bold, dim, self.size)
+        if index in self.rules:
+            svg.line(x, y + 5, x + width, y + 5, class_="rule faint")
+
+    def _cells(
+        self,
+        svg: Svg,
+        x: float,
+        y: float,
+        cells: Sequence[str],
+        ends: list[float],
+        bold: bool = False,
+        dim: bool = False,
+        size: int = 12,
+    ) -> None:
+        for index, cell in enumerate(cells):
+            right = self._right(index)
+            room = ends[0] + 0.1 if index == 0 and not right else 10_000
+            shown = texts.shortened(cell, room, size, bold)
+            at = x + (ends[index] if right else (ends[index - 1] + APART if index else 0))
+            svg.text(at, y, shown, size, "end" if right else "start", bold=bold, dim=dim)
+
+    def _right(self, index: int) -> bool:
+        align = self.align or "<"
+        return (align[index] if index < len(align) else ">") == ">"
+
+    def _ends(self, width: float) -> list[float]:
+        """The right end of each column; the first one gives way where there is no room."""
+        widest = [
+            max(texts.width(cell, self.size, bold) for cell, bold in column)
+            for column in zip(*self._measured(), strict=True)
+        ]
+        spare = width - sum(widest) - APART * (len(widest) - 1)
+        if spare < 0 or self.wide:
+            widest[0] = max(widest[0] + spare, 30)
+        ends, right = [], -float(APART)
+        for each in widest:
+            right += APART + each
+            ends.append(right)
+        return ends
+
+    def _measured(self) -> list[list[tuple[str, bool]]]:
+        heads = [[(cell, False) for cell in self.heads]] if any(self.heads) else []
+        shown = (
+            [(cell, index in self.bold) for cell in row]
+            for index, row in enumerate(self.rows)
+            if index not in self.hidden
+        )
+        return [*heads, *shown]
+
+    # -- text -----------------------------------------------------------------------------------
+
+    def text(self) -> list[str]:
+        if not self.told:
+            return []
+        cells = [list(self.heads), *map(list, self.rows)] if any(self.heads) else self.rows
+        align = (
+            "".join(">" if self._right(i) else "<" for i in range(len(cells[0]))) if cells else ""
+        )
+        lines = [self.indent + line for line in columns(cells, align=align)] if cells else []
+        head = ". ".join(filter(None, (self.title, self.note)))
+        return [*([head] if head else []), *lines]
+
+
+@dataclass(frozen=True)
+class Key(Block):
+    """What marks mean: a sample of each, and its name. The text has no marks, and no key."""
+
+    entries: Sequence[tuple[int | Paint | str, str]]
+    size: int = 12
+    gap: float = 0
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        left, base, pitch = x, y + self.size, LINES[self.size] + 2
+        for look, name in self.entries:
+            wide = SWATCH + texts.width(name, self.size)
+            if left > x and left + wide > x + width:
+                left, base = x, base + pitch
+            sample(svg, look, left, base)
+            svg.text(left + SWATCH, base, name, self.size)
+            left += wide + 18
+        return base + 6 if self.entries else y
+
+    def text(self) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class Beside(Block):
+    """Blocks side by side, each with its share of the width."""
+
+    parts: Sequence[tuple[Block, float]]
+    apart: float = 20
+    gap: float = 0
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        room = width - self.apart * (len(self.parts) - 1)
+        total, bottom = sum(share for _, share in self.parts), y
+        for block, share in self.parts:
+            wide = room * share / total
+            bottom = max(bottom, block.draw(svg, x, y + block.gap, wide))
+            x += wide + self.apart
+        return bottom
+
+    def text(self) -> list[str]:
+        found: list[str] = []
+        for block, _ in self.parts:
+            lines = block.text()
+            found += ["", *lines] if found and lines else lines
+        return found
+
+
+@dataclass(frozen=True)
+class Below(Block):
+    """Blocks one below the other, as one part of what stands side by side."""
+
+    blocks: Sequence[Block]
+    gap: float = 0
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        for block in self.blocks:
+            y = block.draw(svg, x, y + block.gap, width)
+        return y
+
+    def text(self) -> list[str]:
+        return paragraphs(self.blocks)
+
+
+def paragraphs(blocks: Sequence[Block]) -> list[str]:
+    """The lines of blocks, with an empty one where a paragraph begins."""
+    found: list[str] = []
+    alone = False
+    for block in blocks:
+        lines = block.text()
+        if lines and found and (alone or block.alone):
+            found.append("")
+        if lines:
+            found += lines
+            alone = block.alone and not isinstance(block, Words)
+    return found
+
+
+def sample(svg: Svg, look: int | Paint | str, x: float, base: float) -> None:
+    """A mark beside a text with that baseline: of a way, of a paint, or of a line."""
+    svg.samples.append((look, x, base))
+    if isinstance(look, Paint):
+        svg.swatch(x, base, look)
+    elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
+        marks.symbol(svg, look, x + 7, base - 4)
+    elif look == "edge":
+        svg.rect(Box(x, base - 9.5, x + 14, base + 0.5), class_="rule")
+    else:
+        svg.line(x, base - 4, x + 15, base - 4, class_=look)
+
+
+def _at(found: Sequence[T], index: int) -> T | None:
+    return found[index] if index < len(found) else None
