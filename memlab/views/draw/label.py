@@ -41,6 +41,42 @@ class Board:
         found = sorted(_places(frame, low, high, wide, tall), key=lambda place: -place[0])
         return self.first(box for _, box in found)
 
+    def cheapest(
+        self,
+        frame: Frame,
+        places: tuple[Floats, Floats],
+        size: tuple[float, float],
+        cost: Floats,
+        curves: Sequence[Floats] = (),
+        margin: float = 3,
+    ) -> Box | None:
+        """The free place of the least cost, of those that no curve crosses if there is one; it is
+        taken.
+
+        ``places`` are left edges (n,) and upper edges (m,), which all go together; ``cost`` is of
+        shape (m, n), ``size`` how wide and how tall.
+        """
+        (lefts, tops), (wide, tall) = places, size
+        crossed = np.zeros((len(tops), len(lefts)), bool)
+        for low, high in (_heights(frame, curve, lefts, wide) for curve in curves):
+            crossed |= (low > tops[:, None] - 2) & (high < tops[:, None] + tall + 2)
+        for index in np.lexsort((cost.ravel(), crossed.ravel())).tolist():
+            row, column = divmod(index, len(lefts))
+            left, top = float(lefts[column]), float(tops[row])
+            box = Box(left, top, left + wide, top + tall)
+            if self.free(box, margin):
+                return self.take(box)
+        return None
+
+
+def _heights(frame: Frame, curve: Floats, lefts: Floats, wide: float) -> tuple[Floats, Floats]:
+    """The lowest and the highest pixel of a curve under labels with these left edges."""
+    ys = frame.columns(curve)
+    span = min(int(wide) + 6, len(ys))
+    windows = np.lib.stride_tricks.sliding_window_view(ys, span)
+    first = np.clip((lefts - frame.box.left - 3).astype(int), 0, len(windows) - 1)
+    return windows[first].max(axis=1), windows[first].min(axis=1)
+
 
 def _places(
     frame: Frame, low: Floats, high: Floats, wide: float, tall: float, stride: int = 7
