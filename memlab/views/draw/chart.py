@@ -8,7 +8,7 @@ from typing import Any
 
 from memlab.views.draw import text as texts
 from memlab.views.draw.label import Board
-from memlab.views.draw.marks import Label, Mark, Pen, lined
+from memlab.views.draw.marks import Mark, Pen, lined
 from memlab.views.draw.scale import Scale, Tick
 from memlab.views.draw.svg import Box, Svg, text_box
 from memlab.views.draw.table import Block, Table
@@ -100,15 +100,15 @@ class Chart(Block):
         return box.bottom + self.foot
 
     def _marks(self, pen: Pen) -> None:
-        """All of them, then the labels clear of them."""
-        solid = [mark for mark in self.marks if not isinstance(mark, Label)]
+        """All of them, then the late ones, labels, clear of them."""
+        solid = [mark for mark in self.marks if not mark.late]
         old = [mark.outline() for mark in self.previous]
         for mark in (*solid, *old):
             mark.lower(pen)
         for mark in (*solid, *old):
             pen.board.taken.extend(mark.takes(pen))
         for mark in self.marks:
-            if isinstance(mark, Label):
+            if mark.late:
                 mark.lower(pen)
 
     # -- text -----------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -83,10 +84,11 @@ class Pen:
 
 
 class Mark:
-    """The base of all marks."""
+    """The base of all marks. A ``late`` one is drawn when all others are, clear of them."""
 
     fact: Fact | None = None
     send: Send | None = None
+    late: ClassVar[bool] = False
 
     def draw(self, pen: Pen) -> None:
         """Write it to the pen's picture."""
@@ -203,7 +205,7 @@ class Line(Mark):
 @dataclass(frozen=True, eq=False)
 class Points(Mark):
     """Points in the mark of a way, or ``"dot"``, ``"hollow"`` or ``"ring"``, with ``size`` as
-    their diameter in pixels."""
+    their diameter in pixels. Many dots are one path: a picture of hundreds stays small."""
 
     points: Sequence[Point]
     look: str | int = "dot"
@@ -212,8 +214,13 @@ class Points(Mark):
     send: Send | None = None
 
     def draw(self, pen: Pen) -> None:
-        for x, y in self.points:
-            symbol(pen.svg, self.look, pen.x(x), pen.y(y), self.size)
+        places = [(pen.x(x), pen.y(y)) for x, y in self.points]
+        if self.look == "dot" and len(places) > 1:
+            d = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+            pen.svg.path(d, class_="rule", stroke_width=self.size, stroke_linecap="round")
+            return
+        for x, y in places:
+            symbol(pen.svg, self.look, x, y, self.size)
 
     def outline(self) -> Mark:
         return replace(self, look="hollow", fact=None, send=None)
@@ -449,7 +456,8 @@ class Press(Mark):
 @dataclass(frozen=True)
 class Text(Mark):
     """A text at a value, moved by ``dx`` and ``dy`` pixels; its baseline is there, and the end
-    that ``anchor`` names: start, middle, end. ``held`` keeps it inside the picture."""
+    that ``anchor`` names: start, middle, end. ``held`` keeps it inside the picture; it is shortened
+    to ``room``, in values of x."""
 
     x: float
     y: float
@@ -462,17 +470,20 @@ class Text(Mark):
     dim: bool = False
     chip: bool = False
     held: bool = False
+    room: float = 0
     fact: Fact | None = None
 
-    @property
-    def runs(self) -> Runs:
+    def runs(self, pen: Pen) -> Runs:
         """The text with its weight."""
-        return [(self.content, self.bold)] if isinstance(self.content, str) else self.content
+        if not isinstance(self.content, str):
+            return self.content
+        room = abs(pen.x(self.room) - pen.x(0)) if self.room else inf
+        return [(texts.shortened(self.content, room, self.size, self.bold), self.bold)]
 
     def box(self, pen: Pen) -> Box:
         """Its pixels."""
         x, y = pen.x(self.x) + self.dx, pen.y(self.y) + self.dy
-        box = text_box(x, y, self.runs, self.size, self.anchor)
+        box = text_box(x, y, self.runs(pen), self.size, self.anchor)
         if not self.held:
             return box
         away = max(0.0, -box.left) or min(0.0, pen.svg.width - 1 - box.right)
@@ -483,7 +494,7 @@ class Text(Mark):
         anchors = {"start": box.left, "middle": (box.left + box.right) / 2, "end": box.right}
         y = pen.y(self.y) + self.dy
         pen.svg.text(
-            anchors[self.anchor], y, self.content, self.size, self.anchor, self.bold, self.dim,
+            anchors[self.anchor], y, self.runs(pen), self.size, self.anchor, self.bold, self.dim,
             self.chip,
         )  # fmt: skip
 
@@ -501,7 +512,8 @@ class Text(Mark):
 @dataclass(frozen=True)
 class Label(Mark):
     """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``, or by
-    ``boxes`` of pixels. Where none is free it is left out, or, ``kept``, stands at the first."""
+    ``boxes`` of pixels. Where none is free it is left out, or, ``kept``, stands at the first. What
+    is wider than its ``room``, in values of x, is left out, too."""
 
     content: Runs
     places: Sequence[tuple[float, float, str, float, float]]
@@ -512,7 +524,9 @@ class Label(Mark):
     kept: bool = False
     apart: float = 3
     inside: bool = True
+    room: float = 0
     fact: Fact | None = None
+    late: ClassVar[bool] = True
 
     def texts(self) -> list[Text]:
         """One for each of its places."""
@@ -523,6 +537,8 @@ class Label(Mark):
 
     def draw(self, pen: Pen) -> None:
         tries = self.texts()
+        if self.room and texts.measure(self.content, self.size) > pen.x(self.room) - pen.x(0):
+            return
         for each in tries:
             box = each.box(pen)
             fits = not self.inside or (box.left >= 0 and box.right <= pen.svg.width)
