@@ -1,0 +1,130 @@
+"""What holds for every page: nothing collides, nothing is cut off, the text says what is shown."""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import replace
+from inspect import Parameter, signature
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from memlab import views
+from memlab.views.draw.chart import Chart
+from memlab.views.draw.marks import Label, Mark, Phase, Text
+from memlab.views.draw.page import Page
+from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words
+from memlab.views.draw.text import plain
+from tests.views.pages import CASES
+
+WIDTHS = (500, 820, 1200)
+FACTORIES = [name for name in views.__all__ if name.islower()]
+NAMES = [(factory, name) for factory, found in CASES.items() for name in found]
+NUMBER = re.compile(r"\d[\d,.]*\d|\d")
+
+
+def page_of(factory: str, name: str, width: int = 820) -> Page:
+    view = CASES[factory][name]()
+    page = view.page()
+    assert isinstance(page, Page)
+    return replace(page, width=width)
+
+
+def flat(blocks: Any) -> Iterator[Block]:
+    for block in blocks:
+        if isinstance(block, Beside):
+            yield from flat(part for part, _ in block.parts)
+        elif isinstance(block, Below):
+            yield from flat(block.blocks)
+        else:
+            yield block
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_every_view_has_cases(factory: str) -> None:
+    empty = (Parameter.empty, Parameter.VAR_KEYWORD)
+    needed = [
+        p for p in signature(getattr(views, factory)).parameters.values() if p.default in empty
+    ]
+    assert factory in CASES or not needed
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("factory", "name"), NAMES)
+def test_nothing_collides_or_is_cut_off(factory: str, name: str, width: int) -> None:
+    svg = page_of(factory, name, width).svg()
+    assert svg.collisions() == []
+    assert svg.outside() == []
+
+
+@pytest.mark.parametrize(("factory", "name"), NAMES)
+def test_a_picture_is_one_valid_element_whose_texts_know_their_length(
+    factory: str, name: str
+) -> None:
+    page = page_of(factory, name)
+    root = ET.fromstring(page.render())
+    texts = [
+        each for each in root.iter() if each.tag.endswith("}text") and "".join(each.itertext())
+    ]
+    assert texts
+    assert all(float(each.get("textLength", 0)) > 0 for each in texts)
+    ids = [each.get("id") for each in root.iter() if each.get("id")]
+    assert len(ids) == len(set(ids))
+    assert page.render() == page_of(factory, name).render()
+
+
+@pytest.mark.parametrize(("factory", "name"), NAMES)
+def test_the_text_says_what_the_picture_says(factory: str, name: str) -> None:
+    page = page_of(factory, name)
+    text = " ".join(page.text().split())
+    for block in flat(page.blocks):
+        for said in _said(block):
+            assert " ".join(said.split()) in text
+
+
+@pytest.mark.parametrize(("factory", "name"), NAMES)
+def test_every_number_of_a_chart_is_in_the_text(factory: str, name: str) -> None:
+    page = page_of(factory, name)
+    known = set(NUMBER.findall(page.text()))
+    for block in flat(page.blocks):
+        if isinstance(block, Chart):
+            shown = chain.from_iterable(NUMBER.findall(_label(mark)) for mark in block.marks)
+            assert set(shown) <= known, block.name
+
+
+@pytest.mark.parametrize(("factory", "name"), NAMES)
+def test_every_number_of_the_text_is_in_the_picture(factory: str, name: str) -> None:
+    """In its words and charts, or in what a mark says on hover; exact figures may be in the text
+    alone, in words that are not drawn."""
+    page = page_of(factory, name)
+    quiet = [b for b in flat(page.blocks) if isinstance(b, Words | Table) and not b.drawn]
+    alone = set(NUMBER.findall(" ".join(" ".join(block.text()) for block in quiet)))
+    picture = page.render() + " ".join(_facts(page))
+    drawn = set(NUMBER.findall(re.sub(r"<style>.*?</style>", "", picture)))
+    missing = set(NUMBER.findall(page.text())) - drawn - alone
+    assert not missing
+
+
+def _said(block: Block) -> list[str]:
+    if isinstance(block, Words) and block.told and block.drawn:
+        return [plain(each) for each in block.paragraphs]
+    if isinstance(block, Table) and block.told and block.drawn:
+        return [cell for row in block.rows for cell in row]
+    return []
+
+
+def _label(mark: Mark) -> str:
+    if isinstance(mark, Text | Label):
+        return plain(mark.content)
+    return mark.name if isinstance(mark, Phase) else ""
+
+
+def _facts(page: Page) -> Iterator[str]:
+    for block in flat(page.blocks):
+        if isinstance(block, Chart):
+            yield from (str(mark.fact) for mark in block.marks if mark.fact)
+        if isinstance(block, Table):
+            yield from map(str, block.facts)
+        if isinstance(block, Key):
+            yield from (name for _, name in block.entries)
