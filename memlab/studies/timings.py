@@ -211,6 +211,12 @@ def where(machine: Machine) -> str:
     return strings.get("speed.where", machine=machine)
 
 
+def origin(samples: Sequence[float], machine: Machine) -> str:
+    """The same of one figure, in short."""
+    count, processor, date = len(samples), machine.processor, machine.date
+    return strings.get("speed.origin", count=count, processor=processor, date=date)
+
+
 def products(libraries: Sequence[str]) -> list[str]:
     """SciPy's library, which multiplies for memlab; all of them where its name is not known."""
     scipy = [library for library in libraries if "scipy" in library]

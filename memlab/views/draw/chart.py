@@ -92,7 +92,7 @@ class Chart(Block):
         svg.charting = True
         pen = Pen(svg, box, self.x, self.y)
         if self.y_axis:
-            _upright(pen, self.y_axis, x)
+            _upright(pen, self.y_axis, x, self.above)
         if self.x_axis:
             _lying(pen, self.x_axis)
         self._marks(pen)
@@ -140,7 +140,7 @@ class Chart(Block):
 # -- axes ---------------------------------------------------------------------------------------
 
 
-def _upright(pen: Pen, axis: Axis, left: float) -> None:
+def _upright(pen: Pen, axis: Axis, left: float, above: float) -> None:
     """The axis of heights; its title stands above the frame."""
     svg, box, right = pen.svg, pen.box, axis.side == "right"
     place, anchor = (box.right + TICK, "start") if right else (box.left - TICK, "end")
@@ -150,7 +150,7 @@ def _upright(pen: Pen, axis: Axis, left: float) -> None:
             svg.line(box.left, y, box.right, y, class_="grid")
         if axis.labels:
             pen.board.take(svg.text(place, y + 4, label, 11, anchor))
-    _title(svg, axis, left if axis.side != "right" else box.left, box.top - 14)
+    _title(svg, axis, left if axis.side != "right" else box.left, box.top - 14 - above)
 
 
 def _lying(pen: Pen, axis: Axis) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from memlab.views.draw import text as texts
+from memlab.views.draw import theme
 from memlab.views.draw.label import spread
-from memlab.views.draw.marks import Mark, Pen, lined, marked, symbol
-from memlab.views.draw.svg import text_box
+from memlab.views.draw.marks import Mark, Pen, symbol
 from memlab.views.draw.text import Runs
-from memlab.views.draw.theme import DASHES, symbol as looks
 
 SAMPLE, GAP = 30, 8
 """The length of a piece of a line, and what is free between it and the name."""
@@ -65,7 +64,7 @@ class Ends(Mark):
         way = -1 if self.away < 0 else 1
         long = SAMPLE if self.dashed else 2 * GAP
         if self.dashed:
-            colour, dashes = looks(end.look)[1], DASHES[end.look % len(DASHES)]
+            colour, dashes = theme.symbol(end.look)[1], theme.DASHES[end.look % len(theme.DASHES)]
             pen.svg.line(edge, y, edge + way * long, y, stroke=colour, stroke_width=1.8,
                          stroke_dasharray=dashes or None)  # fmt: skip
         symbol(pen.svg, end.look, edge + way * long / 2, y)
@@ -86,5 +85,5 @@ class Ends(Mark):
                 "\n".join(map(texts.plain, end.name)), (end.x, end.y), (x, 1 - y / tall),
                 textcoords="axes fraction", fontsize=11, va="center", annotation_clip=False,
                 ha="right" if self.away < 0 else "left",
-                arrowprops={"arrowstyle": "-", "color": looks(end.look)[1], "linewidth": 0.8},
+                arrowprops={"arrowstyle": "-", "color": theme.symbol(end.look)[1]},
             )  # fmt: skip
