@@ -155,7 +155,7 @@ def test_the_text_of_a_page_has_its_blocks_in_paragraphs() -> None:
         ],
     )
     assert page.text() == (
-        "A title.\nOne.\nTwo.\nThree.\n\nAll\n  name   bytes\n  a      1,000\n  b         20\n\n"
+        "A title.\nOne.\nTwo.\nThree.\n\nAll\nname   bytes\na      1,000\nb         20\n\n"
         "Said only."
     )
     drawn = [each.content for each in page.svg().labels]

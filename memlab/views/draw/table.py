@@ -125,7 +125,7 @@ class Table(Block):
     drawn: bool = True
     told: bool = True
     gap: float = 0
-    indent: str = "  "
+    indent: str = ""
     size: int = 12
 
     # -- SVG ------------------------------------------------------------------------------------
