@@ -246,6 +246,7 @@ function render({ model, el }) {
   toggle.onclick = () => {
     text.hidden = !text.hidden;
     toggle.setAttribute("aria-pressed", String(!text.hidden));
+    if (!text.hidden) send("text", true);  // from now on Python writes it with each picture
     if (!text.hidden) text.scrollIntoView({ block: "nearest" });
   };
   more.addEventListener("toggle", () => { hidden.hidden = !more.open; });

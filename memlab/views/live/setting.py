@@ -1,0 +1,525 @@
+"""A setting of a live view, declared once in its class: all that is known of it follows from there.
+
+    class WarpMemory(View[Warp]):
+        order = Choice(ORDERS, doc="where neighbouring threads go")
+        warp = Range(0, last, default=inner, box=True, follows=["order"], doc="its number")
+
+From this come the property ``view.warp`` and its setter, the argument of the factory with its line
+of documentation, the native control with its label (``<view>.control.warp`` in the texts), the
+check of what Python sets and of what a browser sends, and its part in the line of code. What a
+setting needs to know of the others it asks of the state: wherever a value may stand, a function
+``state -> value`` may stand too.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+
+from memlab import strings
+from memlab.errors import LARGEST, LONGEST, InputError, flag, known, shorten, whole
+
+if TYPE_CHECKING:
+    from typing import Self
+
+T = TypeVar("T")
+
+
+# -- what is chosen, and what shows it -----------------------------------------------------------
+
+
+class State:
+    """What the user chose, and nothing else: one value for each setting, which never changes."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "_values", dict(values))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"no setting is called {name}") from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a state never changes: state.replace({name}=...) makes another one")
+
+    def replace(self, **changes: Any) -> State:
+        """The same with other values, which are taken as they are."""
+        return State(self._values | changes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values))
+
+    def __repr__(self) -> str:
+        return f"State({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A native control. ``kind`` is range, number, text, select, radio, checkbox or button.
+
+    ``place`` is ``"main"``, ``"more"`` (behind the disclosure), ``"buttons"`` or ``"below"`` the
+    picture. ``options`` are the values and labels of a select or of radio buttons. ``spoken`` is
+    the value of a range in words, ``ends`` stand at its ends, and ``unset`` says that nobody has
+    chosen it yet. ``busy`` is what a button says until its answer comes: a second press does
+    nothing.
+    """
+
+    kind: str
+    name: str
+    label: str
+    value: Any = None
+    place: str = "main"
+    options: tuple[tuple[str, str], ...] = ()
+    least: int | None = None
+    most: int | None = None
+    spoken: str = ""
+    ends: tuple[str, ...] = ()
+    placeholder: str = ""
+    busy: str = ""
+    beside: bool = False
+    unset: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the browser."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The texts of the controls of one view; ``values`` are what they may name in braces."""
+
+    view: str
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def __call__(self, key: str, **values: object) -> str:
+        """``labels("stride")`` is ``<view>.control.stride``."""
+        return strings.get(f"{self.view}.control.{key}", **{**self.values, **values})
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a text."""
+        return strings.has(f"{self.view}.control.{key}")
+
+
+class _Changed(Protocol):
+    """What a setting belongs to."""
+
+    state: State
+
+    def change(self, **changes: Any) -> None: ...
+
+
+def always(now: State) -> bool:
+    """In every state."""
+    return True
+
+
+def of(value: Any, now: State) -> Any:
+    """A value, or what a function makes of the state."""
+    return value(now) if callable(value) else value
+
+
+# -- kinds ---------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class Setting(Generic[T]):
+    """A setting without a control: an argument, or what keys and buttons change.
+
+    Attributes:
+        doc: what it is, for the property and for the argument.
+        default: its first value, or a function of the state. Where that is a function, None or
+            ``""``, None stands for it, and for the argument that is not given.
+        check: makes the value of what Python gives, or raises InputError.
+        follows: settings with which it becomes its default again.
+        when: whether its control is offered in a state.
+        place: of its control, ``"main"`` or ``"more"``.
+        what: its name in an error, where that is not its own.
+        argument: whether the factory takes it.
+        fixed: whether it stays as the factory was given it.
+        stays: whether presets leave it as it is.
+        stored: False where it belongs to this machine and this moment: a stored picture has its
+            default.
+        code: when the line of Python names it: ``"changed"`` from its default, ``"always"``,
+            ``"plain"`` (always, and without its name), ``"never"``, or a function of the state.
+        write: how that line writes it.
+        get, put: for a setting that holds no value of its own: its value in a state, and the
+            changes ``(state, value) -> {name: value}`` that choosing one makes.
+        brief: what the label of the disclosure says of it, a function of the state.
+    """
+
+    doc: str = ""
+    default: Any = None
+    check: Callable[[Any], T] | None = None
+    follows: Iterable[str] = ()
+    when: Callable[[State], bool] = always
+    place: str = "main"
+    what: str = ""
+    argument: bool = True
+    fixed: bool = False
+    stays: bool = False
+    stored: bool = True
+    code: str | Callable[[State], bool] = "changed"
+    write: Callable[[T], str] = repr
+    get: Callable[[State], T] | None = None
+    put: Callable[[State, T], Mapping[str, Any]] | None = None
+    brief: Callable[[State], str] | None = None
+    name: str = field(default="", init=False)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name, self.__doc__ = name, self.doc
+
+    @overload
+    def __get__(self, view: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, view: _Changed, owner: type) -> T: ...
+    def __get__(self, view: _Changed | None, owner: type) -> Self | T:
+        return self if view is None else self.value(view.state)
+
+    def __set__(self, view: _Changed, given: Any) -> None:
+        if self.fixed:
+            raise AttributeError(f"{self.name} stays as it was given; make another view")
+        view.change(**{self.name: given})
+
+    # -- its value --------------------------------------------------------------------------
+
+    @property
+    def optional(self) -> bool:
+        """Whether None stands for its default."""
+        return callable(self.default) or self.default is None or self.default == ""
+
+    @property
+    def usual(self) -> Any:
+        """Its default, where no state is needed to tell it."""
+        return None if callable(self.default) else self.default
+
+    def value(self, now: State) -> T:
+        """Its value in a state."""
+        found: T = self.get(now) if self.get else getattr(now, self.name)
+        return found
+
+    def first(self, now: State) -> T:
+        """Its default in a state."""
+        found: T = of(self.default, now)
+        return found
+
+    def checked(self, given: Any, now: State) -> T:
+        """What Python gave, as a value of this setting.
+
+        Raises:
+            InputError: it is none.
+        """
+        if given is None and self.optional:
+            return self.first(now)
+        return self.allowed(given, now)
+
+    def allowed(self, given: Any, now: State) -> T:
+        """The same for what is not None."""
+        found: T = self.check(given) if self.check else given
+        return found
+
+    # -- in the browser -----------------------------------------------------------------------
+
+    def events(self) -> list[str]:
+        """The names of the events of its controls."""
+        return []
+
+    def read(self, event: str, value: Any, now: State) -> Any:
+        """What an event of the browser chooses, to be checked as if Python had given it.
+
+        Raises:
+            InputError: no such value can be sent.
+        """
+        return value
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        """Its controls, with the value of a state."""
+        return []
+
+    # -- in words -----------------------------------------------------------------------------
+
+    def told(self, now: State, labels: Labels) -> str:
+        """Its value in words, where the disclosure hides it."""
+        return self.brief(now) if self.brief else self.said(now, labels)
+
+    def said(self, now: State, labels: Labels) -> str:
+        """Its value in words."""
+        return str(self.value(now))
+
+    def written(self, now: State) -> str:
+        """Its part of the line of Python; empty where that leaves it out."""
+        value, mode = self.value(now), self.code
+        shown = mode(now) if callable(mode) else mode in ("always", "plain")
+        if mode == "changed":
+            shown = value != self.first(now)
+        if not (self.argument and shown):
+            return ""
+        return self.write(value) if mode == "plain" else f"{self.name}={self.write(value)}"
+
+
+@dataclass(eq=False)
+class Choice(Setting[T]):
+    """One of several values, as a select. ``options`` are the values, or their labels by value;
+    the text ``<view>.control.<name>_<value>`` is a label too, else the value itself is.
+
+    Without a default it is the first. A text or a whole number is refused by a sentence that names
+    the options.
+    """
+
+    options: Sequence[T] | Mapping[T, str] | Callable[[State], Sequence[T] | Mapping[T, str]]
+    default: Any = field(default=..., kw_only=True)
+
+    def events(self) -> list[str]:
+        return [self.name]
+
+    @property
+    def usual(self) -> Any:
+        first = self.default is ... and not callable(self.options)
+        return next(iter(self.options)) if first else super().usual  # type: ignore[arg-type]  # not callable
+
+    def first(self, now: State) -> T:
+        found: T = next(iter(of(self.options, now))) if self.default is ... else super().first(now)
+        return found
+
+    def allowed(self, given: Any, now: State) -> T:
+        given = super().allowed(given, now)
+        allowed = of(self.options, now)
+        if all(isinstance(each, int) for each in allowed):
+            return one_of(self.what or self.name, given, list(allowed))  # type: ignore[return-value]
+        empty = [""] if self.default == "" else []
+        return known(self.what or self.name, given, [*empty, *allowed])  # type: ignore[return-value]
+
+    def read(self, event: str, value: Any, now: State) -> Any:
+        allowed = list(of(self.options, now))
+        if allowed and all(isinstance(each, int) for each in allowed):
+            return typed(self.what or self.name, value, usual=allowed[len(allowed) // 2])
+        return str(value)
+
+    def labelled(self, now: State, labels: Labels) -> dict[T, str]:
+        """The label of every option."""
+        options = of(self.options, now)
+        if isinstance(options, Mapping):
+            return dict(options)
+        keys = {each: f"{self.name}_{each}" for each in options}
+        return {each: labels(key) if labels.has(key) else str(each) for each, key in keys.items()}
+
+    def said(self, now: State, labels: Labels) -> str:
+        value = self.value(now)
+        return self.labelled(now, labels).get(value, str(value))
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        options = self.labelled(now, labels)
+        if not options:
+            return []
+        listed = tuple((str(value), text) for value, text in options.items())
+        value = str(self.value(now))
+        return [Control("select", self.name, labels(self.name), value, self.place, listed)]
+
+
+@dataclass(eq=False)
+class Number(Setting[int]):
+    """A whole number from ``least`` to ``most``, typed into a box."""
+
+    least: int | Callable[[State], int] = 1
+    most: int | Callable[[State], int] = LARGEST
+    default: Any = field(default=1, kw_only=True)
+
+    def events(self) -> list[str]:
+        return [self.name]
+
+    def allowed(self, given: Any, now: State) -> int:
+        least, most = self.span(now)
+        return whole(self.what or self.name, super().allowed(given, now), least, most)
+
+    def read(self, event: str, value: Any, now: State) -> int:
+        least, _ = self.span(now)
+        usual = self.default if isinstance(self.default, int) else least
+        return typed(self.what or self.name, value, usual, least)
+
+    def span(self, now: State) -> tuple[int, int]:
+        """The smallest value and the largest."""
+        return of(self.least, now), of(self.most, now)
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        return [self._box(self.name, now, labels)]
+
+    def _box(self, name: str, now: State, labels: Labels, beside: bool = False) -> Control:
+        """The box that it is typed into."""
+        least, most = self.span(now)
+        high = most if most < LARGEST else None
+        value, place = self.value(now), self.place
+        return Control("number", name, labels(name), value, place, least=least, most=high,
+                       beside=beside)  # fmt: skip
+
+
+@dataclass(eq=False)
+class Range(Number):
+    """A slider from ``least`` to ``most``, with a ``box`` beside it that takes any number.
+
+    Where it has ``stops`` it stops at these values only, which grow, and a value that the box took
+    stands between them as its logarithm does. ``at`` is where it stands while the value is None.
+    The text ``<view>.control.<name>_spoken`` says the value, which it names as ``{value}``, with
+    ``{least}`` and ``{most}``; ``<name>_number`` is the label of the box.
+    """
+
+    box: bool = field(default=False, kw_only=True)
+    stops: Sequence[int] = field(default=(), kw_only=True)
+    at: Callable[[State], int] | None = field(default=None, kw_only=True)
+
+    def events(self) -> list[str]:
+        return [self.name, f"{self.name}_number"] if self.box else [self.name]
+
+    def read(self, event: str, value: Any, now: State) -> int:
+        if event != self.name:
+            return super().read(event, value, now)
+        place = stop(self.what or self.name, value, *self.ends(now))
+        return self.stops[place] if self.stops else place
+
+    def ends(self, now: State) -> tuple[int, int]:
+        """The ends of the slider: values, or numbers of stops."""
+        return (0, len(self.stops) - 1) if self.stops else self.span(now)
+
+    def where(self, now: State) -> float:
+        """Where the slider stands; between two stops that is no whole number."""
+        value = self.standing(now)
+        if not self.stops:
+            return value
+        value = min(max(value, self.stops[0]), self.stops[-1])
+        below = bisect_right(self.stops, value) - 1
+        if value == self.stops[below]:
+            return below
+        low, high = self.stops[below : below + 2]
+        return below + log(value / low) / log(high / low)
+
+    def standing(self, now: State) -> int:
+        """Its value, or the one that stands for None."""
+        value: int | None = self.value(now)
+        return value if value is not None else self.at(now) if self.at else self.span(now)[0]
+
+    def said(self, now: State, labels: Labels) -> str:
+        least, most = (f"{end:,}" for end in self.span(now))
+        value, key = f"{self.standing(now):,}", f"{self.name}_spoken"
+        return labels(key, value=value, least=least, most=most) if labels.has(key) else value
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        least, most = self.ends(now)
+        label = labels(self.name, most=f"{self.span(now)[1]:,}")
+        slider = Control("range", self.name, label, self.where(now), self.place, least=least,
+                         most=most, spoken=self.said(now, labels))  # fmt: skip
+        beside = f"{self.name}_number"
+        return [slider, *([self._box(beside, now, labels, True)] if self.box else [])]
+
+
+@dataclass(eq=False)
+class Text(Setting[T]):
+    """What is typed, as ``check`` reads it and ``show`` writes it. The text
+    ``<view>.control.<name>_example`` stands in the empty field; an empty field is None where that
+    is allowed."""
+
+    show: Callable[[T], str] = field(default=str, kw_only=True)
+
+    def events(self) -> list[str]:
+        return [self.name]
+
+    def read(self, event: str, value: Any, now: State) -> Any:
+        text = "" if value is None else str(value)
+        return None if self.optional and not text.strip() else text
+
+    def said(self, now: State, labels: Labels) -> str:
+        value = self.value(now)
+        return "" if value is None else self.show(value)
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        example = labels(f"{self.name}_example") if labels.has(f"{self.name}_example") else ""
+        value = self.said(now, labels)
+        return [Control("text", self.name, labels(self.name), value, self.place,
+                        placeholder=example)]  # fmt: skip
+
+
+@dataclass(eq=False)
+class Check(Setting[bool]):
+    """Yes or no, as a checkbox; or as a select, where the texts ``<view>.control.<name>_yes`` and
+    ``<name>_no`` name the two."""
+
+    default: Any = field(default=False, kw_only=True)
+
+    def events(self) -> list[str]:
+        return [self.name]
+
+    def allowed(self, given: Any, now: State) -> bool:
+        return flag(self.what or self.name, super().allowed(given, now))
+
+    def read(self, event: str, value: Any, now: State) -> bool:
+        return value is True or value == "yes"
+
+    def said(self, now: State, labels: Labels) -> str:
+        key = f"{self.name}_{'yes' if self.value(now) else 'no'}"
+        if labels.has(key):
+            return labels(key)
+        return labels(self.name) if self.value(now) else ""
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        name, value, place = self.name, self.value(now), self.place
+        if not labels.has(f"{name}_yes"):
+            return [Control("checkbox", name, labels(name), value, place)]
+        options = tuple((each, labels(f"{name}_{each}")) for each in ("yes", "no"))
+        return [Control("select", name, labels(name), "yes" if value else "no", place, options)]
+
+
+# -- what a browser sends --------------------------------------------------------------------------
+
+
+def one_of(what: str, given: object, allowed: Sequence[int]) -> int:
+    """``given``, one of these whole numbers.
+
+    Raises:
+        InputError: it is none of them; the message names all.
+    """
+    value = whole(what, given, least=min(allowed, default=1))
+    if value not in allowed:
+        *most, last = map(str, allowed)
+        raise InputError(f"{what} must be {', '.join(most)} or {last}, got {shorten(given)}; "
+                         f"try {allowed[len(allowed) // 2]}.")  # fmt: skip
+    return value
+
+
+def typed(what: str, value: object, usual: int, least: int = 1, most: int = LARGEST) -> int:
+    """A whole number as a control sends it: a number, or the text that somebody typed; None where
+    that was no number.
+
+    Raises:
+        InputError: it is no whole number from ``least`` to ``most``.
+    """
+    text = "" if value is None else str(value).strip()
+    try:
+        number = int(text)
+    except ValueError:  # also where it has thousands of digits
+        shown = text if text.isprintable() and len(text) <= LONGEST else shorten(text)
+        given = shown or strings.get("widget.no_number")
+        raise InputError(f"{what} must be a whole number, got {given}; try {usual}.") from None
+    return whole(what, number, least, most)
+
+
+def stop(what: str, value: object, least: int, most: int) -> int:
+    """Where a slider or a pointer was left, kept between its ends; for a box there is ``typed``.
+
+    Raises:
+        InputError: that is no whole number.
+    """
+    return min(max(typed(what, value, max(least, 0), -LARGEST), least), most)
+
+
+WIDEST = 10_000
+
+
+def width(value: object) -> int:
+    """How wide the page is, in its pixels."""
+    return stop("width", value, 1, WIDEST)

@@ -1,0 +1,191 @@
+"""One widget that shows anything: labelled native controls, and a slot for a picture.
+
+Python computes, the browser displays. The browser sends what was done as a list of events, and
+waits for the answer before it sends the next list; in between it keeps only the newest value of
+each control, so that a slow picture is skipped and never queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anywidget
+import traitlets
+
+from memlab import strings
+from memlab.errors import InputError
+from memlab.views.live.setting import Control
+
+_HERE = Path(__file__).parent
+
+
+class Line(NamedTuple):
+    """A paragraph beside a picture; ``code`` keeps its line breaks and has type of one width."""
+
+    text: str
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is shown at one moment.
+
+    ``svg`` is empty where there is no picture yet. ``shown`` is the value of the first range
+    control that it was drawn for, ``state`` the machine-readable line for tests, ``text`` the
+    twin, ``says`` what a screen reader hears, ``fact`` the fact of the mark that the keyboard is
+    on, ``status`` the line above the picture, ``lines`` stand below it and are read aloud when
+    they change, ``after`` comes last, ``code`` is the line of Python that makes this view again.
+    """
+
+    svg: str
+    text: str
+    shown: int = 0
+    state: str = ""
+    says: str = ""
+    fact: str = ""
+    status: str = ""
+    lines: tuple[Line, ...] = ()
+    after: tuple[Line, ...] = ()
+    code: str = ""
+
+
+class Widget(anywidget.AnyWidget):
+    """What a browser shows and answers. A subclass gives ``controls``, ``draw`` and ``act``."""
+
+    _esm = _HERE / "view.js"
+    _css = _HERE / "view.css"
+
+    now_ = traitlets.Dict().tag(sync=True)
+    """Controls, texts, the picture, and the number of the list of events that it answers."""
+
+    name = "view"
+    """The table of its texts; ``name`` and ``help`` in it are those of the picture."""
+    twin = True
+    """Whether a button shows the text below the picture."""
+    classes = "memlab-view"
+    """The classes of its root: ``memlab-view`` is what a page measures and a lesson opens with."""
+    picture_keys: Sequence[str] = ()
+    """The keys that its picture takes, by ``event.code``; without any, arrows walk its marks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_msg(self._receive)
+        self.refresh()
+
+    # -- what a subclass gives --------------------------------------------------------------
+
+    def controls(self) -> list[Control]:
+        """The controls with their values of now."""
+        raise NotImplementedError
+
+    def more(self) -> str:
+        """The label of the disclosure, which names what is hidden."""
+        return ""
+
+    def heading(self) -> tuple[str, str]:
+        """What stands on top and names the whole: a bold beginning, and the rest."""
+        return "", ""
+
+    def next(self) -> str:
+        """The control that takes the focus when the one that had it has gone."""
+        return ""
+
+    def label(self) -> str:
+        """What a screen reader calls the picture."""
+        return self._named("name")
+
+    def draw(self, stored: bool) -> Picture:
+        """The picture of now; a stored one shows nothing that only this machine knows."""
+        raise NotImplementedError
+
+    def act(self, name: str, value: Any, dragging: bool) -> None:
+        """Something was done in the browser.
+
+        Raises:
+            InputError: a value that is not allowed; the sentence is shown, and nothing changes.
+        """
+        raise NotImplementedError
+
+    # -- for everybody ----------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The view in words."""
+        return self.draw(stored=True).text
+
+    def svg(self) -> str:
+        """The view as a picture that stands alone."""
+        return self.draw(stored=True).svg
+
+    def stored(self) -> dict[str, str]:
+        """What a page shows where no Python runs: the text, and the picture if there is one."""
+        picture = self.draw(stored=True)
+        drawn = {"image/svg+xml": picture.svg} if picture.svg else {}
+        return {**drawn, "text/plain": picture.text}
+
+    def refresh(self, error: str = "", answer: int = 0) -> None:
+        """Draw again and send it as one message."""
+        texts = ("copied", "copy_by_hand", "walk")
+        self.now_ = {
+            "layout": {
+                "controls": [control.as_dict() for control in self.controls()],
+                "more": self.more(),
+                "classes": self.classes,
+                "heading": list(self.heading()),
+                "next": self.next(),
+                "name": self.label(),
+                "help": self._named("help"),
+                "text": strings.get("widget.text") if self.twin else "",
+                "keys": list(self.picture_keys),
+                **{key: strings.get(f"widget.{key}") for key in texts},
+            },
+            "shown": asdict(self.draw(stored=False)) | {"error": error},
+            "answer": answer,
+        }
+
+    def _named(self, key: str) -> str:
+        key = f"{self.name}.{key}"
+        return strings.get(key) if strings.has(key) else ""
+
+    def _receive(self, _: object, content: object, buffers: object) -> None:
+        message = content if isinstance(content, Mapping) else {}
+        error, number = "", message.get("number")
+        try:
+            for name, value, dragging in events(message.get("events")):
+                self.act(name, value, dragging)
+        except InputError as refused:
+            error = str(refused)
+        finally:
+            self.refresh(error, number if type(number) is int else 0)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        return {**data, **self.stored()}, metadata
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+# -- what a browser sends --------------------------------------------------------------------------
+
+
+def events(given: object) -> Iterator[tuple[str, Any, bool]]:
+    """Names, values and whether a slider is held; what no page of ours sends is passed over."""
+    for event in given if isinstance(given, list) else ():
+        if isinstance(event, Mapping) and isinstance(event.get("name"), str):
+            value = event.get("value", event)
+            if _is_plain(value):
+                yield event["name"], value, event.get("dragging") is True
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a control can have such a value: a text, a number of JavaScript, a bool or none."""
+    if isinstance(value, int | float):
+        return abs(value) <= 2**53 if isinstance(value, int) else isfinite(value)
+    return value is None or isinstance(value, str)
