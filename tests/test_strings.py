@@ -1,38 +1,156 @@
 """Texts stand apart from code: each one is found, used, and fits what the code fills in."""
 
 import re
+from collections import defaultdict
 from importlib.resources import files
 from pathlib import Path
 from string import Formatter
 
 import pytest
 
+import memlab
 from memlab import strings
+from memlab.planner.files import ORIGINS
+from memlab.planner.ways import WAYS
+from tests import texts
 
 LANGUAGES = [folder.name for folder in files(strings).iterdir() if strings.table(folder.name)]
-SOURCE = "\n".join(
-    path.read_text(encoding="utf-8")
-    for path in sorted(Path(strings.__file__).parent.parent.rglob("*.py"))
-)
+NAMES = {*ORIGINS, *(name.replace(" ", "_") for name in WAYS)}
+"""What a key may name too, wherever it is asked for."""
 
 
 def named(text):
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-@pytest.mark.parametrize("key", sorted(strings.table()))
-def test_every_text_is_used(key):
-    # a key may be put together: each of its parts stands in the code, or names a value of ours
-    values = ("role.", "phase.", "kind.", "optimizer.", "network.control.", "run.origin.")
-    parts = key.rpartition(".")[2].split("_")
-    assert key.startswith(values) or all(re.search(rf"[\b_]?{part}", SOURCE) for part in parts)
+@pytest.fixture(scope="module")
+def asked():
+    code = texts.Code(Path(memlab.__file__).parent)
+    for module in code.modules.values():
+        module.near |= NAMES
+    return code.asked()
 
 
-def test_every_text_that_the_code_names_is_there():
-    keys = set(re.findall(r'strings\.get\("([\w.]+)"', SOURCE))
-    keys |= {f"network.{key}" for key in re.findall(r'words\.get\("([\w.]+)"', SOURCE)}
-    assert len(keys) > 25
-    assert keys <= set(strings.table())
+def unused(asked, keys):
+    """The keys that nothing in the code asks for."""
+    patterns = {each.key: each for each in asked}.values()
+    exact = {texts.text_of(each.key) for each in patterns if not each.holes}
+    holed = [each for each in patterns if each.holes]
+    return [key for key in keys if key not in exact and not any(each.fits(key) for each in holed)]
+
+
+def missing(asked, table):
+    """Where the code asks for a text that is not there, and not whether it is, by line."""
+    places = defaultdict(list)
+    for each in asked:
+        places[each.where, each.given].append(each)
+    return [
+        f"{where} asks for {given or texts.text_of(several[0].key)!r}"
+        for (where, given), several in places.items()
+        if all(each.has_to_be for each in several)
+        and not any(each.fits(key) for each in several for key in table)
+    ]
+
+
+def test_every_text_is_used(asked):
+    assert unused(asked, strings.table()) == []
+
+
+INVENTED = (
+    "copies.list_new",
+    "lanes.class_name",
+    "views.import_all",
+    "network.verdict.before",
+    "addresses.result.first",
+    "number.control.title.long",
+    "exercise.width",
+    "role.parameter",
+    "phase.forward.one",
+    "techniques.table.memory",
+)
+
+
+@pytest.mark.parametrize("key", INVENTED)
+def test_a_text_that_nothing_asks_for_is_seen(asked, key):
+    assert key not in strings.table()
+    assert unused(asked, [key]) == [key]
+
+
+def test_every_text_that_the_code_names_is_there(asked):
+    assert sum(bool(each.given) for each in asked) > 300
+    assert missing(asked, strings.table()) == []
+
+
+PACKAGE = {
+    "__init__.py": "",
+    "strings.py": "def get(key, **values): ...\ndef has(key): ...",
+    "words.py": """
+from memlab import strings
+from memlab.strings import get as text
+
+HEADS = {"one": 1, "two": 2}
+
+def say(key, /, side="left", **values):
+    return strings.get(f"view.{key}", **values) + text(f"side.{side}")
+
+class Sheet:
+    def write(self, x, key):
+        return say(f"sheet.{key}")
+""",
+    "view.py": """
+from memlab import words
+from memlab.words import HEADS, say
+
+WAYS = ("im2col", "winograd")
+
+def draw(sheet, state, many, deep):
+    key = "peak" if state else "floor"
+    heads = [*WAYS, *(["many"] if many else [])]
+    heads += ["last"]
+    sheet.write(0, "title")
+    sheet.write(0, state.gone)
+    lines = [words.say(f"head.{head}", side="right") for head in HEADS]
+    lines += [words.say(f"way.{way}") for way in heads]
+    return lines + [say(key), say(state.name), *map(_row, deep)]
+
+def _row(name):
+    return say(f"row.{name}")
+
+def names(state):
+    return "here", "there"
+""",
+}
+USED = {
+    *("view.peak", "view.floor", "view.head.one", "view.head.two", "view.here", "view.row.there"),
+    *("view.way.im2col", "view.way.winograd", "view.way.many", "view.way.last"),
+    *("view.sheet.title", "side.left", "side.right"),
+}
+
+
+@pytest.fixture
+def package(tmp_path):
+    (tmp_path / "memlab").mkdir()
+    for name, text in PACKAGE.items():
+        (tmp_path / "memlab" / name).write_text(text, encoding="utf-8")
+    return tmp_path / "memlab"
+
+
+def test_keys_are_followed_through_the_code(package):
+    asked = texts.Code(package).asked()
+    assert unused(asked, USED) == []
+    others = ["view.elsewhere", "peak", "side.peak", "view.head.im2col", "view.way.one", "view.top"]
+    assert unused(asked, others) == others
+    assert missing(asked, USED) == []
+
+
+def test_a_text_that_is_not_there_is_seen(package):
+    lost = {"view.peak", "view.sheet.title", "side.right", "view.way.im2col"}
+    found = missing(texts.Code(package).asked(), USED - lost)
+    assert [line.partition(" asks for ")[2] for line in found] == [
+        "'title'",
+        "'view.sheet.'",
+        "'right'",
+    ]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
