@@ -17,7 +17,7 @@ from memlab.views.lesson.exercise import ExerciseCard, exercise_card
 from memlab.views.network.make import network_memory
 from memlab.views.network.view import NetworkMemory
 from memlab.views.number.view import NumberBits, number
-from memlab.views.run.view import PlannedAndMeasured, planned_and_measured
+from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.speed.view import AlgorithmTimes, TimeAndMemory, algorithm_times
 from memlab.views.techniques.view import Techniques, techniques
 from memlab.views.training.view import (

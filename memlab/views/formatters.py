@@ -18,7 +18,7 @@ from memlab.views.lesson.exercise import exercise_card
 from memlab.views.network import picture, words
 from memlab.views.network.rows import rows
 from memlab.views.network.state import State, budget
-from memlab.views.run.view import planned_and_measured
+from memlab.views.run import planned_and_measured
 from memlab.views.widget import View
 
 BATCH = 32

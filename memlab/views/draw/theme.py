@@ -51,8 +51,9 @@ FREE = Paint("currentColor", 0.0, "free")
 
 # -- where a figure comes from ------------------------------------------------------------------
 
+PLANNED = Paint("currentColor", 0.20)
 ORIGINS: dict[str, Paint | str] = {
-    "planned": Paint("currentColor", 0.20),
+    "planned": PLANNED,
     "measured": Paint("currentColor", 0.04, "dots"),
     "recorded": Paint("currentColor", 0.04, "level"),
     "simulated": Paint("currentColor", 0.04, "falling"),

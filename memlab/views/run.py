@@ -1,0 +1,157 @@
+"""A run beside its plan: three bars on one axis, then both over the operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from memlab import strings, units
+from memlab.runtime.run import Run
+from memlab.studies.memory import phases
+from memlab.studies.runs import Operation, RunStudy, origin, study_run
+from memlab.views.draw import text as texts
+from memlab.views.draw import theme
+from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.marks import Area, Fact, Mark, Phase, Points, Rect, Rule, Stairs, Text
+from memlab.views.draw.page import Page
+from memlab.views.draw.scale import TIGHT, Band, bytes_over, operations
+from memlab.views.draw.still import Still
+from memlab.views.draw.table import Beside, Block, Key, Table, Words
+from memlab.views.draw.theme import Paint
+
+BEHIND = 300
+"""What stands behind a bar takes so many pixels at most."""
+NAMED = 8
+"""So few operations stand with their names under the axis."""
+FACTS = 200
+"""Up to so many operations each says its bytes on hover."""
+WEDGE = 8
+"""The mark of an operation with a residual."""
+
+
+@dataclass(frozen=True, repr=False)
+class PlannedAndMeasured(Still):
+    """A run as bars and as a timeline; a notebook shows the picture, ``print`` the text, ``rows``
+    has the exact figures."""
+
+    rows: RunStudy
+
+    def page(self, seconds: bool = False) -> Page:
+        """Picture and text; ``seconds`` adds to the text how long the run took."""
+        found = self.rows
+        took = strings.get("run.seconds", seconds=f"{found.seconds:.3f}") if seconds else ""
+        blocks: list[Block] = [
+            Words(found.headline, 16, bold=True),
+            Words(found.verdict, 13),
+            Words(took, drawn=False),
+            peaks(found),
+        ]
+        if lines := found.differences():
+            title = strings.get("run.differing")
+            blocks.append(Table([""], [[line] for line in lines], title=title, indent="  ", gap=10))
+        blocks += [_key(found), timeline(found)]
+        spoken = ", ".join(f"{origin(bar.origin)} {units.exact(bar.nbytes)}" for bar in found.bars)
+        return Page(found.title, blocks, says=f"{found.title}. {spoken}. {found.headline}")
+
+    def text(self, seconds: bool = False) -> str:
+        """The same in words; ``seconds`` adds how long the run took."""
+        return self.page(seconds).text()
+
+
+def peaks(found: RunStudy) -> Chart:
+    """Guess, plan and measurement as bars from one line on the left."""
+    scale = bytes_over(max(bar.nbytes for bar in found.bars), TIGHT)
+    marks: list[Mark] = []
+    behind = 0.0
+    for index, bar in enumerate(found.bars):
+        name, end, middle = origin(bar.origin), scale.last, index + 0.5
+        where = texts.shortened(bar.where, BEHIND - 14, 11)
+        fact = Fact(name, nbytes=bar.nbytes, more=bar.where)
+        look = theme.origin(bar.origin)
+        marks += [
+            Rect(0, bar.nbytes, index, index + 1, look, thick=16, fact=fact),
+            Text(0, middle, name, anchor="end", dx=-8, dy=4, bold=True),
+            Text(end, middle, bar.amount, dx=14, dy=-2 if where else 4, bold=True),
+            Text(end, middle, where, 11, dx=14, dy=12, dim=True),
+        ]
+        wide = texts.width(bar.amount, 12, True), texts.width(where, 11)
+        behind = max(behind, 14 + max(wide))
+    marks.append(Rule(x=0, look="rule", opacity=0.5))
+    count = len(found.bars)
+    return Chart(
+        scale, Band(count, 0), marks, 34 * count, Axis(rule=False), left=100, right=behind + 4,
+        told=found.peaks(), gap=8,
+    )  # fmt: skip
+
+
+def _key(found: RunStudy) -> Beside:
+    """What fill, dots and triangles are."""
+    entries: list[tuple[int | Paint | str, str]] = [
+        (theme.origin(found.planned.origin), origin(found.planned.origin)),
+        ("dot", origin(found.origin)),
+    ]
+    if found.differing:
+        entries.append((WEDGE, strings.get("run.marked")))
+    title = Words(strings.get("run.timeline"), bold=True, told=False)
+    return Beside([(title, 1), (Key(entries), 2)], gap=12)
+
+
+def timeline(found: RunStudy) -> Chart:
+    """Planned as a filled staircase, measured as dots on top of it, differences marked."""
+    planned = np.array([float(op.planned.inside) for op in found.operations])
+    count = len(found.operations)
+    scale = bytes_over(max(bar.nbytes for bar in found.bars[-2:]))
+    dots = [(op.index + 0.5, float(op.measured.inside)) for op in found.operations]
+    marks: list[Mark] = [
+        Area(np.zeros_like(planned), planned, theme.PLANNED, edge=0),
+        Stairs(planned, width=1.2),
+        Points(dots, size=min(max(500 / count, 2.4), 6.0)),
+        *_phases(found),
+        *(mark for op in found.differing for mark in _differing(op, scale.last)),
+    ]
+    if count <= NAMED:
+        names = [(op.index + 0.5, op.row.name) for op in found.operations]
+        marks += [Text(x, 0, name, 11, "middle", dy=33, room=0.9) for x, name in names]
+    if count <= FACTS:
+        marks += [_target(found, op, scale.last) for op in found.operations]
+    return Chart(
+        operations(count), scale, marks, 190, Axis(grid=False), Axis(), left=100,
+        above=32, below=17 if count <= NAMED else 0, told=found.table(),
+        name=strings.get("run.timeline"),
+    )  # fmt: skip
+
+
+def _phases(found: RunStudy) -> Iterator[Phase]:
+    for phase, first, last in phases([op.row for op in found.operations]):
+        yield Phase(strings.get(f"phase.{phase}"), first, last + 1)
+
+
+def _differing(operation: Operation, top: float) -> Iterator[Mark]:
+    """A mark at the top and a line down to the axis: no residual is too small to be seen."""
+    x = operation.index + 0.5
+    yield Rule(x=x, look="rule faint", dashes="3 3")
+    yield Points([(x, top)], WEDGE)
+
+
+def _target(found: RunStudy, operation: Operation, top: float) -> Rect:
+    """What takes the pointer, and says the bytes inside an operation."""
+    name = strings.get("run.where", index=f"{operation.index + 1:,}", name=operation.row.name)
+    both = ((found.planned.origin, operation.planned), (found.origin, operation.measured))
+    said = ", ".join(f"{origin(of)} {units.exact(moments.inside)}" for of, moments in both)
+    index = operation.index
+    return Rect(index, index + 1, 0, top, "target", fact=Fact(name, more=said))
+
+
+def planned_and_measured(run: Run, guess: int | str | None = None) -> PlannedAndMeasured:
+    """A guess at the peak, its plan and its measurement side by side, and both over time.
+
+    Args:
+        run: what ``memlab.run`` gave back.
+        guess: a guess at the peak, in bytes or as ``"1.4 GB"``.
+
+    Raises:
+        InputError: no run, or no amount of memory.
+    """
+    return PlannedAndMeasured(study_run(run, guess))

@@ -1,1 +1,0 @@
-"""Guess, plan and measurement of one run side by side."""
