@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeVar
 
 from memlab.studies.figures import columns
@@ -17,9 +18,15 @@ LINES = {11: 16, 12: 17, 13: 18, 14: 19, 16: 22, 20: 27}
 """From one line of type to the next, by its size."""
 ROW, APART, SWATCH = 17, 24, 20
 """Of a table: its lines, what is free between columns, room for a swatch."""
+NEAR, LAST, FIRST = 10, 100, 30
+"""Where a table has no room: what is free between columns, the least of the last and the first."""
 
 
 T = TypeVar("T")
+
+
+Span = tuple[float, float]
+"""The left and the right end of a column."""
 
 
 class Block:
@@ -107,7 +114,8 @@ class Table(Block):
     """Rows of cells below their heads. ``align`` says column by column ``<`` or ``>``; ``looks``
     are a swatch for each row, ``facts`` what each says on hover, ``sends`` what a press sends;
     ``rules`` are the rows below which a line is drawn. Rows in ``hidden`` are in the text alone.
-    ``wide`` spreads the columns over the whole width."""
+    ``wide`` spreads the columns over the whole width. Where there is no room, columns come nearer,
+    a last one that is flush left is broken into lines, and the first one is shortened."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -135,15 +143,12 @@ class Table(Block):
             return y
         y = self._title(svg, x, y, width)
         inset = SWATCH if self.looks else 0
-        ends = self._ends(width - inset)
+        spans = self._spans(width - inset)
         if any(self.heads):
-            y += ROW
-            self._cells(svg, x + inset, y, self.heads, ends, size=11, dim=True)
+            y = self._cells(svg, x + inset, y + ROW, self.heads, spans, size=11, dim=True)
         for index in range(len(self.rows)):
-            if index in self.hidden:
-                continue
-            y += ROW
-            self._row(svg, (x, y, width), index, ends)
+            if index not in self.hidden:
+                y = self._row(svg, (x, y + ROW, width), index, spans)
         return y + 5
 
     def _title(self, svg: Svg, x: float, y: float, width: float) -> float:
@@ -157,20 +162,21 @@ class Table(Block):
         return y + LINES[13]
 
     def _row(
-        self, svg: Svg, place: tuple[float, float, float], index: int, ends: list[float]
-    ) -> None:
+        self, svg: Svg, place: tuple[float, float, float], index: int, spans: list[Span]
+    ) -> float:
         x, y, width = place
         said, send = _at(self.facts, index), _at(self.sends, index)
-        fact = str(said or "")
+        fact, inset = str(said or ""), SWATCH if self.looks else 0
         with svg.told(fact, send):
             if fact or send:
                 svg.rect(Box(x, y - 12.5, x + width, y + 4), fill="transparent")
             if (look := _at(self.looks, index)) is not None:
                 sample(svg, look, x, y)
-            inset, bold, dim = SWATCH if self.looks else 0, index in self.bold, index in self.dim
-            self._cells(svg, x + inset, y, self.rows[index], ends, bold, dim, self.size)
+            bold, dim = index in self.bold, index in self.dim
+            y = self._cells(svg, x + inset, y, self.rows[index], spans, bold, dim, self.size)
         if index in self.rules:
             svg.line(x, y + 5, x + width, y + 5, class_="rule faint")
+        return y
 
     def _cells(
         self,
@@ -178,36 +184,46 @@ class Table(Block):
         x: float,
         y: float,
         cells: Sequence[str],
-        ends: list[float],
+        spans: list[Span],
         bold: bool = False,
         dim: bool = False,
         size: int = 12,
-    ) -> None:
-        for index, cell in enumerate(cells):
-            right = self._right(index)
-            room = ends[0] + 0.1 if index == 0 and not right else 10_000
-            shown = texts.shortened(cell, room, size, bold)
-            at = x + (ends[index] if right else (ends[index - 1] + APART if index else 0))
-            svg.text(at, y, shown, size, "end" if right else "start", bold=bold, dim=dim)
+    ) -> float:
+        """One row from the baseline ``y``; returns the baseline of its last line."""
+        lines = [""]
+        for index, (cell, (left, right)) in enumerate(zip(cells, spans, strict=True)):
+            room, flush = right - left + 0.1, self._right(index)
+            last = index == len(spans) - 1 > 0 and not flush
+            lines = texts.wrap(cell, room, size, bold) if last else [cell]
+            if index == 0 and not flush:
+                lines = [texts.shortened(cell, room, size, bold)]
+            for number, line in enumerate(lines):
+                at, anchor = (right, "end") if flush else (left, "start")
+                svg.text(x + at, y + ROW * number, line, size, anchor, bold=bold, dim=dim)
+        return y + ROW * (len(lines) - 1)
 
     def _right(self, index: int) -> bool:
         align = self.align or "<"
         return (align[index] if index < len(align) else ">") == ">"
 
-    def _ends(self, width: float) -> list[float]:
-        """The right end of each column; the first one gives way where there is no room."""
+    def _spans(self, width: float) -> list[Span]:
+        """The left and the right end of each column."""
         widest = [
             max(texts.width(cell, self.size, bold) for cell, bold in column)
             for column in zip(*self._measured(), strict=True)
         ]
-        spare = width - sum(widest) - APART * (len(widest) - 1)
+        apart, count = APART, len(widest) - 1
+        spare = width - sum(widest) - apart * count
+        if spare < 0 and count:
+            apart = NEAR
+            spare = min(spare + (APART - NEAR) * count, 0)
+            if not self._right(count):
+                least = max(widest[-1] + spare, min(widest[-1], LAST))
+                widest[-1], spare = least, spare + widest[-1] - least
         if spare < 0 or self.wide:
-            widest[0] = max(widest[0] + spare, 30)
-        ends, right = [], -float(APART)
-        for each in widest:
-            right += APART + each
-            ends.append(right)
-        return ends
+            widest[0] = max(widest[0] + spare, FIRST)
+        lefts = accumulate((each + apart for each in widest[:-1]), initial=0.0)
+        return [(left, left + each) for left, each in zip(lefts, widest, strict=False)]
 
     def _measured(self) -> list[list[tuple[str, bool]]]:
         heads = [[(cell, False) for cell in self.heads]] if any(self.heads) else []
