@@ -15,18 +15,23 @@ function render({ model, el }) {
   const hidden = make("div", { className: "ml-row ml-more", hidden: true });
   const status = make("p", { className: "ml-says", id: `${id}-says` });
   const spoken = make("div", { className: "ml-quiet" });
+  const heard = make("div", { className: "ml-quiet" });
   const picture = make("div", { className: "ml-picture" });
   const lines = make("div", { className: "ml-lines" });
   const below = make("div", { className: "ml-buttons ml-below" });
   const after = make("div", { className: "ml-after" });
   const text = make("pre", { className: "ml-text", tabIndex: 0, hidden: true });
   const toggle = make("button", { type: "button" });
-  for (const region of [status, spoken, lines]) region.setAttribute("role", "status");
+  const tip = make("div", { className: "ml-tip", hidden: true });
+  const ring = make("div", { className: "ml-ring", hidden: true });
+  for (const node of [tip, ring]) node.setAttribute("aria-hidden", "true");
+  for (const region of [status, spoken, heard, lines]) region.setAttribute("role", "status");
   lines.setAttribute("aria-atomic", "false");
   toggle.setAttribute("aria-pressed", "false");
   more.append(summary);
   const help = make("p", { className: "ml-help", id: `${id}-help` });
-  root.append(heading, row, hidden, status, spoken, picture, help, lines, below, after, text);
+  root.append(heading, row, hidden, status, spoken, heard, picture, help, lines, below, after, text);
+  root.append(ring, tip);
   el.append(root);
 
   // -- sending: one list of events on its way, and only the newest value of each control ------
@@ -54,6 +59,7 @@ function render({ model, el }) {
   root.addEventListener("keydown", (event) => {  // what JupyterLab's command mode would take
     const run = event.key === "Enter" && event.shiftKey;
     const combined = event.ctrlKey || event.metaKey || event.altKey;
+    if (event.key === "Escape" && pointer && told) { tell(null); event.stopPropagation(); return; }
     if (event.key === "Escape") root.parentElement.closest("[tabindex]")?.focus();
     if (run || combined || event.key === "Escape" || event.key === "Tab") return;
     event.stopPropagation();
@@ -219,10 +225,11 @@ function render({ model, el }) {
   // -- the picture ------------------------------------------------------------------------------
 
   picture.addEventListener("keydown", (event) => {
-    if (!keys.has(event.code) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const own = keys.size ? keys.has(event.code) && (() => send("key", event.code)) : walk(event.code);
+    if (!own || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
-    send("key", event.code);
+    own();
   });
   let held = null;
   picture.addEventListener("pointerdown", (event) => {
@@ -241,6 +248,64 @@ function render({ model, el }) {
   function point(event) {
     const step = Math.floor((event.clientX - held.left) / held.width * held.steps);
     send(held.name, Math.min(Math.max(step, 0), held.steps - 1));
+  }
+
+  // -- what a mark says: on hover, and by keyboard ------------------------------------------------
+
+  let pointer = null, told = null;  // where the pointer is, and the mark whose fact is shown
+  function facts() { return [...picture.querySelectorAll("[data-fact]")]; }
+  function tell(mark) {
+    told = mark ?? null;
+    tip.hidden = !told;
+    ring.hidden = !told || Boolean(pointer);
+    if (!told) return;
+    tip.textContent = told.dataset.fact;
+    const frame = root.getBoundingClientRect(), box = told.getBoundingClientRect();
+    const [x, y] = pointer ?? [box.left + box.width / 2, box.bottom];
+    const across = Math.min(x - frame.left + 12, frame.width - tip.offsetWidth);
+    const down = y - frame.top + 12, above = (pointer ? y : box.top) - frame.top - tip.offsetHeight - 8;
+    const over = down + tip.offsetHeight > frame.height && above > 0;
+    place(tip, Math.max(across, 0), over ? above : down);
+    place(ring, box.left - frame.left - 2, box.top - frame.top - 2);
+    Object.assign(ring.style, { width: `${box.width + 4}px`, height: `${box.height + 4}px` });
+  }
+  function place(node, left, top) {
+    Object.assign(node.style, { left: `${left}px`, top: `${top}px` });
+  }
+  function walk(code) {  // the picture is one stop of the Tab key, its marks are behind the arrows
+    const marks = facts(), from = marks.indexOf(told), last = marks.length - 1;
+    if (last < 0) return null;
+    const to = { ArrowRight: from + 1, ArrowDown: from + 1, ArrowLeft: from < 0 ? last : from - 1,
+      ArrowUp: from < 0 ? last : from - 1, Home: 0, End: last, Escape: -1 }[code];
+    if (to === undefined || (code === "Escape" && !told)) return null;
+    return () => {
+      pointer = null;
+      const mark = code === "Escape" ? null : marks[Math.min(Math.max(to, 0), last)];
+      tell(mark);
+      heard.textContent = mark?.dataset.fact ?? "";
+      mark?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      tell(mark);
+    };
+  }
+  function hover(event) {
+    pointer = [event.clientX, event.clientY];
+    tell(event.target.closest?.("[data-fact]"));
+  }
+  for (const kind of ["pointermove", "pointerdown"]) picture.addEventListener(kind, hover);
+  picture.addEventListener("pointerleave", () => { pointer = null; tell(null); });
+  picture.addEventListener("blur", () => { if (!pointer) tell(null); });
+  window.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && pointer) tell(null);
+  }, { signal: gone.signal });
+
+  function retell(fact) {  // the picture is a new one: the same place, or the mark of the view's keys
+    if (pointer) {
+      const under = root.getRootNode().elementFromPoint(...pointer);
+      tell(picture.contains(under) ? under.closest("[data-fact]") : null);
+      return;
+    }
+    const focused = root.getRootNode().activeElement === picture;
+    tell(focused && fact ? facts().find((mark) => mark.dataset.fact === fact) : null);
   }
 
   toggle.onclick = () => {
@@ -296,6 +361,19 @@ function render({ model, el }) {
     root.setAttribute("aria-labelledby", heading.id);
   }
 
+  function reach(layout) {  // by keyboard, where there is something to reach
+    const walks = !keys.size && facts().length > 0, reached = walks || keys.size > 0;
+    help.textContent = layout.help || (walks ? layout.walk : "");
+    help.hidden = !help.textContent;
+    help.classList.toggle("ml-walk", walks);
+    picture.setAttribute("role", reached ? "application" : "img");
+    picture.setAttribute("aria-label", layout.name);
+    for (const [name, value] of [["tabindex", "0"], ["aria-describedby", help.id]]) {
+      if (reached) picture.setAttribute(name, value);
+      else picture.removeAttribute(name);
+    }
+  }
+
   let names = "", keys = new Set();
   function follow() {
     const { layout, shown, answer } = model.get("now_");
@@ -312,15 +390,10 @@ function render({ model, el }) {
     layout.controls.forEach(update);
     summary.textContent = layout.more;
     toggle.textContent = layout.text;
-    help.textContent = layout.help;
-    help.hidden = !layout.help;
-    picture.setAttribute("role", keys.size ? "application" : "img");
-    picture.setAttribute("aria-label", layout.name);
-    for (const [name, value] of [["tabindex", "0"], ["aria-describedby", help.id]]) {
-      if (keys.size) picture.setAttribute(name, value);
-    }
     text.setAttribute("aria-label", layout.name);
     draw(shown.svg);
+    reach(layout);
+    retell(shown.fact);
     put(lines, shown.lines);
     put(after, shown.after);
     text.textContent = shown.text;

@@ -17,7 +17,7 @@ that a view may say:
         warp = Range(0, last, default=inner, box=True, follows=["order"], doc="its number")
 
         def study(self, now): ...       # the exact figures of a state: view.rows; kept for each
-        def page(self, scene): ...      # the Page of a scene; self.rows_of(scene.now) are its rows
+        def compose(self, scene): ...   # the Page of a scene; self.rows_of(scene.now) are its rows
         def line(self, now): ...        # data-state: "row|1|8"
         def says(self, scene): ...      # what a screen reader hears after a change
 
@@ -153,8 +153,8 @@ class View(Widget, Generic[S]):
         """
         raise NotImplementedError
 
-    def page(self, scene: Scene) -> Page:
-        """What is shown."""
+    def compose(self, scene: Scene) -> Page:
+        """The page of a scene, as wide as that says."""
         raise NotImplementedError
 
     def line(self, now: State) -> str:
@@ -246,15 +246,19 @@ class View(Widget, Generic[S]):
             )
         return Scene(now, previous, earlier, held, news, live, wide)
 
+    def page(self, width: float | None = None) -> Page:
+        """What is on display, as it is stored; ``width`` is in pixels."""
+        return self.compose(self.scene(width))
+
     def text(self) -> str:
-        return self.page(self.scene()).text()
+        return self.page().text()
 
     def svg(self) -> str:
-        return self.page(self.scene()).render()
+        return self.page().render()
 
     def figure(self) -> Any:
         """The same as a matplotlib ``Figure``, whose Axes can be changed before it is saved."""
-        return self.page(self.scene()).figure()
+        return self.page().figure()
 
     def code(self) -> str:
         """The line of Python that makes this view again."""
@@ -296,7 +300,7 @@ class View(Widget, Generic[S]):
 
     def draw(self, stored: bool) -> Picture:
         scene = self.scene(live=not stored)
-        page = self.page(scene)
+        page = self.compose(scene)
         return Picture(
             svg=page.render("" if stored else str(self.model_id), standalone=stored),
             text=page.text() if stored or self._told else "",
@@ -420,7 +424,7 @@ class View(Widget, Generic[S]):
         return state.replace(**{name: each.first(state) for name, each in passing.items()})
 
     def __repr__(self) -> str:
-        return f"<{self._named('name').lower()}: {self.page(self.scene()).title}>"
+        return f"<{self._named('name').lower()}: {self.page().title}>"
 
 
 def maker(view: type[V]) -> Callable[..., V]:
