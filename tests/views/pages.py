@@ -1,12 +1,26 @@
 """Every page that a view can show, for the tests that hold for all of them.
 
 A new view adds its cases here: a name, and a function that makes the view. A view whose factory
-needs no argument is found without one.
+needs no argument has a case without that.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
+from inspect import Parameter, signature
 from typing import Any
 
+from memlab import views
+from memlab.views.draw.page import Page
+from memlab.views.live.view import View
+
+OLD = {
+    "addresses", "algorithm_times", "batch_times", "comparison", "exercise_card",
+    "gradient_histogram", "lane_columns", "memory_rate", "network_memory", "number",
+    "planned_and_measured", "prediction_card", "running_sum", "shifted_copies", "techniques",
+    "training_curves", "vector_lanes", "warp_memory",
+}  # fmt: skip
+"""Those that are no pages yet."""
+FACTORIES = [name for name in views.__all__ if name.islower() and name not in OLD]
 CASES: dict[str, dict[str, Callable[[], Any]]] = {}
 """Of each public factory of ``memlab.views``, by its name: what is shown, and how it is made."""
 
@@ -19,3 +33,29 @@ def case(factory: str, name: str) -> Callable[[Callable[[], Any]], Callable[[], 
         return make
 
     return add
+
+
+def every() -> dict[tuple[str, str], Callable[[], Any]]:
+    """All cases by factory and name."""
+    free = {name: {"by default": getattr(views, name)} for name in FACTORIES if not _needs(name)}
+    found = free | CASES
+    return {(factory, name): make for factory in found for name, make in found[factory].items()}
+
+
+def _needs(factory: str) -> list[str]:
+    """The arguments without which it makes nothing."""
+    needed = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return [
+        name
+        for name, each in signature(getattr(views, factory)).parameters.items()
+        if each.default is Parameter.empty and each.kind in needed
+    ]
+
+
+def page_of(view: Any, width: int = 820) -> Page:
+    """The page of a view that stands still, or of the present state of a live one."""
+    if isinstance(view, View):
+        return view.page(replace(view.scene(), width=width))
+    page = view.page()
+    assert isinstance(page, Page)
+    return replace(page, width=width)
