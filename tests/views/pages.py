@@ -55,7 +55,7 @@ def _needs(factory: str) -> list[str]:
 def page_of(view: Any, width: int = 820) -> Page:
     """The page of a view that stands still, or of the present state of a live one."""
     if isinstance(view, View):
-        return view.page(replace(view.scene(), width=width))
+        return view.page(width)
     page = view.page()
     assert isinstance(page, Page)
     return replace(page, width=width)
