@@ -6,17 +6,14 @@
 
 from memlab.views.addresses.make import addresses
 from memlab.views.addresses.view import AddressMap
-from memlab.views.batch.columns import LaneColumns, lane_columns
-from memlab.views.batch.view import BatchTimes, batch_times
 from memlab.views.comparison.view import Comparison, comparison
 from memlab.views.copies.make import shifted_copies
 from memlab.views.copies.view import ShiftedCopies
-from memlab.views.lanes.view import MemoryRate, VectorLanes, memory_rate, vector_lanes
 from memlab.views.lesson.card import PredictionCard, prediction_card
 from memlab.views.lesson.exercise import ExerciseCard, exercise_card
 from memlab.views.network.make import network_memory
 from memlab.views.network.view import NetworkMemory
-from memlab.views.number.view import NumberBits, number
+from memlab.views.number import NumberBits, number
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.speed.view import AlgorithmTimes, TimeAndMemory, algorithm_times
 from memlab.views.techniques.view import Techniques, techniques
@@ -27,6 +24,16 @@ from memlab.views.training.view import (
     gradient_histogram,
     running_sum,
     training_curves,
+)
+from memlab.views.vectors import (
+    BatchTimes,
+    LaneColumns,
+    MemoryRate,
+    VectorLanes,
+    batch_times,
+    lane_columns,
+    memory_rate,
+    vector_lanes,
 )
 from memlab.views.warp.view import WarpMemory, warp_memory
 from memlab.views.widget import View

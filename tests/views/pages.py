@@ -12,16 +12,17 @@ from typing import Any
 from memlab import views
 from memlab.views.draw.page import Page
 from memlab.views.live.view import View
+from tests.views import measurements
 
 OLD = {
-    "addresses", "algorithm_times", "batch_times", "comparison", "exercise_card",
-    "gradient_histogram", "lane_columns", "memory_rate", "network_memory", "number",
+    "addresses", "algorithm_times", "comparison", "exercise_card",
+    "gradient_histogram", "network_memory", "number",
     "planned_and_measured", "prediction_card", "running_sum", "shifted_copies", "techniques",
-    "training_curves", "vector_lanes", "warp_memory",
+    "training_curves", "warp_memory",
 }  # fmt: skip
 """Those that are no pages yet."""
 FACTORIES = [name for name in views.__all__ if name.islower() and name not in OLD]
-CASES: dict[str, dict[str, Callable[[], Any]]] = {}
+CASES: dict[str, dict[str, Callable[[], Any]]] = {**measurements.CASES}
 """Of each public factory of ``memlab.views``, by its name: what is shown, and how it is made."""
 
 

@@ -165,7 +165,7 @@ def _lying(pen: Pen, axis: Axis) -> None:
             svg.line(x, box.top, x, box.bottom, class_="grid")
         at = _inside(x, label, svg.width)
         if axis.labels and taken.first([text_box(at, y, label, 11, "middle")], 4):
-            svg.text(at, y, label, 11, "middle")
+            pen.board.take(svg.text(at, y, label, 11, "middle"))
             if not axis.grid:
                 svg.line(x, edge, x, edge + (-4 if on_top else 4), class_="rule", opacity=0.5)
     if axis.rule:

@@ -1,1 +1,0 @@
-"""Time per sample against the batch, and the columns that fill the lanes."""

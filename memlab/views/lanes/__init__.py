@@ -1,1 +1,0 @@
-"""What a wider vector and a smaller number format buy, measured here: two still pictures."""

@@ -1,0 +1,264 @@
+"""Measurements and trainings that nobody made, for the views that show such ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from memlab import History, views
+from memlab.bench import batch, curves
+from memlab.bench.batch import Sweep
+from memlab.bench.convolution import RIVAL, Case, Comparison
+from memlab.bench.curves import Measured, Point
+from memlab.bench.reading import Rate, Reading
+from memlab.bench.recorded import Recorded
+from memlab.bench.timing import Group, Line, Machine, Result, Timing
+from memlab.networks.layers import Conv2d
+from memlab.step.algorithms import on
+from memlab.studies.training import TRAININGS
+
+MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"torch": "2.13.0+cpu"})
+LIBRARIES = ("BLAS of numpy, core A", "BLAS of scipy, core B")
+
+# -- ways to convolve ---------------------------------------------------------------------------
+
+CACHES = {"L1": 2**15, "L2": 2**20, "L3": 2**25}
+LAYER = Case("Net conv1", (8, 12, 12), Conv2d(4, 3, pad=1))
+
+
+def compared(*timings: Any, **others: Any) -> Comparison:
+    given: dict[str, Any] = {"batch": 4, "threads": 1, "left_out": (), "caches": CACHES} | others
+    found = tuple(Timing(name, size, (seconds,)) for name, size, seconds in timings)
+    return Comparison(LAYER, timings=found, machine=MACHINE, blas=LIBRARIES, **given)
+
+
+FALLING = compared(
+    ("direct", 0, 1.9),
+    ("im2col-batch", 115_605_504, 0.044),
+    ("im2col-image", 28_901_376, 0.043),
+    ("im2col-tile", 129_600, 0.035),
+    ("offsets", 144, 0.0365),
+    (RIVAL, None, 0.038),
+)
+ALGORITHMS = {
+    "falling": FALLING,
+    "one": compared(("im2col-image", 28_901_376, 0.043)),
+    "nothing": compared(("im2col-image", 0, 2e-7), ("direct", 0, 2.2e-7)),
+    "pointwise": compared(
+        ("im2col-batch", 0, 0.002),
+        ("im2col-image", 0, 0.002),
+        ("im2col-tile", 12_288, 0.002),
+        ("offsets", 16, 0.00201),
+        ("direct", 0, 0.0021),
+        (RIVAL, None, 0.0021),
+    ),
+    "every": compared(
+        *((name, 10**index, 0.01 + index / 1000) for index, name in enumerate(on("cpu"))),
+        (RIVAL, None, 9.0),
+        left_out=("winograd",),
+        threads=2,
+        caches={},
+    ),
+    "same": compared(*((name, 4096, 0.0123) for name in on("cpu"))),
+    "slow": compared(
+        ("direct", 0, 0.972), ("im2col-batch", 57_802_752, 0.0386), (RIVAL, None, 0.0198)
+    ),
+    "left edge": compared(
+        ("im2col-tile", 28_224, 0.00578),
+        ("im2col-batch", 14_751_744, 0.00904),
+        ("im2col-image", 7_375_872, 0.00752),
+        ("mec", 4_365_312, 0.00942),
+        (RIVAL, None, 0.0119),
+    ),
+}
+
+
+def result(*groups: Group, lines: tuple[Line, ...] = ()) -> Result:
+    return Result("convolution", MACHINE, lines, groups)
+
+
+def layers(rival: bool) -> Result:
+    return result(
+        Group("one", tuple(t for t in FALLING.timings if rival or t.name != RIVAL)),
+        Group("two", tuple(t for t in ALGORITHMS["pointwise"].timings if rival or t.name != RIVAL)),
+        lines=(Line("a mean", 0.9, "x", 1.0), Line("BLAS of scipy, core B", 2, "")),
+    )
+
+
+PLAIN = Group("small", (Timing("im2col", None, (1.0,)), Timing("a copy", None, (0.5,))))
+"""Without a workspace."""
+PLOTS = {"rival": layers(True), "none": layers(False), "plain": result(PLAIN)}
+
+
+# -- lanes and memory ---------------------------------------------------------------------------
+
+BITS = {"fp64": 64, "fp32": 32, "bf16": 16, "int8": 8}
+
+
+def rates(format: str, width: int, *, first: int = 1, lost: float = 1.0) -> curves.Curve:
+    """Linear up to ``width`` bits, 1 % more beyond, and at last only a part of it."""
+    lanes = [first << n for n in range(7) if first << n <= 64]
+    most = width // BITS[format]
+    found = [14e9 * min(n, most) * (1.01 if n > most else 1) for n in lanes]
+    found[-1] *= lost
+    points = [Point(n, 10**9, (10**9 / rate,) * 3) for n, rate in zip(lanes, found, strict=True)]
+    return curves.Curve(format, BITS[format], tuple(points))
+
+
+def vectors(*found: curves.Curve, **others: Any) -> Measured:
+    given: dict[str, Any] = {
+        "bits": 512, "registers": 32, "feature": "avx512f", "target": "", "missing": (),
+        "chosen": {"zmm": 16, "ymm": 4}, "chosen_bits": 512, "clock": "process_time",
+    } | others  # fmt: skip
+    return Measured(found, machine=MACHINE, **given)
+
+
+ALL = vectors(
+    rates("fp64", 512), rates("fp32", 512), rates("bf16", 512, first=8),
+    rates("int8", 512, first=16),
+)  # fmt: skip
+PARTS = vectors(rates("fp64", 256), rates("fp32", 256), rates("bf16", 256, first=8))
+FORCED = vectors(
+    rates("fp64", 256, lost=0.5), rates("fp32", 256), bits=256, registers=16, feature="avx2",
+    target="avx2", missing=("bf16", "int8"), chosen={"ymm": 12}, chosen_bits=256,
+)  # fmt: skip
+LANES = {
+    "all": ALL,
+    "parts": PARTS,
+    "forced": FORCED,
+    "together": vectors(*(rates("fp32", 128) for _ in range(4)), bits=128, feature="neon"),
+    "one": vectors(rates("fp64", 512), chosen={}, chosen_bits=0),
+    "unbroken": vectors(rates("int8", 512, first=16)),
+    "lost": vectors(
+        curves.Curve(
+            "fp32", 32, tuple(Point(2**n, 10**9, (2.0 ** -min(n, 4 - n),)) for n in range(4))
+        )
+    ),
+    "wider": vectors(rates("fp32", 256), bits=128, feature="", clock="perf_counter"),
+}
+
+
+def read(*formats: str, speed: float = 30e9, **others: Any) -> Reading:
+    nbytes = 2**28
+    found = tuple(Rate(name, BITS[name], nbytes, (nbytes / speed,) * 2) for name in formats)
+    given: dict[str, Any] = {"largest": 2**25, "clock": "process_time"} | others
+    return Reading(nbytes, rates=found, machine=MACHINE, **given)
+
+
+READINGS = {
+    "all": read("fp64", "fp32", "bf16", "int8"),
+    "one": read("fp32", speed=2e9, largest=0),
+    "fast": read("int8", "fp64", speed=900e9, clock="perf_counter"),
+}
+
+
+# -- batches ------------------------------------------------------------------------------------
+
+
+def curve(name, times, weights=0):
+    return batch.Curve(name, {2**i: (t * 1e-6,) for i, t in enumerate(times)}, weights)
+
+
+def sweep(*curves, lanes=8):
+    return Sweep(batch.LAYER, curves, lanes, MACHINE, LIBRARIES)
+
+
+USUAL = sweep(
+    curve("linear-4096", [640, 320, 160, 80, 50, 40, 30, 20], 2**26),
+    curve("samples", [80, 40, 20, 10, 10.2, 10.5, 11, 11]),
+    curve("pixels", [10, 9.8, 10, 10, 10, 10.5, 10, 10]),
+    curve("loop", [4000, 2000, 1000, 500, 250, 200, 100, 100]),
+    curve("one-lane", [4000, 2000, 1000, 800, 700, 600, 600, 600]),
+)
+ODD = sweep(
+    curve("linear-1024", [10, 10, 10], 4096),
+    curve("samples", [10, 5, 5]),
+    curve("pixels", [30, 20, 10]),
+    curve("one-lane", [10, 40, 10]),
+    lanes=16,
+)
+TWO = sweep(curve("samples", [2_000_000, 5]), lanes=1)
+EVERY = sweep(*(curve(name, [9, 3, 3]) for name in batch.WAYS))
+SWEEPS = {"usual": USUAL, "odd": ODD, "two": TWO, "every": EVERY}
+GPU = Recorded(
+    "NVIDIA X",
+    "make gpu",
+    Result(
+        "gpu",
+        replace(MACHINE, processor="NVIDIA X, beside a processor"),
+        (
+            Line("linear 4096x4096: per sample at batch 1", 5e-5, "s"),
+            Line("linear 4096x4096: per sample at batch 128", 1e-6, "s"),
+            Line("product of 4096x4096: fast", 1e-3, "s"),
+        ),
+    ),
+)
+
+
+# -- trainings ----------------------------------------------------------------------------------
+
+NAN, INF = math.nan, math.inf
+
+
+def history(*losses, errors=(0.5, 0.02, 0.04), scales=(), step="a step"):
+    return History(step, 32, losses, errors, 1_234_567, 1.5, scales)
+
+
+def falling(count, start=2.0):
+    return [start * 0.99**index for index in range(count)]
+
+
+HISTORIES: dict[str, dict[str, History]] = {
+    "one": {"fp32": history(2.0, 0.5)},
+    "single step": {"fp32": history(2.0)},
+    "several": {
+        "fp32": history(*falling(528)),
+        "mixed bf16": history(*falling(528, 2.1), errors=(0.4, 0.03, 0.05)),
+        "mixed fp16": history(*falling(528, 1.9), scales=(65536.0, 32768.0)),
+        "fp16": history(*falling(37), *[NAN] * 491, errors=(1.0, 1.0, 1.0)),
+        "once": history(*falling(100), INF, *falling(427)),
+    },
+    "nothing but NaN": {"fp16": history(NAN, NAN, errors=(1.0,)), "bf16": history(INF, 1.0)},
+    "zeros": {"fp16": history(1e-8, 0.0, 0.0), "same": history(1e-8, 1e-8)},
+    "most": {f"a rather long name {i}": history(*falling(60)) for i in range(TRAININGS)},
+}
+
+
+MANY = np.random.default_rng(7).standard_normal(3000).astype(np.float32) * np.float32(2.0**-16)
+SPREAD = np.array([0, -0.0, 1, -1, 2.0**-14, 2.0**-15, 2.0**-24, 2.0**-25, 1.5 * 2.0**-25,
+                   -(2.0**-30), 65504, 65519, 65520, -1e9], np.float32)  # fmt: skip
+COUNTED: dict[str, Any] = {
+    "many": lambda: views.gradient_histogram(MANY),
+    "scaled": lambda: views.gradient_histogram(MANY, scale=1024),
+    "spread": lambda: views.gradient_histogram(SPREAD, scale=2.0**-4),
+    "bf16": lambda: views.gradient_histogram(MANY, "bf16"),
+    "fp8": lambda: views.gradient_histogram(MANY, "fp8_e4m3fn", 2.0**20),
+    "fp32": lambda: views.gradient_histogram({"w": SPREAD}, "fp32", 3),
+    "zeros": lambda: views.gradient_histogram(np.zeros(5)),
+    "widest": lambda: views.gradient_histogram([2.0**-149, 1.0, 1e38], "bf16", 2.0**64),
+}
+SUMMED: dict[str, Any] = {
+    "ones": lambda: views.running_sum(),
+    "tenths": lambda: views.running_sum(value=0.1),
+    "beyond": lambda: views.running_sum(count=1000, value=100.0),
+    "one": lambda: views.running_sum(count=1),
+    "bf16": lambda: views.running_sum("bf16", 300, 0.1),
+    "fp8": lambda: views.running_sum("fp8_e4m3fn", 200, 3),
+    "fp32": lambda: views.running_sum("fp32", 500, 0.1),
+}
+
+# -- pages --------------------------------------------------------------------------------------
+
+COLUMNS = {"resnet50": 16, "vgg16": 100_000, "linear1": 8}
+CASES: dict[str, dict[str, Callable[[], Any]]] = {
+    "vector_lanes": {n: partial(views.VectorLanes, found) for n, found in LANES.items()},
+    "memory_rate": {n: partial(views.MemoryRate, found) for n, found in READINGS.items()},
+    "batch_times": {n: partial(views.BatchTimes, found, GPU) for n, found in SWEEPS.items()},
+    "lane_columns": {n: partial(views.lane_columns, n, 1, lanes) for n, lanes in COLUMNS.items()},
+}
+"""Of each factory what it could show, by name."""

@@ -1,0 +1,300 @@
+"""Lanes, reading memory, batches and columns: pictures and texts, of made-up measurements."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab import InputError, views
+from memlab.bench import batch, reading, recorded
+from memlab.bench.convolution import Case
+from memlab.networks import zoo
+from memlab.networks.layers import Conv2d
+from memlab.studies import batches, vectors
+from memlab.studies.figures import billions
+from memlab.views import BatchTimes, LaneColumns, MemoryRate, VectorLanes
+from memlab.views.draw.chart import Chart
+from memlab.views.draw.marks import Fact, Points
+from memlab.views.draw.svg import Svg
+from tests.views.measurements import ALL, GPU, LANES, ODD, READINGS, SWEEPS, USUAL, sweep
+
+
+def drawn(view: Any) -> list[str]:
+    """The texts of the picture, whose words are as large as they must be."""
+    svg: Svg = view.page().svg()
+    assert min(label.size for label in svg.labels) >= 11
+    return [label.content for label in svg.labels]
+
+
+def chart(view: Any) -> Chart:
+    (found,) = (block for block in view.page().blocks if isinstance(block, Chart))
+    return found
+
+
+def facts(view: Any) -> list[Fact]:
+    return [mark.fact for mark in chart(view).marks if mark.fact]
+
+
+# -- lanes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_picture_and_text_have_the_same_marks_and_rates(name: str) -> None:
+    found, view = vectors.Lanes(LANES[name]), VectorLanes(LANES[name])
+    labels, text = drawn(view), view.text()
+    for lanes, label in found.marks:
+        assert label in labels
+        assert f"{lanes} lanes: {label}." in text
+    for each in LANES[name].curves:
+        assert f"{each.format} {vectors.bend(each)}" in labels
+        assert vectors.width(each) in text
+        assert (f"{billions(each.knee.rate)}*" in text) is each.ends
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_every_point_is_inside_and_says_its_figures(name: str) -> None:
+    found = chart(VectorLanes(LANES[name]))
+    points = [p for p in found.marks if isinstance(p, Points) and p.fact]
+    assert len(points) == sum(len(each.points) for each in LANES[name].curves)
+    for (place,) in (each.points for each in points):
+        assert 0 <= found.x.at(place[0]) <= 1
+        assert 0 <= found.y.at(place[1]) <= 1
+    first = LANES[name].curves[0]
+    said = (
+        f"{first.format}, {first.points[0].lanes} lanes: {billions(first.points[0].rate)} billion"
+    )
+    assert str(points[0].fact).startswith(said)
+    assert "measured here: a processor, 2026-01-31" in str(points[0].fact)
+
+
+def test_the_table_has_a_row_for_every_number_of_lanes() -> None:
+    lines = VectorLanes(ALL).text().split("\n")
+    first = lines.index("operations per second, in billions:") + 1
+    table = [line.split() for line in lines[first : first + 8]]
+    assert [row[0] for row in table] == ["lanes", "1", "2", "4", "8", "16", "32", "64"]
+    assert table[0][1:] == ["fp64", "fp32", "bf16", "int8"]
+    assert table[1][1:] == ["14.0", "14.0", "-", "-"]
+    assert table[4][1:] == ["112*", "112", "112", "-"]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("all", "fp32: linear up to 16 lanes, 512 bits. Measured: off by at most 0.0 % up to "
+                "there, at most 1.0 % more beyond."),
+        ("all", "A register holds 512 bits, 16 fp32 lanes: the features of this processor name "
+                "avx512f. Measurement and registers agree."),
+        ("all", "16 lanes: 512 bits: 16 fp32 lanes in a register (avx512f), and measured."),
+        ("all", "32 lanes: 1024 bits: 32 fp32 lanes, as a GPU warp: 32 threads × 32 bits."),
+        ("all", "fp64 : fp32 : bf16 : int8 = 1.00 : 2.00 : 4.00 : 8.00"),
+        ("all", "The compiler itself chose 512 bits for a plain loop, a + b in fp32: zmm 16 times, "
+                "ymm 4 times."),
+        ("parts", "8 lanes: 256 bits: 8 fp32 lanes, measured."),
+        ("parts", "this processor computes them in 2 parts of 256 bits"),
+        ("forced", "compiled for avx2"),
+        ("forced", "it was forced, avx2 is the widest that it has. Measurement and"),
+        ("forced", "256 bits: 8 fp32 lanes in a register (avx2, forced), and measured"),
+        ("forced", "Where a line falls, too few sums of so many lanes fit the 16 registers."),
+        ("forced", "more beyond. At 64 lanes fp64 falls to 0.51 times its"),
+        ("lost", "up to there, no more beyond."),
+        ("lost", "At 8 lanes fp32 falls to 0.50 times its operations at 4 lanes."),
+        ("forced", "Not computed in vectors here: bf16, int8."),
+        ("one", "8 lanes: 512 bits: 8 fp64 lanes in a register (avx512f), and measured."),
+        ("one", "The compiler itself made no vectors of a known width"),
+        ("unbroken", "int8: linear up to 64 lanes, 512 bits, the most that were measured"),
+        ("wider", "no feature of this processor names a wider one. The curve rises beyond one "
+                  "register: this processor computes 2 of them at a time."),
+        ("wider", "time on the wall"),
+    ],
+)  # fmt: skip
+def test_what_is_said(name: str, says: str) -> None:
+    assert says in VectorLanes(LANES[name]).text()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("one", "GPU warp"), ("unbroken", "measured."), ("all", "falls"), ("unbroken", "agree")],
+)
+def test_what_is_not_said(name: str, says: str) -> None:
+    assert says not in VectorLanes(LANES[name]).text()
+
+
+def test_formats_differ_in_more_than_colour_and_knees_have_rings() -> None:
+    parts = VectorLanes(ALL).page().svg().parts
+    shapes = {found[1] for part in parts if (found := re.search(r'd="([^"]+)".*translate', part))}
+    assert len(shapes) == 4
+    assert sum("<circle" in part for part in parts) == sum(each.ends for each in ALL.curves) == 3
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_reading_says_the_same_in_picture_and_text(name: str) -> None:
+    view = MemoryRate(READINGS[name])
+    labels, text = drawn(view), view.text()
+    for each in READINGS[name].rates:
+        values, speed = billions(each.values), billions(each.bandwidth)
+        assert f"{each.format}: {values} billion/s, {speed} GB/s" in labels
+        (line,) = (line for line in text.split("\n") if line.startswith(f"{each.format}  "))
+        assert line.split() == [each.format, str(each.bits // 8), values, speed]
+    assert len(facts(view)) == len(READINGS[name].rates)
+
+
+def test_what_is_said_of_reading() -> None:
+    text = MemoryRate(READINGS["all"]).text()
+    assert "Reading 268 MB from memory" in text
+    assert "30.0 to 30.0 GB/s in every format" in text
+    assert "int8 against fp64: 0.125 of the bytes for each value, 8.00 times the values." in text
+    assert "The array is 8.00 times the largest cache, 33.6 MB." in text
+    assert "does not say how large the caches are" in MemoryRate(READINGS["one"]).text()
+
+
+def test_a_point_says_its_figures_and_where_it_was_measured() -> None:
+    assert str(facts(MemoryRate(READINGS["one"]))[0]) == (
+        "fp32: 0.50 billion/s, 2.00 GB/s; 2 samples, measured here: a processor, 2026-01-31"
+    )
+
+
+@pytest.mark.measures
+def test_a_real_reading_is_shown(monkeypatch: Any) -> None:
+    monkeypatch.setattr(reading, "LEAST", 2**20)
+    monkeypatch.setattr(reading, "caches", dict)
+    found = views.memory_rate(("fp32", "int8"), progress=False)
+    assert [each.format for each in found.measured.rates] == ["fp32", "int8"]
+    drawn(found)
+
+
+# -- batches ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gpu", [None, GPU], ids=["none", "recorded"])
+@pytest.mark.parametrize("name", SWEEPS)
+def test_every_way_has_its_name_and_its_ends(name: str, gpu: Any) -> None:
+    found, view = SWEEPS[name], BatchTimes(SWEEPS[name], gpu)
+    labels, text = drawn(view), view.text()
+    for each in found.curves:
+        assert batches.way(each) in labels
+        assert batches.ends(each) in labels
+        for end in (each.batches[0], each.batches[-1]):
+            time, ratio = batches.each_sample(each, end), batches.against(each, end)
+            assert f"{time} {ratio:>5} x" in text
+    for sentence in batches.on_gpu(gpu):
+        assert sentence in text
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_a_point_stands_at_its_batch_and_ratio(name: str) -> None:
+    found, shown = SWEEPS[name], chart(BatchTimes(SWEEPS[name]))
+    for each in found.curves:
+        heights = [shown.y.at(each.at(size) / each.least) for size in each.batches]
+        assert min(heights) == 0  # the least of each way is 1
+        assert max(heights) <= 1
+        assert sorted(each.batches, key=shown.x.at) == list(each.batches)
+    sizes = found.curves[0].batches
+    steps = [shown.x.at(2 * size) - shown.x.at(size) for size in sizes[:-1]]
+    assert steps == pytest.approx([steps[0]] * len(steps))
+
+
+def test_the_lanes_are_marked_where_samples_fill_them() -> None:
+    mark = "8 samples fill 8 lanes"
+    assert mark in drawn(BatchTimes(USUAL))
+    assert mark not in drawn(BatchTimes(replace(USUAL, curves=USUAL.curves[2:])))
+    assert "16 samples fill 16 lanes" not in drawn(BatchTimes(ODD))  # none is so large
+
+
+def test_many_batches_keep_their_labels_apart() -> None:
+    many = batch.Curve("loop", {size: (1e-3 / size,) for size in range(1, 130)})
+    svg = BatchTimes(sweep(many)).page().svg()
+    assert svg.collisions() == []
+    assert {"1", "2", "129"} <= {label.content for label in svg.labels}
+
+
+@pytest.mark.measures
+def test_a_view_of_batches_measures_here(monkeypatch: Any) -> None:
+    monkeypatch.setattr(batch, "SHORTEST", 0.0)
+    monkeypatch.setattr(batch, "LAYER", Case("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False)))
+    monkeypatch.setattr(recorded, "latest", lambda: GPU)
+    view = views.batch_times(["samples", "pixels"], [1, 5], progress=False)
+    assert [each.name for each in view.measured.curves] == ["samples", "pixels"]
+    assert view.gpu is GPU
+    assert "input 2x5x6" in view.text()
+
+
+# -- columns ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(zoo.ZOO))
+@pytest.mark.parametrize(("size", "lanes"), [(1, 16), (3, 32), (1, 100_000)])
+def test_columns_are_the_same_in_picture_and_text(name: str, size: int, lanes: int) -> None:
+    view = views.lane_columns(name, size, lanes)
+    labels, text = drawn(view), view.text()
+    for row in view.rows.rows:
+        filled = view.rows.filled(row)
+        assert f"{row.counted}: {filled}" in labels
+        (line,) = (x for x in text.split("\n") if re.search(f" {row.columns:,}  .*{filled}$", x))
+        assert line.split("   ")[0].strip() == "x".join(map(str, row.map))
+
+
+def test_a_view_of_columns_takes_a_network_and_the_lanes_of_this_machine() -> None:
+    net = memlab.network("mine", image=(3, 4, 4)).conv(2, 3).squared_error()
+    found = views.lane_columns(net).rows
+    assert found.lanes in (4, 8, 16)
+    assert [row.columns for row in found.rows] == [4]
+    assert len(found.sentences) == 2
+
+
+# -- all of them --------------------------------------------------------------------------------
+
+SOME = [VectorLanes(ALL), MemoryRate(READINGS["all"]), BatchTimes(USUAL, GPU),
+        LaneColumns(batches.columns("resnet50", 1, 16))]  # fmt: skip
+
+
+@pytest.mark.parametrize("view", SOME, ids=lambda view: type(view).__name__)
+def test_a_notebook_gets_picture_and_text(view: Any) -> None:
+    assert str(view) == repr(view) == view.text()
+    assert view._repr_mimebundle_() == {"image/svg+xml": view.svg(), "text/plain": view.text()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"formats": ("fp16",)}, "unknown format of vectors 'fp16'"),
+        ({"target": "avx1024"}, "unknown target 'avx1024'"),
+    ],
+)
+def test_bad_input_gives_one_sentence(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)):
+        views.vector_lanes(**arguments)
+    with pytest.raises(InputError, match="less than a byte"):
+        views.memory_rate(("int4",))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"ways": ("lanes",)}, "unknown way 'lanes'"),
+        ({"batches": (8,)}, "two batches are compared at least, got [8]"),
+    ],
+)
+def test_batches_of_bad_input_give_one_sentence(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)):
+        views.batch_times(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"network": "resnet5"}, "unknown network 'resnet5'"),
+        ({"batch": 0}, "batch must be at least 1"),
+        ({"lanes": 0}, "lanes must be at least 1"),
+        ({"network": memlab.network("x", features=3).tanh().squared_error()}, "has no convolution"),
+    ],
+)
+def test_columns_of_bad_input_give_one_sentence(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        views.lane_columns(**arguments)
