@@ -190,17 +190,18 @@ class Table(Block):
         size: int = 12,
     ) -> float:
         """One row from the baseline ``y``; returns the baseline of its last line."""
-        lines = [""]
+        most = 1
         for index, (cell, (left, right)) in enumerate(zip(cells, spans, strict=True)):
             room, flush = right - left + 0.1, self._right(index)
             last = index == len(spans) - 1 > 0 and not flush
             lines = texts.wrap(cell, room, size, bold) if last else [cell]
             if index == 0 and not flush:
                 lines = [texts.shortened(cell, room, size, bold)]
+            most = max(most, len(lines))
             for number, line in enumerate(lines):
                 at, anchor = (right, "end") if flush else (left, "start")
                 svg.text(x + at, y + ROW * number, line, size, anchor, bold=bold, dim=dim)
-        return y + ROW * (len(lines) - 1)
+        return y + ROW * (most - 1)
 
     def _right(self, index: int) -> bool:
         align = self.align or "<"
