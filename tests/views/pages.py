@@ -60,3 +60,21 @@ def page_of(view: Any, width: int = 820) -> Page:
     page = view.page()
     assert isinstance(page, Page)
     return replace(page, width=width)
+
+
+# -- a number in a format -------------------------------------------------------------------------
+
+
+@case("number", "64 bits")
+def _() -> Any:
+    return views.number("0.1", "fp64")
+
+
+@case("number", "nan")
+def _() -> Any:
+    return views.number("nan", "fp8_e4m3fn")
+
+
+@case("number", "a walk below 0")
+def _() -> Any:
+    return views.number("-1e-400", "fp32", step=-3)

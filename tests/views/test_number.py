@@ -1,8 +1,6 @@
 """The view of a number: its formula and bits against what is stored, its picture, its answers."""
 
 import json
-import re
-import xml.etree.ElementTree as ET
 from fractions import Fraction
 from math import inf, isfinite, isnan
 from typing import Any
@@ -16,11 +14,8 @@ from lessons import build
 from memlab import rounding
 from memlab.errors import InputError
 from memlab.formats import NUMBERS
-from memlab.views import number
-from memlab.views.number import picture, twin, typed, words
-from memlab.views.number.panel import PRESETS
-from memlab.views.number.rows import rows
-from memlab.views.number.state import STEPS, State
+from memlab.studies.numbers import STEPS, Number, brief, parse, shown
+from memlab.views.number import PAINTS, NumberBits, number
 
 TYPED = (
     "0.1", "2049", "70000", "-70000", "0", "-0", "1/3", "-1/3", "6e-8", "-1e-10", "1e-400", "3e400",
@@ -32,10 +27,10 @@ by_format = pytest.mark.parametrize("name", NUMBERS)
 by_typed = pytest.mark.parametrize("text", TYPED)
 
 
-def states(*names):
-    """Every number in these formats, or in all, where there is one."""
-    for name in names or NUMBERS:
-        yield from (State(text, name) for text in TYPED if NUMBERS[name].nan or text != "nan")
+def every_number():
+    """In every format, where there is one."""
+    for name in NUMBERS:
+        yield from (Number(text, name) for text in TYPED if NUMBERS[name].nan or text != "nan")
 
 
 # -- what was typed -----------------------------------------------------------------------------
@@ -58,12 +53,12 @@ def states(*names):
     ],
 )
 def test_a_number_is_read_as_people_write_it(text, wanted):
-    assert typed.parse(text) == wanted
+    assert parse(text) == wanted
 
 
 def test_a_negative_0_keeps_its_sign_and_nan_is_nan():
-    assert str(typed.parse("-0.00")) == "-0.0"
-    assert isnan(typed.parse("NaN"))
+    assert str(parse("-0.00")) == "-0.0"
+    assert isnan(parse("NaN"))
 
 
 GARBAGE = [
@@ -109,45 +104,43 @@ def test_garbage_is_one_sentence(text):
     ],
 )
 def test_what_becomes_of_a_number(text, name, fate, held):
-    found = rows(State(text, name))
+    found = Number(text, name)
     assert (found.fate, found.held) == (fate, held)
 
 
 def test_nan_that_was_asked_for_is_not_nan_for_want_of_infinity():
-    assert rows(State("nan", "fp8_e4m3fn")).fate == "nan"
-    assert rows(State("70000", "fp8_e4m3fn")).fate == "lost"
-    assert "no infinity: it becomes NaN" in twin.write(rows(State("70000", "fp8_e4m3fn")))
+    assert Number("nan", "fp8_e4m3fn").fate == "nan"
+    assert Number("70000", "fp8_e4m3fn").fate == "lost"
+    assert "no infinity: it becomes NaN" in Number("70000", "fp8_e4m3fn").text()
 
 
 def test_ties_and_subnormals_are_named():
-    assert "half-way" in words.note(rows(State("2049")))
-    assert not words.note(rows(State("2049.01")))
-    assert "subnormal" in words.note(rows(State("6e-8")))
-    assert not words.note(rows(State("0")))
-    assert not words.note(rows(State("127.5", "int8")))  # not to the even one: it saturates
-    assert not words.note(rows(State("0.25", "int8")))
+    assert "half-way" in Number("2049").note
+    assert not Number("2049.01").note
+    assert "subnormal" in Number("6e-8").note
+    assert not Number("0").note
+    assert not Number("127.5", "int8").note  # not to the even one: it saturates
+    assert not Number("0.25", "int8").note
 
 
 def test_the_formula_gives_the_value():
     checked = 0
-    for state in states():
-        found = rows(state)
+    for found in every_number():
         if isfinite(found.held):
-            left = words.formula(found).split(" = ")[0]
+            left = found.formula.split(" = ")[0]
             plain = left.translate({ord("·"): "*", ord("−"): "-", ord("^"): "**"})
-            assert eval(plain) == found.held, state
+            assert eval(plain) == found.held, found
             checked += 1
     assert checked > len(NUMBERS) * len(TYPED) / 2
 
 
 def test_the_error_and_the_neighbours_are_those_of_the_library():
-    for state in states():
-        found = rows(state)
-        assert found.error == rounding.error(found.number, state.format)
-        assert "".join(found.bits) == "".join(rounding.bits(found.number, state.format))
-        assert len(found.everywhere) == len(NUMBERS)
-        own = next(kept for kept in found.everywhere if kept.format is found.format)
-        assert repr(own.held) == repr(found.held)
+    for found in every_number():
+        assert found.error == rounding.error(found.number, found.format)
+        assert "".join(found.bits) == "".join(rounding.bits(found.number, found.format))
+        assert [row[0] for row in found.everywhere()] == list(NUMBERS)
+        own = next(row for row in found.everywhere() if row[0] == found.name)
+        assert own[1:3] == [str(found.format.bits), shown(found.held)]
 
 
 @by_format
@@ -155,7 +148,7 @@ def test_the_error_and_the_neighbours_are_those_of_the_library():
 def test_the_number_stands_where_it_is_between_its_neighbours(name, text):
     if text == "nan":
         return
-    found = rows(State(text, name))
+    found = Number(text, name)
     line = found.line
     assert line is not None
     low, high = rounding.neighbours(found.number, name)
@@ -175,9 +168,9 @@ def test_the_number_stands_where_it_is_between_its_neighbours(name, text):
 @settings(deadline=None)
 @given(value=st.fractions(), digits=st.integers(2, 20))
 def test_a_number_is_written_with_its_first_digits(value, digits):
-    plain = words.brief(value, digits).replace("−", "-")
+    plain = brief(value, digits).replace("−", "-")
     assert abs(Fraction(plain) - value) <= abs(value) / 10 ** (digits - 1)
-    cut = words.shown(value).replace("−", "-")
+    cut = shown(value).replace("−", "-")
     assert ("…" in cut) == (Fraction(cut.replace("…", "")) != value)
 
 
@@ -195,44 +188,45 @@ def test_a_number_is_written_with_its_first_digits(value, digits):
     ],
 )
 def test_how_numbers_are_written(value, wanted):
-    assert words.shown(value) == wanted
+    assert shown(value) == wanted
 
 
 # -- picture and text ---------------------------------------------------------------------------
 
 
-def drawn(state):
-    """Draw it; the picture parses, and no text overlaps another or the edge or is too small."""
-    svg = picture.draw(rows(state))
-    assert svg.collisions() == [], state
-    assert svg.outside() == [], state
-    assert min(label.size for label in svg.labels) >= 11
-    ET.fromstring(svg.render("title"))
-    return svg
-
-
-def digits(text):
-    return set(re.findall(r"\d[\d.]*(?<!\.)", text))
-
-
-@by_format
-def test_every_number_is_drawn_and_the_picture_shows_the_numbers_of_the_text(name):
-    walks = (State("0.1", name, step) for step in (-STEPS, -1, 1, STEPS))
-    for state in (*states(name), *walks):
-        found = rows(state)
-        text = twin.write(found)
-        labels = [label.content for label in drawn(state).labels]
-        boxes = [label for label in labels if label in ("0", "1")]
+def test_every_bit_is_drawn_and_nothing_collides():
+    walks = (Number("0.1", name, step) for name in NUMBERS for step in (-STEPS, -1, 1, STEPS))
+    for found in (*every_number(), *walks):
+        view = NumberBits(found.typed, found.name, step=found.step)
+        svg = view.page(NumberBits.narrowest).svg()
+        assert svg.collisions() == [], found
+        assert svg.outside() == [], found
+        boxes = [label.content for label in svg.labels if label.content in ("0", "1")]
         bits = "".join(found.bits)
         assert "".join(boxes[: len(bits)]) == bits
-        assert digits(" ".join(labels)) <= digits(text) | {"0", "1"}
-        assert digits(text) <= digits(" ".join(labels))
+
+
+def test_a_study_says_what_the_picture_says():
+    found = Number("70000")
+    assert found.text().splitlines()[1] == (
+        "70000 is too far beyond 65504, the last finite value. It becomes infinity."
+    )
+    assert all(sentence in number("70000").text() for sentence in found.sentences)
+    told = found.as_dict()
+    assert (told["typed"], told["held"], told["fate"]) == ("70000", inf, "infinity")
+    assert told["bits"] == [["sign", "0"], ["exponent", "11111"], ["mantissa", "0" * 10]]
+
+
+def test_a_field_says_its_meaning_on_hover():
+    page = number("0.1").page().render()
+    assert 'data-fact="exponent: 01011; 11, less the bias: 11 − 15 = −4"' in page
+    assert 'data-fact="0.10003662109375; another value of the format"' in page
 
 
 def test_fields_differ_in_more_than_colour():
-    looks = [picture.PAINTS[name].pattern for name in ("sign", "exponent", "mantissa")]
+    looks = [PAINTS[name].pattern for name in ("sign", "exponent", "mantissa")]
     assert len(set(looks)) == 3
-    assert picture.PAINTS["top"].pattern != picture.PAINTS["rest"].pattern
+    assert PAINTS["top"].pattern != PAINTS["rest"].pattern
 
 
 def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
@@ -276,11 +270,11 @@ def test_a_step_walks_from_value_to_value():
     assert ", 1 down" in view.text()
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_button_shows_its_example(name):
+@pytest.mark.parametrize(("name", "wanted"), NumberBits.presets.items())
+def test_a_button_shows_its_example(name, wanted):
     view = number("5", "int4", step=1)
     send(view, **{name: None})
-    assert view.state == PRESETS[name]
+    assert (view.value, view.format, view.step) == (*wanted.values(), 0)
     assert name in [control.name for control in view.controls()]
 
 
@@ -288,7 +282,7 @@ def test_a_button_shows_its_example(name):
     ("events", "says"),
     [
         ({"value": "abc"}, "'abc' is no number to show; try 0.1, 1e-8, 1/3, -inf or nan."),
-        ({"value": None}, "'None' is no number to show"),
+        ({"value": None}, "'' is no number to show"),
         ({"format": "fp17"}, "did you mean 'fp16'"),
         ({"format": "int64"}, "unknown format 'int64'"),
     ],
@@ -298,14 +292,13 @@ def test_bad_input_gets_one_sentence_and_the_picture_stays(events, says):
     before = view.svg()
     assert says in send(view, **events)["error"]
     assert view.svg() == before
-    assert view.state == State()
+    assert (view.value, view.format) == ("0.1", "fp16")
 
 
 def test_an_integer_format_refuses_nan_in_one_sentence():
     view = number("nan", "fp16")
     assert "int8 holds no NaN" in send(view, format="int8")["error"]
     assert view.format == "fp16"
-    assert len(view.frames()) == len([entry for entry in NUMBERS.values() if entry.nan])
 
 
 BAD: list[Any] = [
@@ -337,4 +330,3 @@ def test_python_steers_it_and_its_code_makes_it_again():
     again = eval(view.code(), {"memlab": memlab})
     assert again.text() == view.text()
     assert repr(view).startswith("<bits of a number: 1/3, 2 up in fp8_e4m3fn: 8 bits")
-    assert len(set(view.frames())) == len(NUMBERS)

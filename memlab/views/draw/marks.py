@@ -486,7 +486,7 @@ class Text(Mark):
         box = text_box(x, y, self.runs(pen), self.size, self.anchor)
         if not self.held:
             return box
-        away = max(0.0, -box.left) or min(0.0, pen.svg.width - 1 - box.right)
+        away = max(0.0, 0.5 - box.left) or min(0.0, pen.svg.width - 1 - box.right)
         return Box(box.left + away, box.top, box.right + away, box.bottom)
 
     def draw(self, pen: Pen) -> None:
@@ -513,7 +513,8 @@ class Text(Mark):
 class Label(Mark):
     """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``, or by
     ``boxes`` of pixels. Where none is free it is left out, or, ``kept``, stands at the first. What
-    is wider than its ``room``, in values of x, is left out, too."""
+    is wider than its ``room``, in values of x, is left out, too. With ``leader`` it stays inside
+    the frame, and a thin line leads to it where it stands so many pixels higher or lower."""
 
     content: Runs
     places: Sequence[tuple[float, float, str, float, float]]
@@ -525,6 +526,7 @@ class Label(Mark):
     apart: float = 3
     inside: bool = True
     room: float = 0
+    leader: float = 0
     fact: Fact | None = None
     late: ClassVar[bool] = True
 
@@ -541,14 +543,25 @@ class Label(Mark):
             return
         for each in tries:
             box = each.box(pen)
-            fits = not self.inside or (box.left >= 0 and box.right <= pen.svg.width)
-            if fits and pen.board.free(box, self.apart):
+            if self._fits(pen, box) and pen.board.free(box, self.apart):
                 pen.board.take(box)
+                self._lead(pen, each, box)
                 each.draw(pen)
                 return
         if self.kept and tries:
             pen.board.take(tries[0].box(pen))
             tries[0].draw(pen)
+
+    def _fits(self, pen: Pen, box: Box) -> bool:
+        if self.leader and not (pen.box.top <= box.top and box.bottom <= pen.box.bottom):
+            return False
+        return not self.inside or (box.left >= 0 and box.right <= pen.svg.width)
+
+    def _lead(self, pen: Pen, text: Text, box: Box) -> None:
+        if self.leader and abs(text.dy) > self.leader:
+            x, edge = pen.x(text.x), box.bottom if text.dy < 0 else box.top
+            end = min(max(x, box.left), box.right)
+            pen.svg.line(x, pen.y(text.y), end, edge, class_="rule thin")
 
     def on(self, axes: Any) -> None:
         self.texts()[0].on(axes)
@@ -601,7 +614,9 @@ def ink() -> Any:
 
 
 def colour(name: str) -> Any:
-    """A colour of ours; the page's own where it is the current one."""
+    """A colour of ours; the page's own where it is the current one, and what stands for a variable
+    of a style: ``"var(--copy-on,#0072B2)"``."""
+    name = name.removeprefix("var(").removesuffix(")").rpartition(",")[2]
     return ink() if name == "currentColor" else name
 
 
