@@ -8,7 +8,8 @@ from typing import Any
 
 from memlab.views.draw import text as texts
 from memlab.views.draw.label import Board
-from memlab.views.draw.marks import Mark, Pen, lined
+from memlab.views.draw.looks import lined
+from memlab.views.draw.marks import Mark, Pen
 from memlab.views.draw.scale import Scale, Tick
 from memlab.views.draw.svg import Box, Svg, text_box
 from memlab.views.draw.table import Block, Table
@@ -92,9 +93,9 @@ class Chart(Block):
         svg.charting = True
         pen = Pen(svg, box, self.x, self.y)
         if self.y_axis:
-            _upright(pen, self.y_axis, x, self.above)
+            _upright(pen, self.y_axis, (x, x + width), self.above)
         if self.x_axis:
-            _lying(pen, self.x_axis)
+            _lying(pen, self.x_axis, x + width)
         self._marks(pen)
         svg.charting = False
         return box.bottom + self.foot
@@ -140,8 +141,8 @@ class Chart(Block):
 # -- axes ---------------------------------------------------------------------------------------
 
 
-def _upright(pen: Pen, axis: Axis, left: float, above: float) -> None:
-    """The axis of heights; its title stands above the frame."""
+def _upright(pen: Pen, axis: Axis, ends: tuple[float, float], above: float) -> None:
+    """The axis of heights; its title stands above the frame, between two ends."""
     svg, box, right = pen.svg, pen.box, axis.side == "right"
     place, anchor = (box.right + TICK, "start") if right else (box.left - TICK, "end")
     for value, label in axis.marks(pen.up):
@@ -150,11 +151,13 @@ def _upright(pen: Pen, axis: Axis, left: float, above: float) -> None:
             svg.line(box.left, y, box.right, y, class_="grid")
         if axis.labels:
             pen.board.take(svg.text(place, y + 4, label, 11, anchor))
-    _title(svg, axis, left if axis.side != "right" else box.left, box.top - 14 - above)
+    left = box.left if right else ends[0]
+    _title(svg, axis, (left, ends[1]), box.top - 14 - above)
 
 
-def _lying(pen: Pen, axis: Axis) -> None:
-    """The axis to the right; where labels would meet, the last and then the first stay."""
+def _lying(pen: Pen, axis: Axis, end: float) -> None:
+    """The axis to the right; where labels would meet, the last and then the first stay. Its title
+    reaches to an ``end``."""
     svg, box = pen.svg, pen.box
     on_top = axis.side == "top"
     edge, y = (box.top, box.top - 8) if on_top else (box.bottom, box.bottom + 16)
@@ -170,7 +173,7 @@ def _lying(pen: Pen, axis: Axis) -> None:
                 svg.line(x, edge, x, edge + (-4 if on_top else 4), class_="rule", opacity=0.5)
     if axis.rule:
         svg.line(box.left, edge, box.right, edge, class_="rule", opacity=0.5)
-    _title(svg, axis, box.left, box.top - 26 if on_top else box.bottom + 34)
+    _title(svg, axis, (box.left, end), box.top - 26 if on_top else box.bottom + 34)
 
 
 def _inside(x: float, label: str, width: float) -> float:
@@ -179,16 +182,14 @@ def _inside(x: float, label: str, width: float) -> float:
     return max(min(x, width - 1 - half), half)
 
 
-def _title(svg: Svg, axis: Axis, x: float, y: float) -> None:
+def _title(svg: Svg, axis: Axis, ends: tuple[float, float], y: float) -> None:
+    """The title in bold and the note, as much of them as fits."""
+    x, end = ends
     if axis.title:
-        x = (
-            svg.text(
-                x, y, texts.shortened(axis.title, svg.width - x, 12, True), 12, bold=True
-            ).right
-            + 10
-        )
-    if axis.note:
-        svg.text(x, y, texts.shortened(axis.note, max(svg.width - x, 40), 11), 11, dim=True)
+        title = texts.shortened(axis.title, end - x, 12, True)
+        x = svg.text(x, y, title, 12, bold=True).right + 10
+    if axis.note and end - x > 40:
+        svg.text(x, y, texts.shortened(axis.note, end - x, 11), 11, dim=True)
 
 
 def _ticks(axes: Any, which: str, scale: Scale, axis: Axis | None) -> None:
@@ -206,4 +207,5 @@ def _ticks(axes: Any, which: str, scale: Scale, axis: Axis | None) -> None:
         style = lined("grid")
         axes.grid(visible=True, axis=which, **style)
     if axis.side in ("top", "right"):
-        getattr(axes, f"{which}axis").set_ticks_position(axis.side)
+        side.set_ticks_position(axis.side)
+        side.set_label_position(axis.side)

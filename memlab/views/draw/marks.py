@@ -7,109 +7,27 @@ same methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 
-from memlab import units
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
-from memlab.views.draw.label import Board
-from memlab.views.draw.scale import Scale
-from memlab.views.draw.stairs import Floats, Frame
+from memlab.views.draw.looks import HA, filled, hollow, ink, lined, marked
+from memlab.views.draw.pen import Fact as Fact
+from memlab.views.draw.pen import Mark as Mark
+from memlab.views.draw.pen import Pen as Pen
+from memlab.views.draw.pen import Send
+from memlab.views.draw.stairs import Floats
 from memlab.views.draw.svg import Box, Svg, box_path, text_box
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint
 
 Point = tuple[float, float]
-Send = tuple[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """What a mark says on hover and focus: its name, formula, bytes, maker and last reader; what
-    is empty is left out. ``more`` are further sentences."""
-
-    name: str
-    formula: str = ""
-    nbytes: int | None = None
-    maker: str = ""
-    reader: str = ""
-    more: str = ""
-
-    def __str__(self) -> str:
-        from memlab import strings
-
-        size = "" if self.nbytes is None else units.exact(self.nbytes)
-        amount = " = ".join(filter(None, (self.formula, size)))
-        parts = [": ".join(filter(None, (self.name, amount)))]
-        parts += [strings.get("fact.maker", name=self.maker)] if self.maker else []
-        parts += [strings.get("fact.reader", name=self.reader)] if self.reader else []
-        return "; ".join([*parts, *filter(None, [self.more])])
-
-
-@dataclass
-class Pen:
-    """A chart under construction: where values lie in pixels, and what is taken."""
-
-    svg: Svg
-    box: Box
-    across: Scale
-    up: Scale
-    board: Board = field(default_factory=Board)
-
-    def x(self, value: Any) -> Any:
-        """Where a value stands."""
-        return self.box.left + (self.box.right - self.box.left) * self.across.at(value)
-
-    def y(self, value: Any) -> Any:
-        """How high a value stands."""
-        return self.box.bottom - (self.box.bottom - self.box.top) * self.up.at(value)
-
-    @cached_property
-    def frame(self) -> Frame:
-        """The same rectangle for staircases over operations."""
-        return Frame(self.box, int(self.across.last), self.up.last)
-
-    def place(self, x0: float, x1: float, y0: float, y1: float) -> Box:
-        """The pixels of a rectangle of values."""
-        left, right = sorted((self.x(x0), self.x(x1)))
-        top, bottom = sorted((self.y(y0), self.y(y1)))
-        return Box(left, top, right, bottom)
-
-
-class Mark:
-    """The base of all marks. A ``late`` one is drawn when all others are, clear of them."""
-
-    fact: Fact | None = None
-    send: Send | None = None
-    late: ClassVar[bool] = False
-
-    def draw(self, pen: Pen) -> None:
-        """Write it to the pen's picture."""
-        raise NotImplementedError
-
-    def on(self, axes: Any) -> None:
-        """Draw it on matplotlib's Axes, in the values of the scales."""
-        raise NotImplementedError
-
-    def takes(self, pen: Pen) -> Iterable[Box]:
-        """The pixels that no label may cover."""
-        return ()
-
-    def outline(self) -> Mark:
-        """What shows it where it is the state before: its edge, dashed."""
-        return replace(self, look="before", fact=None)  # type: ignore[type-var]
-
-    def lower(self, pen: Pen) -> None:
-        """Draw it with its fact and what a press on it sends."""
-        with pen.svg.told(str(self.fact or ""), self.send):
-            self.draw(pen)
 
 
 # -- staircases over operations -----------------------------------------------------------------
@@ -331,7 +249,8 @@ class Rects(Mark):
 @dataclass(frozen=True)
 class Rule(Mark):
     """A line at one value of ``x`` or of ``y``, over the whole chart or over a ``span`` of the
-    other scale; it reaches ``above`` and ``below`` the frame by so many pixels."""
+    other scale; it reaches ``above`` and ``below`` the frame by so many pixels. Labels may stand
+    on it where it is ``crossed``."""
 
     x: float | None = None
     y: float | None = None
@@ -342,6 +261,7 @@ class Rule(Mark):
     width: float | None = None
     dashes: str | None = None
     opacity: float | None = None
+    crossed: bool = False
     fact: Fact | None = None
 
     def ends(self, pen: Pen) -> tuple[float, float, float, float]:
@@ -368,7 +288,7 @@ class Rule(Mark):
         )
 
     def takes(self, pen: Pen) -> Iterator[Box]:
-        if self.look not in ("grid", "faint"):
+        if not self.crossed and self.look not in ("grid", "faint"):
             left, top, right, bottom = self.ends(pen)
             yield Box(left - 1, min(top, bottom) - 1, right + 1, max(top, bottom) + 1)
 
@@ -598,62 +518,3 @@ class Phase(Mark):
             self.name, ((self.first + self.stop) / 2, top), (0, 4), textcoords="offset points",
             ha="center", fontsize=11, annotation_clip=False,
         )  # fmt: skip
-
-
-# -- looks in matplotlib ------------------------------------------------------------------------
-
-HA = {"start": "left", "middle": "center", "end": "right"}
-_MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "wedge": "v"}
-
-
-def ink() -> Any:
-    """The colour of texts, by the style that the reader has chosen."""
-    import matplotlib as mpl
-
-    return mpl.rcParams["text.color"]
-
-
-def colour(name: str) -> Any:
-    """A colour of ours; the page's own where it is the current one, and what stands for a variable
-    of a style: ``"var(--copy-on,#0072B2)"``."""
-    name = name.removeprefix("var(").removesuffix(")").rpartition(",")[2]
-    return ink() if name == "currentColor" else name
-
-
-def filled(paint: Paint) -> dict[str, Any]:
-    """How an area is filled."""
-    from matplotlib.colors import to_rgba
-
-    known = colour(paint.colour)
-    hatch = theme.HATCHES.get(paint.pattern)
-    edge = theme.GRID_INK if paint.pattern == "grid" else known
-    return {"facecolor": to_rgba(known, paint.tint), "edgecolor": edge, "hatch": hatch,
-            "linewidth": 0.6}  # fmt: skip
-
-
-def hollow(look: str) -> dict[str, Any]:
-    """How a rectangle is drawn of which there is only the edge."""
-    if look in ("page", "chip", "hollow"):
-        return {"facecolor": "none", "edgecolor": "none"}
-    style = lined(look)
-    return {"facecolor": "none", "edgecolor": style.pop("color"), **style}
-
-
-def lined(look: str | int, dashes: str = "") -> dict[str, Any]:
-    """How a line is drawn."""
-    style: dict[str, Any] = {"color": ink() if isinstance(look, str) else theme.symbol(look)[1]}
-    for name in look.split() if isinstance(look, str) else ():
-        style |= theme.LINES.get(name, {})
-    if dashes:
-        style["linestyle"] = (0, tuple(float(part) for part in dashes.split()))
-    return style
-
-
-def marked(look: str | int, size: float) -> dict[str, Any]:
-    """How points are drawn."""
-    if isinstance(look, str):
-        face = ink() if look == "dot" else "none"
-        return {"marker": "o", "s": size**2, "facecolors": face, "edgecolors": ink()}
-    shape, name, full = theme.symbol(look)
-    return {"marker": _MARKERS[shape], "s": 50, "facecolors": name if full else "none",
-            "edgecolors": name}  # fmt: skip

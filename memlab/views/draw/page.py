@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from memlab.views.draw import marks
+from memlab.views.draw import looks
 from memlab.views.draw import text as texts
 from memlab.views.draw.svg import MARGIN, Label, Svg
 from memlab.views.draw.table import Block, paragraphs
@@ -93,8 +93,8 @@ def _sample(sheet: Any, look: Any, x: float, base: float) -> None:
     from matplotlib.patches import Rectangle
 
     if isinstance(look, Paint):
-        sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **marks.filled(look)))
+        sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **looks.filled(look)))
     elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
-        sheet.scatter([x + 7], [base - 4], **marks.marked(look, 7.2))
+        sheet.scatter([x + 7], [base - 4], **looks.marked(look, 7.2))
     else:
-        sheet.plot([x, x + 15], [base - 4, base - 4], **marks.lined(look))
+        sheet.plot([x, x + 15], [base - 4, base - 4], **looks.lined(look))
