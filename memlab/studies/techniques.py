@@ -16,6 +16,8 @@ from memlab.studies.figures import columns, duration
 from memlab.studies.optimum import Floor, Trade
 from memlab.studies.steps import Measured
 
+RAN = ("measured", "residual", "run", "slower")
+"""What runs used, by the heads of the columns."""
 BEST = ("within", "chain")
 """Techniques that are the best schedules of a chain."""
 
@@ -140,6 +142,10 @@ class TechniqueStudy:
         budget = "" if self.budget is None else units.short(self.budget)
         return _say(f"name.{row.key}", budget=budget)
 
+    def about(self, row: Technique) -> str:
+        """What it does: ``'outputs overwrite inputs that die'``."""
+        return _say(f"about.{row.key}")
+
     def time(self, row: Technique) -> str:
         """Its time by the clock beside the plain step: ``'+20.2 %'``."""
         return _percent(self.extra(row.cost))
@@ -157,17 +163,6 @@ class TechniqueStudy:
             key = "alike" if abs(later) < 0.05 else "more" if later > 0 else "less"
             return _say(f"distance.{key}", time=_percent(abs(later)).removeprefix("+"))
         return _say("distance.floor", ratio=f"{row.peak / self.floor.nbytes:,.2f}")
-
-    def used(self, row: Technique) -> str:
-        """What its runs used, and whether the results are those of the plain step; empty where it
-        has not run."""
-        seen = row.measured
-        if seen is None:
-            return ""
-        values = {"bytes": units.exact(seen.nbytes), "residual": units.exact(seen.residual)}
-        slower = _percent(self.slower(row) or 0.0)
-        said = _say("measured", **values, time=duration(seen.seconds), slower=slower)
-        return f"{said}; {_results(seen)}"
 
     def notes(self) -> list[str]:
         """What the line and the bound are, where the budget comes from, what is left out."""
@@ -196,23 +191,24 @@ class TechniqueStudy:
     def table(self) -> list[str]:
         """A line for every technique, its figures in exact bytes."""
         keys = ["technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra"]
-        keys += ["measured", "residual", "run", "slower"] if self.measured else []
-        lines = columns([[_say(f"table.{key}") for key in keys], *map(self._line, self.rows)])
-        if not self.measured:
-            return lines
-        ends = ["", *(_results(row.measured) if row.measured else "" for row in self.rows)]
-        return [f"{line}   {end}".rstrip() for line, end in zip(lines, ends, strict=True)]
+        keys += [*RAN] if self.measured else []
+        heads = [_say(f"table.{key}") for key in keys] + [""] * self.measured
+        align = "<" + ">" * (len(keys) - 1) + "<"
+        return columns([heads, *map(self._line, self.rows)], align=align)
 
     def _line(self, row: Technique) -> list[str]:
         ratios = (self.ratio(row), self.ratio(row, "no_reuse"))
-        counts = (f"{row.again:,}", f"{row.flops:,}")
-        cells = [self.name(row), f"{row.peak:,}", *ratios, *counts, _seconds(row.cost)]
-        cells.append(self.time(row))
-        seen = row.measured
-        if seen is not None:
-            cells += [f"{seen.nbytes:,}", f"{seen.residual:,}", duration(seen.seconds)]
-            cells.append(_percent(self.slower(row) or 0.0))
-        return cells
+        counts = (f"{row.again:,}", f"{row.flops:,}", _seconds(row.cost))
+        return [self.name(row), f"{row.peak:,}", *ratios, *counts, self.time(row), *self.ran(row)]
+
+    def ran(self, row: Technique) -> list[str]:
+        """What its runs used: exact bytes, the residual, seconds, against plain, and whether the
+        results are the same; nothing where it has not run."""
+        seen, slower = row.measured, _percent(self.slower(row) or 0.0)
+        if seen is None:
+            return []
+        used = [f"{seen.nbytes:,}", f"{seen.residual:,}", duration(seen.seconds), slower]
+        return [*used, _results(seen)]
 
     def distances(self) -> list[str]:
         """How far each row is from what is proved, and what is proved, in exact bytes."""
@@ -243,7 +239,7 @@ class TechniqueStudy:
         """What each technique is, and the call that makes it."""
         lines = [_say("twin.calls")]
         for row in self.rows:
-            lines += [f"{self.name(row)}: {_say(f'about.{row.key}')}", f"    {row.call}"]
+            lines += [f"{self.name(row)}: {self.about(row)}", f"    {row.call}"]
         return lines
 
     def as_dict(self) -> dict[str, Any]:
