@@ -186,6 +186,7 @@ def test_a_figure_has_the_chart_as_axes_in_its_own_values() -> None:
     figure.canvas.draw()
 
 
+@pytest.mark.measures
 def test_a_picture_loads_no_matplotlib() -> None:
     code = (
         "import sys, memlab; from tests.views.test_draw import chart;"

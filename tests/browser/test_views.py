@@ -1,0 +1,114 @@
+"""Every live view and card as a browser shows it, without a kernel: names, keyboard, room.
+
+A stand-in takes the place of the widget's model: it holds what Python said last, and keeps what the
+browser sends. Answers of a kernel are tested in JupyterLab: the other files here.
+"""
+
+import json
+
+import pytest
+
+from memlab.views.live.widget import Widget
+from tests.views.pages import every
+
+LIVE = {key: make for key, make in every().items() if isinstance(make(), Widget)}
+SHOW = """async ({esm, css, states, style}) => {
+  document.body.innerHTML = "";
+  const sheet = document.createElement("style");
+  sheet.textContent = css + style;
+  document.head.append(sheet);
+  const module = await import(URL.createObjectURL(new Blob([esm], {type: "text/javascript"})));
+  window.sent = [];
+  for (const [name, now] of Object.entries(states)) {
+    const el = document.createElement("main");
+    el.dataset.name = name;
+    document.body.append(el);
+    const send = (content) => sent.push([name, content]);
+    const model = {get: () => now, on() {}, off() {}, send};
+    module.default.render({model, el});
+  }
+  await document.fonts.ready;
+}"""
+CUT = """() => [...document.querySelectorAll("main .memlab")].flatMap(root => {
+  const frame = root.getBoundingClientRect(), name = root.parentElement.dataset.name;
+  const inner = [...root.querySelectorAll("label, legend, input, select, button, summary, p")];
+  const seen = inner.filter(node => node.checkVisibility() && !node.closest(".ml-picture"));
+  return seen.filter(node => {
+    const box = node.getBoundingClientRect(), whole = node.matches("input, select, label, span");
+    const cut = node.scrollWidth > node.clientWidth + 1 && !whole;
+    return box.right > frame.right + 1 || box.left < frame.left - 1 || (cut && node.clientWidth);
+  }).map(node => `${name}: ${node.tagName} ${node.textContent.slice(0, 40)}`);
+})"""
+FOCUSED = """() => {
+  const node = document.activeElement;
+  return node.closest("main") ? node.id || node.className || node.textContent : "";
+}"""
+WANTED = """() => [...document.querySelectorAll(
+    "main :is(input, select, button, summary, [tabindex='0'])")]
+  .filter(node => node.checkVisibility() && (node.type !== "radio" || node.checked
+    || node === node.closest("fieldset").querySelector("input")))
+  .map(node => node.id || node.className || node.textContent)"""
+WIDE = (
+    "@font-face{font-family:W;src:local('Liberation Sans'),local('DejaVu Sans');size-adjust:115%}"
+)
+
+
+@pytest.fixture
+def show(page):
+    """`show(width)` puts every view into one page so wide."""
+    states = {" ".join(key): make().now_ for key, make in LIVE.items()}
+
+    def shown(width=820, style="", only=None):
+        page.set_viewport_size({"width": width, "height": 1000})
+        page.set_content("<!doctype html><title>views</title><body></body>")
+        chosen = {name: now for name, now in states.items() if only in (None, name)}
+        files = {"esm": Widget._esm, "css": Widget._css}
+        texts = {key: _text(given) for key, given in files.items()}
+        page.evaluate(SHOW, {**texts, "states": json.loads(json.dumps(chosen)), "style": style})
+        return page
+
+    return shown
+
+
+def _text(given):
+    return given.read_text(encoding="utf-8") if hasattr(given, "read_text") else str(given)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(show, findings, scheme):
+    page = show()
+    page.emulate_media(color_scheme=scheme)
+    assert findings(page, "main") == []
+
+
+@pytest.mark.parametrize("scale", [1, 1.8])
+@pytest.mark.parametrize("width", [500, 820, 1200])
+def test_no_control_and_no_sentence_is_cut_off(show, width, scale):
+    assert show(width, f".memlab{{--memlab-scale:{scale}}}").evaluate(CUT) == []
+
+
+def test_no_card_is_cut_off_in_a_wider_font(show):
+    page = show(500, WIDE + ".memlab, .memlab *{font-family:W!important}")
+    assert page.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("name", [" ".join(key) for key in LIVE])
+def test_the_keyboard_alone_reaches_everything(show, name):
+    page = show(only=name)
+    wanted = page.evaluate(WANTED)
+    assert wanted
+    reached = []
+    for _ in range(len(wanted) + 2):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(FOCUSED))
+    assert set(wanted) <= set(reached)
+
+
+def test_the_checks_find_what_is_cut_off_and_what_has_no_name(show, findings):
+    page = show(only="")
+    page.set_content(
+        "<main><div class='memlab' style='width:100px'><input style='width:50px'>"
+        "<button style='width:300px'>much too wide</button></div></main>"
+    )
+    assert len(page.evaluate(CUT)) == 1
+    assert findings(page, "main")
