@@ -84,6 +84,11 @@ class SliceRow:
     blocks: int
     stage: bool
 
+    @property
+    def in_blocks(self) -> str:
+        """In how many blocks it is."""
+        return say("twin.block" if self.blocks == 1 else "twin.blocks", count=self.blocks)
+
 
 # -- the cut ---------------------------------------------------------------------------------------
 
@@ -182,13 +187,15 @@ class Cut:
             for part in self.memory.slices(self.stage)
         )
 
-    @cached_property
-    def verdicts(self) -> tuple[Verdict, ...]:
+    @property
+    def verdicts(self) -> list[Verdict]:
         """Whether the peak fits into each budget, and the largest batch that would."""
-        return tuple(
-            Verdict(each, self.peak.nbytes <= each.nbytes, self.memory.largest_batch(each.nbytes))
-            for each in self.budgets
-        )
+        return [self.judged(each) for each in self.budgets]
+
+    def judged(self, budget: Budget) -> Verdict:
+        """Whether the peak fits into a budget, and the largest batch that would."""
+        fits, largest = self.peak.nbytes <= budget.nbytes, self.memory.largest_batch(budget.nbytes)
+        return Verdict(budget, fits, largest)
 
     def block(self, entry: Entry) -> BlockRow:
         """A block with its formula in numbers and the operations it is alive between."""
@@ -248,7 +255,7 @@ class Cut:
         )
 
     def told_peak(self) -> list[str]:
-        """What is shown, and its peak in two sentences."""
+        """The peak in two sentences."""
         peak, sample = self.peak, self.memory.sample
         where = say(
             "twin.peak",
@@ -263,7 +270,7 @@ class Cut:
             units.exact, (self.peak_floor, self.peak_mountain, self.peak_each)
         )
         parts = say("twin.floor", floor=floor, mountain=mountain, each=each, sample=sample)
-        return [f"{self.title}.", where, parts]
+        return [where, parts]
 
     def told_phases(self) -> str:
         """From where to where each phase goes."""
@@ -333,19 +340,19 @@ class Cut:
 
     def told_slices(self) -> list[str]:
         """The mountain by stage, or a stage by layer."""
-        counts = [
-            say("twin.block" if row.blocks == 1 else "twin.blocks", count=row.blocks)
-            for row in self.slices
-        ]
         cells = [
-            [f"  {row.part.name}", units.exact(row.nbytes), count]
-            for row, count in zip(self.slices, counts, strict=True)
+            [f"  {row.part.name}", units.exact(row.nbytes), row.in_blocks] for row in self.slices
         ]
         return [self.slices_title, *columns(cells)]
 
     def text(self) -> str:
         """The cut in words: exact bytes by role, by block and by stage."""
-        head = [*self.told_peak(), *map(self.verdict, self.verdicts), self.told_phases()]
+        head = [
+            f"{self.title}.",
+            *self.told_peak(),
+            *map(self.verdict, self.verdicts),
+            self.told_phases(),
+        ]
         parts = (head, self.told_roles(), self.told_blocks(), self.told_slices())
         return "\n\n".join("\n".join(part) for part in parts)
 

@@ -26,6 +26,8 @@ from memlab.studies.memory import Blocks, Curve
 
 CHAIN = ("conv-only", "conv-sums", "relu-in-place", "everything")
 """Counting rules: each of these counts all that the one before it counts."""
+RULES = (*CHAIN, *(name for name in counting.CONVENTIONS if name not in CHAIN))
+"""All of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ class Tally:
         """Every counting rule, those of the chain first."""
         mountain = sum(row.nbytes for row in self.cut.mountain)
         found = []
-        for name in dict.fromkeys((*CHAIN, *counting.CONVENTIONS)):
+        for name in RULES:
             inside = [segment for segment in self.segments if name in segment.rules]
             values, nbytes, alive = (
                 sum(getattr(segment, each) for segment in inside)

@@ -11,8 +11,7 @@ from memlab.views.copies.make import shifted_copies
 from memlab.views.copies.view import ShiftedCopies
 from memlab.views.lesson.card import PredictionCard, prediction_card
 from memlab.views.lesson.exercise import ExerciseCard, exercise_card
-from memlab.views.network.make import network_memory
-from memlab.views.network.view import NetworkMemory
+from memlab.views.network.view import NetworkMemory, network_memory
 from memlab.views.number import NumberBits, number
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.speed.view import AlgorithmTimes, TimeAndMemory, algorithm_times
@@ -35,7 +34,7 @@ from memlab.views.vectors import (
     memory_rate,
     vector_lanes,
 )
-from memlab.views.warp.view import WarpMemory, warp_memory
+from memlab.views.warp import WarpMemory, warp_memory
 from memlab.views.widget import View
 
 __all__ = [

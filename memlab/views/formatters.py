@@ -13,16 +13,18 @@ from memlab.networks.graph import INPUT, Network
 from memlab.networks.layers import text
 from memlab.planner.ledger import Ledger
 from memlab.runtime.run import Run
+from memlab.studies.cut import cut
+from memlab.studies.memory import StepMemory, budget
 from memlab.views.lesson.card import prediction_card
 from memlab.views.lesson.exercise import exercise_card
-from memlab.views.network import picture, words
-from memlab.views.network.rows import rows
-from memlab.views.network.state import State, budget
+from memlab.views.network.page import page
+from memlab.views.network.stack import Shown
 from memlab.views.run import planned_and_measured
 from memlab.views.widget import View
 
 BATCH = 32
 """The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
+WIDTH = 960
 HEADS = ("layer", "kind", "settings", "output", "parameters")
 
 
@@ -35,8 +37,8 @@ def ledger_svg(ledger: Ledger) -> str:
     """The floor and the mountain of a ledger."""
     batches = ledger.batches or range(1, BATCH + 1)
     batch = max(batches[0], min(batches[-1], BATCH))
-    state = State(ledger, batch, budgets=(budget("12 GB card"),))
-    return picture.draw(rows(state)).render(words.title(state))
+    card = budget("12 GB card")
+    return page(Shown(cut(StepMemory(ledger), batch), budgets=[card]), WIDTH).render()
 
 
 def network_html(network: Network) -> str:

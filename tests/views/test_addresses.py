@@ -16,6 +16,7 @@ from memlab.bench import torch_memory
 from memlab.errors import InputError
 from memlab.networks.builder import network
 from memlab.planner.placement import HOWS, TOY, arrange
+from memlab.studies.memory import Budget
 from memlab.techniques.schedules import CHEAP
 from memlab.views import addresses
 from memlab.views.addresses import chart, keys, picture, running, scale, story, telling, twin, words
@@ -24,7 +25,6 @@ from memlab.views.addresses.packed import MOST, SHARE
 from memlab.views.addresses.panel import PRESETS
 from memlab.views.addresses.rows import rows
 from memlab.views.addresses.state import State
-from memlab.views.network.state import Budget
 
 MIB = 2**20
 ORDERS = ("no reuse", "birth", "biggest", "best fit", "exact")

@@ -18,13 +18,13 @@ from memlab.errors import InputError
 from memlab.kernels.lowering import im2col
 from memlab.lesson import quantities
 from memlab.networks import zoo
+from memlab.studies.memory import network_of
 from memlab.views.copies import keys, panel, picture, pixels, twin, windows, words
 from memlab.views.copies import layer as layers
 from memlab.views.copies.layout import layout
 from memlab.views.copies.rows import rows
 from memlab.views.copies.state import BATCHES, WAYS, State, moved
 from memlab.views.copies.write import Written
-from memlab.views.network.source import network_of
 
 FREE = 4_200_000_000
 DONE = Written(115_605_504, 115_605_504, 0.0093)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memlab import strings
+from memlab.studies.memory import network_of
 from memlab.views.addresses import words
 from memlab.views.addresses.broken import broken
 from memlab.views.addresses.room import named
@@ -14,7 +15,6 @@ from memlab.views.addresses.scale import amount
 from memlab.views.addresses.source import PUBLISHED, SMALL, TOY_NAME, source
 from memlab.views.addresses.state import State, moved
 from memlab.views.addresses.words import say
-from memlab.views.network.source import network_of
 from memlab.views.widget import Control
 
 if TYPE_CHECKING:

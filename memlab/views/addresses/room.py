@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from memlab import devices
+from memlab.studies.memory import Budget, budget
 from memlab.views.addresses.state import State
-from memlab.views.network.state import Budget, budget
 
 STEP = 10**7
 """What is free here is read in steps of 10 MB: the last digits never stand still."""

@@ -18,9 +18,9 @@ from memlab.step.op import Phase
 from memlab.step.published import chen2016
 from memlab.step.step import Step
 from memlab.step.tensor import Role
+from memlab.studies.memory import network_of
 from memlab.techniques.in_place import in_place
 from memlab.techniques.schedules import CHEAP
-from memlab.views.network.source import network_of
 
 Subject = str | Network | Step
 

@@ -8,10 +8,10 @@ from typing import Any
 from memlab.errors import InputError, known, whole
 from memlab.networks.graph import Network
 from memlab.planner.placement import HOWS, Placement
+from memlab.studies.memory import Budget
 from memlab.views.addresses import source as sources
 from memlab.views.addresses.running import Ran
 from memlab.views.addresses.source import BATCH, Source, Subject
-from memlab.views.network.state import Budget
 
 MOST = 4096
 """The largest batch that is placed."""

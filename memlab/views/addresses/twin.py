@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from memlab import strings, units
+from memlab.studies.figures import columns
 from memlab.views.addresses import about, cut, rival, scale, telling, words
 from memlab.views.addresses.packed import Packed, Row
 from memlab.views.addresses.rows import Rows
 from memlab.views.addresses.scale import amount
-from memlab.views.network.twin import columns
 
 LISTED = 20
 """Blocks of a network that have a line, the largest."""

@@ -10,7 +10,7 @@ from memlab.views.addresses.rows import Rows, Run
 from memlab.views.addresses.scale import amount
 from memlab.views.addresses.source import PUBLISHED
 from memlab.views.addresses.state import State
-from memlab.views.network import words as network
+from memlab.views.network import stack as network
 
 NAMED = 2
 """Blocks, or overlaps, that are named; the others are counted."""
@@ -98,7 +98,7 @@ def before(rows: Rows) -> str:
 
 def room(found: Room) -> str:
     """The name of a budget at its line."""
-    return network.budget_line(found.budget) if found.budget.live else say(
+    return network.budget_words(found.budget) if found.budget.live else say(
         "room", name=found.budget.name)  # fmt: skip
 
 

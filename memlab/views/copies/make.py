@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from memlab.errors import InputError, flag, shorten
 from memlab.networks.graph import Network
+from memlab.studies.memory import network_of
 from memlab.views.copies import panel
 from memlab.views.copies.state import State
 from memlab.views.copies.view import ShiftedCopies
-from memlab.views.network.source import network_of
 
 
 def shifted_copies(

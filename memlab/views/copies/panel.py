@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from memlab import strings
 from memlab.errors import InputError
 from memlab.networks.graph import Network, Node
+from memlab.studies.memory import network_of
 from memlab.views.copies import layer as layers
 from memlab.views.copies import windows, words
 from memlab.views.copies.state import BATCHES, WAYS, State, find, kernel, settings
 from memlab.views.copies.words import say
-from memlab.views.network.source import network_of
 from memlab.views.widget import Control
 
 if TYPE_CHECKING:

@@ -9,13 +9,12 @@ from fractions import Fraction
 from memlab import units
 from memlab.networks.graph import Node
 from memlab.step.algorithms import pointwise
+from memlab.studies.memory import Budget, Verdict, budget
 from memlab.views.axis import Axis
 from memlab.views.copies import layer as layers
 from memlab.views.copies.layer import Workspace
 from memlab.views.copies.state import PLACES, State
 from memlab.views.copies.windows import SIZE, Lowered
-from memlab.views.network.rows import Verdict
-from memlab.views.network.state import Budget, budget
 
 CARD = budget("12 GB card")
 RULER = Axis(16 * units.DECIMAL["GB"], 4 * units.DECIMAL["GB"])

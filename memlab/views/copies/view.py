@@ -8,13 +8,13 @@ from typing import Any
 from memlab import devices
 from memlab.errors import InputError, flag
 from memlab.networks.graph import Network
+from memlab.studies.memory import network_of
 from memlab.views.copies import keys, panel, picture, twin, words
 from memlab.views.copies.layout import WIDEST
 from memlab.views.copies.rows import Rows, rows
 from memlab.views.copies.state import BATCHES, State, moved
 from memlab.views.copies.words import say
 from memlab.views.copies.write import Written, write
-from memlab.views.network.source import network_of
 from memlab.views.widget import Control, Picture, View, stop, typed, width
 
 STEP = 10**7

@@ -7,13 +7,13 @@ from fractions import Fraction
 from memlab import strings, units
 from memlab.devices import DEVICES
 from memlab.kernels.indices import source
+from memlab.studies.memory import Verdict
 from memlab.views import amounts
 from memlab.views.copies import layer as layers
 from memlab.views.copies.layer import amount
 from memlab.views.copies.rows import RULER, Pin, Rows
 from memlab.views.copies.state import State
 from memlab.views.copies.windows import SIZE
-from memlab.views.network.rows import Verdict
 
 
 def say(key: str, /, **values: object) -> str:

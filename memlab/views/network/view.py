@@ -1,255 +1,382 @@
-"""The network-memory view as a widget, and as a value that Python can steer."""
+"""The network-memory view: its settings, its keys, and how a change is told."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import log2
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memlab import devices, strings, units
-from memlab.errors import InputError, flag, known, whole
+from memlab import units
+from memlab.errors import InputError, known, listed, shorten, whole
+from memlab.networks import counting, zoo
 from memlab.networks.graph import Network
-from memlab.views.network import keys, panel, picture, twin, words
-from memlab.views.network.layout import WIDEST
-from memlab.views.network.rows import Rows, rows
-from memlab.views.network.source import network_of, variants
-from memlab.views.network.state import STOPS, Budget, State, dragged, moved, released
-from memlab.views.widget import Control, Picture, View, stop, typed, width
+from memlab.planner.book import plan
+from memlab.planner.ledger import Ledger
+from memlab.step.rules import UPDATES
+from memlab.step.step import Step
+from memlab.studies.cut import Cut, cut, optimizer_name, say
+from memlab.studies.memory import (
+    OFFERED,
+    StepMemory,
+    budget,
+    free_here,
+    network_of,
+    step_memory,
+    variants,
+)  # fmt: skip
+from memlab.studies.tally import RULES
+from memlab.views.draw.page import Page
+from memlab.views.live.setting import Check, Choice, Control, Labels, Range, Setting, State, stop
+from memlab.views.live.view import Scene, View, maker
+from memlab.views.network.page import news_of, page
+from memlab.views.network.stack import Shown, cursor_words
 
-STEP = 10**7
-"""What is free here is read in steps of 10 MB: the last digits never stand still."""
+STOPS = tuple(2**power for power in range(10))
+"""The batches that the slider stops at."""
+MOST = 1_000_000
+"""The largest batch that is drawn."""
+PRESETS: dict[str, dict[str, Any]] = {
+    "surprise": {"subject": "vgg16", "batch": 8, "optimizer": "adam"},
+    "break": {"subject": "resnet50", "batch": 512, "optimizer": "momentum"},
+}
+"""The first is nearly all floor; the second fits few machines."""
 
 
-class NetworkMemory(View):
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def subject_of(given: object) -> Network | Ledger:
+    """A network of the zoo by its name, one that was given, or the plan of a step.
+
+    Raises:
+        InputError: it is none of them.
+    """
+    if isinstance(given, str):
+        return network_of(given)
+    if isinstance(given, Step):
+        return plan(given)
+    if isinstance(given, Network | Ledger):
+        return given
+    raise InputError(f"give a network, a step or a ledger, got {shorten(given)}; try 'vgg16'.")
+
+
+def memory_of(now: State) -> StepMemory:
+    """The memory of the step that the settings make, or of the ledger as it is."""
+    return step_memory(now.subject, now.optimizer, now.training, now.format)
+
+
+def of_network(now: State) -> bool:
+    """Whether a network is shown, and no ledger alone."""
+    return isinstance(now.subject, Network)
+
+
+def networks_of(now: State) -> tuple[str, ...]:
+    """The networks to choose from; the one that the view was made for is one of them."""
+    if isinstance(now.own, Ledger):
+        return ()
+    names = () if now.lock else now.networks
+    return names if now.own.name in names else (now.own.name, *names)
+
+
+def find(now: State, name: str) -> Network:
+    """One of the networks to choose from; the view's own as it was given."""
+    own: Network = now.own
+    return own if name == own.name else network_of(name)
+
+
+def forms(now: State) -> tuple[str, ...]:
+    """The published forms of the network."""
+    return variants(now.subject) if of_network(now) else ()
+
+
+def rules_of(now: State) -> dict[str, str]:
+    """The counting rules and their titles, and none."""
+    return {"": say("no_rule")} | {rule.name: rule.title for rule in counting.CONVENTIONS.values()}
+
+
+def lines_of(now: State, found: Cut) -> list[str]:
+    """The lines that keys walk through and a press chooses."""
+    if now.rule:
+        return [f"rule:{name}" for name in RULES]
+    parts = [f"slice:{index}" for index in range(len(found.slices))]
+    return [*parts, *(f"block:{index}" for index in range(len(found.blocks)))]
+
+
+class NetworkChoice(Choice[Any]):
+    """The network: chosen by its name, or given."""
+
+    def allowed(self, given: Any, now: State) -> Any:
+        if isinstance(given, Network):
+            return given
+        return find(now, known("network", given, networks_of(now)))
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        names = networks_of(now)
+        if len(names) < 2:
+            return []
+        options = tuple((name, find(now, name).title) for name in names)
+        return [Control("select", self.name, labels(self.name), now.subject.name, options=options)]
+
+
+class VariantChoice(Choice[str]):
+    """The published form, where there are several."""
+
+    def allowed(self, given: Any, now: State) -> str:
+        if not forms(now):
+            label = memory_of(now).label
+            raise InputError(f"{label} has no variants; leave variant as it is.")
+        return known("variant", given, forms(now))
+
+
+def never(now: State) -> bool:
+    """In no state: a setting without a control."""
+    return False
+
+
+# -- the view --------------------------------------------------------------------------------------
+
+
+class NetworkMemory(View[Cut]):
     """Bytes over the operations of one step: the floor and the mountain.
 
-    Set ``network``, ``variant``, ``batch``, ``optimizer``, ``training``, ``format``, ``rule``,
-    ``cursor`` or ``guess`` from Python, and the picture follows. ``print(view)`` is the picture
-    in words; ``view.rows`` has the exact figures.
+    Set a setting from Python, such as ``view.batch``, and the picture follows; ``view.rows`` has
+    the exact figures.
     """
 
-    name = "network"
-    picture_keys = keys.KEYS
+    name, made_by = "network", "network_memory"
+    positional = ("subject", "batch", "optimizer")
+    presets = PRESETS
+    picture_keys = (
+        *("ArrowLeft", "ArrowRight", "Home", "End", "KeyP"),
+        *("ArrowDown", "ArrowUp", "Enter", "Escape"),
+    )
 
-    def __init__(
-        self, state: State, networks: tuple[str, ...], live: bool = True, rules: bool = True
-    ) -> None:
-        self.networks, self.live = networks, live
-        self.rules = rules and state.network is not None
-        self._own = state.network
-        self._told: tuple[int, int] | None = None
-        self.state = self._start = self._fresh(state)
-        super().__init__()
+    subject = Setting(
+        doc="a name of ``memlab.zoo``, a network of yours, or a step or ledger as it is",
+        default=lambda now: network_of("mnist_cnn"),
+        check=subject_of,
+        code="plain",
+        write=lambda found: repr(found.name) if isinstance(found, Network) else "ledger",
+    )
+    network = NetworkChoice(
+        networks_of,
+        doc="the network; set it by name. None where a ledger is shown",
+        when=of_network,
+        argument=False,
+        get=lambda now: now.subject if of_network(now) else None,
+        put=lambda now, found: {"subject": found},
+    )
+    batch = Range(
+        1, MOST, doc="the mini-batch size", default=32, stops=STOPS, box=True, code="always"
+    )
+    variant = VariantChoice(
+        forms,
+        doc='``"v1"`` or ``"v1.5"``, for residual networks',
+        default=None,
+        place="more",
+        code=lambda now: bool(forms(now)),
+        get=lambda now: now.subject.variant if of_network(now) else "",
+        put=lambda now, form: {"subject": network_of(now.subject.name, form)},
+    )
+    optimizer = Choice(
+        {name: optimizer_name(name) for name in UPDATES},
+        doc='``"sgd"``, ``"momentum"`` or ``"adam"``',
+        default="momentum",
+        place="more",
+        when=of_network,
+        code=lambda now: of_network(now) and now.training,
+        brief=lambda now: optimizer_name(memory_of(now).ledger.optimizer, short=True),
+    )
+    training = Check(
+        doc="a training step; False shows inference",
+        default=True,
+        place="more",
+        when=of_network,
+        code=lambda now: of_network(now) and not now.training,
+        get=lambda now: memory_of(now).ledger.training,
+    )
+    format = Choice(
+        OFFERED,
+        doc='of every array, ``"fp32"``, ``"fp64"``, ``"bf16"`` or ``"fp16"`` on a device that '
+        'computes in it; or ``"mixed fp16"`` or ``"mixed bf16"`` (``memlab.precision``)',
+        default="fp32",
+        place="more",
+        when=of_network,
+        code=lambda now: of_network(now) and now.format != "fp32",
+        get=lambda now: memory_of(now).format,
+    )
+    rule = Choice(
+        rules_of,
+        doc="a counting rule (``memlab.counting``) to outline",
+        default="",
+        what="counting rule",
+        place="more",
+        when=lambda now: of_network(now) and now.rules,
+        brief=lambda now: counting.find(now.rule).title if now.rule else "",
+    )
+    cursor = Setting(
+        doc="the operation to cut, counted from 1; None for the peak",
+        check=lambda given: whole("operation", given),
+    )
+    guess = Setting(
+        doc='a guess at the peak, in bytes or as ``"1.4 GB"``', check=units.parse, stays=True,
+        code="never",
+    )  # fmt: skip
+    budgets = Setting(
+        doc="names of ``memlab.devices``, or amounts; a card of 12 GB if not given",
+        default=lambda now: (budget("12 GB card"),),
+        check=lambda given: tuple(map(budget, listed("budgets", given, "12 GB card"))),
+        fixed=True,
+        code="never",
+    )
+    free = Check(
+        doc="also show what is free on this machine; never in stored pictures",
+        default=True, when=never, fixed=True, code="never",
+    )  # fmt: skip
+    networks = Setting(
+        doc="the names to choose from; all of the zoo if not given",
+        default=lambda now: tuple(zoo.ZOO),
+        check=lambda given: tuple(
+            known("network", name, zoo.ZOO) for name in listed("networks", given, "vgg16")
+        ),
+        fixed=True,
+        code="never",
+    )
+    lock = Check(doc="show this network only", when=never, fixed=True, code="never")
+    rules = Check(
+        doc="offer the counting rules", default=True, when=never, fixed=True, code="never"
+    )
+    own: Setting[Any] = Setting(
+        doc="what the view was made for", default=lambda now: now.subject, fixed=True,
+        argument=False,
+    )  # fmt: skip
+    unfolded = Choice(
+        lambda now: memory_of(now).stages, doc="a stage whose layers are told apart", default="",
+        when=never, argument=False,
+    )  # fmt: skip
+    chosen: Setting[str] = Setting(
+        doc="the line that the keyboard is on", default="", fixed=True, argument=False
+    )
 
-    # -- from Python ------------------------------------------------------------------------
+    # -- what is shown ----------------------------------------------------------------------
 
-    @property
-    def rows(self) -> Rows:
-        """The figures on display, exact."""
-        return rows(self.state)
+    def study(self, now: State) -> Cut:
+        at = None if now.cursor is None else now.cursor - 1
+        return cut(memory_of(now), now.batch, at, now.budgets, now.unfolded)
 
-    @property
-    def network(self) -> Network | None:
-        """The network; set it by name. None where a ledger is shown."""
-        return self.state.network
+    def settle(self, new: State, was: State | None) -> State:
+        if new.rule and not of_network(new):
+            raise InputError("a counting rule needs a network, got a ledger; leave rule out.")
+        if was is None or memory_of(new).operations == memory_of(was).operations:
+            return new
+        return new.replace(cursor=None, unfolded="", chosen="")
 
-    @network.setter
-    def network(self, chosen: str | Network) -> None:
-        self._set(subject=self.find(chosen))
+    def described(self, now: State) -> object:
+        return id(memory_of(now)), now.batch
 
-    @property
-    def variant(self) -> str:
-        """The published form of the network."""
-        return self.state.network.variant if self.state.network else ""
+    def values(self, now: State) -> Mapping[str, object]:
+        return {"sample": memory_of(now).sample}
 
-    @variant.setter
-    def variant(self, chosen: str) -> None:
-        self._set(subject=self._variant(chosen))
+    def buttons(self, now: State) -> Mapping[str, str]:
+        names = networks_of(now)
+        offered = [key for key, preset in PRESETS.items() if preset["subject"] in names[1:] + names]
+        return {name: name for name in ("start", *(offered if len(names) > 1 else ()), "copy")}
 
-    @property
-    def batch(self) -> int:
-        """The mini-batch size."""
-        return self.state.batch
+    def compose(self, scene: Scene) -> Page:
+        return page(self.shown_in(scene), scene.width)
 
-    @batch.setter
-    def batch(self, chosen: int) -> None:
-        self._set(batch=chosen)
-
-    @property
-    def optimizer(self) -> str:
-        """``"sgd"``, ``"momentum"`` or ``"adam"``."""
-        return self.state.optimizer
-
-    @optimizer.setter
-    def optimizer(self, chosen: str) -> None:
-        self._set(optimizer=chosen)
-
-    @property
-    def training(self) -> bool:
-        """A training step, or inference."""
-        return self.state.source.ledger.training
-
-    @training.setter
-    def training(self, chosen: bool) -> None:
-        self._set(training=flag("training", chosen))
-
-    @property
-    def format(self) -> str:
-        """The number format of every array, or ``"mixed fp16"`` or ``"mixed bf16"``."""
-        return self.state.source.format
-
-    @format.setter
-    def format(self, chosen: str) -> None:
-        self._set(format=chosen)
-
-    @property
-    def rule(self) -> str:
-        """The counting rule that is outlined; empty for none."""
-        return self.state.rule
-
-    @rule.setter
-    def rule(self, chosen: str | None) -> None:
-        self._set(rule="" if chosen is None else chosen)
-
-    @property
-    def cursor(self) -> int | None:
-        """The operation that is cut, counted from 1; None for the peak."""
-        return None if self.state.cursor is None else self.state.cursor + 1
-
-    @cursor.setter
-    def cursor(self, chosen: int | None) -> None:
-        self._set(cursor=None if chosen is None else whole("operation", chosen) - 1)
-
-    @property
-    def guess(self) -> int | None:
-        """The guess at the peak in bytes; a text such as ``"1.4 GB"`` is understood."""
-        return self.state.guess
-
-    @guess.setter
-    def guess(self, chosen: int | str | None) -> None:
-        self._set(guess=None if chosen is None else units.parse(chosen))
-
-    def _set(self, **changes: Any) -> None:
-        self.state = self._next(**changes)
-        self.refresh()
-
-    # -- for the widget ---------------------------------------------------------------------
-
-    def controls(self) -> list[Control]:
-        return panel.controls(self)
-
-    def more(self) -> str:
-        return panel.more(self)
-
-    @property
-    def exponent(self) -> float:
-        """Where the slider stands: the power of two that the batch is, or lies beside."""
-        return min(log2(self.state.batch), len(STOPS) - 1.0)
-
-    def draw(self, stored: bool) -> Picture:
-        state = replace(self.state.stored(), width=WIDEST) if stored else self.state
-        found = rows(state)
-        ledger = found.source.ledger
-        drawn = picture.draw(found, "" if stored else str(self.model_id))
-        mode = ledger.optimizer if ledger.training else "inference"
-        return Picture(
-            svg=drawn.render(words.title(state), standalone=stored),
-            text=twin.write(found),
-            shown=round(self.exponent),
-            state=f"{ledger.network}|{state.batch}|{mode}|{found.peak.nbytes}",
-            says=self._says(found),
-            code=panel.code(self),
+    def shown_in(self, scene: Scene) -> Shown:
+        """All that the picture of a scene depends on."""
+        now, before = scene.now, scene.before
+        if before is not None and before.now.rule != now.rule:
+            before = None
+        old = self.shown_in(before) if before else None
+        return Shown(
+            self.rows_of(now),
+            old.now if old else None,
+            [*now.budgets, *([free_here()] if now.free and scene.live else [])],
+            now.rule,
+            now.guess,
+            now.chosen,
+            held=old.settled if old and scene.dragging else None,
+            was=old.settled.plot if old else None,
         )
 
-    def refresh(self, error: str = "", answer: int = 0) -> None:
-        super().refresh(error, answer)
-        self._told = self.state.described
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        ledger = found.memory.ledger
+        mode = ledger.optimizer if ledger.training else "inference"
+        return f"{ledger.network}|{now.batch}|{mode}|{found.peak.nbytes}"
 
-    def _says(self, found: Rows) -> str:
+    # -- what is heard ----------------------------------------------------------------------
+
+    def says(self, scene: Scene) -> str:
         """News after a change of the bytes, else what the keyboard has come to."""
-        if self.state.dragging:
-            return ""
-        here = keys.says(found) if self.state.described == self._told else ""
-        return here or twin.spoken(found)
+        shown, found = self.shown_in(scene), self.rows_of(scene.now)
+        here = "" if scene.news else self._place(scene.now, found)
+        verdicts = [found.verdict(each) for each in shown.verdicts]
+        return here or " ".join([f"{found.equation[0]}.", news_of(shown), *verdicts])
 
-    def frames(self) -> list[str]:
-        """One picture for each batch that the slider stops at, outlining the one before it."""
-        found, last = [], None
-        for batch in STOPS:
-            state = replace(self.state.stored().alone(), batch=batch, width=WIDEST)
-            shown = rows(replace(state, before=last))
-            found.append(picture.draw(shown).render(words.title(state)))
-            last = state
-        return found
+    def _place(self, now: State, found: Cut) -> str:
+        """The line in focus, or the operation of the cursor."""
+        kind, _, number = now.chosen.partition(":")
+        if kind == "block" and int(number) < len(found.blocks):
+            block = found.blocks[int(number)]
+            return f"{block.life}. {block.formula}"
+        if kind == "slice" and int(number) < len(found.slices):
+            row = found.slices[int(number)]
+            return f"{row.part.name}: {units.short(row.nbytes)}"
+        return f"{cursor_words(found)}: {units.short(found.here)}" if now.cursor else ""
 
-    def act(self, name: str, value: Any, dragging: bool) -> None:
-        state = self.state
-        if name == "batch":
-            self._slide(stop(name, value, 0, len(STOPS) - 1), dragging)
-        elif name == "batch_number":
-            self.state = self._next(batch=typed("batch", value, usual=32))
-        elif name == "network":
-            self.state = self._next(subject=self.find(str(value)))
-        elif name == "variant":
-            self.state = self._next(subject=self._variant(str(value)))
-        elif name == "training":
-            self.state = self._next(training=value == "training")
-        elif name in ("optimizer", "format", "rule"):
-            self.state = self._next(**{name: str(value)})
-        elif name == "start":
-            self.state = self._fresh(replace(self._start, width=state.width, guess=state.guess))
-        elif name in panel.PRESETS:
-            self.state = self._fresh(panel.preset(name, state))
-        elif name == "width":
-            self.state = replace(state, width=width(value))
-        elif name == "operation":
-            self.state = replace(state, cursor=stop(name, value, 0, state.source.operations - 1))
-        elif name in ("key", "choose"):
-            self.state = keys.press(self.rows, str(value))
+    # -- keys and presses -------------------------------------------------------------------
 
-    # -- inside -----------------------------------------------------------------------------
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        found = self.rows_of(now)
+        last = found.memory.operations
+        if name == "operation":
+            return now.replace(cursor=1 + stop(name, value, 0, last - 1))
+        if name not in ("key", "choose"):
+            return None
+        moves = {"ArrowLeft": max(found.at, 1), "ArrowRight": min(found.at + 2, last),
+                 "Home": 1, "End": last, "KeyP": None}  # fmt: skip
+        lines = lines_of(now, found)
+        if value in moves:
+            return now.replace(cursor=moves[value])
+        if value in ("ArrowDown", "ArrowUp"):
+            return _choose(now, _next(now, lines, 1 if value == "ArrowDown" else -1))
+        if value == "Enter" or (value == now.chosen and value in lines):
+            return _enter(now, found)
+        if value == "Escape":
+            return _back(now)
+        return _choose(now, value) if value in lines else None
 
-    def find(self, chosen: str | Network) -> Network:
-        """A network by name, or one that was given.
 
-        Raises:
-            InputError: a name that this view does not offer.
-        """
-        if isinstance(chosen, Network):
-            return chosen
-        name = known("network", chosen, self.networks)
-        own = self._own if self._own is not None and name == self._own.name else None
-        return own or network_of(name)
+network_memory = maker(NetworkMemory)
 
-    def _variant(self, chosen: str) -> Network:
-        network = self.state.network
-        if network is None or not variants(network):
-            raise InputError(f"{self.state.source.label} has no variants; leave variant as it is.")
-        return network_of(network.name, known("variant", chosen, variants(network)))
 
-    def _next(self, **changes: Any) -> State:
-        was = self.rows.scales.plot
-        state = self._fresh(moved(self.state, was=was, **changes))
-        # a batch that the plan does not hold for is refused here, before it is shown
-        return replace(state, was=None) if rows(state).scales.plot == was else state
+def _choose(now: State, line: str) -> State:
+    """The state with the keyboard on a line; a rule is outlined as soon as it is chosen."""
+    kind, _, name = line.partition(":")
+    return now.replace(rule=name) if kind == "rule" else now.replace(chosen=line)
 
-    def _slide(self, power: int, dragging: bool) -> None:
-        batch = STOPS[power]
-        if dragging:
-            self.state = dragged(self.state, batch, self.rows.scales)
-        elif self.state.dragging:
-            was = self.rows.scales.plot
-            self.state = self._fresh(replace(released(self.state, batch), was=was))
-        else:
-            self.state = self._next(batch=batch)
 
-    def _fresh(self, state: State) -> State:
-        """The same with what is free on this machine now."""
-        fixed = tuple(found for found in state.budgets if not found.live)
-        if not self.live:
-            return replace(state, budgets=fixed)
-        here = Budget("free", devices.free_memory() // STEP * STEP, live=True)
-        return replace(state, budgets=(*fixed, here))
+def _next(now: State, lines: Sequence[str], way: int) -> str:
+    """The line before or after the one in focus."""
+    here = f"rule:{now.rule}" if now.rule else now.chosen
+    if here not in lines:
+        return lines[0 if way > 0 else -1]
+    return lines[min(max(lines.index(here) + way, 0), len(lines) - 1)]
 
-    def __repr__(self) -> str:
-        return f"<{strings.get('network.name').lower()}: {words.title(self.state)}>"
+
+def _enter(now: State, found: Cut) -> State:
+    """Into a stage."""
+    kind, _, number = now.chosen.partition(":")
+    if kind == "slice" and not now.unfolded and found.slices[int(number)].stage:
+        return now.replace(unfolded=found.slices[int(number)].part.name, chosen="slice:0")
+    return now
+
+
+def _back(now: State) -> State:
+    """Out of a stage, off a line, to the peak."""
+    if now.unfolded:
+        return now.replace(unfolded="", chosen="")
+    return now.replace(chosen="") if now.chosen else now.replace(cursor=None)

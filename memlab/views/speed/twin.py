@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memlab.bench.convolution import Comparison
-from memlab.views.network.twin import columns
+from memlab.studies.figures import columns
 from memlab.views.speed import words
 
 

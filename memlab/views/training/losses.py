@@ -11,7 +11,7 @@ import numpy as np
 from memlab import units
 from memlab.errors import InputError, shorten
 from memlab.runtime.training import History
-from memlab.views.network.twin import columns
+from memlab.studies.figures import columns
 from memlab.views.training import words
 from memlab.views.training.lines import MOST, Points
 

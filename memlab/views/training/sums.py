@@ -12,7 +12,7 @@ import numpy.typing as npt
 from memlab import rounding
 from memlab.errors import InputError, real, whole
 from memlab.formats import FORMATS, Format
-from memlab.views.network.twin import columns
+from memlab.studies.figures import columns
 from memlab.views.training import words
 
 Floats = npt.NDArray[np.float64]

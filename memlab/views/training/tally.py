@@ -14,7 +14,7 @@ from memlab import rounding
 from memlab.errors import InputError, shorten
 from memlab.formats import Format
 from memlab.runtime.run import Run
-from memlab.views.network.twin import columns
+from memlab.studies.figures import columns
 from memlab.views.training import words
 
 Floats = npt.NDArray[np.float32]

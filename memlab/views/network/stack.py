@@ -1,0 +1,452 @@
+"""The plot of the network-memory view: the stack of bytes over the operations of one step.
+
+The floor, the mountain, the state before as an outline, a flag at the peak, budgets, a guess, and
+names where there is room for them; what has no room is in the table beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from memlab import strings, units
+from memlab.studies.cut import BlockRow, Cut, comparable, differences, hundredths, say
+from memlab.studies.memory import Budget, Curve, Verdict
+from memlab.studies.roles import Part
+from memlab.studies.tally import Tally
+from memlab.views.draw import scale, theme
+from memlab.views.draw import text as texts
+from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.looks import ink
+from memlab.views.draw.marks import (
+    UP,
+    Area,
+    Fact,
+    Glyph,
+    Label,
+    Mark,
+    Pen,
+    Phase,
+    Points,
+    Press,
+    Rect,
+    Rule,
+    Stairs,
+    Text,
+)  # fmt: skip
+from memlab.views.draw.names import Name, Spot, beside, flank, near, shore, thickest
+from memlab.views.draw.scale import Linear
+from memlab.views.draw.svg import Box
+from memlab.views.draw.text import Runs
+from memlab.views.draw.theme import Paint
+
+HEIGHT, LEFT = 256, 72
+"""Of the frame, and what is free to its left."""
+BANDS, FLAG, NOTES = -52, -27, -9
+"""Where the phases, the flag and notes on the axis stand above the frame."""
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+class Axes(NamedTuple):
+    """The scales of bytes: of the plot, and of the rows below it."""
+
+    plot: Linear
+    rows: Linear
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """All that a picture depends on.
+
+    ``before`` is what was shown last; ``held`` are axes that stay while the batch is dragged, and
+    ``was`` the axis before this change. ``chosen`` is the line that the keyboard is on, such as
+    ``"slice:2"``.
+    """
+
+    now: Cut
+    before: Cut | None = None
+    budgets: Sequence[Budget] = ()
+    rule: str = ""
+    guess: int | None = None
+    chosen: str = ""
+    held: Axes | None = None
+    was: Linear | None = None
+
+    @property
+    def old(self) -> Cut | None:
+        """What was shown last, where it has the same operations."""
+        return self.before if self.before and comparable(self.before, self.now) else None
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Whether the peak fits into each budget."""
+        return [self.now.judged(each) for each in self.budgets]
+
+    @cached_property
+    def tally(self) -> Tally | None:
+        """The counting rules, where one is outlined."""
+        network = self.now.memory.network
+        return Tally(self.now, network, self.rule) if self.rule and network else None
+
+    @cached_property
+    def settled(self) -> Axes:
+        """The axes of this state when nothing holds them."""
+        cuts = [self.now, *([self.old] if self.old else [])]
+        most = max(cut.peak.nbytes for cut in cuts)
+        if self.guess is not None and self.guess <= 2 * most:
+            most = max(most, self.guess)
+        highest = max(
+            (cut.batch * row.part.highest for cut in cuts for row in cut.slices), default=0
+        )
+        return Axes(scale.bytes_over(most), scale.bytes_over(highest, scale.TIGHT))
+
+    @property
+    def axes(self) -> Axes:
+        """Those that are drawn."""
+        return self.held or self.settled
+
+    @cached_property
+    def dashed(self) -> list[Curve]:
+        """The dashed curves, which no name should cross."""
+        counted = [self.now.memory.ground + self.tally.curve] if self.tally else []
+        return [*([self.old.curve] if self.old else []), *counted]
+
+    @property
+    def torn(self) -> bool:
+        """Whether the mountain goes on above the frame."""
+        return self.now.peak.nbytes > self.axes.plot.last
+
+
+# -- the chart -------------------------------------------------------------------------------------
+
+
+def chart(shown: Shown, right: float) -> Chart:
+    """The plot with its axes, ``right`` pixels free to its right."""
+    now = shown.now
+    at_peak = now.at == now.peak.index
+    return Chart(
+        scale.operations(now.memory.operations),
+        shown.axes.plot,
+        [
+            *_stack(shown),
+            *_poles(shown),
+            *_levels(shown),
+            *_guess(shown),
+            *_life(shown),
+            *_names(shown),
+        ],
+        HEIGHT,
+        Axis(note=say("axis") if at_peak else "", grid=False),
+        Axis(),
+        left=LEFT,
+        right=right,
+        above=10 - BANDS,
+        below=0 if at_peak else 18,
+        previous=[Stairs(shown.old.curve)] if shown.old else [],
+        name=say("axis"),
+    )
+
+
+def _stack(shown: Shown) -> Iterator[Mark]:
+    """The phases, the slices of the stack, a thin line around them, the thick one over those that
+    stay."""
+    now = shown.now
+    for phase, first, last in now.memory.phases:
+        yield Phase(strings.get(f"phase.{phase}"), first, last + 1, BANDS)
+    yield Press("operation", now.memory.operations, below=20)
+    for part, low, high in stack(now):
+        yield Area(low, high, theme.paint(part), fact=slice_fact(now, part))
+    yield Stairs(now.curve, opacity=0.75, width=0.9)
+    yield Stairs(now.memory.ground, "limit")
+    if shown.tally:
+        yield Stairs(shown.dashed[-1], "rule chosen")
+    if shown.torn:
+        yield Torn()
+
+
+def stack(now: Cut) -> Iterator[tuple[Part, Curve, Curve]]:
+    """The parts of the stack between their two edges."""
+    low = np.zeros(now.memory.operations)
+    for part, high in now.stack:
+        yield part, low, high
+        low = high
+
+
+def slice_fact(now: Cut, part: Part) -> Fact:
+    """What a slice says: its bytes inside the operation of the cursor, and its largest block."""
+    nbytes = next(row.nbytes for row in now.roles if row.part == part)
+    name = say("fact.slice", name=part.label, index=f"{now.at + 1:,}")
+    block = now.largest_of(part)
+    more = say("fact.largest", name=block.name, formula=block.formula) if block else ""
+    return Fact(name, nbytes=nbytes, more=more)
+
+
+def block_fact(block: BlockRow) -> Fact:
+    """What a block says."""
+    formula = block.formula.partition(" = ")[0]
+    return Fact(block.name, formula, block.nbytes, block.made, block.needed)
+
+
+def _poles(shown: Shown) -> Iterator[Mark]:
+    """The flag at the peak, the line at the cursor, and what the operations are."""
+    now, end = shown.now, shown.axes.plot.last
+    peak, cursor = now.peak.index + 0.5, now.at + 0.5
+    height = min(now.peak.nbytes, end)
+    yield Flag(peak, height, cursor != peak, _flag_words(now))
+    if shown.torn:
+        yield Glyph(peak, end, UP, dy=-9, marker="^")
+    else:
+        yield Points([(peak, height)], size=7.2)
+    if cursor != peak:
+        yield Rule(x=cursor, look="pole", above=6, below=4)
+        yield Text(cursor, 0, cursor_words(now), anchor="middle", dy=32, bold=True, held=True)
+
+
+def _flag_words(now: Cut) -> Runs:
+    """What stands at the flag."""
+    where = say(
+        "flag",
+        index=f"{now.peak.index + 1:,}",
+        count=f"{now.memory.operations:,}",
+        name=now.peak.row.name,
+    )
+    return [(say("peak", peak=now.equation[0]), True), (where, False)]
+
+
+def cursor_words(now: Cut) -> str:
+    """The operation of the cursor."""
+    row, count = now.memory.ledger.rows[now.at], f"{now.memory.operations:,}"
+    phase = strings.get(f"phase.{row.phase}")
+    return say("cursor", index=f"{now.at + 1:,}", count=count, phase=phase, name=row.name)
+
+
+def budget_words(found: Budget) -> str:
+    """The name of a budget at its line; what is free here comes with its amount."""
+    return say("budget.live", amount=hundredths(found.nbytes)) if found.live else found.name
+
+
+def _levels(shown: Shown) -> Iterator[Mark]:
+    """Dotted lines for the budgets on this axis, the names of those above it, and a note on it."""
+    end, last = shown.axes.plot.last, shown.now.memory.operations
+    note = axis_note(shown)
+    if note:
+        yield Label([(note, shown.held is not None)], [(0, end, "start", 0, NOTES)], size=11)
+    for budget in (each for each in shown.budgets if each.nbytes <= end):
+        yield Rule(y=budget.nbytes, look="rule", width=1.8, dashes="2 3")
+        spot = (last, budget.nbytes, "end", -4, -5)
+        level = beside(budget.nbytes, [shown.now.curve, *shown.dashed])
+        yield Name(budget_words(budget), [spot], 11, chip=True, finders=[level])
+    names = ", ".join(budget_words(each) for each in shown.budgets if each.nbytes > end)
+    if names:
+        pole = shown.now.peak.index + 0.5
+        places = [(last, end, "end", 0, NOTES), (pole, end, "start", 10, NOTES),
+                  (pole, end, "end", -10, NOTES), (0, end, "start", 0, NOTES)]  # fmt: skip
+        yield Label(say("budget.above", names=names), places, size=11, dim=True)
+
+
+def axis_note(shown: Shown) -> str:
+    """That the axis stays during a drag, or that it has changed."""
+    if shown.held:
+        return say("stays")
+    now, was = shown.axes.plot, shown.was
+    return say("snapped", end=now.end, old=was.end) if was and was != now else ""
+
+
+def _guess(shown: Shown) -> Iterator[Mark]:
+    """The guess of the learner: a hollow triangle at the axis, which stays."""
+    if shown.guess is None:
+        return
+    y = min(shown.guess, shown.axes.plot.last)
+    yield Glyph(0, y, "M-8-5V5L0 0Z", "hollow rule", marker=">", width=1.5)
+    places = [(0, y, "end", -11, down) for down in (4, 16, -8, 21, -13, 26)]
+    yield Label(say("guess"), places, size=11, bold=True, apart=1)
+
+
+def _life(shown: Shown) -> Iterator[Mark]:
+    """How long the block that the keyboard is on is alive: a beam over the plot."""
+    kind, _, number = shown.chosen.partition(":")
+    if kind != "block" or int(number) >= len(shown.now.blocks):
+        return
+    block, end = shown.now.blocks[int(number)], shown.axes.plot.last
+    first, last = max(block.first - 1, 0), block.last or shown.now.memory.operations
+    solid = Paint(theme.PAINTS[block.role].colour, 1)
+    yield Rect(first, last, end, end, solid, thick=4, edge=0)
+    for x in (first, last):
+        yield Rule(x=x, span=(end, end), look="pole", above=6, below=6)
+
+
+# -- marks of its own ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Torn(Mark):
+    """A torn upper edge: what is drawn goes on above it."""
+
+    def draw(self, pen: Pen) -> None:
+        left, top, right, _ = pen.box
+        edge = [f"{x} {top + (4.5 if i % 2 else -1.5)}" for i, x in enumerate(_steps(left, right))]
+        line = "M" + "L".join(edge)
+        pen.svg.path(f"{line}V{top - 4}H{left:g}Z", class_="page")
+        pen.svg.path(line, class_="rule", opacity=0.7)
+
+    def on(self, axes: Any) -> None:
+        """Nothing: a figure ends where its frame does."""
+
+
+def _steps(left: float, right: float) -> range:
+    return range(int(left), int(right) + 1, 6)
+
+
+@dataclass(frozen=True)
+class Flag(Mark):
+    """A flag on a pole, its words beside it, or above it where neither side has room. The pole
+    ends at ``y``, or goes down to the ground."""
+
+    x: float
+    y: float
+    ends: bool
+    words: Runs
+
+    def draw(self, pen: Pen) -> None:
+        svg, x, y = pen.svg, pen.x(self.x), pen.box.top + FLAG
+        wide, edge = texts.measure(self.words, 12), svg.width - 4
+        right = x + 16 + wide <= edge
+        beside, side = right or x - 16 - wide >= 0, 1 if right else -1
+        if beside:
+            place = svg.text(x + 15 * side, y, self.words, 12, "start" if right else "end")
+        else:
+            place = svg.text(min(max(x - wide / 2, 0), edge - wide), y, self.words, 12)
+        top = y - 9 if beside else y + 4
+        svg.path(f"M{x:.1f} {top:g}h{11 * side}l{-3 * side} 4.5l{3 * side} 4.5h{-11 * side}Z")
+        foot = pen.y(self.y) if self.ends else pen.box.bottom + 4
+        svg.line(x, top, x, foot, class_="pole")
+        pen.board.taken += [place, Box(min(x, x + 11 * side), top, max(x, x + 11 * side), top + 9)]
+        pen.board.take(Box(x - 1, y + 4, x + 1, pen.box.bottom))
+
+    def on(self, axes: Any) -> None:
+        axes.plot([self.x, self.x], [self.y if self.ends else 0, axes.get_ylim()[1]], color=ink())
+        right = self.x > axes.get_xlim()[1] / 2
+        axes.annotate(
+            texts.plain(self.words), (self.x, axes.get_ylim()[1]), (0, -FLAG),
+            textcoords="offset points", ha="right" if right else "left", annotation_clip=False,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Growth(Label):
+    """An arrow beside the peak from the outline to it, and by how much it has grown: the only one
+    of its ``places`` is the peak, ``low`` the amount before."""
+
+    low: float = 0
+
+    def draw(self, pen: Pen) -> None:
+        peak, amount, *_ = self.places[0]
+        x, low, high = pen.x(peak) + 12, pen.y(self.low), pen.y(amount)
+        if low - high < 30 or x > pen.box.right - 6:
+            return
+        pen.svg.path(f"M{x:.1f} {low:.1f}V{high + 3:.1f}m-4 6l4 -6l4 6", class_="rule",
+                     stroke_width=1.4)  # fmt: skip
+        pen.board.take(Box(x - 4, high, x + 4, low))
+        wide = texts.measure(self.content, self.size, self.bold)
+        middles = (low + high) / 2 + np.array([0, -16, 16, -32, 32])
+        boxes = [Box(x + 8, y - 7, x + 8 + wide, y + 5) for y in middles.tolist()]
+        inside = [box for box in boxes if high < box.top and box.bottom < low]
+        if box := pen.board.first(inside, 2):
+            pen.svg.text(box.left, box.top + 11, self.content, 12, bold=True, chip=True)
+
+
+# -- names, where there is room --------------------------------------------------------------------
+
+
+def _names(shown: Shown) -> Iterator[Mark]:
+    """The most important first."""
+    now, old = shown.now, shown.old
+    if old:
+        at, was = now.peak.index + 0.5, old.memory.at(now.peak.index, old.batch)
+        if not shown.torn:
+            grown = say("growth", size=units.short(max(now.peak.nbytes - was, 0)))
+            yield Growth(grown, [(at, now.peak.nbytes, "start", 8, 0)], bold=True, low=was)
+        spot = (old.peak.index + 0.5, old.peak.nbytes)
+        around = near(*spot, [now.curve, *shown.dashed])
+        yield Name(before_words(shown), [(*spot, "end", -4, -4)], 11, chip=True, finders=[around])
+    if shown.tally:
+        yield from _counted(shown.tally, shown.dashed[-1])
+    yield _floor(shown)
+    yield _mountain(shown)
+    yield from _slices(shown)
+
+
+def before_words(shown: Shown) -> str:
+    """What the dashed outline is."""
+    assert shown.old is not None
+    old, new = differences(shown.old, shown.now)
+    return say("change.before", what=old or new, peak=say("peak", peak=shown.old.equation[0]))
+
+
+def _counted(tally: Tally, line: Curve) -> Iterator[Mark]:
+    """How much of what is alive the rule counts, and how much it does not."""
+    row, ground = tally.chosen, tally.cut.memory.ground
+    for key, nbytes, low, high in (
+        ("inside", row.alive, ground, line),
+        ("outside", row.missed, line, tally.cut.curve),
+    ):
+        name = say(f"counted.{key}", amount=units.short(nbytes))
+        yield Name(name, [_middle(low, high)], bold=key == "inside", finders=[thickest(low, high)])
+
+
+def _floor(shown: Shown) -> Name:
+    """What the thick line is: over it where the mountain has ended, else under it; or one word."""
+    ground, last = shown.now.memory.ground, shown.now.memory.operations
+    below = np.maximum(ground - shown.axes.plot.last * 28 / HEIGHT, 0)
+    spot = [(0.8 * last, float(ground.max()), "middle", 0.0, -6.0)]
+    high = shore(_sky(shown), ground)
+    word = Name(say("table.floor"), spot, bold=True, finders=[high], right=True)
+    line = Name(say("floor_line"), spot, bold=True, chip=True, finders=[thickest(below, ground)],
+                instead=word)  # fmt: skip
+    narrow = Name(say("floor_narrow"), spot, bold=True, finders=[high], right=True, instead=line)
+    return replace(narrow, content=say("floor_label"), instead=narrow)
+
+
+def _mountain(shown: Shown) -> Name:
+    """What grows: in the sky over its left flank, else inside it."""
+    now, ground = shown.now, shown.now.memory.ground
+    inside = _layers(shown, ground, now.curve)
+    finders = [
+        flank(_sky(shown), ground, now.peak.index + 0.5),
+        *(thickest(*each) for each in inside),
+    ]
+    spot = (0.5 * now.peak.index, 0.9 * now.peak.nbytes, "end", 0.0, 0.0)
+    return Name(say("mountain_label"), [spot], bold=True, finders=finders)
+
+
+def _slices(shown: Shown) -> Iterator[Name]:
+    """The name of each slice of the stack where it is thickest."""
+    for part, low, high in stack(shown.now):
+        finders = [thickest(*each) for each in _layers(shown, low, high)]
+        chip = bool(theme.paint(part).pattern)
+        yield Name(part.label, [_middle(low, high)], 14 if part.grows else 12, chip=chip,
+                   finders=finders)  # fmt: skip
+
+
+def _layers(shown: Shown, low: Curve, high: Curve) -> list[tuple[Curve, Curve]]:
+    """A slice as it is, or the parts that dashed curves cut it into, from the top."""
+    edges = [low, *(np.clip(line, low, high) for line in shown.dashed), high]
+    return list(pairwise(edges))[::-1]
+
+
+def _middle(low: Curve, high: Curve) -> Spot:
+    """Where a slice is thickest."""
+    at = int((high - low).argmax())
+    return at + 0.5, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0
+
+
+def _sky(shown: Shown) -> Curve:
+    """The highest curve: over it there is nothing."""
+    return np.maximum(shown.now.curve, shown.old.curve) if shown.old else shown.now.curve
