@@ -1,0 +1,137 @@
+"""Names on curves over operations, where there is room for them.
+
+A name has finders: each knows a kind of place, such as the thickest part of a slice, and takes the
+best one that is free on the board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memlab.views.draw import text as texts
+from memlab.views.draw.marks import Label, Pen
+from memlab.views.draw.stairs import Floats
+from memlab.views.draw.svg import Box
+
+LINE = 14
+"""From line to line of a name."""
+
+Spot = tuple[float, float, str, float, float]
+"""An operation, an amount, the end of a text that is there, and pixels to the right and down."""
+
+Finder = Callable[[Pen, float, float], Box | None]
+"""Takes a free place for a name so many pixels wide and tall."""
+
+
+@dataclass(frozen=True, eq=False)
+class Name(Label):
+    """A text of one or more lines at the first place that its finders have for it, or ``instead``
+    another one; ``places`` is where a figure has it. Lines are flush left, or ``right``."""
+
+    finders: Sequence[Finder] = ()
+    instead: Name | None = None
+    right: bool = False
+
+    def draw(self, pen: Pen) -> None:
+        lines = str(self.content).split("\n")
+        wide = max(texts.width(line, self.size, self.bold) for line in lines)
+        tall = LINE * len(lines) if len(lines) > 1 else self.size + 4
+        box = next((box for find in self.finders if (box := find(pen, wide, tall))), None)
+        if box is not None:
+            self._write(pen, box, lines)
+        elif self.instead:
+            self.instead.draw(pen)
+
+    def _write(self, pen: Pen, box: Box, lines: list[str]) -> None:
+        x, anchor = (box.right, "end") if self.right else (box.left, "start")
+        one = len(lines) == 1
+        y = (box.top + box.bottom) / 2 + 0.36 * self.size if one else box.top + self.size - 1
+        for index, line in enumerate(lines):
+            base = y + LINE * index
+            pen.svg.text(x, base, line, self.size, anchor, bold=self.bold, chip=self.chip)
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def thickest(low: Floats, high: Floats) -> Finder:
+    """Between two curves, where there is the most room."""
+    return lambda pen, wide, tall: pen.board.widest(pen.frame, low, high, wide, tall)
+
+
+def near(x: float, y: float, curves: Sequence[Floats]) -> Finder:
+    """Around a point, across no curve where that can be."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        box, down = pen.box, np.arange(-44, 60, 8)
+        lefts = np.arange(box.left + 4, box.right - wide - 3, 12)
+        tops = pen.y(y) + down - 9
+        inside = (tops > box.top + 9) & (tops + 12 < box.bottom)
+        aside = np.maximum(np.maximum(lefts - pen.x(x), pen.x(x) - lefts - wide), 0)
+        cost = 1.5 * np.abs(down[inside] + 6)[:, None] + aside
+        return pen.board.cheapest(pen.frame, (lefts, tops[inside]), (wide, 12), cost, curves, 2)
+
+    return find
+
+
+def beside(y: float, curves: Sequence[Floats]) -> Finder:
+    """Above or below a level, at its ends or between them, across no curve where that can be."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        box, inner = pen.box, pen.box.right - pen.box.left - wide
+        shares = box.left + inner * np.arange(1, 6) / 6
+        lefts = np.array([box.right - 4 - wide, box.left + 5, *shares])
+        tops = pen.y(y) + np.array([-13.5, 4.5])
+        inside = (tops > box.top) & (tops + 11 < box.bottom)
+        cost = np.arange(2)[inside][:, None] * len(lefts) + np.arange(len(lefts))
+        return pen.board.cheapest(pen.frame, (lefts, tops[inside]), (wide, 11), cost, curves, 1)
+
+    return find
+
+
+def flank(sky: Floats, ground: Floats, peak: float) -> Finder:
+    """Over a curve where it stands well above the ground, best before its peak."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        lefts, bottoms, least, _ = _ledges(pen, sky, ground, wide)
+        good = (least > 12) & (bottoms - tall > pen.box.top + 6)
+        places = _boxes(lefts[good], bottoms[good], wide, tall)
+        return pen.board.first(sorted(places, key=lambda place: place.left > pen.x(peak)))
+
+    return find
+
+
+def shore(sky: Floats, ground: Floats) -> Finder:
+    """Over the ground near the right edge, where nothing else stands on it."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        lefts, bottoms, _, most = _ledges(pen, sky, ground, wide)
+        good = (most < 16) & (bottoms - tall > pen.box.top + 4)
+        good &= lefts > pen.box.right - 66 - wide
+        return pen.board.first(_boxes(lefts[good], bottoms[good], wide, tall)[::-1])
+
+    return find
+
+
+def _ledges(
+    pen: Pen, sky: Floats, ground: Floats, wide: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Where names could stand on a curve: left and lower edges, and the least and the most that
+    the curve is above the ground there, in pixels."""
+    highest, span = pen.frame.columns(sky), int(wide) + 11
+    if span > len(highest):
+        nothing = np.zeros(0)
+        return nothing, nothing, nothing, nothing
+    slide = np.lib.stride_tricks.sliding_window_view
+    bottoms = slide(highest, span)[::5].min(axis=1) - 7
+    apart = slide(pen.frame.columns(ground) - highest, span)[::5]
+    lefts = pen.box.left + 5 + 5.0 * np.arange(len(bottoms))
+    return lefts, bottoms, apart.min(axis=1), apart.max(axis=1)
+
+
+def _boxes(lefts: Floats, bottoms: Floats, wide: float, tall: float) -> list[Box]:
+    corners = zip(lefts.tolist(), bottoms.tolist(), strict=True)
+    return [Box(left, bottom - tall, left + wide, bottom) for left, bottom in corners]
