@@ -73,7 +73,7 @@ def _step(row: StepRow, found: StepStudy, scale: Linear, behind: float) -> Itera
     name = texts.shortened(row.name, NAME, 13, True)
     yield Words([[(f"{name}:", True), (row.description, False)]], 13, told=False, gap=14)
     height = TALL + (THIN + 3 if row.measured else 0)
-    marks = [*_stack(row), *_behind(row, found), *_run(row)]
+    marks = [*stack(row), *_behind(row, found), *_run(row)]
     yield Chart(
         scale, Scale(height, 0), marks, height, Axis(labels=False, rule=False),
         left=0, right=behind, name=row.name, gap=3,
@@ -86,7 +86,7 @@ def _parts(row: StepRow) -> list[tuple[Part, int]]:
     return [(part, row.at_peak[part]) for part in STACK if row.at_peak[part]]
 
 
-def _stack(row: StepRow) -> Iterator[Mark]:
+def stack(row: StepRow) -> Iterator[Mark]:
     """The slices side by side, each with its amount where that fits."""
     base = 0
     for part, nbytes in _parts(row):
