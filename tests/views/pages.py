@@ -9,14 +9,15 @@ from dataclasses import replace
 from inspect import Parameter, signature
 from typing import Any
 
+import memlab
 from memlab import views
 from memlab.views.draw.page import Page
 from memlab.views.live.view import View
 from tests.views import measurements
 
 OLD = {
-    "addresses", "algorithm_times", "comparison", "exercise_card",
-    "gradient_histogram", "network_memory", "number",
+    "addresses", "comparison", "exercise_card",
+    "gradient_histogram", "number",
     "planned_and_measured", "prediction_card", "running_sum", "shifted_copies", "techniques",
     "training_curves", "warp_memory",
 }  # fmt: skip
@@ -78,3 +79,57 @@ def _() -> Any:
 @case("number", "a walk below 0")
 def _() -> Any:
     return views.number("-1e-400", "fp32", step=-3)
+
+
+# -- one warp -------------------------------------------------------------------------------------
+
+
+@case("warp_memory", "32 lines of stores")
+def _() -> Any:
+    return views.warp_memory(order="column")
+
+
+@case("warp_memory", "in the padding")
+def _() -> Any:
+    return views.warp_memory(warp=0)
+
+
+@case("warp_memory", "a short row")
+def _() -> Any:
+    return views.warp_memory("resnet50", "4.2.conv2", stride=2)
+
+
+# -- the memory of a network ----------------------------------------------------------------------
+
+
+def _network(*args: Any, then: dict[str, Any], **kwargs: Any) -> Any:
+    """A view after a change, with the state before as its outline."""
+    view = views.network_memory(*args, **kwargs)
+    for name, value in then.items():
+        setattr(view, name, value)
+    return view
+
+
+@case("network_memory", "a larger batch")
+def _() -> Any:
+    return _network("resnet50", then={"batch": 64})
+
+
+@case("network_memory", "nearly all floor")
+def _() -> Any:
+    return _network("vgg16", 8, "adam", guess="3 GB", then={"batch": 4, "cursor": 9})
+
+
+@case("network_memory", "a counting rule")
+def _() -> Any:
+    return views.network_memory("resnet50", rule="conv-sums")
+
+
+@case("network_memory", "a stage by layer, refused")
+def _() -> Any:
+    return _network("resnet152", 512, budgets=["8 GB", "24 GB"], then={"unfolded": "stage 3"})
+
+
+@case("network_memory", "a ledger")
+def _() -> Any:
+    return views.network_memory(memlab.plan(memlab.training_step(memlab.zoo.vgg11())), 16)

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import xml.etree.ElementTree as ET
 from collections import defaultdict
 from typing import Any
 
@@ -14,13 +13,10 @@ from lessons import build
 from memlab import zoo
 from memlab.errors import InputError
 from memlab.kernels import cuda as on_device
-from memlab.lesson import transactions
 from memlab.networks.builder import network
-from memlab.views import warp_memory
-from memlab.views.warp import picture, twin, words
-from memlab.views.warp.rows import MOST, rows
-from memlab.views.warp.state import State, moved, start
-from memlab.views.warp.threads import ORDERS, threads, warps
+from memlab.studies import warps as study
+from memlab.studies.warps import MOST, ORDERS, Warp, span, threads, warps
+from memlab.views.warp import warp_memory
 
 simulated = pytest.mark.skipif(not on_device.target().simulated, reason="a GPU logs no accesses")
 VGG = zoo.vgg16()
@@ -50,6 +46,7 @@ def all_threads(net, order):
 # -- addresses ----------------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 @by_network
 @by_order
 def test_the_warps_lower_every_value_once_and_as_the_kernel_does(net, order):
@@ -125,7 +122,7 @@ def test_a_warp_along_a_row_is_one_of_the_cuda_kernel(net, monkeypatch, accesses
     [("row", 1, 160, 128), ("row", 2, 288, 128), ("column", 1, 352, 1024)],
 )
 def test_the_figures_that_the_lesson_tells(order, stride, load, store):
-    found = rows(start(VGG, "conv1_2", order, stride))
+    found = warp_memory(VGG, "conv1_2", order, stride=stride).rows
     assert (found.load.moved, found.store.moved) == (load, store)
     assert found.load.used == found.store.used == 128
 
@@ -135,7 +132,7 @@ def test_the_figures_that_the_lesson_tells(order, stride, load, store):
 def test_moved_bytes_are_those_of_the_sectors_that_hold_a_value(net, order):
     node = net.by_name["conv"]
     for warp in range(0, warps(node, order), 3):
-        found = rows(State(net, "conv", order, node.layer.stride, warp))
+        found = Warp(net, "conv", order, node.layer.stride, warp)
         for side in found.sides:
             touched = {byte // 32 for first in side.addresses for byte in range(first, first + 4)}
             assert side.moved == 32 * len(touched) <= MOST
@@ -147,37 +144,27 @@ def test_moved_bytes_are_those_of_the_sectors_that_hold_a_value(net, order):
 
 
 def test_values_that_share_a_sector_move_once():
-    assert transactions.moved([]) == 0
-    assert transactions.moved([28, 28, 32]) == 64
-    assert transactions.sectors([0, 31, 32, 127]) == {0, 1, 3}
+    assert study.moved([]) == 0
+    assert study.moved([28, 28, 32]) == 64
+    assert study.sectors([0, 31, 32, 127]) == {0, 1, 3}
 
 
 def test_a_warp_in_the_padding_loads_nothing():
-    found = rows(State(VGG, "conv1_2"))
+    found = Warp(VGG, "conv1_2", "row", 1)
     assert found.load.moved == found.load.used == 0
     assert found.load.lines == ()
-    assert "Loads move nothing." in twin.write(found)
-    assert "32 are in the padding" in twin.write(found)
+    assert "Loads move nothing." in found.text()
+    assert "32 are in the padding" in found.text()
 
 
 def test_the_first_warp_that_is_shown_has_no_padding():
     for layer in ("conv1_1", "conv1_2", "conv3_1"):
         for order in ORDERS:
-            found = rows(start(VGG, layer, order))
+            found = warp_memory(VGG, layer, order).rows
             assert len(found.load.accesses) == len(found.threads) > 16
 
 
 # -- picture and text ---------------------------------------------------------------------------
-
-
-def checked(shown):
-    """Draw it; the picture parses, and no text overlaps another or the edge or is too small."""
-    svg = picture.draw(rows(shown))
-    assert svg.collisions() == []
-    assert svg.outside() == []
-    assert min(label.size for label in svg.labels) >= 11
-    ET.fromstring(svg.render("title"))
-    return svg
 
 
 @by_order
@@ -187,31 +174,36 @@ def checked(shown):
     [("vgg16", "conv1_2"), ("vgg16", "conv5_1"), ("resnet50", "conv1"), ("resnet50", "4.2.conv2")],
 )
 def test_every_layer_is_drawn_without_collisions(name, layer, order, stride):
-    shown = start(zoo.build(name), layer, order, stride)
-    for warp in (0, shown.warp, shown.last // 2, shown.last):
-        checked(moved(shown, warp=warp))
+    view = warp_memory(zoo.build(name), layer, order, stride=stride)
+    for warp in (0, view.warp, view.rows.last // 2, view.rows.last):
+        view.warp = warp
+        svg = view.page().svg()
+        assert svg.collisions() == []
+        assert svg.outside() == []
 
 
-@by_network
-@by_order
-def test_the_picture_shows_the_numbers_of_the_text(net, order):
-    node = net.by_name["conv"]
-    found = rows(start(net, "conv", order, node.layer.stride))
-    text = twin.write(found)
-    for label in checked(found.state).labels:
-        for number in label.content.replace(".", " ").replace(";", " ").split():
-            assert not number[0].isdigit() or number.rstrip(",") in text or number == f"{MOST:,}"
+def test_a_line_says_its_threads_on_hover_and_the_text_says_them_all():
+    page = warp_memory(order="column").page()
+    fact = "line at byte 896; 1 of its 4 sectors move, values used: 3, threads: 3–5"
+    assert f'data-fact="{fact}"' in page.render()
+    assert ["896", "#...", "3", "3–5"] in [line.split() for line in page.text().splitlines()]
+
+
+def test_a_study_says_what_the_picture_says():
+    found = Warp(VGG, "conv1_2", "row", 2, 5)
+    assert all(sentence in warp_memory(stride=2).text() for sentence in found.sentences)
+    told = found.as_dict()["sides"]["load"]
+    assert (told["moved"], told["used"], len(told["addresses"])) == (288, 128, 32)
 
 
 def test_numbers_in_a_row_are_a_span():
-    assert words.span([0, 1, 2, 5, 9, 10]) == "0–2, 5, 9–10"
-    assert words.span([]) == ""
+    assert span([0, 1, 2, 5, 9, 10]) == "0–2, 5, 9–10"
+    assert span([]) == ""
 
 
 def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
     view = warp_memory(order="column")
     assert not build.VARIES.search(view.text())
-    assert not build.VARIES.search(words.title(view.state))
     assert warp_memory(order="column").svg() == view.svg()
     assert set(view.stored()) == {"image/svg+xml", "text/plain"}
 
@@ -235,7 +227,7 @@ def test_the_controls_change_what_is_shown():
     assert "Stores move 1,024 B" in shown["says"]
     send(view, stride="2", warp_number=" 17 ")
     assert (view.stride, view.warp) == (2, 17)
-    assert send(view, warp=10**9)["shown"] == view.state.last
+    assert send(view, warp=10**9)["shown"] == view.rows.last
 
 
 @pytest.mark.parametrize(
@@ -245,7 +237,7 @@ def test_the_controls_change_what_is_shown():
         (None, "warp must be a whole number, got no number; try 0."),
         ("1.5", "warp must be a whole number, got 1.5; try 0."),
         ("-1", "warp must be at least 0, got -1; try 1."),
-        ("903168", "the last of 903,168 warps is 903,167, got 903,168; try 903,167."),
+        ("903168", "warp must be at most 903,167, got 903,168; try 903,167."),
     ],
 )
 def test_a_bad_number_gets_one_sentence_and_changes_nothing(value, says):
@@ -281,8 +273,5 @@ def test_python_steers_it_and_its_code_makes_it_again():
         view.stride = 3
     again = eval(view.code(), {"memlab": memlab})
     assert again.text() == view.text()
-    assert repr(view) == (
-        "<memory that a warp moves: neighbours down a column of the matrix, "
-        "warp 100 (0 to 225,791)>"
-    )
-    assert len(set(view.frames())) == len(ORDERS)
+    assert repr(view).startswith("<memory that a warp moves: VGG-16 conv1_2: 3x3, to 64, stride 2")
+    assert repr(view).endswith("down a column of the matrix, warp 100 (0 to 225,791)>")

@@ -13,7 +13,7 @@ from memlab.lesson.content.lesson_02 import FP32
 from memlab.lesson.content.tools import measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Truth, topic
-from memlab.lesson.transactions import LINE, SECTOR, WARP, moved, sectors
+from memlab.studies.warps import LINE, SECTOR, WARP, moved, sectors
 
 # -- the value of a thread ----------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from memlab.lesson.content.lesson_02 import FP32
 from memlab.lesson.task import Arguments, Slip, task
-from memlab.lesson.transactions import LINE, SECTOR, WARP, sectors
-from memlab.lesson.transactions import moved as bytes_moved
+from memlab.studies.warps import LINE, SECTOR, WARP, sectors
+from memlab.studies.warps import moved as bytes_moved
 
 Place = tuple[int, int, int, int, int]
 """c, ky, kx, oy, ox."""

@@ -334,8 +334,9 @@ def sample(svg: Svg, look: int | Paint | str, x: float, base: float) -> None:
         svg.swatch(x, base, look)
     elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
         marks.symbol(svg, look, x + 7, base - 4)
-    elif look == "edge":
-        svg.rect(Box(x, base - 9.5, x + 14, base + 0.5), class_="rule")
+    elif look.startswith("edge"):
+        kind = look.removeprefix("edge").strip() or "rule"
+        svg.rect(Box(x, base - 9.5, x + 14, base + 0.5), class_=kind)
     else:
         svg.line(x, base - 4, x + 15, base - 4, class_=look)
 

@@ -207,9 +207,9 @@ class Setting(Generic[T]):
         return found
 
     def first(self, now: State) -> T:
-        """Its default in a state."""
+        """Its default in a state; one that is no function is checked as what Python gives."""
         found: T = of(self.default, now)
-        return found
+        return found if self.optional else self.allowed(found, now)
 
     def checked(self, given: Any, now: State) -> T:
         """What Python gave, as a value of this setting.
