@@ -1,5 +1,6 @@
 """No test touches a learner's progress or follows a learner's settings."""
 
+import gc
 import os
 
 import hypothesis
@@ -10,6 +11,8 @@ from memlab import InputError
 # the machines are shared and slow at times: an example has no time limit
 hypothesis.settings.register_profile("memlab", deadline=None)
 hypothesis.settings.load_profile("memlab")
+
+pytest_plugins = ["tests.quick"]
 
 OWN = ("MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE")
 
@@ -23,6 +26,12 @@ def _nobody_in_particular(monkeypatch):
 def pytest_configure(config):
     """On Windows, Jupyter's client warns that it watches its sockets in a thread; so it may."""
     config.addinivalue_line("filterwarnings", "ignore:Proactor event loop:RuntimeWarning")
+
+
+def pytest_collection_finish():
+    """Thousands of tests are objects that stay: a collection need not look at them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionstart(session):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -40,13 +42,18 @@ DIFFERS = {
 """What the facts call a slip, or a figure that its counting does not reach."""
 
 
+ROWS = tomllib.loads(files("memlab").joinpath("claims.toml").read_text(encoding="utf-8"))["claim"]
+IDS = [row["id"] for row in ROWS]
+
+
 def only(id: str) -> Claim:
     (claim,) = find(id)
     return claim
 
 
-@pytest.mark.parametrize("claim", table(), ids=lambda claim: claim.id)
-def test_every_verdict_is_the_one_of_the_facts(claim: Claim) -> None:
+@pytest.mark.parametrize("id", IDS)
+def test_every_verdict_is_the_one_of_the_facts(id: str) -> None:
+    claim = only(id)
     expected = "differs" if claim.id in DIFFERS else "right"
     assert claim.verdict.startswith(expected)
     assert claim.folk or expected == "right"
@@ -115,14 +122,14 @@ def test_scales_of_eight_bit_states_add_what_the_formula_says() -> None:
 
 
 def test_ids_are_unique_and_sorted_by_row() -> None:
-    ids = [claim.id for claim in table()]
-    assert len(set(ids)) == len(ids)
-    rows = [id.partition(".")[0] for id in ids]
+    assert [claim.id for claim in table()] == IDS
+    assert len(set(IDS)) == len(IDS)
+    rows = [id.partition(".")[0] for id in IDS]
     assert rows == sorted(rows, key=lambda row: (row[0], int(row[1:] or 0)))
 
 
 def test_every_row_that_should_be_published_is() -> None:
-    rows = {claim.id.partition(".")[0] for claim in table()}
+    rows = {id.partition(".")[0] for id in IDS}
     assert rows >= {"A2", "A3", "A4", "A5", "A6", "A9", "A10", "A11", "A12", "A13", "A15"}
     assert rows >= {"B1", "B2", "B3", "B4", "B5", "B6"}
     assert rows >= {"D1", "D2", "D3", *(f"E{number}" for number in range(1, 7))}

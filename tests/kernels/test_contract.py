@@ -10,7 +10,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -188,11 +187,12 @@ def dispatchers() -> dict[str, Any]:
 
 
 def allocates(function: Any, signature: Any) -> bool:
-    """Whether fresh machine code for a signature asks Numba's runtime for memory."""
-    options = {k: v for k, v in function.targetoptions.items() if k != "nopython"}
-    fresh = numba.njit(**options)(function.py_func)
-    fresh.compile(signature)
-    code = fresh.inspect_llvm(signature)
+    """Whether the code for a signature asks Numba's runtime for memory.
+
+    It is what another kernel would link, which Numba's cache keeps too; ``inspect_llvm`` is empty
+    for a kernel that was loaded.
+    """
+    code = str(function.overloads[signature].library._get_module_for_linking())
     return re.search(r"NRT_\w*([aA]lloc|MemInfo_new|MemInfo_varsize)", code) is not None
 
 

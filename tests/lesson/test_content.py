@@ -4,6 +4,7 @@ import random
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from string import Formatter
 
 import pytest
@@ -42,6 +43,12 @@ def askings(name, more=12):
     return [topic.first, *(topic.draw(chance) for _ in range(more))]
 
 
+@cache
+def answered(name):
+    """The same with the truth, which may take a whole plan."""
+    return [(numbers, topics()[name].truth(numbers)) for numbers in askings(name)]
+
+
 @by_topic
 def test_its_name_is_a_lesson_and_a_variable(name):
     assert re.fullmatch(r"\d\d\.[a-z]\w*", name)
@@ -68,8 +75,7 @@ def test_every_text_has_its_question():
 @by_topic
 def test_its_truth_is_told_with_its_causes(name):
     topic = topics()[name]
-    for numbers in askings(name, 4):
-        truth = topic.truth(numbers)
+    for numbers, truth in answered(name)[:5]:
         card = Card(topic)
         card.rounds[0] = card.rounds[0].__class__(topic, numbers)
         card.skip().reveal()
@@ -87,8 +93,7 @@ def test_its_truth_is_told_with_its_causes(name):
 
 @by_topic
 def test_its_causes_differ_by_more_than_3_percent(name):
-    for numbers in askings(name):
-        truth = topics()[name].truth(numbers)
+    for numbers, truth in answered(name):
         if not isinstance(truth.value, str):
             assert alike(truth.value, truth.causes) == [], dict(numbers)
 
@@ -135,8 +140,7 @@ def test_a_wrong_guess_of_each_cause_gets_its_question(name):
 @by_topic
 def test_its_texts_are_filled_in(name):
     topic = topics()[name]
-    for numbers in askings(name, 4):
-        truth = topic.truth(numbers)
+    for numbers, truth in answered(name)[:5]:
         turn = Round(topic, numbers, truth=truth)
         shown = [words.question(turn), *words.said(turn)]
         for option in topic.options:

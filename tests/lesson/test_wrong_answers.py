@@ -12,6 +12,7 @@ import pytest
 from lessons import build
 from memlab.lesson import Exercise, exercise
 from memlab.lesson.task import tasks
+from tests.lesson.known import known
 from tests.lesson.wrong_answers import ZOO
 
 TASKS = sorted(tasks())
@@ -71,7 +72,7 @@ def test_the_stub_is_not_yet(name):
 def test_a_wrong_answer_fails_with_its_question(name, slip):
     answer = wrong(name, ZOO[name][slip])
     for seed in SEEDS:
-        report = exercise(name).check(answer, seed=seed)
+        report = Exercise(known(name)).check(answer, seed=seed)
         assert not report.passed
         assert report.slip == slip, report
 
