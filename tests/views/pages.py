@@ -17,9 +17,9 @@ from tests.views import measurements
 
 OLD = {
     "addresses", "comparison", "exercise_card",
-    "gradient_histogram", "number",
+    "gradient_histogram",
     "planned_and_measured", "prediction_card", "running_sum", "shifted_copies", "techniques",
-    "training_curves", "warp_memory",
+    "training_curves",
 }  # fmt: skip
 """Those that are no pages yet."""
 FACTORIES = [name for name in views.__all__ if name.islower() and name not in OLD]
