@@ -256,6 +256,10 @@ SUMMED: dict[str, Any] = {
 
 COLUMNS = {"resnet50": 16, "vgg16": 100_000, "linear1": 8}
 CASES: dict[str, dict[str, Callable[[], Any]]] = {
+    "algorithm_times": {
+        **{n: partial(views.AlgorithmTimes, found) for n, found in ALGORITHMS.items()},
+        **{f"{n}, curve": partial(views.TimeAndMemory, f) for n, f in ALGORITHMS.items()},
+    },
     "vector_lanes": {n: partial(views.VectorLanes, found) for n, found in LANES.items()},
     "memory_rate": {n: partial(views.MemoryRate, found) for n, found in READINGS.items()},
     "batch_times": {n: partial(views.BatchTimes, found, GPU) for n, found in SWEEPS.items()},

@@ -13,7 +13,7 @@ def report(study: Study, *blocks: Block, size: int = 13, marked: bool = False) -
     Where it is ``marked``, each sentence says of one way what its marks are.
     """
     first, *others = study.sentences
-    said = [Words(first, size, bold=True), Words(others, size)]
+    said = [Words(first, size, bold=True), Words(others, min(size, 13))]
     if marked:
         said = [Words(each, 12, mark=index) for index, each in enumerate(study.sentences)]
     notes = Words(study.notes, 11, dim=True, gap=8)

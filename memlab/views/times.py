@@ -1,0 +1,361 @@
+"""The still views of time beside bytes: ways to convolve as bars and as a curve, and benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from memlab import strings, units
+from memlab.bench import convolution
+from memlab.bench.convolution import Comparison
+from memlab.bench.timing import Result, Timing
+from memlab.networks.graph import Network
+from memlab.studies import figures, timings
+from memlab.studies.figures import SECONDS, duration
+from memlab.studies.timings import Algorithms, Ratios, origin
+from memlab.views.draw import theme
+from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rect, Rule, Text
+from memlab.views.draw.page import Page
+from memlab.views.draw.report import report
+from memlab.views.draw.scale import TIGHT, Log, Scale, bytes_over, powers_around, seconds_over
+from memlab.views.draw.still import Still
+from memlab.views.draw.table import Beside, Block, Key, Table, Words
+from memlab.views.draw.text import shortened
+
+NAMES, GROUPS = 160, 190
+"""Room for the names of ways, and of groups."""
+DROPS = sorted((*range(-8, -290, -14), *range(20, 290, 14)), key=lambda drop: abs(drop + 5))
+"""How far below its point a name may stand, in pixels: the nearest first, above before below."""
+ALGORITHMS = ("direct", "im2col-batch", "im2col-image", "im2col-tile", "offsets")
+LONG = 10
+"""Points are drawn from 0 where the longest time is at most so many times the least."""
+ROUND = tuple(digit * 10.0**power for power in range(-10, 7) for digit in (1, 2, 5))
+"""Seconds at which an axis of ratios has a line."""
+
+
+@dataclass(frozen=True, repr=False)
+class AlgorithmTimes(Still):
+    """Workspace and time of each algorithm as bars; a notebook shows the picture, ``print`` the
+    text."""
+
+    measured: Comparison
+
+    def curve(self) -> TimeAndMemory:
+        """The same figures as time against workspace; nothing is measured again."""
+        return TimeAndMemory(self.measured)
+
+    def page(self) -> Page:
+        found = Algorithms(self.measured)
+        return report(
+            found, Beside([(_workspaces(found), 58), (_times(found), 42)], gap=10), size=16
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class TimeAndMemory(Still):
+    """Time against workspace; a notebook shows the picture, ``print`` the text."""
+
+    measured: Comparison
+
+    def page(self) -> Page:
+        found = Algorithms(self.measured)
+        along = found.along
+        blocks: list[Block] = [
+            Words(found.sentences, drawn=False),
+            Words((along or found.sentences)[:1], 14, bold=True, told=False),
+            _curve(found),
+            Words([*along, *_sizes(found)], drawn=False, gap=1),
+            Words(found.notes, 11, dim=True, gap=8),
+        ]
+        return Page(found.title, blocks, says=" ".join([f"{found.title}.", *along]))
+
+
+def _table(found: Algorithms) -> Table:
+    """A line for every way, in the order that was asked for."""
+    heads = [strings.get(f"speed.{key}") for key in ("algorithm", "workspace", "time", "against")]
+    rows = [
+        [
+            found.name(each),
+            timings.workspace(each),
+            duration(each.seconds),
+            f"{found.against(each)} x",
+            timings.way(each),
+        ]
+        for each in found.measured.timings
+    ]
+    return Table([*heads, ""], rows, "<>>><")
+
+
+def _fact(found: Algorithms, each: Timing) -> Fact:
+    """A time, also by the least, and where it was measured."""
+    said = f"{duration(each.seconds)}, {found.against(each)} ×"
+    return Fact(found.name(each), said, more=origin(each.samples, found.measured.machine))
+
+
+def algorithm_times(
+    network: str | Network = "vgg16",
+    layer: str = "conv3_2",
+    batch: int = 1,
+    algorithms: Iterable[str] = ALGORITHMS,
+    threads: int = 1,
+    *,
+    progress: bool = True,
+) -> AlgorithmTimes:
+    """Time the forward of one convolution with several algorithms, here and now.
+
+    It takes some seconds, and longer for large layers. PyTorch takes part where it is installed.
+
+    Args:
+        network: a name of ``memlab.zoo``, or a network of yours.
+        layer: the name of one of its convolutions.
+        batch: the mini-batch size.
+        algorithms: names of algorithms, in the order in which they are shown.
+        threads: of each algorithm, BLAS and PyTorch; on one thread, processor time is taken.
+        progress: show what is timed, where it takes more than a second.
+
+    Raises:
+        InputError: a value that is not allowed, or more bytes than are free.
+    """
+    case = convolution.find(network, layer)
+    return AlgorithmTimes(convolution.measure(case, batch, algorithms, threads, progress=progress))
+
+
+# -- bars -----------------------------------------------------------------------------------------
+
+
+def _workspaces(found: Algorithms) -> Chart:
+    """The planned bytes, with the name of each way and what it does."""
+    ways = found.measured.timings
+    marks: list[Mark] = [Rule(0, look="rule", opacity=0.5)]
+    for index, each in enumerate(ways):
+        y, size, name, way = index + 0.5, each.workspace, found.name(each), timings.way(each)
+        fact = Fact(f"{name}, {strings.get('speed.workspace')}", nbytes=size)
+        known = size is not None
+        marks += [Rect(0, size, y, y, theme.origin("planned"), thick=16, fact=fact)] if size else []
+        marks += [
+            Text(0, y, name, 12, dx=-NAMES, dy=-2 if way else 4, bold=True),
+            *([Text(0, y, way, 11, dx=-NAMES, dy=13, dim=True)] if way else []),
+            Text(size or 0, y, timings.workspace(each), 12 if known else 11, dx=8, dy=4,
+                 bold=known, dim=not known),
+        ]  # fmt: skip
+    across = bytes_over(max(each.workspace or 0 for each in ways), TIGHT)
+    head = Axis(strings.get("speed.workspace"), side="right", grid=False, labels=False)
+    return Chart(across, Scale(len(ways), 0), marks, 40 * len(ways), Axis(rule=False), head,
+                 left=NAMES, right=75, told=_table(found))  # fmt: skip
+
+
+def _times(found: Algorithms) -> Chart:
+    """The measured times, each also by the least."""
+    ways = found.measured.timings
+    marks: list[Mark] = [Rule(0, look="rule", opacity=0.5)]
+    for index, each in enumerate(ways):
+        y, time, ratio = index + 0.5, duration(each.seconds), found.against(each)
+        runs = [(time, True), (f"  {ratio} ×", False)]
+        marks += [
+            Rect(
+                0, each.seconds, y, y, theme.origin("measured"), thick=16, fact=_fact(found, each)
+            ),
+            Text(each.seconds, y, runs, 12, dx=8, dy=4),
+        ]
+    across = seconds_over(each.seconds for each in ways)
+    head = Axis(strings.get("speed.time"), side="right", grid=False, labels=False)
+    foot = Axis(note=strings.get("speed.times"), rule=False)
+    return Chart(across, Scale(len(ways), 0), marks, 40 * len(ways), foot, head, left=0, right=135)
+
+
+# -- the curve ------------------------------------------------------------------------------------
+
+
+def _curve(found: Algorithms) -> Chart:
+    """Time against workspace: a point for each way, joined from the whole batch to no copy."""
+    across = _decades(each.workspace or 0 for each in found.own)
+    up = _heights([each.seconds for each in found.measured.timings])
+    ratios = isinstance(up, Log)
+    marks = [*_caches(found, across, up), *_rivals(found, across), *_points(found, across)]
+    note = strings.get("speed.curve.ratios") if ratios else ""
+    return Chart(
+        across,
+        up,
+        marks,
+        290,
+        Axis(strings.get("speed.workspace"), strings.get("speed.decades")),
+        Axis(strings.get("speed.time"), note),
+        left=60,
+        above=12,
+        told=_table(found),
+        gap=8,
+    )
+
+
+def _caches(found: Algorithms, across: Log, up: Scale) -> list[Mark]:
+    """The sizes of this processor's caches, as lines down to the axis."""
+    marks: list[Mark] = []
+    for level, size in found.measured.caches.items():
+        if across.marked and across.marked[-1] > size > across.first:
+            places = [(size, up.last, *place) for place in (("middle", 0, -9), ("end", -4, -9))]
+            marks += [
+                Rule(size, look="before thin", above=4, crossed=True),
+                Label(_cache(level, size), places, 11),
+            ]
+    return marks
+
+
+def _sizes(found: Algorithms) -> list[str]:
+    """The caches in words."""
+    names = [_cache(level, size) for level, size in found.measured.caches.items()]
+    return [f"{', '.join(names)}."] if names else []
+
+
+def _cache(level: str, size: int) -> str:
+    """``'L2 cache 1.0 MB'``."""
+    return strings.get("speed.curve.cache", level=level, size=units.short(size))
+
+
+def _points(found: Algorithms, across: Log) -> list[Mark]:
+    """A dot for each that is joined, a hollow one for each that is not; names where it is free."""
+    joined = found.joined
+    marks: list[Mark] = []
+    if len(joined) > 1:
+        places = [(_amount(across, each), each.seconds) for each in joined]
+        marks.append(Line(places, width=1.8))
+    for each in found.own:
+        place, time = (_amount(across, each), each.seconds), duration(each.seconds)
+        figures = f" {timings.workspace(each)}, {time}"
+        near = [(*place, *side, dy) for dy in DROPS for side in (("start", 9), ("end", -9))]
+        name = Label([(each.name, True), (figures, False)], near, chip=True, apart=2, leader=21)
+        look = "dot" if each in joined else "hollow"
+        marks += [Points([place], look, 10, _fact(found, each)), name]
+    return marks
+
+
+def _rivals(found: Algorithms, across: Log) -> list[Mark]:
+    """A rival's time is a line across: nobody planned its workspace."""
+    marks: list[Mark] = []
+    for each in found.rivals:
+        ends = [across.last * (across.first / across.last) ** (part / 8) for part in range(7)]
+        places = [(x, each.seconds, "end", -2, dy) for dy in (-6, 15) for x in ends]
+        name = f"{found.name(each)}: {duration(each.seconds)}"
+        label = Label(name, places, 11, chip=True, kept=True, apart=2)
+        marks += [Rule(y=each.seconds, look="before", fact=_fact(found, each)), label]
+    return marks
+
+
+def _decades(sizes: Iterable[int]) -> Log:
+    """The powers of 10 around some bytes, each as far from the one before; the least amount that is
+    not 0 has a length, and 0 B, where it is among them, has a place of its own before them."""
+    found = list(sizes)
+    some = [size for size in found if size] or [1]
+    first, last = len(str(min(some))) - 1, len(str(max(some) - 1))
+    first = max(first - (10**first == min(some)), 0)
+    powers = [10.0**power for power in range(first, max(last, first + 1) + 1)]
+    nothing = [powers[0] / 4] if 0 in found else []
+
+    def label(value: float) -> str:
+        unit = next((u for u in reversed(units.DECIMAL) if value >= units.DECIMAL[u]), "B")
+        return "0 B" if value in nothing else units.in_unit(round(value), unit, 0)
+
+    return Log(powers[0] / (8 if nothing else 1), powers[-1], 10, label, (*nothing, *powers))
+
+
+def _amount(across: Log, each: Timing) -> float:
+    """Where its workspace stands."""
+    return each.workspace or across.values[0]
+
+
+def _heights(seconds: list[float]) -> Scale:
+    """An axis that holds every time: from 0, or of ratios where they are far apart."""
+    if max(seconds) <= LONG * min(seconds):
+        return seconds_over(seconds)
+    first = max(each for each in ROUND if each <= 0.9 * min(seconds))
+    last = min(each for each in ROUND if each >= max(seconds))
+    return Log(first, last, 10, _round, tuple(each for each in ROUND if first <= each <= last))
+
+
+def _round(seconds: float) -> str:
+    """``'20 ms'``."""
+    unit = next(unit for unit, size in SECONDS.items() if seconds >= 0.9995 * size)
+    return f"{seconds / SECONDS[unit]:g} {unit}"
+
+
+# -- benchmarks -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class BenchmarkTimes(Still):
+    """What a benchmark of kernels found: each way's time as a ratio, its workspace beside it.
+
+    Raises:
+        InputError: a result without groups of timings.
+    """
+
+    result: Result
+
+    def __post_init__(self) -> None:
+        Ratios(self.result)
+
+    def page(self) -> Page:
+        found = Ratios(self.result)
+        panels = [(_ratios(found), 66), (_bytes(found), 34)] if found.workspaces else None
+        blocks: list[Block] = [
+            Words(found.sentences),
+            Key(list(enumerate(found.ways)), gap=4),
+            Beside(panels, gap=16) if panels else replace(_ratios(found), gap=16),
+            Words(found.notes, 11, dim=True, gap=8),
+        ]
+        return Page(found.title, blocks, says=str(self.result))
+
+
+def _ratios(found: Ratios) -> Chart:
+    """One layer after the other: a mark for each way, each at its own height."""
+    groups = found.result.groups
+    times = [ratio for group in groups for _, ratio in found.of(group)]
+    across = powers_around([*times, 0.5, 2])
+    marks: list[Mark] = [Rule(1, look="rule")]
+    for row, group in enumerate(groups):
+        name = shortened(group.name, GROUPS - 10, 12, bold=True)
+        marks.append(Rule(y=row, look="grid", below=GROUPS))
+        marks.append(Text(across.first, row + 0.5, name, 12, dx=-GROUPS, dy=4, bold=True))
+        for each, ratio in found.of(group):
+            fact = Fact(f"{group.name}, {each.name}", f"{figures.ratio(ratio)} ×",
+                        more=origin(each.samples, found.result.machine))  # fmt: skip
+            look = found.ways.index(each.name)
+            marks.append(Points([(ratio, _height(found, row, look))], look, fact=fact))
+    return _panel(found, across, marks, found.against, "speed.plot.doublings", GROUPS)
+
+
+def _bytes(found: Ratios) -> Chart:
+    """Planned workspaces, at the same heights."""
+    across = _decades(found.workspaces)
+    marks: list[Mark] = []
+    for row, group in enumerate(found.result.groups):
+        marks.append(Rule(y=row, look="grid", below=20))
+        for each, _ in found.of(group):
+            if each.workspace is not None:
+                look = found.ways.index(each.name)
+                place = _amount(across, each), _height(found, row, look)
+                fact = Fact(f"{group.name}, {each.name}", nbytes=each.workspace)
+                marks.append(Points([place], look, fact=fact))
+    chart = _panel(found, across, marks, strings.get("speed.workspace"), "speed.decades", 0)
+    return replace(chart, told=())
+
+
+def _height(found: Ratios, row: int, look: int) -> float:
+    return row + 0.1 + 0.8 * (look + 0.5) / len(found.ways)
+
+
+def _panel(
+    found: Ratios, across: Scale, marks: list[Mark], head: str, note: str, left: float
+) -> Chart:
+    groups, heads = found.result.groups, ("algorithm", "workspace")
+    rows = [
+        [group.name, each.name, timings.workspace(each), figures.ratio(ratio)]
+        for group in groups
+        for each, ratio in found.of(group)
+    ]
+    names = ["", *(strings.get(f"speed.{key}") for key in heads), found.against]
+    high = (7 * len(found.ways) + 16) * len(groups)
+    top = Axis(head, side="right", grid=False, labels=False)
+    foot = Axis(note=strings.get(note), rule=False)
+    return Chart(across, Scale(len(groups), 0), marks, high, foot, top, left, 20,
+                 told=Table(names, rows, "<<>>"))  # fmt: skip

@@ -1,0 +1,79 @@
+"""Time beside bytes in values and sentences."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memlab.bench.convolution import RIVAL
+from memlab.studies.timings import Algorithms, Ratios
+from tests.views.measurements import ALGORITHMS, FALLING, PLOTS, compared
+
+
+def test_the_fastest_is_named_and_the_largest_workspace_beside_it() -> None:
+    assert Algorithms(FALLING).sentences == [
+        "Least of memlab's ways: im2col-tile, 35.0 ms, with 130 kB of workspace.",
+        "im2col-batch takes 1.26 times the time and 892 times the workspace.",
+    ]
+    assert Algorithms(ALGORITHMS["pointwise"]).sentences == [
+        "Least of memlab's ways: im2col-batch, 2.00 ms, with 0 B of workspace.",
+        "im2col-tile: 2.00 ms, 1.00 times as much, with 12.3 kB of workspace.",
+    ]
+    assert Algorithms(ALGORITHMS["slow"]).sentences[1] == (
+        "direct: 972 ms, 25.2 times as much, with 0 B of workspace."
+    )
+    assert len(Algorithms(ALGORITHMS["same"]).sentences) == 1
+
+
+def test_a_rival_is_not_the_fastest_algorithm() -> None:
+    found = Algorithms(compared(("direct", 0, 2.0), (RIVAL, None, 1.0)))
+    assert found.fastest.name == "direct"
+
+
+def test_what_changes_along_the_pieces_and_which_cache_is_enough() -> None:
+    assert Algorithms(FALLING).along == [
+        "From im2col-batch to offsets: workspace 116 MB to 144 B, time 44.0 ms to 36.5 ms.",
+        "im2col-batch: 116 MB fits no cache of this processor.",
+        "im2col-image: 28.9 MB fits the L3 cache, 33.6 MB (32 MiB).",
+        "im2col-tile: 130 kB fits the L2 cache, 1.0 MB (1 MiB).",
+        "offsets: 144 B fits the L1 cache, 32.8 kB (32 KiB).",
+    ]
+
+
+def test_an_algorithm_that_cannot_compute_the_layer_is_named() -> None:
+    assert Algorithms(ALGORITHMS["every"]).notes[0] == "Not for this layer: winograd."
+
+
+def test_a_plot_divides_by_pytorch_where_it_took_part_everywhere() -> None:
+    found = Ratios(PLOTS["rival"])
+    assert found.against == "time by that of PyTorch 2.13"
+    assert {t.name: ratio for t, ratio in found.of(found.result.groups[0])} == {
+        t.name: t.seconds / 0.038 for t in FALLING.timings if t.name != RIVAL
+    }
+
+
+def test_a_plot_divides_by_the_fastest_where_pytorch_did_not() -> None:
+    found = Ratios(PLOTS["none"])
+    assert found.against == "time by that of the fastest"
+    for group in found.result.groups:
+        assert min(ratio for _, ratio in found.of(group)) == 1
+    assert found.sentences == ["a mean 0.9 x aim 1 x reached"]
+    assert found.notes[0] == "BLAS of scipy, core B."
+
+
+STUDIES: dict[str, Any] = {
+    **{f"algorithms {name}": Algorithms(found) for name, found in ALGORITHMS.items()},
+    **{f"ratios {name}": Ratios(found) for name, found in PLOTS.items()},
+}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_is_text_and_values(name: str) -> None:
+    found = STUDIES[name]
+    assert found.text().split("\n") == [f"{found.title}.", *found.sentences, *found.notes]
+    values = json.loads(json.dumps(found.as_dict(), default=str))
+    assert values["sentences"] == found.sentences
+    timings = found.measured.timings if "measured" in values else found.result.groups[0].timings
+    assert timings[0].name in json.dumps(values)
