@@ -128,7 +128,7 @@ def _ledges(
     slide = np.lib.stride_tricks.sliding_window_view
     bottoms = slide(highest, span)[::5].min(axis=1) - 7
     apart = slide(pen.frame.columns(ground) - highest, span)[::5]
-    lefts = pen.box.left + 5 + 5.0 * np.arange(len(bottoms))
+    lefts = np.arange(len(bottoms), dtype=np.float64) * 5 + pen.box.left + 5
     return lefts, bottoms, apart.min(axis=1), apart.max(axis=1)
 
 

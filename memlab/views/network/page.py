@@ -53,9 +53,22 @@ def page(shown: Shown, width: float) -> Page:
     return Page(now.title, [Headline(now), *_head(shown), *parts, _before(shown)], width)
 
 
+@dataclass(frozen=True)
+class Drawn(Block):
+    """A block of the picture alone: the text says the same to the byte."""
+
+    block: Block
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        return self.block.draw(svg, x, y, width)
+
+    def text(self) -> list[str]:
+        return []
+
+
 def _told(block: Block, lines: Sequence[str]) -> Below:
-    """A block, and what the text says in its place: the same to the byte."""
-    return Below([block, Words(lines, drawn=False, gap=1)])
+    """A block, and what the text says in its place."""
+    return Below([Drawn(block), Words(lines, drawn=False, gap=1)])
 
 
 # -- the head --------------------------------------------------------------------------------------
@@ -201,10 +214,9 @@ class Leader(Mark):
 
 
 @dataclass(frozen=True)
-class Choosable(Block):
+class Choosable(Drawn):
     """A part that a press, or the keyboard, chooses as ``value``, and that says a fact."""
 
-    block: Block
     value: str
     chosen: bool
     fact: Fact
@@ -217,9 +229,6 @@ class Choosable(Block):
             if self.chosen:
                 svg.rect(box, class_="rule", stroke_width=1.4, rx=3)
         return bottom
-
-    def text(self) -> list[str]:
-        return []
 
 
 def _choosable(shown: Shown, value: str, block: Block, fact: Fact) -> Choosable:
@@ -336,7 +345,7 @@ def _rules(tally: Tally, width: float) -> Below:
     return _told(Below([title, _outputs(tally, width), *parts]), tally.told())
 
 
-def _outputs(tally: Tally, width: float) -> Block:
+def _outputs(tally: Tally, width: float) -> Chart:
     """One bar of all outputs, and around it the rules as nested outlines."""
     inset, start = 13, 0
     marks: list[Mark] = []
@@ -354,9 +363,8 @@ def _outputs(tally: Tally, width: float) -> Block:
         if row.rule.name in CHAIN or row is tally.chosen:
             marks += _nested(tally, row, spans)
     x = scale.Scale(0, max(tally.nbytes, 1))
-    bar = Chart(x, scale.Scale(0, 1), marks, 32, left=inset, right=inset, above=32, below=14,
+    return Chart(x, scale.Scale(0, 1), marks, 32, left=inset, right=inset, above=32, below=14,
                 name=say("counted.title"))  # fmt: skip
-    return Below([bar])
 
 
 def _nested(

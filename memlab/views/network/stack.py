@@ -41,7 +41,7 @@ from memlab.views.draw.marks import (
 )  # fmt: skip
 from memlab.views.draw.names import Name, Spot, beside, flank, near, shore, thickest
 from memlab.views.draw.scale import Linear
-from memlab.views.draw.svg import Box
+from memlab.views.draw.svg import Box, text_box
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint
 
@@ -235,9 +235,8 @@ def budget_words(found: Budget) -> str:
 def _levels(shown: Shown) -> Iterator[Mark]:
     """Dotted lines for the budgets on this axis, the names of those above it, and a note on it."""
     end, last = shown.axes.plot.last, shown.now.memory.operations
-    note = axis_note(shown)
-    if note:
-        yield Label([(note, shown.held is not None)], [(0, end, "start", 0, NOTES)], size=11)
+    if note := axis_note(shown):
+        yield Note(note, shown.held is not None)
     for budget in (each for each in shown.budgets if each.nbytes <= end):
         yield Rule(y=budget.nbytes, look="rule", width=1.8, dashes="2 3")
         spot = (last, budget.nbytes, "end", -4, -5)
@@ -298,6 +297,22 @@ class Torn(Mark):
 
     def on(self, axes: Any) -> None:
         """Nothing: a figure ends where its frame does."""
+
+
+@dataclass(frozen=True)
+class Note(Mark):
+    """A note on the axis, above its upper end where there is room."""
+
+    content: str
+    bold: bool
+
+    def draw(self, pen: Pen) -> None:
+        x, y, runs = pen.box.left, pen.box.top + NOTES, [(self.content, self.bold)]
+        if pen.board.first([text_box(x, y, runs, 11)]):
+            pen.svg.text(x, y, runs, 11)
+
+    def on(self, axes: Any) -> None:
+        """Nothing: no axis of a figure moves."""
 
 
 def _steps(left: float, right: float) -> range:

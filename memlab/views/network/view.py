@@ -162,6 +162,7 @@ class NetworkMemory(View[Cut]):
         doc="the network; set it by name. None where a ledger is shown",
         when=of_network,
         argument=False,
+        code="never",
         get=lambda now: now.subject if of_network(now) else None,
         put=lambda now, found: {"subject": found},
     )
