@@ -231,9 +231,13 @@ function render({ model, el }) {
     event.stopPropagation();
     own();
   });
+  function under(place, css) {  // the first of what lies there one above the other
+    const found = root.getRootNode().elementsFromPoint(...place).filter((node) => picture.contains(node));
+    return found.map((node) => node.closest(css)).find(Boolean);
+  }
   let held = null;
   picture.addEventListener("pointerdown", (event) => {
-    const target = event.target.closest("[data-send]");
+    const target = under([event.clientX, event.clientY], "[data-send]");
     if (!target) return;
     if (!target.dataset.steps) { send(target.dataset.send, target.dataset.value); return; }
     held = target.getBoundingClientRect();
@@ -289,7 +293,7 @@ function render({ model, el }) {
   }
   function hover(event) {
     pointer = [event.clientX, event.clientY];
-    tell(event.target.closest?.("[data-fact]"));
+    tell(held ? null : under(pointer, "[data-fact]"));
   }
   for (const kind of ["pointermove", "pointerdown"]) picture.addEventListener(kind, hover);
   picture.addEventListener("pointerleave", () => { pointer = null; tell(null); });
@@ -299,11 +303,7 @@ function render({ model, el }) {
   }, { signal: gone.signal });
 
   function retell(fact) {  // the picture is a new one: the same place, or the mark of the view's keys
-    if (pointer) {
-      const under = root.getRootNode().elementFromPoint(...pointer);
-      tell(picture.contains(under) ? under.closest("[data-fact]") : null);
-      return;
-    }
+    if (pointer) { tell(held ? null : under(pointer, "[data-fact]")); return; }
     const focused = root.getRootNode().activeElement === picture;
     tell(focused && fact ? facts().find((mark) => mark.dataset.fact === fact) : null);
   }
