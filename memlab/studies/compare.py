@@ -44,7 +44,7 @@ MOST, ENOUGH = 5, 0.2
 
 def compare_techniques(
     subject: str | Network | Step,
-    batch: int,
+    batch: int = 8,
     budget: int | str | None = None,
     measure: bool = False,
     progress: bool = True,
