@@ -149,6 +149,40 @@ def by_copy(nodes: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
     return none, part, [node for node in nodes if factor(node) >= 1]
 
 
+# -- as text --------------------------------------------------------------------------------------
+
+
+def amount(nbytes: int) -> str:
+    """Bytes at a glance: ``'14.80 GB'``, ``'133 GB'``, ``'115.6 MB'``, ``'4.5 KiB'``."""
+    if nbytes >= units.DECIMAL["TB"]:
+        return units.in_unit(nbytes, "TB", 2)
+    if nbytes >= units.DECIMAL["GB"]:
+        return units.in_unit(nbytes, "GB", 2 if nbytes < 100 * units.DECIMAL["GB"] else 0)
+    if nbytes >= units.DECIMAL["MB"]:
+        return units.in_unit(nbytes, "MB", 1)
+    kibi = units.UNITS["KiB"]
+    digits = 1 if nbytes % kibi else 0
+    return units.in_unit(nbytes, "KiB", digits) if nbytes >= kibi else f"{nbytes} B"
+
+
+def times(ratio: Fraction) -> str:
+    """A factor with two decimals if it has less than four digits, or as a part: ``'9.00'``,
+    ``'7,225'``, ``'1/14,867'``."""
+    if 0 < ratio < Fraction(1, 100):
+        return f"1/{round(1 / ratio):,}"
+    return f"{float(ratio):,.{2 if ratio < 1000 else 0}f}"
+
+
+def short_times(ratio: Fraction) -> str:
+    """A factor without decimals where it has none: ``'9'``, ``'2.25'``."""
+    return f"{ratio}" if ratio.denominator == 1 else f"{float(ratio):.2f}"
+
+
+def part_of(ratio: Fraction) -> str:
+    """A part of one: ``'¼'``."""
+    return {Fraction(1, 4): "¼", Fraction(1, 2): "½"}.get(ratio, str(ratio))
+
+
 # -- for real -------------------------------------------------------------------------------------
 
 
@@ -176,6 +210,13 @@ class Written:
             return strings.get("copies.write.nothing")
         sizes = {"planned": units.exact(self.planned), "measured": units.exact(self.measured)}
         return strings.get("copies.write.done", residual=units.exact(self.residual), **sizes)
+
+    def text(self) -> str:
+        """In a sentence; the time only where it was a moment ago."""
+        if not self.planned:
+            return f"{self!r}."
+        key = "ms" if self.seconds else "image"
+        return strings.get(f"copies.write.{key}", ms=self.ms, done=repr(self))
 
 
 def write(node: Node, otherwise: str, times: int = 1) -> Written:

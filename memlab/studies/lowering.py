@@ -6,6 +6,7 @@ real layer, and beside them the same on a small picture.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,21 +14,37 @@ from functools import cached_property
 from typing import Any
 
 from memlab import strings, units
+from memlab.devices import DEVICES
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.networks.graph import Network, Node
 from memlab.step.algorithms import pointwise
+from memlab.studies.amounts import unit_of
 from memlab.studies.convolutions import (
     WAYS,
     Workspace,
+    amount,
     changed,
     conv,
     find,
     input_bytes,
     input_formula,
+    part_of,
     settings,
+    times,
     workspace,
 )
-from memlab.studies.small_picture import KERNELS, PADS, SIZE, STRIDES, SmallPicture, kinds, lower
+from memlab.studies.memory import Budget
+from memlab.studies.small_picture import (
+    KERNELS,
+    LETTER,
+    PADS,
+    SIZE,
+    STRIDES,
+    Pin,
+    SmallPicture,
+    kinds,
+    lower,
+)
 
 BATCHES = tuple(2**power for power in range(8))
 """The batches that a slider stops at."""
@@ -339,32 +356,95 @@ def headline(found: Lowering) -> str:
     return say("found.stride", stride=found.stride, part=part, **every)
 
 
-def amount(nbytes: int) -> str:
-    """Bytes at a glance: ``'14.80 GB'``, ``'133 GB'``, ``'115.6 MB'``, ``'4.5 KiB'``."""
-    if nbytes >= units.DECIMAL["TB"]:
-        return units.in_unit(nbytes, "TB", 2)
-    if nbytes >= units.DECIMAL["GB"]:
-        return units.in_unit(nbytes, "GB", 2 if nbytes < 100 * units.DECIMAL["GB"] else 0)
-    if nbytes >= units.DECIMAL["MB"]:
-        return units.in_unit(nbytes, "MB", 1)
-    kibi = units.UNITS["KiB"]
-    digits = 1 if nbytes % kibi else 0
-    return units.in_unit(nbytes, "KiB", digits) if nbytes >= kibi else f"{nbytes} B"
+def verdict(found: Lowering, room: Budget) -> tuple[str, bool]:
+    """Whether a budget holds the copy and what it would hold; True where it is refused."""
+    largest, over = found.workspace.largest(room.nbytes), found.total > room.nbytes
+    key = {None: "always", 0: "none"}.get(largest, "refused" if over else "fits")
+    need, most = amount(found.total), f"{largest or 0:,}"
+    said = say(f"verdict.{'live_' if room.live else ''}{key}", name=card(room.name),
+               free=hundredths(room.nbytes), need=need, largest=most)  # fmt: skip
+    return said, over
 
 
-def times(ratio: Fraction) -> str:
-    """A factor with two decimals if it has less than four digits, or as a part: ``'9.00'``,
-    ``'7,225'``, ``'1/14,867'``."""
-    if 0 < ratio < Fraction(1, 100):
-        return f"1/{round(1 / ratio):,}"
-    return f"{float(ratio):,.{2 if ratio < 1000 else 0}f}"
+def why(found: Lowering) -> str:
+    """Why the small picture has another factor than the layer; empty where it has the same."""
+    if times(found.covered) == times(found.now):
+        return ""
+    if found.tiled:
+        return say("panel.part")
+    if found.workspace.name == "im2col-image" and found.batch > 1:
+        return say("panel.image", batch=f"{found.batch:,}")
+    inside = Fraction(found.copies, found.stride**2)
+    more = abs(found.covered - inside) > abs(found.now - inside)
+    return say("panel.more" if more else "panel.less")
 
 
-def short_times(ratio: Fraction) -> str:
-    """A factor without decimals where it has none: ``'9'``, ``'2.25'``."""
-    return f"{ratio}" if ratio.denominator == 1 else f"{float(ratio):.2f}"
+def tile(found: Lowering) -> str:
+    """How much a tile is, where only a tile is lowered at a time."""
+    if not found.tiled:
+        return ""
+    size = dict(found.workspace.parts[0].axes)["tile"]
+    real, places = found.node.shape[1] * found.node.shape[2], found.small.places
+    return say("panel.tile", drawn=places, places=places**2, tile=size, real=f"{real:,}")
 
 
-def part_of(ratio: Fraction) -> str:
-    """A part of one: ``'¼'``."""
-    return {Fraction(1, 4): "¼", Fraction(1, 2): "½"}.get(ratio, str(ratio))
+def drawn(found: Lowering) -> list[str]:
+    """The small picture in words: how much of it is written."""
+    small, reason = found.small, why(found)
+    cells = {"values": found.values, "zeros": found.zeros, "cells": found.cells, "all": small.cells}
+    copies = say("twin.copy" if found.copies == 1 else "twin.copies", count=found.copies)
+    line = say(
+        "twin.drawn", size=SIZE, copies=copies, why=f": {reason}" if reason else "",
+        places=small.places, pixels=SIZE**2, now=times(found.covered),
+        **{name: f"{n:,}" for name, n in cells.items()},
+    )  # fmt: skip
+    return [line] if found.count else []
+
+
+def beside(found: Lowering) -> list[str]:
+    """The input and its last copy in characters, side by side."""
+    if not found.copies:
+        return []
+    places, last = found.small.places, found.last()
+    rows = [last[row * places : (row + 1) * places] for row in range(SIZE)]
+    pairs = (f"  {one}   {other}".rstrip() for one, other in zip(LETTER, rows, strict=True))
+    return [say("twin.beside", number=found.copies), *pairs]
+
+
+def pinned(found: Lowering, pin: Pin | None) -> list[str]:
+    """A pixel or a place, and where it stands; nothing where nothing is copied."""
+    if pin is None or not found.count:
+        return []
+    where = {"row": pin.row + 1, "column": pin.column + 1}
+    if pin.is_place:
+        values, name = len(pin.stands) - pin.zeros, say("kernel", k=found.k)
+        place = say("pin.place", number=pin.number + 1, kernel=name, **where)
+        return [place, say("pin.holds", values=values, zeros=pin.zeros)]
+    count, so_far = len(pin.stands), len(pin.until(found.copies))
+    key = {0: "pin.pixel_never", 1: "pin.pixel_once"}.get(count, "pin.pixel")
+    rest = [say("pin.so_far", written=so_far)] if so_far < count else []
+    return [say(key, count=count, **where), *rest]
+
+
+def sums(found: Lowering) -> list[str]:
+    """Pixels times how often they are written, added up; with the zeros all cells."""
+    counts = found.small.counts(found.copies)
+    often = sorted(Counter(counts).items(), reverse=True)
+    parts = [say("counts.pixels", pixels=n, times=count) for count, n in often]
+    cells, values = found.copies * found.small.places**2, sum(counts)
+    return [
+        say("counts.values", sum=" + ".join(parts), values=f"{values:,}"),
+        say("counts.cells", values=f"{values:,}", zeros=f"{cells - values:,}",
+            cells=f"{cells:,}", times=times(Fraction(cells, SIZE**2)), size=SIZE**2),
+    ]  # fmt: skip
+
+
+def hundredths(nbytes: int) -> str:
+    """With two decimals: what is free changes too fast for more."""
+    return units.in_unit(nbytes, unit_of(nbytes), 2)
+
+
+def card(name: str) -> str:
+    """A budget with the year of its machine, where it is one."""
+    year = DEVICES[name].model.rpartition(", ")[2] if name in DEVICES else ""
+    return say("ruler.card", name=name, year=year) if year else name

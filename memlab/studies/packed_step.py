@@ -4,7 +4,7 @@ addresses of a map, held to the same step without an arena."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -48,12 +48,13 @@ PATIENCE = 150 * GFLOP
 @dataclass(frozen=True, eq=False)
 class Subject:
     """What is packed: six made-up tensors where ``step`` is None, else a step, and ``plain``, the
-    one before it ran in place."""
+    one before it ran in place. ``named`` says that its name makes it again."""
 
     name: str
     label: str
     step: Step | None = None
     plain: Step | None = None
+    named: bool = False
 
     @property
     def toy(self) -> bool:
@@ -69,7 +70,7 @@ class Subject:
         """
         if self.plain is None:
             raise InputError("the toy has no operations that run in place; leave in_place out.")
-        return Subject(self.name, self.label, in_place(self.plain), self.plain)
+        return replace(self, step=in_place(self.plain))
 
     @cached_property
     def ledger(self) -> Ledger | None:
@@ -174,11 +175,12 @@ def subject_of(given: str | Network | Step) -> Subject:
 @lru_cache(maxsize=8)
 def _of_name(name: str) -> Subject:
     if name == TOY_NAME:
-        return Subject(TOY_NAME, strings.get("addresses.toy"))
+        return Subject(TOY_NAME, strings.get("addresses.toy"), named=True)
     if name == PUBLISHED:
         step = chen2016(network_of("resnet50", "v1.5"))
-        return Subject(PUBLISHED, _label(step), step, step)
-    return subject_of(network_of(name, "v1.5" if name == "resnet50" else ""))
+        return Subject(PUBLISHED, _label(step), step, step, named=True)
+    network = network_of(name, "v1.5" if name == "resnet50" else "")
+    return replace(subject_of(network), named=True)
 
 
 def _label(step: Step) -> str:

@@ -61,6 +61,11 @@ class Placed:
         return self.address + self.size
 
     @property
+    def place(self) -> tuple[int, int, int, int]:
+        """Its rectangle: from operation to operation, from address to address."""
+        return self.block.birth, self.block.death + 1, self.address, self.top
+
+    @property
     def tenants(self) -> tuple[Tenant, ...]:
         """The tensors that fill it one after another, where they are several."""
         return self.entry.tenants if self.entry else ()
@@ -89,7 +94,7 @@ class Overlap(NamedTuple):
     def text(self) -> str:
         """``'A and D both live at operation 5.'``"""
         index = f"{self.first + 1:,}"
-        return _say("fault", index=index, first=self.one.name, second=self.other.name)
+        return say("fault", index=index, first=self.one.name, second=self.other.name)
 
 
 def _overlap(one: Placed, other: Placed) -> Overlap:
@@ -118,13 +123,13 @@ class Turn:
         """``'5th: E needs 2 MiB. Free while it lives: 1 MiB. Too small, so it goes on top.'``"""
         size, address = in_binary(self.placed.size), in_binary(self.placed.address)
         name = self.placed.name
-        start = _say("turn", ordinal=ordinal(self.placed.turn), name=name, amount=size)
+        start = say("turn", ordinal=ordinal(self.placed.turn), name=name, amount=size)
         sizes = sorted((high - low for low, high in self.holes), reverse=True)
         shown = [in_binary(size) for size in sizes[:3]]
-        holes = f" {_say('sharing.and')} ".join(shown)
+        holes = f" {say('sharing.and')} ".join(shown)
         if len(sizes) > 3:
-            holes = _say("largest_hole", amount=shown[0], count=f"{len(sizes):,}")
-        return f"{start} {_say(f'fate.{self.fate}', holes=holes, address=address)}"
+            holes = say("largest_hole", amount=shown[0], count=f"{len(sizes):,}")
+        return f"{start} {say(f'fate.{self.fate}', holes=holes, address=address)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +220,7 @@ class Packing:
         change = [0] * (self.subject.operations + 1)
         for placed in self.blocks:
             change[placed.block.birth] += placed.size
-            change[min(placed.block.death + 1, self.subject.operations)] -= placed.size
+            change[placed.block.death + 1] -= placed.size
         return list(accumulate(change[:-1]))
 
     @cached_property
@@ -353,14 +358,14 @@ class Packing:
         said = {"how": say_how(self.placement.how), "index": index}
         if self.waste < 0:
             below = {"arena": in_binary(self.arena), "bound": in_binary(self.bound)}
-            return [_say("twin.below", missing=in_binary(-self.waste), **below, **said)]
+            return [say("twin.below", missing=in_binary(-self.waste), **below, **said)]
         figures = {"arena": self.arena, "bound": self.bound, "waste": self.waste}
         arena, summands, unit = binary_sum(self.arena, [self.bound, self.waste])
         rounded = zip(figures, (arena, *summands), strict=True)
         placed = {key: f"{shown} {unit}" for key, shown in rounded}
         exact = {key: units.exact(nbytes) for key, nbytes in figures.items()}
         total = units.exact(self.total)
-        return [_say("twin.placed", **placed, **said), _say("twin.exact", total=total, **exact)]
+        return [say("twin.placed", **placed, **said), say("twin.exact", total=total, **exact)]
 
     def story(self, count: int) -> list[str]:
         """How it was packed after so many turns: the order of a few blocks with their addresses,
@@ -368,37 +373,37 @@ class Packing:
         if self.placement.how == BY_HAND:
             return self._by_hand()
         told = self.told(count)
-        last = told.text() if told else _say("nothing_yet")
+        last = told.text() if told else say("nothing_yet")
         if not self.subject.toy:
             return [last]
         unit, shown = binary_unit(self.total), self.turns[:count]
-        order = [_say("at", name=p.name, address=number(p.address, unit)) for p in shown]
+        order = [say("at", name=p.name, address=number(p.address, unit)) for p in shown]
         return [", ".join(order), last]
 
     def _by_hand(self) -> list[str]:
         if len(self.moved) > NAMED:
-            return [_say("by_hand.some", count=f"{len(self.moved):,}")]
+            return [say("by_hand.some", count=f"{len(self.moved):,}")]
         lines = [
-            _say("by_hand.one", name=p.name, before=in_binary(was), address=in_binary(p.address))
+            say("by_hand.one", name=p.name, before=in_binary(was), address=in_binary(p.address))
             for p, was in self.moved
         ]
-        return lines or [_say("by_hand.none")]
+        return lines or [say("by_hand.none")]
 
     def faults(self) -> list[str]:
         """The blocks that live together and share bytes."""
         more = len(self.overlaps) - NAMED
-        counted = [_say("more_faults", count=f"{more:,}")] if more > 0 else []
+        counted = [say("more_faults", count=f"{more:,}")] if more > 0 else []
         return [*(fault.text() for fault in self.overlaps[:NAMED]), *counted]
 
     def saved(self) -> str:
         """What this placing saves against an address of its own for every block."""
         if self.placement.how == "no reuse":
-            return _say("saved.own")
+            return say("saved.own")
         if self.arena >= self.total:
-            return _say("saved.nothing")
+            return say("saved.nothing")
         if not self.waste:
-            return _say("saved.proved")
-        return _say(
+            return say("saved.proved")
+        return say(
             "saved.some", amount=in_binary(self.total - self.arena), total=in_binary(self.total)
         )
 
@@ -410,46 +415,53 @@ class Packing:
             "bound": in_binary(self.bound),
             "best": in_binary(best),
         }
-        text, more = _say("score" if proved else "score_known", **values), self.arena - best
+        text, more = say("score" if proved else "score_known", **values), self.arena - best
         if self.overlaps:
-            return f"{text} {_say('score_faulty')}"
+            return f"{text} {say('score_faulty')}"
         if more > 0:
-            return f"{text} {_say('score_above', amount=in_binary(more))}"
-        return f"{text} {_say('score_best' if more == 0 else 'score_better')}"
+            return f"{text} {say('score_above', amount=in_binary(more))}"
+        return f"{text} {say('score_best' if more == 0 else 'score_better')}"
 
     def facts(self, placed: Placed) -> list[str]:
         """One block: what it is, its bytes, its life, its addresses, who else uses them."""
         exact = f" · {in_binary(placed.size)} = {units.exact(placed.size)}"
-        birth, death = f"{placed.block.birth + 1:,}", f"{placed.block.death + 1:,}"
-        stays = placed.block.death >= self.subject.operations
         tenants = [
-            _say("tenant", name=t.name, first=f"{t.first + 1:,}", last=f"{t.last + 1:,}")
+            say("tenant", name=t.name, first=f"{t.first + 1:,}", last=f"{t.last + 1:,}")
             for t in placed.tenants
         ]
         return [
             self._kind(placed) + ("" if placed.entry else exact),
             *([placed.entry.formula(self.batch)] if placed.entry else []),
-            _say("life_stays" if stays else "life", birth=birth, death=death),
-            _say("address", first=f"{placed.address:,}", end=f"{placed.top:,}"),
-            *([_say("tenants", names=", ".join(tenants))] if tenants else []),
+            self.life(placed),
+            self.where(placed),
+            *([say("tenants", names=", ".join(tenants))] if tenants else []),
             self._shared(placed),
         ]
+
+    def life(self, placed: Placed) -> str:
+        """When it is born and freed."""
+        birth, death = f"{placed.block.birth + 1:,}", f"{placed.block.death + 1:,}"
+        return say("life", birth=birth, death=death)
+
+    def where(self, placed: Placed) -> str:
+        """From which address to which."""
+        return say("address", first=f"{placed.address:,}", end=f"{placed.top:,}")
 
     def _kind(self, placed: Placed) -> str:
         """``'feature map, kept for backward'``."""
         if placed.entry is None:
-            return _say(f"toy_kind.{placed.kind}")
+            return say(f"toy_kind.{placed.kind}")
         role = strings.get(f"role.{placed.entry.role.value}.one")
-        kind = _say(f"kind.{placed.kind}", role=role) if placed.kind in FILLED else role
-        return _say("cheap", kind=kind) if placed.name in self.subject.cheap else kind
+        kind = say(f"kind.{placed.kind}", role=role) if placed.kind in FILLED else role
+        return say("cheap", kind=kind) if placed.name in self.subject.cheap else kind
 
     def _shared(self, placed: Placed) -> str:
         others = self.sharing(placed)
-        names = f" {_say('sharing.and')} ".join(_other(each, placed) for each in others[:NAMED])
-        text = _say("sharing.with", names=names) if others else _say("sharing.none")
+        names = f" {say('sharing.and')} ".join(_other(each, placed) for each in others[:NAMED])
+        text = say("sharing.with", names=names) if others else say("sharing.none")
         if len(others) <= NAMED and len(text) <= LONGEST:
             return text
-        return _say("sharing.count", count=f"{len(others):,}")
+        return say("sharing.count", count=f"{len(others):,}")
 
     def rows(self) -> list[list[str]]:
         """The blocks in order of birth, of a network the largest: name, bytes, the operations that
@@ -461,7 +473,7 @@ class Packing:
         block, others = placed.block, self.sharing(placed)
         shared = ", ".join([*(other.name for other in others[:3]), *"…"[: len(others) > 3]])
         figures = (placed.size, block.birth + 1, block.death + 1, placed.address)
-        return [placed.name, *(f"{figure:,}" for figure in figures), shared or _say("twin.nobody")]
+        return [placed.name, *(f"{figure:,}" for figure in figures), shared or say("twin.nobody")]
 
     def text(self) -> str:
         """What it gives, what is wrong with it, how it was packed, and what that saves."""
@@ -488,21 +500,21 @@ class Packing:
 
 def say_how(name: str) -> str:
     """A way to place as people say it."""
-    return _say(f"how.{name.replace(' ', '_')}")
+    return say(f"how.{name.replace(' ', '_')}")
 
 
 def ordinal(number: int) -> str:
     """``'1st'``, ``'22nd'``, ``'13th'``."""
     last = "th" if number % 100 in (11, 12, 13) else str(number % 10)
     key = f"ordinal.{last}"
-    return _say(key if strings.has(f"addresses.{key}") else "ordinal.th", number=f"{number:,}")
+    return say(key if strings.has(f"addresses.{key}") else "ordinal.th", number=f"{number:,}")
 
 
 def _other(other: Placed, placed: Placed) -> str:
     if other.block.death < placed.block.birth:
-        return _say("sharing.earlier", name=other.name, index=f"{other.block.death + 1:,}")
-    return _say("sharing.later", name=other.name, index=f"{other.block.birth + 1:,}")
+        return say("sharing.earlier", name=other.name, index=f"{other.block.death + 1:,}")
+    return say("sharing.later", name=other.name, index=f"{other.block.birth + 1:,}")
 
 
-def _say(key: str, /, **values: object) -> str:
+def say(key: str, /, **values: object) -> str:
     return strings.get(f"addresses.{key}", **values)

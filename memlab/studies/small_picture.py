@@ -5,6 +5,7 @@ Every copy is traced from the index map that the kernels compile.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from itertools import chain, product
 from math import dist
 
 from memlab import strings
+from memlab.errors import InputError, shorten
 from memlab.kernels.indices import source
 from memlab.networks.windows import window
 
@@ -56,6 +58,11 @@ class Pin:
     column: int
     stands: tuple[tuple[int, int], ...]
     zeros: int = 0
+
+    @property
+    def name(self) -> str:
+        """``'pixel:12'``."""
+        return f"{self.kind}:{self.number}"
 
     @property
     def is_place(self) -> bool:
@@ -161,6 +168,23 @@ class SmallPicture:
             if held == number
         )
         return Pin(kind, number, row, column, stands)
+
+    def parse(self, text: object) -> Pin | None:
+        """``"pixel:12"`` or ``"place:5"``; nothing for an empty text.
+
+        Raises:
+            InputError: there is no such pixel or place.
+        """
+        given = re.fullmatch(rf"({PIXEL}|{PLACE}):([0-9]{{1,2}})", str(text))
+        if text == "":
+            return None
+        if not given or int(given[2]) >= self.size(given[1]) ** 2:
+            pixels, places = SIZE**2 - 1, self.places**2 - 1
+            raise InputError(
+                f"pin must be 'pixel:0' to 'pixel:{pixels}' or 'place:0' to 'place:{places}', "
+                f"got {shorten(text)}; try 'pixel:0'."
+            )
+        return self.pin(given[1], int(given[2]))
 
     def column(self, place: int, step: int) -> str:
         """The kinds of the cells of an output place in the first ``step`` copies."""

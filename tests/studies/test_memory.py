@@ -1,0 +1,233 @@
+"""A step at one batch, cut through at one operation: its figures, its text, its counting rules."""
+
+from dataclasses import replace
+
+import pytest
+
+import memlab
+from memlab.errors import InputError
+from memlab.networks import counting
+from memlab.networks.graph import Network
+from memlab.step.tensor import Role
+from memlab.studies.cut import Cut, comparable, cut, news
+from memlab.studies.memory import MIXED, Budget, StepMemory, budget, network_of, step_memory
+from memlab.studies.roles import Part
+from memlab.studies.tally import CHAIN, Tally
+
+BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))
+
+
+def found(name="resnet50", batch=32, optimizer="momentum", training=True, format="fp32", at=None):
+    return cut(step_memory(network_of(name), optimizer, training, format), batch, at, BUDGETS)
+
+
+def tally(shown: Cut, rule="conv-sums") -> Tally:
+    assert isinstance(shown.memory.network, Network)
+    return Tally(shown, shown.memory.network, rule)
+
+
+# -- bytes ------------------------------------------------------------------------------------------
+
+CASES = [("mnist_cnn", 32), ("resnet50", 32), ("vgg16", 8), ("googlenet", 100), ("linear1", 1)]
+
+
+@pytest.mark.parametrize(("name", "batch"), CASES)
+def test_the_parts_add_up_at_every_operation(name, batch):
+    memory = step_memory(network_of(name))
+    timeline = memory.ledger.timeline(batch)
+    for at in range(0, len(timeline), max(1, len(timeline) // 50)):
+        shown = cut(memory, batch, at)
+        assert shown.here == timeline[at] == memory.at(at, batch)
+        assert shown.here == sum(row.nbytes for row in (*shown.floor, *shown.mountain))
+        assert sum(row.nbytes for row in shown.slices) == sum(r.nbytes for r in shown.mountain)
+        assert shown.others + sum(block.nbytes for block in shown.blocks) == shown.here
+
+
+@pytest.mark.parametrize(("name", "batch"), CASES)
+def test_the_floor_is_what_does_not_grow(name, batch):
+    shown = found(name, batch)
+    ledger = shown.memory.ledger
+    assert shown.peak_floor + shown.peak_mountain == shown.peak.nbytes == ledger.peak(batch)
+    fixed, each = ledger.line()
+    assert shown.memory.floor.tolist() == fixed.tolist()
+    assert shown.memory.mountain.tolist() == each.tolist()
+    assert shown.memory.ground.tolist() == fixed.tolist()
+    assert shown.curve.tolist() == ledger.timeline(batch)
+
+
+def test_the_stack_has_the_bytes_of_each_part():
+    shown, low = found("vgg16", 8, "adam", at=57), 0.0
+    for part, edge in shown.stack:
+        row = next(row for row in shown.roles if row.part == part)
+        assert edge[57] - low == row.nbytes
+        low = edge[57]
+    assert low == shown.here
+
+
+def test_the_largest_block_of_a_part_is_one_of_its_role_and_alive():
+    shown = found("vgg16", 8, "adam", at=57)
+    entries = {entry.name: entry for entry in shown.memory.ledger.alive(57)}
+    for row in shown.roles:
+        block = shown.largest_of(row.part)
+        sizes = [entry.size.per_sample if row.part.grows else entry.size.fixed
+                 for entry in entries.values() if entry.role is row.part.role]  # fmt: skip
+        if not row.nbytes:
+            assert block is None
+            continue
+        assert block is not None
+        size = entries[block.name].size
+        assert (size.per_sample if row.part.grows else size.fixed) == max(sizes)
+    weights = shown.largest_of(Part(Role.PARAMETER, False))
+    assert weights is not None
+    assert weights.formula == "4096·25088·4 B = 411,041,792 B"
+
+
+def test_the_figures_that_the_lesson_tells():
+    adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
+    assert 0.07 < 1 - half.peak.nbytes / adam.peak.nbytes < 0.09
+    assert half.peak.index != adam.peak.index
+    assert sum(r.nbytes for r in half.floor if r.part.role is Role.OPTIMIZER_STATE) == (
+        8 * 138_357_544
+    )
+
+
+def test_a_verdict_is_exact():
+    shown = found("resnet50", 512)
+    for verdict in shown.verdicts:
+        largest = verdict.largest
+        ledger = shown.memory.ledger
+        assert not verdict.fits
+        assert largest is not None
+        assert ledger.peak(largest) <= verdict.budget.nbytes < ledger.peak(largest + 1)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("mode", MIXED)
+@pytest.mark.parametrize("name", ["resnet50", "vgg16", "mnist_cnn"])
+def test_mixed_precision_is_the_plan_of_the_technique(name, mode, training):
+    build = memlab.training_step if training else memlab.inference_step
+    ledger = memlab.plan(memlab.precision(build(network_of(name)), mode))
+    shown = found(name, 4, training=training, format=mode)
+    assert shown.memory.ledger == ledger
+    assert shown.peak.nbytes == ledger.peak(4)
+    assert shown.memory.format == mode
+    for at in range(0, shown.memory.operations, 7):
+        for row in tally(replace(shown, at=at), "conv-only").rules:
+            assert row.nbytes == 4 * 2 * row.values
+            assert 0 <= row.alive <= row.nbytes
+
+
+def test_a_format_alone_is_a_device_that_computes_in_it():
+    for name in ("bf16", "fp16"):
+        ledger = memlab.plan(memlab.training_step(network_of("resnet50"), format=name))
+        assert found("resnet50", format=name).memory.ledger == ledger
+    with pytest.raises(InputError, match="mixed fp32"):
+        found(format="mixed fp32")
+
+
+def test_a_network_without_stages_is_cut_by_layer():
+    x = memlab.network("tiny", image=(3, 32, 32))
+    for _ in range(9):
+        x = x.conv(16, 3, pad="same").relu()
+    shown = cut(step_memory(x.flatten().linear(10).cross_entropy()), 4)
+    assert len(shown.slices) == 6
+    assert shown.slices_title == "The mountain, cut apart by layer"
+
+
+# -- counting rules ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["resnet50", "vgg16", "mnist_cnn"])
+def test_a_rule_counts_what_the_convention_counts(name):
+    rules = tally(found(name)).rules
+    for row in rules:
+        assert row.values == row.rule.values(network_of(name))
+        assert row.nbytes == 32 * 4 * row.values
+        assert row.alive <= row.nbytes
+    sizes = [row.values for row in rules if row.rule.name in CHAIN]
+    assert sizes == sorted(sizes)
+    assert {row.rule.name for row in rules} == set(counting.CONVENTIONS)
+
+
+def test_counting_rules_give_the_published_counts():
+    counts = {name: row["values"] for name, row in tally(found()).as_dict().items()}
+    assert counts["conv-only"] == 10_587_136
+    assert counts["conv-sums"] == 16_106_496
+    assert counts["relu-in-place"] == 27_048_912
+
+
+def test_the_curve_of_a_rule_is_what_it_counts_of_what_is_alive():
+    shown = found()
+    for name in CHAIN:
+        counted = tally(shown, name)
+        assert int(counted.curve[shown.at]) == counted.chosen.alive
+
+
+def test_a_rule_is_told_with_what_it_misses():
+    lines = tally(found()).text().splitlines()
+    assert lines[0] == "Everything forward makes, each output once"
+    assert [line[:26] for line in lines if line.startswith("> ")] == ["> conv outputs + residual "]
+    assert lines[-1] == "1.240 GB of the mountain is alive here and not counted."
+
+
+# -- in words ---------------------------------------------------------------------------------------
+
+
+def test_the_text_has_every_figure_to_the_byte():
+    lines = found("vgg16", 8, "adam").text().splitlines()
+    assert lines[:3] == [
+        "VGG-16, batch 8, fp32, Adam, training.",
+        "Peak 2.705 GB (2.519 GiB) = 2,704,815,492 B at operation 57 of 94, backward of conv4_3.",
+        "Floor 2,207,069,572 B, grows 0 B per image; "
+        "mountain 497,745,920 B, grows 62,218,240 B per image.",
+    ]
+    assert "  optimizer state       1,106,860,352    40.9 %                  0" in lines
+    assert "    fc6.weight: there before the step, stays after it" in lines
+    assert "Operations: forward 1 to 38, loss 39, backward 40 to 78, update 79 to 94." in lines
+
+
+def test_the_dict_has_the_figures_of_the_text():
+    shown = found("mnist_cnn", 8, at=4)
+    values = shown.as_dict()
+    assert values["operation"] == 5
+    assert values["bytes"] == shown.here == sum(row["bytes"] for row in values["roles"])
+    assert values["peak"]["bytes"] == shown.peak.nbytes
+    assert [block["nbytes"] for block in values["blocks"]] == [b.nbytes for b in shown.blocks]
+    assert values["budgets"][0]["fits"] is True
+
+
+def test_a_ledger_alone_says_what_techniques_have_noted():
+    step = memlab.precision(memlab.training_step(network_of("mnist_cnn")), "mixed fp16")
+    assert cut(StepMemory(memlab.plan(step)), 16).title == (
+        "MNIST CNN, batch 16, fp16, SGD with momentum, training, fp32 master weights, loss scaling"
+    )
+
+
+def test_only_steps_with_the_same_operations_are_compared():
+    start = found()
+    assert comparable(start, found(optimizer="adam"))
+    assert comparable(start, found(format="fp16"))
+    assert comparable(start, found(format="mixed bf16"))
+    assert not comparable(start, found(format="mixed fp16"))  # two operations for the scale
+    assert not comparable(start, found("vgg16"))
+    assert not comparable(start, found(training=False))
+
+
+def test_news_names_what_changed():
+    start = found()
+    assert news(start, found(batch=64)).startswith(
+        "Batch 32 to 64: at every operation the mountain doubles"
+    )
+    assert "halves and the floor stays" in news(start, found(batch=16))
+    assert "is 4 times as large" in news(start, found(batch=128))
+    assert "is 1/8 as large" in news(start, found(batch=4))
+    assert news(start, found(optimizer="adam")) == (
+        "SGD with momentum to Adam. The peak grows by 102 MB (+3.6 %). "
+        "Floor +102 MB, mountain +0 B."
+    )
+    mixed = found(format="mixed bf16")
+    assert news(start, mixed).startswith("fp32 to mixed bf16. The peak falls by ")
+    assert "mixed bf16 to bf16." in news(mixed, found(format="bf16"))
+    assert "ResNet-50 v1 to VGG-16." in news(start, found("vgg16"))
+    moves = news(found("vgg16", 8, "adam"), found("vgg16", 4, "adam"))
+    assert moves.endswith("(−8.1 %) and moves from operation 57 to 76.")
