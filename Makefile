@@ -24,7 +24,7 @@ TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cu
 # What draws at random, in the numbers that find the rare case.
 LONG = MEMLAB_MUTANT_SEEDS=200 MEMLAB_GRAPHS=10000 MEMLAB_FUZZ_SECONDS=3600
 
-.PHONY: help lab test full gpu lessons format constraints clean
+.PHONY: help lab check test full gpu lessons format constraints clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -32,6 +32,9 @@ help:  ## show this list
 
 lab: .venv/lab  ## set up once, then open the lessons (ARGS=--no-browser)
 	@$(RUN) -m memlab lab $(ARGS)
+
+check: .venv/test  ## lint, types and the quick tests, in a minute, with times
+	@$(RUN) tests/run.py check
 
 test: .venv/test  ## run every check and every test, with times
 	@$(RUN) tests/run.py $(ARGS)

@@ -47,7 +47,7 @@ def test_every_system_runs_the_unit_tests(job):
     assert tuple(re.sub(r"-[\d.]+$", "", system) for system in matrix["os"]) == SYSTEMS
     (mac,) = (system for system in matrix["os"] if system.startswith("macos"))
     assert int(mac.removeprefix("macos-")) >= 14, "older ones are no arm64"
-    assert matrix["parts"] == ["units"]
+    assert matrix["parts"] == ["quick measures"]
 
 
 def test_its_pythons_are_those_that_memlab_runs_on(job):
