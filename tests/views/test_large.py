@@ -14,7 +14,7 @@ import memlab
 from memlab import views
 from memlab.networks.graph import Network
 from memlab.step.storage import Size
-from memlab.views.network.blocks import Blocks
+from memlab.studies.memory import Blocks
 from tests.networks_at_random import networks
 from tests.planner.test_large import wide
 from tests.strange import said
@@ -47,7 +47,7 @@ def test_the_picture_of_a_network(features: int) -> None:
     view = views.network_memory(wide(features), free=False, guess=10**25)
     for batch in (1, 512, 10**6):
         view.batch = batch
-        ledger, rows = view.state.source.ledger, view.rows
+        ledger, rows = view.rows.memory.ledger, view.rows
         timeline = [
             sum(e.size.at(batch) for e in ledger.alive(at)) for at in range(len(ledger.rows))
         ]
