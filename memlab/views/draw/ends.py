@@ -70,7 +70,7 @@ class Ends(Mark):
         symbol(pen.svg, end.look, edge + way * long / 2, y)
         x, anchor = edge + way * (long + 4), "end" if way < 0 else "start"
         for index, line in enumerate(end.name):
-            base = y + 4 if len(end.name) == 1 else y - 2 + 14 * index
+            base = y + 4 + 14 * index
             room = x if way < 0 else pen.svg.width - x
             shown = texts.shortened(line, room, self.size) if isinstance(line, str) else line
             pen.svg.text(x, base, shown, 11 if index else self.size, anchor)

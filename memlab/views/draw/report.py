@@ -7,12 +7,14 @@ from memlab.views.draw.page import Page
 from memlab.views.draw.table import Block, Words
 
 
-def report(study: Study, *blocks: Block, size: int = 13, marked: bool = False) -> Page:
-    """The first sentence in bold and the others of a study, some blocks, and its notes.
+def report(
+    study: Study, *blocks: Block, size: int = 13, bold: int = 1, marked: bool = False
+) -> Page:
+    """The first sentences in bold and the others of a study, some blocks, and its notes.
 
     Where it is ``marked``, each sentence says of one way what its marks are.
     """
-    first, *others = study.sentences
+    first, others = study.sentences[:bold], study.sentences[bold:]
     said = [Words(first, size, bold=True), Words(others, min(size, 13))]
     if marked:
         said = [Words(each, 12, mark=index) for index, each in enumerate(study.sentences)]

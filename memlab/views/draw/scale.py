@@ -65,7 +65,7 @@ class Linear(Scale):
     def label(self, value: float) -> str:
         """A value in the unit of the axis, without it."""
         exact = isinstance(value, int) and isinstance(self.per, int)
-        return f"{float(Fraction(int(value), int(self.per)) if exact else value / self.per):,.5g}"
+        return f"{float(Fraction(int(value), int(self.per)) if exact else value / self.per):,.10g}"
 
     @property
     def end(self) -> str:

@@ -18,7 +18,7 @@ LINES = {11: 16, 12: 17, 13: 18, 14: 19, 16: 22, 20: 27}
 """From one line of type to the next, by its size."""
 ROW, APART, SWATCH = 17, 24, 20
 """Of a table: its lines, what is free between columns, room for a swatch."""
-NEAR, LAST, FIRST = 10, 100, 30
+NEAR, LAST, FIRST = 10, 90, 30
 """Where a table has no room: what is free between columns, the least of the last and the first."""
 
 
@@ -214,7 +214,7 @@ class Table(Block):
             for column in zip(*self._measured(), strict=True)
         ]
         apart, count = APART, len(widest) - 1
-        spare = width - sum(widest) - apart * count
+        spare = width - 0.1 - sum(widest) - apart * count
         if spare < 0 and count:
             apart = NEAR
             spare = min(spare + (APART - NEAR) * count, 0)
@@ -253,7 +253,7 @@ class Table(Block):
 class Key(Block):
     """What marks mean: a sample of each, and its name. The text has no marks, and no key."""
 
-    entries: Sequence[tuple[int | Paint | str, str]]
+    entries: Sequence[tuple[int | Paint | str | marks.Glyph, str]]
     size: int = 12
     gap: float = 0
 
@@ -327,11 +327,14 @@ def paragraphs(blocks: Sequence[Block]) -> list[str]:
     return found
 
 
-def sample(svg: Svg, look: int | Paint | str, x: float, base: float) -> None:
-    """A mark beside a text with that baseline: of a way, of a paint, or of a line."""
+def sample(svg: Svg, look: int | Paint | str | marks.Glyph, x: float, base: float) -> None:
+    """A mark beside a text with that baseline: of a way, a paint, a glyph, or a line."""
     svg.samples.append((look, x, base))
     if isinstance(look, Paint):
         svg.swatch(x, base, look)
+    elif isinstance(look, marks.Glyph):
+        place = f"translate({x + 7} {base - 4})"
+        svg.path(look.d, class_=look.look, stroke_width=look.width, transform=place)
     elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
         marks.symbol(svg, look, x + 7, base - 4)
     elif look.startswith("edge"):
