@@ -4,18 +4,16 @@
 >>> print(view)
 """
 
-from memlab.views.addresses.make import addresses
-from memlab.views.addresses.view import AddressMap
+from memlab.views.addresses import AddressMap, addresses
+from memlab.views.cards import ExerciseCard, PredictionCard, exercise_card, prediction_card
 from memlab.views.copies import ShiftedCopies, shifted_copies
-from memlab.views.lesson.card import PredictionCard, prediction_card
-from memlab.views.lesson.exercise import ExerciseCard, exercise_card
 from memlab.views.network.view import NetworkMemory, network_memory
 from memlab.views.number import NumberBits, number
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.steps import Comparison, comparison
 from memlab.views.techniques import Techniques, techniques
 from memlab.views.times import AlgorithmTimes, TimeAndMemory, algorithm_times
-from memlab.views.training.view import (
+from memlab.views.training import (
     GradientHistogram,
     RunningSum,
     TrainingCurves,

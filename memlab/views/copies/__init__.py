@@ -17,9 +17,11 @@ from memlab.studies.convolutions import WAYS, Written, amount, conv, times
 from memlab.studies.lowering import BATCHES, MOST, Lowering, of_layer, say
 from memlab.studies.memory import free_here, network_of
 from memlab.studies.small_picture import KERNELS, PADS, PIXEL, PLACE, STRIDES, SmallPicture
-from memlab.views.copies.page import CARD, Shown, page
+from memlab.views.copies.page import CARD, Shown, page_of
+from memlab.views.copies.small_picture import PITCH
 from memlab.views.draw.page import Page
-from memlab.views.live.setting import Check, Choice, Range, Setting, State, typed
+from memlab.views.live.control import typed
+from memlab.views.live.setting import Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
 
 MOVES = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
@@ -111,9 +113,6 @@ class ShiftedCopies(View[Lowering]):
         follows=["network"],
         code="plain",
     )
-    batch = Range(
-        1, MOST, doc="the mini-batch size", default=128, stops=BATCHES, place="more", code="always"
-    )
     step = Range(
         0,
         lambda now: _lowering(now).count,
@@ -154,6 +153,9 @@ class ShiftedCopies(View[Lowering]):
         place="more",
         code="never",
         brief=lambda now: told.layer_name(_lowering(now)),
+    )
+    batch = Range(
+        1, MOST, doc="the mini-batch size", default=128, stops=BATCHES, place="more", code="always"
     )
     pad = Choice(
         lambda now: {name: say(name) for name in PADS},
@@ -203,7 +205,7 @@ class ShiftedCopies(View[Lowering]):
         budgets = (CARD, free_here()) if scene.live and now.free else (CARD,)
         pin, moving = found.small.parse(now.pin), scene.news and self._came(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
-        return page(Shown(found, pin, now.counts, done, budgets, moving, scene.width, before))
+        return page_of(Shown(found, pin, now.counts, done, budgets, moving, scene.width, before))
 
     def _came(self, scene: Scene) -> bool:
         """Whether one more copy is written than before."""
@@ -220,9 +222,8 @@ class ShiftedCopies(View[Lowering]):
 
     def says(self, scene: Scene) -> str:
         now, found = scene.now, self.rows_of(scene.now)
-        pinned = told.pinned(found, found.small.parse(now.pin))
-        if pinned and scene.previous and scene.previous.pin != now.pin:
-            return " ".join(pinned)
+        if scene.previous and scene.previous.pin != now.pin and self.fact(scene):
+            return self.fact(scene)
         if not found.count:
             return f"{told.headline(found)}. {units.exact(found.total)}."
         counter = say("head.counter", step=found.copies, count=found.count)
@@ -231,6 +232,10 @@ class ShiftedCopies(View[Lowering]):
         news = f"{told.headline(found)}. {counter}: {amount(found.written)} {whole}, {factor}."
         fits = [told.verdict(found, room) for room in (CARD, *([free_here()] if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
+
+    def fact(self, scene: Scene) -> str:
+        found = self.rows_of(scene.now)
+        return " ".join(told.pinned(found, found.small.parse(scene.now.pin)))
 
     def status(self, scene: Scene) -> str:
         return scene.now.done.text() if scene.now.done else ""
@@ -246,14 +251,15 @@ class ShiftedCopies(View[Lowering]):
             return now.replace(done=self._write(now))
         if name == "key":
             return now.replace(pin=_pressed(small, now.pin, str(value)))
-        kind, _, row = name.partition("-")
-        number = typed("place", value, usual=0, least=0)
-        if kind == "places":  # a row of places of a copy
-            kind, number = PLACE, typed("row", row, usual=0, least=0) * small.places + number
-        if kind not in (PIXEL, PLACE):
-            return None
-        found = small.parse(f"{kind}:{number}")
-        return now.replace(pin="" if found is None else found.name)
+        number, (kind, _, row) = typed("place", value, usual=0, least=0), name.partition("-")
+        if kind == "places":  # a row of places in copies that have a free cell between them
+            column = number % PITCH
+            number = typed("row", row, usual=0, least=0) * small.places + column
+            if column >= small.places:
+                return None
+        kind = {"places": PLACE, "column": PLACE, PIXEL: PIXEL}.get(kind, "")
+        pin = small.parse(f"{kind}:{number}") if kind else None
+        return now.replace(pin=pin.name) if pin else None
 
     def write(self) -> Written:
         """Lower one image of the layer with memlab's kernel, and measure what that takes.
