@@ -15,8 +15,7 @@ from memlab.planner.ledger import Ledger
 from memlab.runtime.run import Run
 from memlab.studies.cut import cut
 from memlab.studies.memory import StepMemory, budget
-from memlab.views.lesson.card import prediction_card
-from memlab.views.lesson.exercise import exercise_card
+from memlab.views.cards import exercise_card, prediction_card
 from memlab.views.network.page import page
 from memlab.views.network.stack import Shown
 from memlab.views.run import planned_and_measured

@@ -87,7 +87,7 @@ def _blocks(found: Number, width: float) -> Iterator[Block]:
     yield Words(found.note, 13)
     yield _boxes(found.fields, width)
     for field in found.fields:
-        said = [(field.label, True), (f" {field.bits}: {field.meaning}", False)]
+        said = [(field.label, True), (f"{field.bits}: {field.meaning}", False)]
         first = field is found.fields[0]
         yield Words([said], 13, mark=PAINTS[field.name], gap=10 if first else 0)
     yield Words(found.formula, 14, bold=True, gap=6)

@@ -1,6 +1,6 @@
 """The names by which views that keep a state of their own find the widget and its parts."""
 
-from memlab.views.live.setting import Control, stop, typed, width
+from memlab.views.live.control import Control, stop, typed, width
 from memlab.views.live.widget import Line, Picture, Widget
 from memlab.views.live.widget import events as _events
 

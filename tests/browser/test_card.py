@@ -20,7 +20,7 @@ card = Card(Topic("00.slow", Kind.AMOUNT, {}, lambda chance: {}, truth))
 card"""
 
 LATE = """import time
-from memlab.views.lesson.card import PredictionCard
+from memlab.views.cards import PredictionCard
 
 act = PredictionCard.act
 

@@ -17,12 +17,7 @@ from memlab.views.draw.page import Page
 from memlab.views.live.view import View
 from tests.views import measurements
 
-OLD = {
-    "addresses", "comparison",
-    
-    "planned_and_measured", "techniques",
-    
-}  # fmt: skip
+OLD = {"addresses", "comparison", "planned_and_measured", "techniques"}
 """Those that are no pages yet."""
 WORDS = {"exercise_card"}
 """Those of words and buttons alone."""

@@ -2,7 +2,6 @@
 
 import json
 import re
-import xml.etree.ElementTree as ET
 from fractions import Fraction
 from importlib import import_module
 
@@ -12,12 +11,12 @@ from IPython.core.formatters import DisplayFormatter
 import memlab
 from memlab import lesson, strings, views, zoo
 from memlab.devices import Room
+from memlab.lesson import words
 from memlab.lesson.card import Card
 from memlab.lesson.question import Figure, Kind, Topic, Truth, topics
 from memlab.lesson.task import tasks
 from memlab.runtime import guard
-from memlab.views.lesson import picture
-from memlab.views.lesson.rows import rows
+from memlab.views.cards import WIDEST, prediction_card
 
 TEXTS = {
     "question": "How much, of {n}?",
@@ -85,13 +84,11 @@ def names(view):
     return [found["name"] for found in view.now_["layout"]["controls"]]
 
 
-def labels(card, width=picture.WIDEST, alone=True):
+def labels(card, width=WIDEST, alone=True):
     """The texts of the picture, which has no collision and nothing outside."""
-    drawn = picture.draw(rows(card.now), width, alone)
+    drawn = prediction_card(card).page(width, alone).svg()
     assert drawn.collisions() == []
     assert drawn.outside() == []
-    assert min(label.size for label in drawn.labels) >= 11
-    ET.fromstring(drawn.render("", standalone=alone))
     return [label.content for label in drawn.labels]
 
 
@@ -215,12 +212,12 @@ def test_a_choice_marks_what_was_chosen_and_what_is_right(ask):
     assert control(view, "guess")["options"] == tuple(options)
     send(view, event("guess", "one"), event("lock"))
     shown = send(view, event("reveal"))
-    assert labels(card)[1:6] == [
-        *("The first.", "your guess", "Why not the second?", "The second.", "right answer")
+    assert labels(card)[1:4] == [
+        *("The first. · your guess", "Why not the second?", "The second. · right answer")
     ]
     assert "your guess: The first; right answer: The second; planned" in shown["says"]
     right = choice(ask).guess("two").reveal()
-    assert labels(right)[2:5] == ["The second.", "your guess, right answer", "Right."]
+    assert labels(right)[2:4] == ["The second. · your guess, right answer", "Right."]
 
 
 # -- the picture --------------------------------------------------------------------------------
@@ -236,28 +233,24 @@ GUESSES = {
 }
 
 
-@pytest.mark.parametrize("width", [300, 560, 820])
+@pytest.mark.parametrize("width", [480, 560, 820])
 @pytest.mark.parametrize("name", GUESSES)
 def test_the_picture_shows_the_figures_of_the_text(name, width):
     for guess in GUESSES[name]:
         card = Card(topics()[name]).guess(guess).reveal()
-        found, text = rows(card.now), card.text()
-        shown = labels(card, width)
+        text, shown = card.text(), labels(card, width)
         assert set(labels(card, width, alone=False)) <= set(shown)
-        ticks = {label for _, label in found.ticks} if found.bars else set()
-        assert integers(" | ".join(s for s in shown if s not in ticks)) <= integers(text)
-        for bar in found.bars:
-            assert bar.text in shown
-            assert bar.text in text
-            assert bar.value <= found.end
-        for sentence in (found.diagnosis, found.seen):
-            assert sentence in " ".join(shown)
-            assert sentence in text
+        assert integers(prediction_card(card).page().text()) == integers(text)
+        for said in words.said(card.now):
+            assert said in " ".join(shown)
+        assert card.now.truth
+        for figure in card.now.truth.figures:
+            assert words.amount(figure.value, card.topic.kind) in shown
 
 
 def test_a_bar_is_as_long_as_its_value(ask):
     card = ask(Kind.AMOUNT, Fraction(4_000_000)).guess("1 MB").reveal()
-    drawn = picture.draw(rows(card.now))
+    drawn = prediction_card(card).page().svg()
     (hollow,) = [part for part in drawn.parts if 'class="before"' in part]
     (guess,) = map(float, re.findall(r' width="([\d.]+)"', hollow))
     filled = [re.search(r'd="M([\d.]+) [\d.]+H([\d.]+)', part) for part in drawn.parts]

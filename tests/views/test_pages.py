@@ -98,7 +98,7 @@ def test_every_number_of_the_text_is_in_the_picture(factory: str, name: str) -> 
 
 def _said(block: Block) -> list[str]:
     if isinstance(block, Words) and block.told and block.drawn:
-        return [plain(each) for each in block.paragraphs]
+        return [plain(line) for line in block.lines(100_000)]
     if isinstance(block, Table) and block.told and block.drawn:
         return [cell for row in block.rows for cell in row]
     return []

@@ -106,7 +106,7 @@ class Words(Block):
         return y + pitch * len(lines)
 
     def text(self) -> list[str]:
-        return [texts.plain(each) for each in self.paragraphs] if self.told else []
+        return [_one(each) for each in self.paragraphs] if self.told else []
 
 
 @dataclass(frozen=True)
@@ -342,6 +342,11 @@ def sample(svg: Svg, look: int | Paint | str | marks.Glyph, x: float, base: floa
         svg.rect(Box(x, base - 9.5, x + 14, base + 0.5), class_=kind)
     else:
         svg.line(x, base - 4, x + 15, base - 4, class_=look)
+
+
+def _one(runs: Runs) -> str:
+    """Runs as they are drawn, a space between them."""
+    return runs if isinstance(runs, str) else " ".join(piece.strip() for piece, _ in runs)
 
 
 def _at(found: Sequence[T], index: int) -> T | None:

@@ -18,7 +18,7 @@ import traitlets
 
 from memlab import strings
 from memlab.errors import InputError
-from memlab.views.live.setting import Control
+from memlab.views.live.control import Control
 
 _HERE = Path(__file__).parent
 

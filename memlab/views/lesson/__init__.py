@@ -1,1 +1,0 @@
-"""Prediction cards and exercises as widgets and pictures."""
