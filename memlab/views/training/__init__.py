@@ -1,1 +1,0 @@
-"""Training in several number formats: losses and errors, gradients that vanish, sums that stop."""
