@@ -51,7 +51,7 @@ class Name(Label):
         y = (box.top + box.bottom) / 2 + 0.36 * self.size if one else box.top + self.size - 1
         for index, line in enumerate(lines):
             base = y + LINE * index
-            pen.svg.text(x, base, line, self.size, anchor, bold=self.bold, chip=self.chip)
+            pen.svg.text(x, base, line, self.size, anchor, self.bold, self.dim, self.chip)
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -88,6 +88,18 @@ def beside(y: float, curves: Sequence[Floats]) -> Finder:
         inside = (tops > box.top) & (tops + 11 < box.bottom)
         cost = np.arange(2)[inside][:, None] * len(lefts) + np.arange(len(lefts))
         return pen.board.cheapest(pen.frame, (lefts, tops[inside]), (wide, 11), cost, curves, 1)
+
+    return find
+
+
+def aside(x: float, dy: float) -> Finder:
+    """Above the frame by ``dy`` pixels: at its right end, beside a pole, or at its left end."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        left, top, right, _ = pen.box
+        lefts = (right - wide, pen.x(x) + 10, pen.x(x) - 10 - wide, left)
+        places = [Box(at, top + dy - 8, at + wide, top + dy + 2) for at in lefts]
+        return pen.board.first(box for box in places if left <= box.left and box.right <= right)
 
     return find
 

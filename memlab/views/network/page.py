@@ -19,11 +19,11 @@ from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Area, Fact, Label, Mark, Pen, Rect, Rule, Stairs, Text
 from memlab.views.draw.page import Page
 from memlab.views.draw.svg import Box, Svg
-from memlab.views.draw.table import ROW, Below, Beside, Block, Table, Words, sample
+from memlab.views.draw.table import LINES, ROW, Below, Beside, Block, Table, Words, sample
 from memlab.views.draw.theme import Paint
 from memlab.views.network.stack import HEIGHT, LEFT, Shown, block_fact, chart, slice_fact
 
-WIDE, SIDE, BAR, APART = 820, 280, 26, 18
+WIDE, SIDE, BAR, APART = 820, 300, 26, 18
 """From this width on a bar and the table stand beside the plot; so wide are they, and so far from
 each other."""
 HEAD = 22
@@ -154,15 +154,15 @@ def _lines(now: Cut) -> list[Line]:
 
 def _table(now: Cut, gap: float) -> Table:
     """What is alive at the cursor, by slice of the stack."""
-    lines, sample = _lines(now), now.memory.sample
-    heads = [say("table.alive_at", index=f"{now.at + 1:,}"), say("table.bytes"), say("table.share")]
+    lines = _lines(now)
     return Table(
-        [*heads, say("table.each", sample=sample)],
+        ["", say("table.bytes"), say("table.share"), say("table.each", sample=now.memory.sample)],
         [_cells(now, line) for line in lines],
         looks=[theme.paint(line.part) if line.part else None for line in lines],
         facts=[slice_fact(now, line.part) if line.part else None for line in lines],
         bold=[index for index, line in enumerate(lines) if not line.part],
         dim=[index for index, line in enumerate(lines) if not any(row.nbytes for row in line.rows)],
+        title=say("table.alive_at", index=f"{now.at + 1:,}"),
         rules=[len(now.mountain), len(lines) - 2],
         wide=True,
         told=False,
@@ -180,7 +180,8 @@ def _bar(now: Cut, plot: Chart) -> Chart:
     """The stack at the cursor on the scale of the plot, with lines to the table at its right."""
     end, low = plot.y.last, 0
     marks: list[Mark] = []
-    bases = {line.part: 2 * ROW - HEAD - 4 + ROW * index for index, line in enumerate(_lines(now))}
+    first = LINES[13] + 2 * ROW - HEAD - 4
+    bases = {line.part: first + ROW * index for index, line in enumerate(_lines(now))}
     for row in now.roles:
         bottom, top = min(low, end), min(low + row.nbytes, end)
         low += row.nbytes
@@ -325,7 +326,7 @@ class Entry(Block):
 
 def _rules(tally: Tally, width: float) -> Below:
     """What forward makes, and what each rule holds of it: a bar, a table, the chosen rule."""
-    wide = width >= WIDE
+    wide = width >= 940
     names = ("counted.key", "counted.key_short")
     room = width - texts.width(say("counted.title"), 13, True) - 10
     note = next((each for each in map(say, names) if texts.width(each, 11) <= room), say(names[1]))
@@ -340,7 +341,8 @@ def _rules(tally: Tally, width: float) -> Below:
         wide=True,
         told=False,
     )  # fmt: skip
-    said = Words(tally.sentences, told=False, gap=ROW + 5 if wide else 8)
+    first, *others = tally.sentences
+    said = Words([[(first, True)], *others], told=False, gap=ROW + 5 if wide else 8)
     parts: list[Block] = [Beside([(table, width - 276), (said, 256)])] if wide else [table, said]
     return _told(Below([title, _outputs(tally, width), *parts]), tally.told())
 

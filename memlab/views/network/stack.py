@@ -39,7 +39,7 @@ from memlab.views.draw.marks import (
     Stairs,
     Text,
 )  # fmt: skip
-from memlab.views.draw.names import Name, Spot, beside, flank, near, shore, thickest
+from memlab.views.draw.names import Name, Spot, aside, beside, flank, near, shore, thickest
 from memlab.views.draw.scale import Linear
 from memlab.views.draw.svg import Box, text_box
 from memlab.views.draw.text import Runs
@@ -244,10 +244,8 @@ def _levels(shown: Shown) -> Iterator[Mark]:
         yield Name(budget_words(budget), [spot], 11, chip=True, finders=[level])
     names = ", ".join(budget_words(each) for each in shown.budgets if each.nbytes > end)
     if names:
-        pole = shown.now.peak.index + 0.5
-        places = [(last, end, "end", 0, NOTES), (pole, end, "start", 10, NOTES),
-                  (pole, end, "end", -10, NOTES), (0, end, "start", 0, NOTES)]  # fmt: skip
-        yield Label(say("budget.above", names=names), places, size=11, dim=True)
+        yield Name(say("budget.above", names=names), [(last, end, "end", 0, NOTES)], 11, dim=True,
+                   finders=[aside(shown.now.peak.index + 0.5, NOTES)])  # fmt: skip
 
 
 def axis_note(shown: Shown) -> str:

@@ -25,7 +25,8 @@ from memlab.studies.memory import (
 )  # fmt: skip
 from memlab.studies.tally import RULES
 from memlab.views.draw.page import Page
-from memlab.views.live.setting import Check, Choice, Control, Labels, Range, Setting, State, stop
+from memlab.views.live.control import Control, Labels, stop
+from memlab.views.live.setting import Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
 from memlab.views.network.page import news_of, page
 from memlab.views.network.stack import Shown, cursor_words
