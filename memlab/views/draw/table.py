@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeVar
@@ -198,7 +198,7 @@ class Table(Block):
             if index == 0 and not flush:
                 lines = [texts.shortened(cell, room, size, bold)]
             most = max(most, len(lines))
-            for number, line in enumerate(lines):
+            for number, line in enumerate(filter(None, lines)):
                 at, anchor = (right, "end") if flush else (left, "start")
                 svg.text(x + at, y + ROW * number, line, size, anchor, bold=bold, dim=dim)
         return y + ROW * (most - 1)
@@ -209,10 +209,7 @@ class Table(Block):
 
     def _spans(self, width: float) -> list[Span]:
         """The left and the right end of each column."""
-        widest = [
-            max(texts.width(cell, self.size, bold) for cell, bold in column)
-            for column in zip(*self._measured(), strict=True)
-        ]
+        widest = [max(column) for column in zip(*self._widths(), strict=True)]
         apart, count = APART, len(widest) - 1
         spare = width - 0.1 - sum(widest) - apart * count
         if spare < 0 and count:
@@ -226,14 +223,13 @@ class Table(Block):
         lefts = accumulate((each + apart for each in widest[:-1]), initial=0.0)
         return [(left, left + each) for left, each in zip(lefts, widest, strict=False)]
 
-    def _measured(self) -> list[list[tuple[str, bool]]]:
-        heads = [[(cell, False) for cell in self.heads]] if any(self.heads) else []
-        shown = (
-            [(cell, index in self.bold) for cell in row]
-            for index, row in enumerate(self.rows)
-            if index not in self.hidden
-        )
-        return [*heads, *shown]
+    def _widths(self) -> Iterator[list[float]]:
+        """Of the cells of the heads and of every row."""
+        if any(self.heads):
+            yield [texts.width(cell, 11) for cell in self.heads]
+        for index, row in enumerate(self.rows):
+            if index not in self.hidden:
+                yield [texts.width(cell, self.size, index in self.bold) for cell in row]
 
     # -- text -----------------------------------------------------------------------------------
 
