@@ -127,7 +127,7 @@ def test_every_block_says_its_formula_its_maker_and_its_last_reader():
     svg = views.network_memory("resnet50", free=False).svg()
     assert (
         "conv1.relu: 32·64·112·112·4 B = 102,760,448 B; "
-        "made by conv1.relu; needed by backward of conv1.relu"
+        "made by conv1.relu; last read by backward of conv1.relu"
     ) in svg
 
 
