@@ -6,6 +6,7 @@ needs no argument has a case without that.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from inspect import Parameter, signature
 from typing import Any
 
@@ -13,15 +14,18 @@ import memlab
 from memlab import views
 from memlab.lesson.card import Card
 from memlab.lesson.question import topics
+from memlab.networks.builder import network
+from memlab.networks.graph import Network
+from memlab.runtime.run import Run
+from memlab.studies.steps import Measured
+from memlab.techniques.precision import MODES
 from memlab.views.draw.page import Page
 from memlab.views.live.view import View
 from tests.views import measurements
 
-OLD = {"addresses", "comparison", "planned_and_measured", "techniques"}
-"""Those that are no pages yet."""
 WORDS = {"exercise_card"}
 """Those of words and buttons alone."""
-FACTORIES = [name for name in views.__all__ if name.islower() and name not in OLD | WORDS]
+FACTORIES = [name for name in views.__all__ if name.islower() and name not in WORDS]
 CASES: dict[str, dict[str, Callable[[], Any]]] = {**measurements.CASES}
 """Of each public factory of ``memlab.views``, by its name: what is shown, and how it is made."""
 
@@ -173,3 +177,143 @@ def _revealed(name: str, guess: str) -> Callable[[], Any]:
 
 for _name, _guess in GUESSES.items():
     case("prediction_card", _name)(_revealed(_name, _guess))
+
+
+# -- the address map ------------------------------------------------------------------------------
+
+
+def small_network() -> Network:
+    """Two convolutions that run in a moment."""
+    x = network("small", image=(3, 12, 12)).conv(4, 3, pad=1, name="conv1").relu()
+    x = x.conv(4, 3, pad=1, name="conv2").relu().max_pool(2)
+    return x.flatten().linear(10).cross_entropy()
+
+
+MAP_STEP = memlab.training_step(small_network(), "sgd").keep("gradients")
+
+
+def _map(*args: Any, then: dict[str, Any] | None = None, **given: Any) -> Any:
+    """An address map, and then what is chosen in it; what is free here is nobody else's."""
+    view = views.addresses(*args, free=False, **given)
+    for name, value in (then or {}).items():
+        view.act(name, value, False)
+    return view
+
+
+MAPS: dict[str, Callable[[], Any]] = {
+    **{how: partial(_map, how=how) for how in ("birth", "biggest", "best fit", "exact")},
+    "two orders": partial(_map, how="birth", beside="biggest", guess="10 MiB"),
+    "five blocks lie": partial(_map, how="birth", packed=5, cursor=5, chosen="D"),
+    "no block lies": partial(_map, how="birth", packed=0),
+    "a fault": partial(_map, how="birth", moved={"D": 0}, chosen="D",
+                       then={"move": None, "score": None}),
+    "all in one place": partial(_map, moved=dict.fromkeys("ABCDEF", 0), cursor=6),
+    "a network": partial(_map, "mnist_cnn", how="best"),
+    "in place": partial(_map, "mnist_cnn", in_place=True, cursor=4),
+    "a step": partial(_map, MAP_STEP, 3, how="best fit"),
+    "recomputed": lambda: _map(memlab.recompute(MAP_STEP, "cheap"), 3, how="best", in_place=True,
+                               budgets=["4 GB", "1 MB"]),
+    "beside PyTorch": partial(_map, "resnet50", 16, how="best", in_place=True),
+    "one stage": partial(_map, "resnet50", 16, how="best", in_place=True, stage="stage 1",
+                         chosen="1.1.norm1"),
+    "past the budgets": partial(_map, then={"real": None}),
+}  # fmt: skip
+for _name, _make in MAPS.items():
+    case("addresses", _name)(_make)
+
+
+# -- steps side by side, techniques, runs ---------------------------------------------------------
+
+
+def _steps(name: str, optimizer: str) -> dict[str, Any]:
+    first = memlab.training_step(memlab.zoo.build(name), optimizer)
+    return {"fp32": first} | {f"as {mode}": memlab.precision(first, mode) for mode in MODES}
+
+
+def _deep(layers: int = 6) -> Any:
+    body = memlab.network("deep", image=(4, 8, 8))
+    for _ in range(layers):
+        body = body.conv(4, 3, pad=1).relu()
+    return memlab.training_step(body.flatten().linear(3).cross_entropy())
+
+
+@case("comparison", "every precision")
+def _() -> Any:
+    return views.comparison(_steps("vgg16", "adam"), 32)
+
+
+@case("comparison", "one step of few bytes")
+def _() -> Any:
+    return views.comparison({"alone": memlab.inference_step(memlab.zoo.linear1())}, 1)
+
+
+@case("comparison", "14 steps")
+def _() -> Any:
+    step = memlab.training_step(memlab.zoo.linear1())
+    return views.comparison({f"step {index}": step for index in range(14)}, 10**9)
+
+
+@case("comparison", "names of any kind")
+def _() -> Any:
+    step = memlab.training_step(memlab.zoo.mnist_cnn())
+    names = ("a" * 200, "<b> & {c}", "混合精度" * 30)
+    return views.comparison(dict.fromkeys(names, step), 2)
+
+
+@case("comparison", "as if run")
+def _() -> Any:
+    view = views.comparison(_steps("linear1", "adam"), 4)
+    rows = (replace(row, measured=Measured(3 * 10**3, 8, 0.5)) for row in view.rows.rows)
+    return replace(view, rows=replace(view.rows, rows=tuple(rows)))
+
+
+@case("techniques", "a chain")
+def _() -> Any:
+    return views.techniques("resnet50")
+
+
+@case("techniques", "points that touch")
+def _() -> Any:
+    return views.techniques("linear1", 4)
+
+
+@case("techniques", "an inference")
+def _() -> Any:
+    return views.techniques(memlab.inference_step(memlab.zoo.mnist_cnn()))
+
+
+@case("techniques", "as if run, with other results")
+def _() -> Any:
+    view = views.techniques(_deep(), 4, "50 kB")
+    names = ("gradients", "parameters")
+    rows = (
+        replace(row, measured=Measured(row.peak + 8 * at, 8 * at, 0.01 * (1 + at), names[:at]))
+        for at, row in enumerate(view.rows.rows)
+    )
+    return replace(view, rows=replace(view.rows, rows=tuple(rows)))
+
+
+def _as_if_run(step: Any, batch: int, more: int = 0) -> Any:
+    """A run that used what was planned, and so many bytes more inside its third operation."""
+    plan = memlab.plan(step)
+    measured = replace(plan, origin="measured")
+    inside = [n + more * (at == 2) for at, n in enumerate(plan.timeline(batch))]
+    columns = (plan.before(batch), inside, plan.after(batch))
+    return Run(step, batch, plan, measured, *columns, 0.1, 0.0, 0, None)
+
+
+@case("planned_and_measured", "as planned")
+def _() -> Any:
+    return views.planned_and_measured(_as_if_run(_deep(1), 4), "1 kB")
+
+
+@case("planned_and_measured", "a residual, few operations")
+def _() -> Any:
+    run = _as_if_run(memlab.training_step(memlab.zoo.linear1()), 4, 8)
+    return views.planned_and_measured(run, 10**15)
+
+
+@case("planned_and_measured", "many operations")
+def _() -> Any:
+    step = memlab.training_step(memlab.zoo.build("resnet50"))
+    return views.planned_and_measured(_as_if_run(step, 8, 10**9))
