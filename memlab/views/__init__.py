@@ -7,6 +7,7 @@
 from memlab.views.addresses import AddressMap, addresses
 from memlab.views.cards import ExerciseCard, PredictionCard, exercise_card, prediction_card
 from memlab.views.copies import ShiftedCopies, shifted_copies
+from memlab.views.live.view import View
 from memlab.views.network.view import NetworkMemory, network_memory
 from memlab.views.number import NumberBits, number
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
@@ -32,7 +33,6 @@ from memlab.views.vectors import (
     vector_lanes,
 )
 from memlab.views.warp import WarpMemory, warp_memory
-from memlab.views.widget import View
 
 __all__ = [
     "AddressMap",

@@ -16,10 +16,10 @@ from memlab.runtime.run import Run
 from memlab.studies.cut import cut
 from memlab.studies.memory import StepMemory, budget
 from memlab.views.cards import exercise_card, prediction_card
+from memlab.views.live.widget import Widget
 from memlab.views.network.page import page
 from memlab.views.network.stack import Shown
 from memlab.views.run import planned_and_measured
-from memlab.views.widget import View
 
 BATCH = 32
 """The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
@@ -56,7 +56,7 @@ def network_html(network: Network) -> str:
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _widget(view: View) -> dict[str, Any]:
+def _widget(view: Widget) -> dict[str, Any]:
     """A live widget, with its text and picture for where no Python runs."""
     data, _ = view._repr_mimebundle_() or (view.stored(), {})
     return data

@@ -11,10 +11,11 @@ import pytest
 
 import memlab
 from memlab import lesson, views
-from memlab.views.widget import View, _events
+from memlab.views.live.view import View
+from memlab.views.live.widget import Widget, events
 from tests.strange import STRANGE, mostly_refused, said
 
-LIVE: dict[str, Callable[[], View]] = {
+LIVE: dict[str, Callable[[], Widget]] = {
     "network": lambda: views.network_memory("mnist_cnn"),
     "ledger": lambda: views.network_memory(memlab.plan(memlab.training_step(memlab.zoo.linear1()))),
     "addresses": lambda: views.addresses(),
@@ -29,11 +30,10 @@ LIVE: dict[str, Callable[[], View]] = {
 }
 
 
-def settings(view: View) -> list[str]:
+def settings(view: Widget) -> list[str]:
     """What can be set from Python."""
-    own = {name: part for kind in type(view).__mro__ for name, part in vars(kind).items()
-           if issubclass(kind, View) and kind is not View}  # fmt: skip
-    return sorted(name for name, part in own.items() if isinstance(part, property) and part.fset)
+    found = view.settings.items() if isinstance(view, View) else ()
+    return [name for name, setting in found if setting.settable]
 
 
 PAIRS = [(name, setting) for name, make in LIVE.items() for setting in settings(make())]
@@ -55,8 +55,7 @@ def test_every_setting_of_every_view(name: str, setting: str) -> None:
         if said(lambda: setattr(view, setting, given)):  # noqa: B023
             assert view.state is before
         else:
-            view.state = before
-            view.refresh()
+            view.state, view.previous, view.earlier = before, None, None
     assert view.text() == text
 
 
@@ -72,7 +71,7 @@ EVENTS = (
 )  # fmt: skip
 
 
-def sent(view: View, content: Any) -> str:
+def sent(view: Widget, content: Any) -> str:
     """What the page shows as an error after a message."""
     view._receive(None, content, None)
     assert "svg" in view.now_["shown"]
@@ -92,7 +91,7 @@ def test_every_message_of_a_control(name: str) -> None:
     controls = {control.name for control in view.controls()} | set(EVENTS)
     for control in sorted(controls - slow):
         for value in VALUES:
-            for found in _events(event(control, value, dragging=True)["events"]):
+            for found in events(event(control, value, dragging=True)["events"]):
                 if not said(lambda: view.act(*found)):  # noqa: B023
                     view.refresh()
         sent(view, event(control, []))

@@ -136,11 +136,16 @@ class Setting(Generic[T]):
         return self if view is None else self.value(view.state)
 
     def __set__(self, view: _Changed, given: Any) -> None:
-        if self.fixed:
-            raise AttributeError(f"{self.name} stays as it was given; make another view")
+        if not self.settable:
+            raise AttributeError(f"{self.name} cannot be set; make another view")
         view.change(**{self.name: given})
 
     # -- its value --------------------------------------------------------------------------
+
+    @property
+    def settable(self) -> bool:
+        """Whether Python may set it: it is not fixed, and what is given is checked."""
+        return not self.fixed and (type(self) is not Setting or bool(self.check or self.put))
 
     @property
     def optional(self) -> bool:
