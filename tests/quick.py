@@ -6,6 +6,7 @@ the quick ones, and whatever a quick test may not do is refused there, so that i
 
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ SECONDS = 5
 PROCESSES = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.system", "os.startfile")
 HERE = Path(__file__).resolve().parent
 START = pytest.StashKey[float]()
+
+
+def apart(values: Iterable[Any], measuring: Callable[[Any], bool]) -> list[Any]:
+    """The values of a parameter, those that measure with the marker."""
+    mark = getattr(pytest.mark, MARKER)
+    pairs = [(each if isinstance(each, tuple) else (each,), measuring(each)) for each in values]
+    return [pytest.param(*given, marks=[mark] if measures else []) for given, measures in pairs]
 
 
 class Refusals:

@@ -173,6 +173,7 @@ def test_an_unknown_claim_names_the_rows() -> None:
         find("Z9")
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("id", ["A2.image.fp32", "A4.resnet50.parameters", "B1.adam.copies"])
 def test_a_call_runs_as_it_is_printed(id: str) -> None:
     """Pasted into a fresh Python after ``import memlab``."""

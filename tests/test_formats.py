@@ -136,6 +136,7 @@ def test_the_table_has_a_line_for_every_format_that_numbers_are_rounded_to() -> 
         formats.table((3,))
 
 
+@pytest.mark.measures
 def test_the_table_needs_no_numpy() -> None:
     code = "import sys; from memlab import formats; formats.table(); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

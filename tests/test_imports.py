@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.measures
+
 LOADED = """
 import importlib, pkgutil, sys
 import numpy

@@ -18,6 +18,8 @@ import pytest
 
 from memlab import cli
 
+pytestmark = pytest.mark.measures
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTIFICATION = "@jupyterlab/apputils-extension:notification"
 NEWS = "etc/jupyter/labconfig/default_setting_overrides.d/memlab.json"

@@ -178,6 +178,7 @@ def test_a_trace_that_cannot_be_finished_leaves_the_old_file(run, tmp_path, monk
 # -- the other commands -------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("mode", ["fp16", "mixed bf16"])
 def test_run_in_a_precision_measures_what_it_planned(run, as_json, mode):
     words = ["linear1", "--batch", "4", "--precision", mode]
@@ -216,6 +217,7 @@ TECHNIQUES = [
 ]
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("options", TECHNIQUES, ids=" ".join)
 def test_run_with_techniques_measures_what_it_planned(as_json, options):
     words = ["mnist_cnn", "--batch", "3", *options]
@@ -282,6 +284,7 @@ def test_an_exact_placement_of_a_small_step(as_json):
     assert as_json("plan", "linear1", "--place", "exact")["placement"]["waste_bytes"] == 0
 
 
+@pytest.mark.measures
 def test_a_run_in_an_arena_measures_the_planned_one(run, as_json):
     words = ["mnist_cnn", "--batch", "3", "--in-place", "--place", "best"]
     plan, facts = as_json("plan", *words), as_json("run", *words)
@@ -299,6 +302,7 @@ def test_a_run_in_an_arena_measures_the_planned_one(run, as_json):
     assert "NaN" not in text
 
 
+@pytest.mark.measures
 def test_a_run_says_who_computed_with_what_was_free(run, monkeypatch):
     done = memlab.run(memlab.training_step(memlab.zoo.build("linear1")), 2, placement="best")
     wrong = replace(done, nan=("h", "tanh1", "y", "loss", "backward of loss"))
@@ -350,6 +354,7 @@ def test_diff_tells_two_saved_plans_apart(run, as_json, tmp_path):
     assert "optimizer_state" in text
 
 
+@pytest.mark.measures
 def test_claims_can_be_listed_and_picked(run, as_json):
     everything, row = as_json("claims"), as_json("claims", "A4")
     assert {claim["id"] for claim in row} == {
@@ -452,6 +457,7 @@ def test_the_examples_run(run, command):
     assert run(*line.split())[0] == 0
 
 
+@pytest.mark.measures
 def test_a_run_prints_plan_and_measurement(run):
     code, out, err = run("run", "mnist_cnn", "--image", 8, "--batch", 3, "--json")
     facts = json.loads(out)
@@ -478,6 +484,7 @@ def test_a_comparison_has_the_same_figures_as_text_and_json(run, as_json):
     assert all(row["call"] in out and row["measured"] is None for row in rows.values())
 
 
+@pytest.mark.measures
 def test_a_comparison_runs_every_technique(as_json):
     facts = as_json("compare", "mnist_cnn", "--image", 8, "--batch", 2, "--measure")
     for row in facts["techniques"]:

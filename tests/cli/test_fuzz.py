@@ -23,6 +23,8 @@ from memlab.views.lecture import LECTURES
 from tests.cli.parsers import parsers
 from tests.fuzzing import ROUND, search
 
+pytestmark = pytest.mark.measures
+
 SECONDS = 20, 8
 """In this process, and in others."""
 

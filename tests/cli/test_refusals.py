@@ -215,7 +215,11 @@ def test_ctrl_c_is_silent(run, monkeypatch):
         (["run", "mnist_cnn", "--device", "gpu"], "unknown device 'gpu'"),
         (["run", "mnist_cnn", "--device"], "--device"),
         (["run", "resnet50", "--device", "cuda", "--batch", 10**6], "refused"),
-        (["run", "mnist_cnn", "--format", "bf16"], "no kernel computes"),
+        pytest.param(
+            ["run", "mnist_cnn", "--format", "bf16"],
+            "no kernel computes",
+            marks=pytest.mark.measures,
+        ),
         (["run", "resnet50", "--batch", 10**6], "refused before anything was allocated"),
         (["run", "mnist_cnn", "--batch", 0], "batch must be at least 1"),
     ],

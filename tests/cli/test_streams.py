@@ -12,6 +12,8 @@ import pytest
 from memlab import cli
 from memlab.planner import files
 
+pytestmark = pytest.mark.measures
+
 PLAN = ["plan", "linear1", "--batch", "4"]
 posix = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes and redirects here")
 

@@ -9,6 +9,9 @@ from typing import Any
 
 from memlab.lesson.task import Task, tasks
 
+MEASURED = {"01.my_step"}
+"""Exercises in which the learner's function is measured beside a run of the step."""
+
 
 @cache
 def known(name: str) -> Task:

@@ -15,6 +15,7 @@ def card():
     return Card(topics()["02.output"])
 
 
+@pytest.mark.measures
 def test_a_guess_is_locked_and_stays(card):
     card.guess("0.2 MB")
     with pytest.raises(InputError, match=r"This guess is locked. Run output\.reveal\(\)"):
@@ -42,6 +43,7 @@ def test_nothing_is_computed_before_the_reveal():
     assert asked == []
 
 
+@pytest.mark.measures
 def test_the_truth_stands_nowhere_before_the_reveal(card):
     assert "6,422,528" not in card.text()
     card.guess("1 MB")
@@ -49,6 +51,7 @@ def test_the_truth_stands_nowhere_before_the_reveal(card):
     assert "6,422,528 B = 6.423 MB (6.125 MiB)" in card.reveal().text()
 
 
+@pytest.mark.measures
 def test_a_reveal_without_a_guess_asks_for_one(card):
     with pytest.raises(InputError, match=r"Predict first: .* run output\.skip\(\)"):
         card.reveal()
@@ -56,6 +59,7 @@ def test_a_reveal_without_a_guess_asks_for_one(card):
     assert "your guess     none" in card.text()
 
 
+@pytest.mark.measures
 def test_an_unanswered_card_says_so_and_lets_the_notebook_go_on(card, capsys):
     assert card.answered() is False
     assert capsys.readouterr().out == (
@@ -68,12 +72,14 @@ def test_an_unanswered_card_says_so_and_lets_the_notebook_go_on(card, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.measures
 def test_the_same_guess_twice_is_one(card):
     card.guess("0.2 MB").reveal()
     assert card.guess("0.2 MB").reveal() is card
     assert len(card.rounds) == 1
 
 
+@pytest.mark.measures
 def test_every_retry_has_numbers_of_its_own(card, monkeypatch):
     monkeypatch.setenv("MEMLAB_SEED", "5")
     other = Card(topics()["02.resnet"])
@@ -91,6 +97,7 @@ def test_a_ratio_is_no_amount_for_a_chart():
     assert Card(topics()["02.halve"]).guess(2).bytes is None
 
 
+@pytest.mark.measures
 def test_progress_is_kept_although_a_picture_fails(card, monkeypatch):
     kept = []
     monkeypatch.setattr("memlab.lesson.progress.answered", lambda *told: kept.append(told))
@@ -106,6 +113,7 @@ def test_skip_takes_nothing_back(card):
     assert not card.now.skipped
 
 
+@pytest.mark.measures
 def test_a_retry_comes_after_the_reveal(card):
     with pytest.raises(InputError, match="Predict first"):
         card.retry()
@@ -134,6 +142,7 @@ def test_a_reveal_that_fails_leaves_the_guess_locked():
     assert card.now.truth is None
 
 
+@pytest.mark.measures
 def test_who_watches_is_told_of_every_change(card):
     told = []
     card.watch(lambda: told.append(len(card.rounds)))
@@ -141,6 +150,7 @@ def test_who_watches_is_told_of_every_change(card):
     assert told == [1, 1, 2]
 
 
+@pytest.mark.measures
 def test_a_right_guess_in_the_other_unit_gets_a_note(card):
     text = card.guess("6.13 MB").reveal().text()
     assert "Right in MiB. You wrote 6.13 MB" in text

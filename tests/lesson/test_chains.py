@@ -19,6 +19,7 @@ def test_every_kth_map_of_a_chain_takes_k_and_n_over_k(count, k):
     assert chains.held(memlab.plan(some), source=True) == (k + count // k) * chains.ALIKE
 
 
+@pytest.mark.measures
 def test_what_is_held_is_measured():
     step = memlab.recompute(memlab.training_step(chains.layers([3000, 2000, 5000]), "sgd"))
     done = memlab.run(step, chains.BATCH)

@@ -17,6 +17,7 @@ from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Verdict, alike, judge
 from memlab.lesson.question import Kind, topics
 from memlab.lesson.task import tasks
+from tests.quick import apart
 
 TOPICS = sorted(topics())
 LABELS = {
@@ -33,7 +34,13 @@ LABELS = {
 sentences of which it says one."""
 UNFILLED = re.compile(r"\{\w*(:[^{}]*)?\}")
 """A value that nothing was put in for; {n // 8 for n in codes} is Python."""
-by_topic = pytest.mark.parametrize("name", TOPICS)
+RUNS = {
+    *("01.gradients", "01.peak", "01.prediction", "01.sign", "02.output"),
+    *("03.copy", "03.stride", "03.tile", "03.whole", "04.thread", "05.columns"),
+    *("06.state", "07.reuse", "07.silent", "08.kept"),
+}
+"""Questions whose truth is measured: a step is run for it."""
+by_topic = pytest.mark.parametrize("name", apart(TOPICS, RUNS.__contains__))
 
 
 def askings(name, more=12):
@@ -98,6 +105,7 @@ def test_its_causes_differ_by_more_than_3_percent(name):
             assert alike(truth.value, truth.causes) == [], dict(numbers)
 
 
+@pytest.mark.measures
 def test_causes_that_are_alike_are_seen():
     # with 25 samples one image and a wrong count of 24 could not be told apart
     truth = topics()["02.output"].truth(topics()["02.output"].first)
@@ -171,6 +179,7 @@ def test_every_option_can_be_taken(name):
         assert card.now.verdict.right is right
 
 
+@pytest.mark.measures
 def test_the_bar_that_says_measured_follows_the_run(monkeypatch):
     from memlab.runtime import run as running
 
@@ -207,6 +216,7 @@ def test_an_unknown_question_gets_one_sentence():
         lesson.predict("02.outpt")
 
 
+@pytest.mark.measures
 def test_the_slider_of_a_ratio_reaches_over_its_truth_and_its_causes():
     for topic in topics().values():
         if topic.kind is not Kind.TIMES:
@@ -219,6 +229,7 @@ def test_the_slider_of_a_ratio_reaches_over_its_truth_and_its_causes():
             assert stops[0] <= truth.value <= stops[-1]
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("fault", "found"), [("backward", "gradients"), ("forward", "loss"), ("above", "same")]
 )

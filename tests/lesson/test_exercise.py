@@ -17,7 +17,8 @@ from memlab import InputError, strings
 from memlab.lesson import checking, progress, task, values
 from memlab.lesson.exercise import Exercise, exercise, solution_of
 from memlab.lesson.task import Task, tasks
-from tests.lesson.known import known
+from tests.lesson.known import MEASURED, known
+from tests.quick import apart
 
 MODULE = import_module("memlab.lesson.exercise")  # memlab.lesson.exercise is the function
 NAMES = sorted(tasks())
@@ -676,7 +677,7 @@ def test_a_long_list_is_shortened():
 
 # -- every task of every lesson -----------------------------------------------------------------
 
-every = pytest.mark.parametrize("name", NAMES)
+every = pytest.mark.parametrize("name", apart(NAMES, MEASURED.__contains__))
 if not NAMES:
     every = pytest.mark.parametrize(
         "name", [pytest.param("", marks=pytest.mark.skip(reason="no lesson has an exercise yet"))]
@@ -694,6 +695,7 @@ def test_a_task_has_its_texts(name):
         assert "?" in text or ".slip." not in key, key
 
 
+@pytest.mark.measures
 @every
 @pytest.mark.parametrize("seed", range(3))
 def test_a_task_passes_its_truth_and_tells_its_slips_apart(name, seed):

@@ -29,6 +29,8 @@ from tests.lesson.mutants import compiled, mutants
 from tests.lesson.once_accepted import ACCEPTED
 from tests.lesson.right_answers import RIGHT
 
+pytestmark = pytest.mark.measures  # and draws for long
+
 TASKS = sorted(tasks())
 BY_HAND = int(os.environ.get("MEMLAB_MUTANT_SEEDS", "0"))
 SEEDS = range(BY_HAND or 4)

@@ -96,6 +96,7 @@ def test_people_can_read_the_file_and_what_they_add_stays(path):
     assert progress.read(path)["note"] == "mine"
 
 
+@pytest.mark.measures
 def test_a_revealed_card_is_kept(path):
     card = predict("02.output").skip().reveal()
     (turn,) = progress.read(path)["cards"]["02.output"]
@@ -144,6 +145,7 @@ def writer(name):
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
+@pytest.mark.measures
 def test_two_notebooks_that_write_at_once_lose_nothing(path):
     with writer("a") as one, writer("b") as two:
         assert [each.stdout.readline() for each in (one, two)] == [b"ready\n", b"ready\n"]
@@ -173,6 +175,7 @@ def test_a_seed_belongs_to_its_file_and_neighbours_differ(tmp_path, named):
     assert len(seeds) == 2
 
 
+@pytest.mark.measures
 def test_without_a_file_a_seed_stays_within_its_process():
     code = "from memlab.lesson.progress import seed; print(seed(), seed())"
     lines = [subprocess.check_output([sys.executable, "-c", code]).split() for _ in range(2)]

@@ -12,10 +12,12 @@ import pytest
 from lessons import build
 from memlab.lesson import Exercise, exercise
 from memlab.lesson.task import tasks
-from tests.lesson.known import known
+from tests.lesson.known import MEASURED, known
 from tests.lesson.wrong_answers import ZOO
+from tests.quick import apart
 
-TASKS = sorted(tasks())
+TASKS = apart(sorted(tasks()), MEASURED.__contains__)
+WRONG = apart(((n, slip) for n in ZOO for slip in ZOO[n]), lambda pair: pair[0] in MEASURED)
 SEEDS = range(2)
 
 
@@ -68,7 +70,7 @@ def test_the_stub_is_not_yet(name):
     assert report.text().startswith("Not yet:")
 
 
-@pytest.mark.parametrize(("name", "slip"), [(n, slip) for n in ZOO for slip in ZOO[n]])
+@pytest.mark.parametrize(("name", "slip"), WRONG)
 def test_a_wrong_answer_fails_with_its_question(name, slip):
     answer = wrong(name, ZOO[name][slip])
     for seed in SEEDS:
@@ -77,6 +79,7 @@ def test_a_wrong_answer_fails_with_its_question(name, slip):
         assert report.slip == slip, report
 
 
+@pytest.mark.measures
 def test_temporaries_are_counted():
     def naive(x, t, w1, w2):
         y = np.tanh(w1 * x + w2)

@@ -154,6 +154,7 @@ def test_the_glossary_is_in_order(lessons):
 # -- run ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 def test_a_lesson_is_run_and_a_second_time_gives_the_same_bytes(lessons):
     assert build.main([], lessons) == 0
     before = files(lessons)
@@ -169,6 +170,7 @@ def test_a_lesson_is_run_and_a_second_time_gives_the_same_bytes(lessons):
     assert build.stale(lessons) == []
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
@@ -246,6 +248,7 @@ def test_behind_a_card_a_cell_is_looked_at_in_the_solutions():
     assert "it needs no nbval" in build.differs(cell, solved=True)
 
 
+@pytest.mark.measures
 def test_a_cell_that_shows_seconds_without_the_tag_stops_the_run(lessons, capsys):
     put(lessons / "source/01_small.py", "# %%\nprint('took 3 s')\n")
     assert build.main(["01"], lessons) == 1

@@ -13,6 +13,8 @@ from memlab.lesson.question import topics
 from tests import run
 from tests.lessons import truths
 
+pytestmark = pytest.mark.measures
+
 LEARNERS = [
     target
     for source in build.sources(build.LESSONS)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,8 @@ from memlab.networks.builder import network
 from memlab.planner import files
 from memlab.planner.ledger import Ledger
 from tests.fuzzing import ROUND, search
+
+pytestmark = pytest.mark.measures
 
 SECONDS = 8
 Way = tuple[Any, ...]

@@ -465,6 +465,7 @@ def test_the_solver_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == "heard"
 
 
+@pytest.mark.measures
 @pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the output")
 def test_the_solver_needs_no_output() -> None:
     code = "from memlab.planner import solver; assert solver.milp('a test', c=[1.0]).fun == 0"

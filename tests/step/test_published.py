@@ -123,6 +123,7 @@ def test_nothing_reused_is_every_output_and_its_gradient(name: str) -> None:
     assert roles[Role.GRADIENT_MAP] == 2 * 4 * (values - prod(net.loss.shape))
 
 
+@pytest.mark.measures
 def test_it_runs_nowhere() -> None:
     with pytest.raises(InputError, match=r"no kernel computes conv2d .* plan it instead"):
         memlab.run(chen2016(three_layers()), batch=2)

@@ -21,6 +21,7 @@ from memlab.techniques.relu_masks import relu_masks
 from tests.staged_networks import NETWORKS, WITH_RELU, pairwise, step
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("network", "optimizer", "batch", "mode", "masks", "block"),
     pairwise(
@@ -47,6 +48,7 @@ def state_bytes(ledger: Ledger) -> int:
     return sum(e.size.fixed for e in ledger.entries if e.role is Role.OPTIMIZER_STATE)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("block", [64, 2048])
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
 def test_a_state_takes_a_byte_and_its_part_of_a_scale(optimizer: str, block: int) -> None:
@@ -82,6 +84,7 @@ def after_a_step(step: Step) -> dict[str, Array]:
         return residents(held)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("mode", [None, *MODES][::3])
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
@@ -105,6 +108,7 @@ def test_the_first_update_is_that_of_fp32(optimizer: str, mode: str | None, netw
         assert (np.abs(codes * scale - due) <= least * (1 + 1e-6)).all(), name
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("optimizer", ["momentum", "adam"])
 def test_training_goes_on_as_in_fp32(optimizer: str) -> None:
     plain = step("branches", optimizer)
@@ -124,6 +128,7 @@ def test_training_goes_on_as_in_fp32(optimizer: str) -> None:
     assert ends[1] < 2 * ends[0] + 0.2
 
 
+@pytest.mark.measures
 def test_a_seed_decides_how_states_are_rounded() -> None:
     """From the second step on, the parameters show it."""
 
@@ -176,6 +181,7 @@ def test_bad_input_is_one_sentence(given: Any, block: Any, words: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.measures
 def test_a_mean_of_squares_that_was_rounded_to_0_does_not_divide() -> None:
     """A small square beside a large one of its block has the code 0, and Adam divides by its
     root: without a least value the step would be of the order of rate / epsilon, a million."""

@@ -83,6 +83,7 @@ def test_what_is_there_before_the_step_is_not_overwritten() -> None:
         memlab.in_place(memlab.training_step(x), layers=["relu"])
 
 
+@pytest.mark.measures
 def test_a_sum_of_three_does_not_overwrite_what_it_reads_twice() -> None:
     x = memlab.network("twice", features=4).linear(4, name="fc")
     y = x.add(x.linear(4, name="second"), x, name="sum").linear(3).cross_entropy()
@@ -143,6 +144,7 @@ def test_formats_and_algorithms_come_before_it(technique: str) -> None:
         )
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("optimizer", OPTIMIZERS[:3])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_results_are_the_same_bit_for_bit(network: str, optimizer: str) -> None:
@@ -150,6 +152,7 @@ def test_results_are_the_same_bit_for_bit(network: str, optimizer: str) -> None:
     assert not differences(ran(plain, 3), ran(memlab.in_place(plain), 3))
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("mode", ["bf16", "mixed fp16"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_it_comes_after_precision(network: str, mode: str) -> None:
@@ -157,6 +160,7 @@ def test_it_comes_after_precision(network: str, mode: str) -> None:
     assert not differences(ran(plain, 2), ran(memlab.in_place(plain), 2))
 
 
+@pytest.mark.measures
 def test_an_inference_predicts_the_same() -> None:
     plain = step("branches", "inference")
     one, other = memlab.run(plain, 3), memlab.run(memlab.in_place(plain), 3)
@@ -167,6 +171,7 @@ def test_an_inference_predicts_the_same() -> None:
     assert sum(other.inside) < sum(one.inside)
 
 
+@pytest.mark.measures
 def test_a_wrong_row_of_the_table_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pooling reads values again after it has written others: its row would be wrong."""
     x = memlab.network("pool", image=(2, 6, 6)).conv(3, 1, name="conv")
@@ -188,6 +193,7 @@ def test_a_planted_overwrite_of_what_is_needed_is_refused(monkeypatch: pytest.Mo
         memlab.in_place(chain())
 
 
+@pytest.mark.measures
 def test_no_reuse_frees_nothing_and_gives_the_same() -> None:
     plain = step("branches")
     kept = memlab.no_reuse(plain)

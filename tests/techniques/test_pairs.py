@@ -28,6 +28,8 @@ from tests.runtime.test_run import SMALL
 from tests.staged_networks import NETWORKS, OPTIMIZERS, step
 from tests.techniques.same import differences, ran
 
+pytestmark = pytest.mark.measures
+
 BATCH = 2
 TECHNIQUES = ("recompute", "in place", "placed")
 TOGETHER = tuple(chain.from_iterable(combinations(TECHNIQUES, n) for n in (1, 2, 3)))

@@ -30,6 +30,8 @@ from memlab.techniques.precision import MODES, ROLES, ROUNDINGS, STORED, precisi
 from tests.networks_at_random import networks
 from tests.staged_networks import NETWORKS, OPTIMIZERS, pairwise, step
 
+pytestmark = pytest.mark.measures
+
 ZOO: dict[str, dict[str, Any]] = {
     "linear1": {},
     "mnist_cnn": {"image": 8},

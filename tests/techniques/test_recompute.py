@@ -53,6 +53,7 @@ def rewritten(step: Step, way: str) -> Step:
     return memlab.recompute(step, way.split()[0], **WAYS[way])
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(("network", "way"), list(product(NETWORKS, WAYS)))
 def test_results_are_the_same_bit_for_bit(network: str, way: str) -> None:
     before = step(network, "momentum")
@@ -64,6 +65,7 @@ def test_results_are_the_same_bit_for_bit(network: str, way: str) -> None:
     assert not differences(reference, ran(memlab.in_place(after), BATCH))
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("way", WAYS)
 def test_less_memory_for_more_operations(way: str) -> None:
     before = plain()
@@ -84,6 +86,7 @@ def test_a_batch_norm_that_runs_again_moves_no_statistics_and_keeps_those_of_the
     assert second.phase is Phase.BACKWARD
 
 
+@pytest.mark.measures
 def test_dropout_that_runs_again_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """With another key it would draw others, and the results would differ."""
     before, right = plain(2), again._Versions.run
@@ -154,6 +157,7 @@ def after_in_place(step: Step, batch: int) -> int:
     return memlab.plan(memlab.in_place(step)).peak(batch)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("way", ["greedy", "chain"])
 def test_a_budget_that_in_place_keeps_is_planned_for(way: str) -> None:
     before = memlab.training_step(build("resnet18", image=64, classes=10))
@@ -372,6 +376,7 @@ def test_it_runs_once_and_before_in_place() -> None:
         memlab.recompute(memlab.recompute(plain()))
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("mode", ["bf16", "mixed fp16"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_it_comes_after_precision(network: str, mode: str) -> None:
@@ -390,6 +395,7 @@ def activations(run: Run) -> int:
     return int((fixed + run.batch * each).max())
 
 
+@pytest.mark.measures
 def test_an_rnn_of_1000_steps_takes_a_20th_of_the_activations() -> None:
     before = memlab.training_step(memlab.zoo.rnn(steps=1000, features=4, hidden=32, classes=3))
     after = memlab.in_place(memlab.recompute(before, "slots", k=47))
@@ -406,6 +412,7 @@ def branch() -> Step:
     return memlab.training_step(x.add(first).avg_pool("all").flatten().cross_entropy(), "sgd")
 
 
+@pytest.mark.measures
 def test_the_exact_order_is_least_where_there_are_no_stages() -> None:
     before = branch()
     exact = memlab.recompute(before, "exact", batch=8)

@@ -22,6 +22,7 @@ def masked(step: Step) -> list[str]:
     return [op.name for op in step.ops if "mask" in op.writes]
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("network", "optimizer", "mode"),
     [
