@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeVar
@@ -113,7 +113,8 @@ class Words(Block):
 class Table(Block):
     """Rows of cells below their heads. ``align`` says column by column ``<`` or ``>``; ``looks``
     are a swatch for each row, ``facts`` what each says on hover, ``sends`` what a press sends;
-    ``rules`` are the rows below which a line is drawn. Rows in ``hidden`` are in the text alone.
+    ``rules`` are the rows below which a line is drawn, or the classes of these lines. Rows in
+    ``hidden`` are in the text alone.
     ``wide`` spreads the columns over the whole width. Where there is no room, columns come nearer,
     a last one that is flush left is broken into lines, and the first one is shortened."""
 
@@ -127,7 +128,7 @@ class Table(Block):
     looks: Sequence[int | Paint | str | None] = ()
     facts: Sequence[object] = ()
     sends: Sequence[tuple[str, object] | None] = ()
-    rules: Collection[int] = ()
+    rules: Collection[int] | Mapping[int, str] = ()
     hidden: Collection[int] = ()
     wide: bool = False
     drawn: bool = True
@@ -175,7 +176,8 @@ class Table(Block):
             bold, dim = index in self.bold, index in self.dim
             y = self._cells(svg, x + inset, y, self.rows[index], spans, bold, dim, self.size)
         if index in self.rules:
-            svg.line(x, y + 5, x + width, y + 5, class_="rule faint")
+            look = self.rules[index] if isinstance(self.rules, Mapping) else "rule faint"
+            svg.line(x, y + 5, x + width, y + 5, class_=look)
         return y
 
     def _cells(

@@ -21,7 +21,7 @@ from memlab.views.draw.page import Page
 from memlab.views.draw.svg import Box, Svg
 from memlab.views.draw.table import LINES, ROW, Below, Beside, Block, Table, Words, sample
 from memlab.views.draw.theme import Paint
-from memlab.views.network.stack import HEIGHT, LEFT, Shown, block_fact, chart, slice_fact
+from memlab.views.network.stack import HEIGHT, LEFT, Shown, block_fact, chart
 
 WIDE, SIDE, BAR, APART = 820, 300, 26, 18
 """From this width on a bar and the table stand beside the plot; so wide are they, and so far from
@@ -40,13 +40,13 @@ def page(shown: Shown, width: float) -> Page:
     """The whole page at a width in pixels; below ``WIDE`` its parts stand one below the other."""
     now, wide = shown.now, width >= WIDE
     plot = chart(shown, right=2 if wide else 12)
-    table, blocks = _table(now, plot.above - HEAD if wide else 10), _largest(shown)
+    table, blocks = _table(shown, plot.above - HEAD if wide else 10), _largest(shown)
     lower = _rules(shown.tally, width) if shown.tally else _stages(shown)
     roles = Words(now.told_roles(), drawn=False, gap=1)
     parts: list[Block] = [plot, lower, roles, table, blocks]
     if wide:
         main = width - BAR - SIDE - 2 * APART
-        cutting = Beside([(plot, main), (_bar(now, plot), BAR), (table, SIDE)], APART)
+        cutting = Beside([(plot, main), (_bar(shown, plot), BAR), (table, SIDE)], APART)
         below = Beside([(lower, main), (blocks, BAR + SIDE + APART)], APART)
         rest = [lower, Words(now.told_blocks(), drawn=False, gap=1)] if shown.tally else [below]
         parts = [cutting, roles, *rest]
@@ -114,7 +114,7 @@ def _head(shown: Shown) -> Iterator[Block]:
 def news_of(shown: Shown) -> str:
     """What the last change did to the peak; without one, what a sample adds."""
     if shown.before:
-        return news(shown.before, shown.now)
+        return news(shown.before.now, shown.now)
     if shown.tally:
         return shown.tally.news
     each = units.short(shown.now.peak_each)
@@ -123,9 +123,9 @@ def news_of(shown: Shown) -> str:
 
 def _before(shown: Shown) -> Words:
     """What was shown before, for the text alone."""
-    old = shown.before
-    if old is None:
+    if shown.before is None:
         return Words(say("twin.start"), drawn=False, gap=1)
+    old = shown.before.now
     index, name = f"{old.peak.index + 1:,}", old.peak.row.name
     peak = f"{old.equation[0]} = {units.exact(old.peak.nbytes)}"
     told = say("twin.before", title=old.title, peak=peak, index=index, name=name)
@@ -152,18 +152,18 @@ def _lines(now: Cut) -> list[Line]:
     return [*mountain, sums[0], sums[1], *floor, sums[2]]
 
 
-def _table(now: Cut, gap: float) -> Table:
+def _table(shown: Shown, gap: float) -> Table:
     """What is alive at the cursor, by slice of the stack."""
-    lines = _lines(now)
+    now, lines = shown.now, _lines(shown.now)
     return Table(
         ["", say("table.bytes"), say("table.share"), say("table.each", sample=now.memory.sample)],
         [_cells(now, line) for line in lines],
         looks=[theme.paint(line.part) if line.part else None for line in lines],
-        facts=[slice_fact(now, line.part) if line.part else None for line in lines],
+        facts=[shown.facts[line.part] if line.part else None for line in lines],
         bold=[index for index, line in enumerate(lines) if not line.part],
         dim=[index for index, line in enumerate(lines) if not any(row.nbytes for row in line.rows)],
         title=say("table.alive_at", index=f"{now.at + 1:,}"),
-        rules=[len(now.mountain), len(lines) - 2],
+        rules={len(now.mountain): "limit", len(lines) - 2: "rule faint"},
         wide=True,
         told=False,
         gap=gap,
@@ -176,9 +176,9 @@ def _cells(now: Cut, line: Line) -> list[str]:
     return [line.name, units.short(nbytes) if nbytes else "0", share, units.short(each)]
 
 
-def _bar(now: Cut, plot: Chart) -> Chart:
+def _bar(shown: Shown, plot: Chart) -> Chart:
     """The stack at the cursor on the scale of the plot, with lines to the table at its right."""
-    end, low = plot.y.last, 0
+    now, end, low = shown.now, plot.y.last, 0
     marks: list[Mark] = []
     first = LINES[13] + 2 * ROW - HEAD - 4
     bases = {line.part: first + ROW * index for index, line in enumerate(_lines(now))}
@@ -186,7 +186,7 @@ def _bar(now: Cut, plot: Chart) -> Chart:
         bottom, top = min(low, end), min(low + row.nbytes, end)
         low += row.nbytes
         if top > bottom:
-            paint, fact = theme.paint(row.part), slice_fact(now, row.part)
+            paint, fact = theme.paint(row.part), shown.facts[row.part]
             marks += [Rect(0, 1, bottom, top, paint, edge=0.5, fact=fact),
                       Leader((bottom + top) / 2, bases[row.part])]  # fmt: skip
     floor = min(sum(row.nbytes for row in now.floor), end)

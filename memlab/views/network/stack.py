@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memlab import strings, units
-from memlab.studies.cut import BlockRow, Cut, comparable, differences, hundredths, say
+from memlab.studies.cut import BlockRow, Cut, RoleRow, comparable, differences, hundredths, say
 from memlab.studies.memory import Budget, Curve, Verdict
 from memlab.studies.roles import Part
 from memlab.studies.tally import Tally
@@ -65,24 +65,23 @@ class Axes(NamedTuple):
 class Shown:
     """All that a picture depends on.
 
-    ``before`` is what was shown last; ``held`` are axes that stay while the batch is dragged, and
-    ``was`` the axis before this change. ``chosen`` is the line that the keyboard is on, such as
-    ``"slice:2"``.
+    ``before`` is what was shown last, whose axes stay while the batch is ``dragged``. ``chosen``
+    is the line that the keyboard is on, such as ``"slice:2"``.
     """
 
     now: Cut
-    before: Cut | None = None
+    before: Shown | None = None
+    dragged: bool = False
     budgets: Sequence[Budget] = ()
     rule: str = ""
     guess: int | None = None
     chosen: str = ""
-    held: Axes | None = None
-    was: Linear | None = None
 
-    @property
+    @cached_property
     def old(self) -> Cut | None:
         """What was shown last, where it has the same operations."""
-        return self.before if self.before and comparable(self.before, self.now) else None
+        before = self.before and self.before.now
+        return before if before and comparable(before, self.now) else None
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -102,21 +101,26 @@ class Shown:
         most = max(cut.peak.nbytes for cut in cuts)
         if self.guess is not None and self.guess <= 2 * most:
             most = max(most, self.guess)
-        highest = max(
-            (cut.batch * row.part.highest for cut in cuts for row in cut.slices), default=0
-        )
+        stages = [cut.batch * part.highest for cut in cuts for part in cut.memory.slices(cut.stage)]
+        highest = max(stages, default=0)
         return Axes(scale.bytes_over(most), scale.bytes_over(highest, scale.TIGHT))
 
     @property
     def axes(self) -> Axes:
         """Those that are drawn."""
-        return self.held or self.settled
+        return self.before.settled if self.before and self.dragged else self.settled
 
     @cached_property
     def dashed(self) -> list[Curve]:
         """The dashed curves, which no name should cross."""
         counted = [self.now.memory.ground + self.tally.curve] if self.tally else []
         return [*([self.old.curve] if self.old else []), *counted]
+
+    @cached_property
+    def facts(self) -> dict[Part, Fact]:
+        """What each slice of the stack says: its bytes inside the operation of the cursor, and its
+        largest block."""
+        return {row.part: slice_fact(self.now, row) for row in self.now.roles}
 
     @property
     def torn(self) -> bool:
@@ -162,7 +166,7 @@ def _stack(shown: Shown) -> Iterator[Mark]:
         yield Phase(strings.get(f"phase.{phase}"), first, last + 1, BANDS)
     yield Press("operation", now.memory.operations, below=20)
     for part, low, high in stack(now):
-        yield Area(low, high, theme.paint(part), fact=slice_fact(now, part))
+        yield Area(low, high, theme.paint(part), fact=shown.facts[part])
     yield Stairs(now.curve, opacity=0.75, width=0.9)
     yield Stairs(now.memory.ground, "limit")
     if shown.tally:
@@ -179,13 +183,12 @@ def stack(now: Cut) -> Iterator[tuple[Part, Curve, Curve]]:
         low = high
 
 
-def slice_fact(now: Cut, part: Part) -> Fact:
-    """What a slice says: its bytes inside the operation of the cursor, and its largest block."""
-    nbytes = next(row.nbytes for row in now.roles if row.part == part)
-    name = say("fact.slice", name=part.label, index=f"{now.at + 1:,}")
-    block = now.largest_of(part)
+def slice_fact(now: Cut, row: RoleRow) -> Fact:
+    """What a slice of the stack says."""
+    name = say("fact.slice", name=row.part.label, index=f"{now.at + 1:,}")
+    block = now.largest_of(row.part) if row.nbytes else None
     more = say("fact.largest", name=block.name, formula=block.formula) if block else ""
-    return Fact(name, nbytes=nbytes, more=more)
+    return Fact(name, nbytes=row.nbytes, more=more)
 
 
 def block_fact(block: BlockRow) -> Fact:
@@ -236,7 +239,7 @@ def _levels(shown: Shown) -> Iterator[Mark]:
     """Dotted lines for the budgets on this axis, the names of those above it, and a note on it."""
     end, last = shown.axes.plot.last, shown.now.memory.operations
     if note := axis_note(shown):
-        yield Note(note, shown.held is not None)
+        yield Note(note, shown.dragged)
     for budget in (each for each in shown.budgets if each.nbytes <= end):
         yield Rule(y=budget.nbytes, look="rule", width=1.8, dashes="2 3")
         spot = (last, budget.nbytes, "end", -4, -5)
@@ -250,9 +253,9 @@ def _levels(shown: Shown) -> Iterator[Mark]:
 
 def axis_note(shown: Shown) -> str:
     """That the axis stays during a drag, or that it has changed."""
-    if shown.held:
+    if shown.dragged:
         return say("stays")
-    now, was = shown.axes.plot, shown.was
+    now, was = shown.axes.plot, shown.before and shown.before.settled.plot
     return say("snapped", end=now.end, old=was.end) if was and was != now else ""
 
 

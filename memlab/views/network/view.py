@@ -16,6 +16,7 @@ from memlab.step.step import Step
 from memlab.studies.cut import Cut, cut, optimizer_name, say
 from memlab.studies.memory import (
     OFFERED,
+    Budget,
     StepMemory,
     budget,
     free_here,
@@ -120,6 +121,9 @@ class NetworkChoice(Choice[Any]):
 
 class VariantChoice(Choice[str]):
     """The published form, where there are several."""
+
+    def checked(self, given: Any, now: State) -> str:
+        return self.allowed(given, now)
 
     def allowed(self, given: Any, now: State) -> str:
         if not forms(now):
@@ -259,6 +263,8 @@ class NetworkMemory(View[Cut]):
         doc="the line that the keyboard is on", default="", fixed=True, argument=False
     )
 
+    _seen: tuple[Scene, Shown] | None = None
+
     # -- what is shown ----------------------------------------------------------------------
 
     def study(self, now: State) -> Cut:
@@ -287,20 +293,22 @@ class NetworkMemory(View[Cut]):
         return page(self.shown_in(scene), scene.width)
 
     def shown_in(self, scene: Scene) -> Shown:
-        """All that the picture of a scene depends on."""
+        """All that the picture of a scene depends on; that of the last one is kept."""
+        if self._seen is None or self._seen[0] is not scene:
+            live = [free_here()] if scene.now.free and scene.live else []
+            self._seen = scene, self._shown(scene, live)
+        return self._seen[1]
+
+    def _shown(self, scene: Scene, live: Sequence[Budget] = ()) -> Shown:
         now, before = scene.now, scene.before
-        if before is not None and before.now.rule != now.rule:
-            before = None
-        old = self.shown_in(before) if before else None
         return Shown(
             self.rows_of(now),
-            old.now if old else None,
-            [*now.budgets, *([free_here()] if now.free and scene.live else [])],
+            self._shown(before) if before and before.now.rule == now.rule else None,
+            scene.dragging,
+            [*now.budgets, *live],
             now.rule,
             now.guess,
             now.chosen,
-            held=old.settled if old and scene.dragging else None,
-            was=old.settled.plot if old else None,
         )
 
     def line(self, now: State) -> str:
