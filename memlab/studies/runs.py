@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.errors import InputError, shorten, whole
 from memlab.planner.ledger import Row
 from memlab.runtime.run import Run
 from memlab.studies import amounts
-from memlab.studies.figures import columns
+from memlab.studies.figures import Study
 from memlab.studies.memory import phases
 
 GUESS = "guess"
@@ -75,7 +75,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class RunStudy:
+class RunStudy(Study):
     """A run at a batch: ``bars`` has a guess where one was made, the planned and the measured peak;
     ``origin`` says where the measurement comes from. ``seconds`` are written where asked for."""
 
@@ -133,11 +133,10 @@ class RunStudy:
             exactly=strings.get("run.guess.exactly") if ratio.denominator == 1 else "",
         )
 
-    def peaks(self) -> list[str]:
-        """The bars, each with its operation."""
-        lines = columns([[origin(bar.origin), units.exact(bar.nbytes)] for bar in self.bars])
-        both = zip(lines, self.bars, strict=True)
-        return [f"{line}   {bar.where}".rstrip() for line, bar in both]
+    @property
+    def sentences(self) -> list[str]:
+        """The residual, and how good the guess is."""
+        return [self.headline, *filter(None, [self.verdict])]
 
     def differences(self) -> list[str]:
         """One line for each operation with a residual, and one that counts those left out."""
@@ -159,14 +158,14 @@ class RunStudy:
             change=_signed(operation.residual),
         )
 
-    def table(self) -> list[str]:
-        """A line for every operation, or for every phase where they are many: the most bytes inside
-        one operation, planned and measured, and the residual."""
+    def table(self) -> list[list[str]]:
+        """Heads, and a line for every operation, or for every phase where they are many: the most
+        bytes inside one operation, planned and measured, and the residual."""
         each = len(self.operations) <= EACH
-        heads = [origin(bar.origin) for bar in self.bars[-2:]]
+        origins = [origin(bar.origin) for bar in self.bars[-2:]]
         first = strings.get("run.table.operation" if each else "run.table.phase")
         lines = self._each() if each else self._phases()
-        return columns([[first, *heads, strings.get("run.table.residual")], *lines])
+        return [[first, *origins, strings.get("run.table.residual")], *lines]
 
     def _each(self) -> list[list[str]]:
         wide = len(str(len(self.operations)))
@@ -183,37 +182,6 @@ class RunStudy:
             )
             lines.append(_line(name, self.operations[first : last + 1]))
         return lines
-
-    def text(self, seconds: bool = False) -> str:
-        """The run in words; ``seconds`` differ per machine and run."""
-        head = [f"{self.title}.", self.headline, *filter(None, [self.verdict])]
-        if seconds:
-            head.append(strings.get("run.seconds", seconds=f"{self.seconds:.3f}"))
-        parts = [head, self.peaks(), self.list_of_differences(), self.table()]
-        return "\n\n".join("\n".join(part) for part in parts if part)
-
-    def list_of_differences(self) -> list[str]:
-        """The differences under their heading; nothing where there are none."""
-        lines = self.differences()
-        return [strings.get("run.differing"), *(f"  {line}" for line in lines)] if lines else []
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "step": self.step,
-            "batch": self.batch,
-            "residual_bytes": self.residual,
-            "seconds": self.seconds,
-            "peaks": [{"origin": bar.origin, "bytes": bar.nbytes} for bar in self.bars],
-            "operations": [
-                {
-                    "name": operation.row.name,
-                    "planned_bytes": operation.planned._asdict(),
-                    "measured_bytes": operation.measured._asdict(),
-                }
-                for operation in self.operations
-            ],
-        }
 
 
 def origin(name: str) -> str:

@@ -17,7 +17,7 @@ from memlab.runtime.session import kernels_of
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
-from memlab.studies.figures import columns
+from memlab.studies.figures import Study
 from memlab.studies.memory import StepMemory
 from memlab.studies.roles import STACK, Part
 
@@ -76,7 +76,8 @@ class StepRow:
     @property
     def facts(self) -> str:
         """Where its figures come from, its peak, its model state and its operations."""
-        parts = [self._origin(), _say("at", operation=self.peak.row.name)]
+        peak = {"index": f"{self.peak.index + 1:,}", "operation": self.peak.row.name}
+        parts = [self._origin(), _say("at", **peak)]
         parts += [_say("state", bytes=self.per_parameter)] if self.parameters else []
         parts += [_say("operations", count=f"{self.operations:,}"), *self.changes]
         return " · ".join(parts)
@@ -93,7 +94,7 @@ class StepRow:
 
 
 @dataclass(frozen=True)
-class StepStudy:
+class StepStudy(Study):
     """Steps of a network at a batch; the first row is what the others are divided by."""
 
     network: str
@@ -140,27 +141,34 @@ class StepStudy:
         """The peak of a row divided by the first one: ``'0.774'``."""
         return f"{row.peak.nbytes / self.first.peak.nbytes:,.3f}"
 
-    def steps(self) -> list[str]:
-        """What each step is, where its peak lies, and what it does more or less than the first."""
-        lines = []
-        for row in self.rows:
-            peak = {"index": f"{row.peak.index + 1:,}", "operation": row.peak.row.name}
-            values = {"description": row.description, "count": f"{row.operations:,}"}
-            lines.append(_say("twin.step", name=row.name, **values, **peak))
-            if row.changes:
-                both = "; ".join(row.changes)
-                lines.append(f"  {_say('twin.changes', changes=both, first=self.first.name)}")
-        return lines
+    @property
+    def sentences(self) -> list[str]:
+        """Which step has the lowest peak, and what each is."""
+        return [
+            self.headline,
+            *(f"{row.name}: {row.description} · {row.facts}" for row in self.rows),
+        ]
 
-    def table(self) -> list[str]:
+    @property
+    def notes(self) -> list[str]:
+        """What the model state is, and where the figures come from."""
+        key = "twin.origin_measured" if self.measured else "twin.origin"
+        return [_say("twin.state"), _say(key)]
+
+    def against(self, row: StepRow) -> str:
+        """``'0.774 × fp32'``; nothing for the first."""
+        if row is self.first:
+            return ""
+        return _say("ratio", ratio=self.ratio(row), first=self.first.name)
+
+    def table(self) -> list[list[str]]:
         """A line for every role and every total, a column for every step, in exact bytes."""
         rows, nothing = self.rows, [""] * (len(self.rows) + 1)
-        ratio = _say("table.ratio", first=self.first.name)
+        runs = [row.measured for row in rows if row.measured]
         cells = [
-            [_say("table.at_peak"), *(row.name for row in rows)],
             *_roles([row.at_peak for row in rows]),
             _line("peak", [row.peak.nbytes for row in rows]),
-            [ratio, *map(self.ratio, rows)],
+            [_say("table.ratio", first=self.first.name), *map(self.ratio, rows)],
             nothing,
             [_say("table.largest"), *nothing[1:]],
             *_roles([row.largest for row in rows]),
@@ -171,27 +179,15 @@ class StepStudy:
             _line("flops", [row.flops for row in rows]),
             _line("moved", [row.moved for row in rows]),
         ]
-        if runs := [row.measured for row in rows if row.measured]:
+        if runs:
             cells.append(_line("measured", [run.nbytes for run in runs]))
             cells.append(_line("residual", [run.residual for run in runs]))
             cells.append([_say("table.seconds"), *(_seconds(run.seconds) for run in runs)])
-        return columns(cells)
-
-    def notes(self) -> list[str]:
-        """What the model state is, and where the figures come from."""
-        return [
-            _say("twin.state"),
-            _say("twin.origin_measured" if self.measured else "twin.origin"),
-        ]
-
-    def text(self) -> str:
-        """The steps in words, with every byte."""
-        parts = [[f"{self.title}.", self.headline], self.steps(), self.table(), self.notes()]
-        return "\n\n".join("\n".join(part) for part in parts)
+        return cells
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"network": self.network, "batch": self.batch, "steps": [*map(_facts, self.rows)]}
+        """For JSON: the peak and what it is made of by the names of the slices."""
+        return super().as_dict() | {"rows": [_facts(row) for row in self.rows]}
 
 
 def _say(key: str, **values: object) -> str:
@@ -220,22 +216,9 @@ def _line(key: str, numbers: Sequence[int]) -> list[str]:
 
 def _facts(row: StepRow) -> dict[str, Any]:
     """The figures of a step for JSON."""
-    return {
-        "name": row.name,
-        "description": row.description,
-        "peak_bytes": row.peak.nbytes,
-        "peak_operation": row.peak.row.name,
-        "at_peak_bytes": {part.label: nbytes for part, nbytes in row.at_peak.items() if nbytes},
-        "largest_bytes": {part.label: nbytes for part, nbytes in row.largest.items() if nbytes},
-        "parameters": row.parameters,
-        "model_state_bytes": row.state,
-        "operations": row.operations,
-        "more": list(row.more),
-        "fewer": list(row.fewer),
-        "flops": row.flops,
-        "bytes_moved": row.moved,
-        "measured": row.measured and asdict(row.measured),
-    }
+    of = {"at_peak": row.at_peak, "largest": row.largest}
+    named = {key: {part.label: n for part, n in each.items()} for key, each in of.items()}
+    return asdict(row) | {"peak": row.peak.nbytes, "peak_operation": row.peak.row.name} | named
 
 
 # -- made from steps ----------------------------------------------------------------------------

@@ -214,7 +214,8 @@ class TechniqueStudy:
         """How far each row is from what is proved, and what is proved, in exact bytes."""
         lines = [f"{self.name(row)}: {self._exact_distance(row)}." for row in self.rows]
         floor = self.floor
-        lines.append(_say("twin.floor", bytes=f"{floor.nbytes:,}", operation=floor.operation))
+        both = {"bytes": f"{floor.nbytes:,}", "short": units.short(floor.nbytes)}
+        lines.append(_say("twin.floor", **both, operation=floor.operation))
         if len(self.trades) > 1:
             first, last = (_trade(trade) for trade in (self.trades[0], self.trades[-1]))
             lines.append(_say("twin.trades", first=first, last=last))

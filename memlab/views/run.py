@@ -51,7 +51,8 @@ class PlannedAndMeasured(Still):
         if lines := found.differences():
             title = strings.get("run.differing")
             blocks.append(Table([""], [[line] for line in lines], title=title, indent="  ", gap=10))
-        blocks += [_key(found), timeline(found)]
+        heads, *cells = found.table()
+        blocks += [_key(found), timeline(found), Table(heads, cells, drawn=False)]
         spoken = ", ".join(f"{origin(bar.origin)} {units.exact(bar.nbytes)}" for bar in found.bars)
         return Page(found.title, blocks, says=f"{found.title}. {spoken}. {found.headline}")
 
@@ -80,9 +81,10 @@ def peaks(found: RunStudy) -> Chart:
         behind = max(behind, 14 + max(wide))
     marks.append(Rule(x=0, look="rule", opacity=0.5))
     count = len(found.bars)
+    told = Table([""], [[origin(bar.origin), bar.amount, bar.where] for bar in found.bars], "<><")
     return Chart(
         scale, Band(count, 0), marks, 34 * count, Axis(rule=False), left=100, right=behind + 4,
-        told=found.peaks(), gap=8,
+        told=told, gap=8,
     )  # fmt: skip
 
 
@@ -118,7 +120,7 @@ def timeline(found: RunStudy) -> Chart:
         marks += [_target(found, op, scale.last) for op in found.operations]
     return Chart(
         operations(count), scale, marks, 190, Axis(grid=False), Axis(), left=100,
-        above=32, below=17 if count <= NAMED else 0, told=found.table(),
+        above=32, below=17 if count <= NAMED else 0,
         name=strings.get("run.timeline"),
     )  # fmt: skip
 

@@ -39,26 +39,19 @@ class Comparison(Still):
         found = self.rows
         runs = [row.measured.nbytes for row in found.rows if row.measured]
         scale = bytes_over(max([row.peak.nbytes for row in found.rows] + runs), TIGHT)
-        words = [text for row in found.rows for text in _behind(row, found)]
-        behind = 12 + max(texts.width(text.content, 12, text.bold) for text in words)
+        behind = 12 + max(
+            texts.width(line, 12, True) for row in found.rows for line in _behind(row, found)
+        )
         notes = [_say("text"), *([_say("key")] if found.measured else [])]
+        heads = [_say("table.at_peak"), *(row.name for row in found.rows)]
         blocks: list[Block] = [
             Words(found.headline, 16, bold=True, cut=True),
             Key([(theme.paint(part), part.label) for part in found.slices], gap=4),
             *(block for row in found.rows for block in _step(row, found, scale, behind)),
-            Words(found.steps(), drawn=False, gap=1),
-            Chart(
-                scale,
-                Scale(1, 0),
-                [],
-                1,
-                Axis(rule=False),
-                left=0,
-                right=behind,
-                told=found.table(),
-            ),
-            *_tables(found),
-            Words(found.notes(), drawn=False, gap=1),
+            Chart(scale, Scale(1, 0), [], 1, Axis(rule=False), left=0, right=behind),
+            *_amounts(found),
+            Table(heads, found.table(), drawn=False),
+            Words(found.notes, drawn=False, gap=1),
             Words(notes, 11, dim=True, told=False, gap=12),
         ]
         return Page(found.title, blocks, says=f"{found.title}. {found.headline}")
@@ -73,10 +66,11 @@ def _step(row: StepRow, found: StepStudy, scale: Linear, behind: float) -> Itera
     name = texts.shortened(row.name, NAME, 13, True)
     yield Words([[(f"{name}:", True), (row.description, False)]], 13, told=False, gap=14)
     height = TALL + (THIN + 3 if row.measured else 0)
-    marks = [*stack(row), *_behind(row, found), *_run(row)]
+    marks = [*stack(row), *_names(row, found), *_run(row)]
     yield Chart(
         scale, Scale(height, 0), marks, height, Axis(labels=False, rule=False),
         left=0, right=behind, name=row.name, gap=3,
+        told=[f"{row.name}: {row.description}", *filter(None, _behind(row, found)), row.facts],
     )  # fmt: skip
     yield Words(row.facts, told=False, gap=2)
 
@@ -98,16 +92,16 @@ def stack(row: StepRow) -> Iterator[Mark]:
         base += nbytes
 
 
-def _behind(row: StepRow, found: StepStudy) -> list[Text]:
+def _behind(row: StepRow, found: StepStudy) -> list[str]:
     """The peak in both units, and its ratio to the first."""
-    peak, first = row.peak.nbytes, row is found.first
-    against = "" if first else _say("ratio", ratio=found.ratio(row), first=found.first.name)
-    lines = [(units.both(peak), True), (texts.shortened(against, BEHIND), False)]
-    return [
-        Text(peak, 0, line, dx=8, dy=14 + 15 * index, bold=bold, chip=True)
-        for index, (line, bold) in enumerate(lines)
-        if line
-    ]
+    return [units.both(row.peak.nbytes), texts.shortened(found.against(row), BEHIND)]
+
+
+def _names(row: StepRow, found: StepStudy) -> Iterator[Text]:
+    peak, (size, against) = row.peak.nbytes, _behind(row, found)
+    yield Text(peak, 0, size, dx=8, dy=14, bold=True, chip=True)
+    if against:
+        yield Text(peak, 0, against, dx=8, dy=29, chip=True)
 
 
 def _run(row: StepRow) -> Iterator[Mark]:
@@ -118,8 +112,8 @@ def _run(row: StepRow) -> Iterator[Mark]:
         yield Rect(0, nbytes, top, top + THIN, theme.origin(MEASURED), fact=fact)
 
 
-def _tables(found: StepStudy) -> Iterator[Table]:
-    """The amounts in the slices, some steps at a time; the text has every byte."""
+def _amounts(found: StepStudy) -> Iterator[Table]:
+    """What each slice takes, in short, some steps at a time; the text has every byte."""
     looks = [theme.paint(part) for part in found.slices]
     for first in range(0, len(found.rows), ACROSS):
         rows = found.rows[first : first + ACROSS]
@@ -127,7 +121,7 @@ def _tables(found: StepStudy) -> Iterator[Table]:
         cells = [
             [part.label, *(units.short(row.at_peak[part]) for row in rows)] for part in found.slices
         ]
-        yield Table([_say("table.at_peak"), *names], cells, looks=looks, told=False, gap=10)
+        yield Table([_say("table.at_peak"), *names], cells, looks=looks, gap=10)
 
 
 def comparison(

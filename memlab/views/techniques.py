@@ -18,10 +18,10 @@ from memlab.studies.compare import compare_techniques
 from memlab.studies.techniques import RAN, Technique, TechniqueStudy
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.label import Board
 from memlab.views.draw.marks import Fact, Glyph, Label, Line, Mark, Pen, Points, Rule, Text
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Linear, Scale, Tick
+from memlab.views.draw.stairs import Floats
 from memlab.views.draw.still import Still
 from memlab.views.draw.svg import Box
 from memlab.views.draw.table import Block, Table, Words
@@ -54,6 +54,7 @@ class Techniques(Still):
             _chart(found),
             _table(found),
             *([_runs(found)] if found.measured else []),
+            Words(found.table(), drawn=False, gap=1),
             Words(found.distances(), drawn=False, gap=1),
             Words(found.calls(), drawn=False, gap=1),
             Words(found.notes(), 11, dim=True, gap=10),
@@ -64,15 +65,6 @@ class Techniques(Still):
     def stacks(self) -> Comparison:
         """The same steps by role, each at its own peak; what is placed is left out."""
         return comparison(self.rows.unplaced, self.rows.batch)
-
-    @property
-    def held(self) -> bool:
-        """Whether every run used what was planned, with the results of the plain step."""
-        return self.rows.held
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return self.rows.as_dict()
 
 
 def _say(key: str, **values: object) -> str:
@@ -91,7 +83,6 @@ def _table(found: TechniqueStudy) -> Table:
         align="<>>>>><",
         looks=[SYMBOLS[row.key] for row in found.rows],
         facts=[Fact(found.name(row), more=f"{found.about(row)}: {row.call}") for row in found.rows],
-        told=False,
         gap=12,
     )
 
@@ -146,7 +137,7 @@ def _chart(found: TechniqueStudy) -> Chart:
     return Chart(
         x, y, marks, 340,
         Axis(_say("bytes"), _say("cut") if x.first else ""), Axis(_say("time"), ticks=ticks),
-        left=60, right=28, told=found.table(), gap=14,
+        left=60, right=28, gap=14,
     )  # fmt: skip
 
 
@@ -226,6 +217,7 @@ def _name(found: TechniqueStudy, row: Technique) -> Runs:
 
 LINE, TOUCH, BESIDE = 15, 14, 16
 """From line to line of names; points touch that are nearer, and a name is beside its point."""
+Entry = tuple[float, float, Runs]
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,29 +226,30 @@ class Names(Mark):
     not beside its point. The names of points that touch stand together. A name that has no place
     within ``reach`` pixels is left out."""
 
-    entries: Sequence[tuple[float, float, Runs]]
+    entries: Sequence[Entry]
     reach: float = inf
     late: ClassVar[bool] = True
 
     def draw(self, pen: Pen) -> None:
-        for x, y, names in _groups([(pen.x(x), pen.y(y), name) for x, y, name in self.entries]):
-            self._write(pen, x, y, names)
+        found = _groups([(pen.x(x), pen.y(y), name) for x, y, name in self.entries])
+        placed = [(b, names) for x, y, names in found if (b := self._place(pen, x, y, names))]
+        for box, names in placed:  # over the lines to all of them
+            for index, name in enumerate(names):
+                pen.svg.text(box.left, box.top + 11 + LINE * index, name, chip=True)
 
-    def _write(self, pen: Pen, x: float, y: float, names: Sequence[Runs]) -> None:
-        wide = max(texts.measure(name) for name in names)
-        written = Board([label.box for label in pen.svg.labels if label.chart])
-        places = [box for box in _around(x, y, wide, LINE * len(names)) if _holds(pen.box, box)]
-        free = (box for box in places if pen.board.free(box, 4))
-        clear = (box for box in free if all(written.free(part, 0) for part in _lead(x, y, box)))
-        box = next(chain(clear, (box for box in places if written.free(box, 4)), places))
-        if _apart(x, y, box) > self.reach:
-            return
-        lead = _lead(x, y, box)
-        if lead:
-            pen.svg.line(x, y, lead[-1].left, lead[-1].top, class_="rule faint")
-        pen.board.taken.extend([*lead, box])
-        for index, name in enumerate(names):
-            pen.svg.text(box.left, box.top + 11 + LINE * index, name, chip=True)
+    def _place(self, pen: Pen, x: float, y: float, names: Sequence[Runs]) -> Box | None:
+        wide, tall = max(map(texts.measure, names)), float(LINE * len(names))
+        lefts = _along(x, wide, pen.box.left, pen.box.right)
+        tops = _along(y, tall, pen.box.top, pen.box.bottom)
+        apart = np.hypot(_aside(y, tops, tall)[:, None], _aside(x, lefts, wide))
+        box = pen.board.cheapest(pen.frame, (lefts, tops), (wide, tall), apart, margin=4)
+        if box is None:
+            return None
+        end = min(max(x, box.left), box.right), min(max(y, box.top), box.bottom)
+        far = hypot(end[0] - x, end[1] - y)
+        if BESIDE < far <= self.reach:
+            pen.svg.line(x, y, *end, class_="rule faint")
+        return box if far <= self.reach else None
 
     def on(self, axes: Any) -> None:
         pixels = axes.transData.transform
@@ -264,9 +257,6 @@ class Names(Mark):
             place = axes.transData.inverted().transform((x, y))
             said = "\n".join(map(texts.plain, names))
             axes.annotate(said, place, (8, 4), textcoords="offset points", fontsize=10)
-
-
-Entry = tuple[float, float, Runs]
 
 
 def _groups(entries: Sequence[Entry]) -> list[tuple[float, float, list[Runs]]]:
@@ -283,32 +273,17 @@ def _touch(one: Entry, other: Entry) -> bool:
     return abs(one[0] - other[0]) < TOUCH and abs(one[1] - other[1]) < TOUCH
 
 
-def _holds(frame: Box, box: Box) -> bool:
-    across = frame.left + 3 <= box.left and box.right <= frame.right - 3
-    return across and frame.top + 3 <= box.top and box.bottom <= frame.bottom - 3
+def _along(at: float, long: float, low: float, high: float) -> Floats:
+    """Where a name that long may begin between two edges: beside a point, in line with it, or at
+    any eighth pixel."""
+    best = [at + 10, at - 10 - long, at - long / 2]
+    found = np.array([*best, *np.arange(low + 3, high - long - 3, 8)])
+    return found[(found >= low + 3) & (found + long <= high - 3)]
 
 
-def _around(x: float, y: float, wide: float, tall: float) -> list[Box]:
-    """Places around a point, the nearest first."""
-    right = (10, *range(40, 401, 60))
-    across = (*right, *(-dx - wide for dx in right), -wide / 2)
-    corners = ((x + dx, y + dy) for dx in across for dy in (-tall / 2, *range(-320, 321, 8)))
-    boxes = (Box(left, top, left + wide, top + tall) for left, top in corners)
-    return sorted(boxes, key=lambda box: _apart(x, y, box))
-
-
-def _apart(x: float, y: float, box: Box) -> float:
-    """The distance from a point to a box."""
-    return hypot(max(box.left - x, 0, x - box.right), max(box.top - y, 0, y - box.bottom))
-
-
-def _lead(x: float, y: float, box: Box) -> list[Box]:
-    """The line from a point to a name, as points; none where they are side by side."""
-    if _apart(x, y, box) <= BESIDE:
-        return []
-    end = (min(max(x, box.left), box.right), min(max(y, box.top), box.bottom))
-    points = np.linspace((x, y), end, 33)[1:].tolist()
-    return [Box(a, b, a, b) for a, b in points]
+def _aside(at: float, starts: Floats, long: float) -> Floats:
+    """How far names that long are from a point."""
+    return np.maximum(np.maximum(starts - at, at - starts - long), 0)
 
 
 # -- the view -----------------------------------------------------------------------------------

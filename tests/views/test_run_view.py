@@ -10,7 +10,6 @@ from IPython.core.formatters import DisplayFormatter
 
 import memlab
 from memlab import views, zoo
-from memlab.studies.runs import study_run
 
 STEPS = {
     "linear1": (lambda: memlab.training_step(zoo.linear1(), "sgd"), 4),
@@ -92,12 +91,31 @@ def test_what_is_said_is_drawn():
     assert {*view.rows.differences(), view.rows.verdict} <= {*drawn(view)}
 
 
-@pytest.mark.parametrize("seconds", [False, True])
-@pytest.mark.parametrize("guess", GUESSES)
-def test_the_text_of_the_picture_is_that_of_the_study(guess, seconds):
-    for run in (ran("linear1"), plant(ran("mnist_cnn"), 2)):
-        said = views.planned_and_measured(run, guess).text(seconds)
-        assert said == study_run(run, guess).text(seconds)
+def test_the_text_has_the_sentences_the_peaks_and_the_tables():
+    view = views.planned_and_measured(plant(ran("linear1"), 3), 10)
+    assert view.text().split("\n\n") == [
+        "\n".join([f"{view.rows.title}.", *view.rows.sentences]),
+        "guess           10 B\n"
+        "planned         76 B   operation 4, backward of loss\n"
+        "measured here   84 B   operation 4, backward of loss",
+        "Operations with a residual\n"
+        "  4 backward of loss, inside: planned 76 B, measured here 84 B, residual +8 B\n"
+        "  5 backward of y, before: planned 60 B, measured here 68 B, residual +8 B",
+        "inside operation     planned   measured here   residual\n"
+        "1 h                       56              56          0\n"
+        "2 y                       72              72          0\n"
+        "3 loss                    60              60          0\n"
+        "4 backward of loss        76              84         +8\n"
+        "5 backward of y           76              76         +8\n"
+        "6 backward of h           52              52          0\n"
+        "7 update of h             20              20          0",
+    ]
+
+
+def test_seconds_are_written_only_where_they_are_asked_for():
+    view = views.planned_and_measured(replace(ran("linear1"), seconds=98.765))
+    assert "98.765" not in view.text() + view.svg()
+    assert "It took 98.765 s." in view.text(seconds=True)
 
 
 @pytest.mark.parametrize("name", STEPS)
