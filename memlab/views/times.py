@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memlab import strings, units
@@ -13,9 +13,9 @@ from memlab.networks.graph import Network
 from memlab.studies import figures, timings
 from memlab.studies.figures import SECONDS, duration
 from memlab.studies.timings import Algorithms, Ratios, origin
-from memlab.views.draw import theme
+from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rect, Rule, Text
+from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rule, Text
 from memlab.views.draw.page import Page
 from memlab.views.draw.report import report
 from memlab.views.draw.scale import TIGHT, Log, Scale, bytes_over, powers_around, seconds_over
@@ -23,8 +23,8 @@ from memlab.views.draw.still import Still
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
 from memlab.views.draw.text import shortened
 
-NAMES, GROUPS = 160, 190
-"""Room for the names of ways, and of groups."""
+GROUPS = 190
+"""Room for their names."""
 DROPS = sorted((*range(-8, -290, -14), *range(20, 290, 14)), key=lambda drop: abs(drop + 5))
 """How far below its point a name may stand, in pixels: the nearest first, above before below."""
 ALGORITHMS = ("direct", "im2col-batch", "im2col-image", "im2col-tile", "offsets")
@@ -126,42 +126,24 @@ def algorithm_times(
 
 def _workspaces(found: Algorithms) -> Chart:
     """The planned bytes, with the name of each way and what it does."""
-    ways = found.measured.timings
-    marks: list[Mark] = [Rule(0, look="rule", opacity=0.5)]
-    for index, each in enumerate(ways):
-        y, size, name, way = index + 0.5, each.workspace, found.name(each), timings.way(each)
-        fact = Fact(f"{name}, {strings.get('speed.workspace')}", nbytes=size)
-        known = size is not None
-        marks += [Rect(0, size, y, y, theme.origin("planned"), thick=16, fact=fact)] if size else []
-        marks += [
-            Text(0, y, name, 12, dx=-NAMES, dy=-2 if way else 4, bold=True),
-            *([Text(0, y, way, 11, dx=-NAMES, dy=13, dim=True)] if way else []),
-            Text(size or 0, y, timings.workspace(each), 12 if known else 11, dx=8, dy=4,
-                 bold=known, dim=not known),
-        ]  # fmt: skip
-    across = bytes_over(max(each.workspace or 0 for each in ways), TIGHT)
-    head = Axis(strings.get("speed.workspace"), side="right", grid=False, labels=False)
-    return Chart(across, Scale(len(ways), 0), marks, 40 * len(ways), Axis(rule=False), head,
-                 left=NAMES, right=75, told=_table(found))  # fmt: skip
+    title, rows = strings.get("speed.workspace"), []
+    for each in found.measured.timings:
+        name, label = found.name(each), [(timings.workspace(each), each.workspace is not None)]
+        fact = Fact(f"{name}, {title}", nbytes=each.workspace)
+        rows.append(Bar(each.workspace or 0, "planned", label, fact, name, timings.way(each)))
+    return bars(rows, bytes_over(round(max(row.value for row in rows)), TIGHT), 40, title,
+                told=_table(found))  # fmt: skip
 
 
 def _times(found: Algorithms) -> Chart:
     """The measured times, each also by the least."""
-    ways = found.measured.timings
-    marks: list[Mark] = [Rule(0, look="rule", opacity=0.5)]
-    for index, each in enumerate(ways):
-        y, time, ratio = index + 0.5, duration(each.seconds), found.against(each)
-        runs = [(time, True), (f"  {ratio} ×", False)]
-        marks += [
-            Rect(
-                0, each.seconds, y, y, theme.origin("measured"), thick=16, fact=_fact(found, each)
-            ),
-            Text(each.seconds, y, runs, 12, dx=8, dy=4),
-        ]
-    across = seconds_over(each.seconds for each in ways)
-    head = Axis(strings.get("speed.time"), side="right", grid=False, labels=False)
+    rows = []
+    for each in found.measured.timings:
+        label = [(duration(each.seconds), True), (f"  {found.against(each)} ×", False)]
+        rows.append(Bar(each.seconds, "measured", label, _fact(found, each)))
     foot = Axis(note=strings.get("speed.times"), rule=False)
-    return Chart(across, Scale(len(ways), 0), marks, 40 * len(ways), foot, head, left=0, right=135)
+    scale = seconds_over(row.value for row in rows)
+    return bars(rows, scale, 40, strings.get("speed.time"), axis=foot)
 
 
 # -- the curve ------------------------------------------------------------------------------------
@@ -307,55 +289,56 @@ class BenchmarkTimes(Still):
 
 
 def _ratios(found: Ratios) -> Chart:
-    """One layer after the other: a mark for each way, each at its own height."""
-    groups = found.result.groups
-    times = [ratio for group in groups for _, ratio in found.of(group)]
-    across = powers_around([*times, 0.5, 2])
+    """Each time by PyTorch's, or by the least of its group."""
+    ways = [each for group in found.result.groups for each in found.of(group)]
+    across = powers_around([*(ratio for _, ratio in ways), 0.5, 2])
     marks: list[Mark] = [Rule(1, look="rule")]
-    for row, group in enumerate(groups):
+    for row, group in enumerate(found.result.groups):
         name = shortened(group.name, GROUPS - 10, 12, bold=True)
-        marks.append(Rule(y=row, look="grid", below=GROUPS))
         marks.append(Text(across.first, row + 0.5, name, 12, dx=-GROUPS, dy=4, bold=True))
         for each, ratio in found.of(group):
             fact = Fact(f"{group.name}, {each.name}", f"{figures.ratio(ratio)} ×",
                         more=origin(each.samples, found.result.machine))  # fmt: skip
-            look = found.ways.index(each.name)
-            marks.append(Points([(ratio, _height(found, row, look))], look, fact=fact))
-    return _panel(found, across, marks, found.against, "speed.plot.doublings", GROUPS)
+            marks.append(_mark(found, row, each, ratio, fact))
+    chart = _panel(found, across, marks, found.against, strings.get("speed.plot.doublings"))
+    return replace(chart, left=GROUPS, told=_by_group(found))
 
 
 def _bytes(found: Ratios) -> Chart:
     """Planned workspaces, at the same heights."""
     across = _decades(found.workspaces)
-    marks: list[Mark] = []
-    for row, group in enumerate(found.result.groups):
-        marks.append(Rule(y=row, look="grid", below=20))
-        for each, _ in found.of(group):
-            if each.workspace is not None:
-                look = found.ways.index(each.name)
-                place = _amount(across, each), _height(found, row, look)
-                fact = Fact(f"{group.name}, {each.name}", nbytes=each.workspace)
-                marks.append(Points([place], look, fact=fact))
-    chart = _panel(found, across, marks, strings.get("speed.workspace"), "speed.decades", 0)
-    return replace(chart, told=())
+    marks = [
+        _mark(found, row, each, _amount(across, each),
+              Fact(f"{group.name}, {each.name}", nbytes=each.workspace))
+        for row, group in enumerate(found.result.groups)
+        for each, _ in found.of(group)
+        if each.workspace is not None
+    ]  # fmt: skip
+    note = strings.get("speed.decades")
+    return _panel(found, across, marks, strings.get("speed.workspace"), note)
 
 
-def _height(found: Ratios, row: int, look: int) -> float:
-    return row + 0.1 + 0.8 * (look + 0.5) / len(found.ways)
+def _mark(found: Ratios, row: int, each: Timing, x: float, fact: Fact) -> Points:
+    """A way of a group, at its own height."""
+    look = found.ways.index(each.name)
+    return Points([(x, row + 0.1 + 0.8 * (look + 0.5) / len(found.ways))], look, fact=fact)
 
 
-def _panel(
-    found: Ratios, across: Scale, marks: list[Mark], head: str, note: str, left: float
-) -> Chart:
-    groups, heads = found.result.groups, ("algorithm", "workspace")
+def _panel(found: Ratios, across: Scale, marks: Sequence[Mark], title: str, note: str) -> Chart:
+    """One group below the other."""
+    count = len(found.result.groups)
+    apart: list[Mark] = [Rule(y=row, look="grid", below=GROUPS) for row in range(count)]
+    head = Axis(title, side="right", grid=False, labels=False)
+    high = (7 * len(found.ways) + 16) * count
+    foot = Axis(note=note, rule=False)
+    return Chart(across, Scale(count, 0), [*apart, *marks], high, foot, head, 0, 20)
+
+
+def _by_group(found: Ratios) -> Table:
+    heads = ["", strings.get("speed.algorithm"), strings.get("speed.workspace"), found.against]
     rows = [
         [group.name, each.name, timings.workspace(each), figures.ratio(ratio)]
-        for group in groups
+        for group in found.result.groups
         for each, ratio in found.of(group)
     ]
-    names = ["", *(strings.get(f"speed.{key}") for key in heads), found.against]
-    high = (7 * len(found.ways) + 16) * len(groups)
-    top = Axis(head, side="right", grid=False, labels=False)
-    foot = Axis(note=strings.get(note), rule=False)
-    return Chart(across, Scale(len(groups), 0), marks, high, foot, top, left, 20,
-                 told=Table(names, rows, "<<>>"))  # fmt: skip
+    return Table(heads, rows, "<<>>")

@@ -22,19 +22,19 @@ from memlab.studies.training import (
     Sums,
     Tally,
     Training,
-    Way,
     total,
 )
 from memlab.views.draw import theme
+from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.ends import End, Ends
-from memlab.views.draw.marks import CROSS, Fact, Glyph, Line, Mark, Points, Rect, Rule, Text
+from memlab.views.draw.marks import CROSS, Fact, Glyph, Mark, Rect, Rule, Text
 from memlab.views.draw.page import Page
 from memlab.views.draw.report import report
 from memlab.views.draw.scale import Log, Scale, counts, counts_over
 from memlab.views.draw.still import Still
 from memlab.views.draw.table import Beside, Table, Words
 from memlab.views.draw.text import shortened
+from memlab.views.draw.ways import Names, Way, drawn
 
 KEPT = theme.PAINTS[Role.PARAMETER_GRADIENT]
 LEAST, PITCH = 230, 44
@@ -56,23 +56,22 @@ class TrainingCurves(Still):
     def page(self) -> Page:
         found = self.rows
         up = _ratios(loss for way in found.ways for _, loss in way.points)
-        ends = [_end(way, index, up) for index, way in enumerate(found.ways)]
-        high = max(LEAST, PITCH * len(found.ways))
-        names = Ends(ends, 32, high / len(ends), high / len(ends) / 2, dashed=True)
-        lines = [mark for pair in enumerate(found.ways) for mark in _line(*pair, up)]
-        symbols = [Points([(end.x, end.y)], end.look) for end in ends]
+        ways = [_way(way, up) for way in found.ways]
+        high = max(LEAST, PITCH * len(ways))
+        names = Names(ways, 32, high / len(ways), high / len(ways) / 2)
+        broken = [at for way in found.ways if (at := _broken(way, up))]
         steps = [(n, f"{n:,}") for n in counts(found.steps)]
         losses = Chart(
             Scale(1, max(2, found.steps)),
             up,
-            [*lines, *symbols, names],
+            [*drawn(ways), *map(_cross, broken), names],
             high,
             Axis(_head("steps"), grid=False, ticks=steps),
             Axis(_head("loss")),
             left=52,
             right=214,
         )
-        order = [found.ways[end.look] for end in names.ordered()]
+        order = [found.ways[index] for index in names.order]
         return report(
             found,
             Words(found.broken, drawn=False),
@@ -97,37 +96,36 @@ def _each(found: Losses, what: str) -> list[str]:
     return [f"{way.name}: {getattr(way.history, what)}" for way in found.ways]
 
 
-def _line(index: int, way: Training, up: Log) -> list[Mark]:
-    """A curve. A cross stands where the loss was no number for the first time."""
-    marks: list[Mark] = []
-    if way.points:
-        marks.append(Line(way.points, index, dashed=True, fact=Fact(way.name, way.state)))
-    if way.broken:
-        step, loss = way.broken
-        marks.append(Glyph(step, loss if isfinite(loss) else up.last, CROSS, "limit", "x"))
-    return marks
+def _cross(place: tuple[float, float]) -> Glyph:
+    """Where a value was no number."""
+    return Glyph(*place, CROSS, "limit", "x")
 
 
-def _end(way: Training, index: int, up: Log) -> End:
-    """Where a curve ends, with its name and how it ended."""
-    x, y = max([*way.points[-1:], *([way.broken] if way.broken else [])])
+def _broken(way: Training, up: Log) -> tuple[float, float] | None:
+    """Where the loss was no number for the first time."""
+    if way.broken is None:
+        return None
+    step, loss = way.broken
+    return step, loss if isfinite(loss) else up.last
+
+
+def _way(way: Training, up: Log) -> Way:
+    """A curve, its name where it ends, and how it ended."""
+    broken = _broken(way, up)
+    end = max([*way.points[-1:], *([broken] if broken else [])])
     name = [(shortened(way.name, 140, 12, bold=True), True)]
-    return End(x, y if isfinite(y) else up.last, index, [name, way.state])
+    return Way([name, way.state], way.points, [Fact(way.name, way.state)], end)
 
 
 def _errors(ways: list[Training], high: float) -> Chart:
     """The test errors at the end, a bar beside the name of each training."""
     across = counts_over(round(1000 * max(way.history.error for way in ways)), "%", 10)
-    marks: list[Mark] = []
-    for row, way in enumerate(ways):
-        error, y = way.history.error, row + 0.5
-        fact = Fact(way.name, percent(error), more=way.state)
-        marks += [
-            Rect(0, 1000 * error, y, y, theme.origin("measured"), thick=16, fact=fact),
-            Text(1000 * error, y, percent(error), 12, dx=8, dy=4, bold=True, chip=True),
-        ]
-    head = Axis(_head("error"), side="right", grid=False, labels=False)
-    return Chart(across, Scale(len(ways), 0), marks, high, Axis(rule=False), head, 0, 64)
+    rows = []
+    for way in ways:
+        error = percent(way.history.error)
+        fact = Fact(way.name, error, more=way.state)
+        rows.append(Bar(1000 * way.history.error, "measured", [(error, True)], fact))
+    return bars(rows, across, high / len(ways), _head("error"))
 
 
 def _trainings(found: Losses) -> Table:
@@ -299,17 +297,13 @@ class RunningSum(Still):
         found = self.rows
         sums = np.concatenate([way.sums for way in found.ways])
         most = max(float(np.max(sums, initial=0, where=np.isfinite(sums))), found.exact)
-        lines = [_points(way) for way in found.ways]
-        marks = [m for index, way in enumerate(found.ways) for m in _sum(found, index, way)]
-        ends = [
-            End(*line[-1], index, [way.name, [(total(way.end), True)]])
-            for index, (way, line) in enumerate(zip(found.ways, lines, strict=True))
-        ]
+        ways = [_summed(found, way) for way in found.ways]
+        broken = [way.end for way, at in zip(ways, found.ways, strict=True) if not isfinite(at.end)]
         values = [(n, f"{n:,}") for n in counts(found.count)]
         chart = Chart(
             Scale(0, found.count),
             counts_over(ceil(most)),
-            [*marks, Ends(ends, 36, PITCH, 12, dashed=True)],
+            [*drawn(ways), *map(_cross, broken), Names(ways, 36, PITCH, 12)],
             260,
             Axis(_say("sums.axis"), grid=False, ticks=values),
             Axis(_say("sums.head.sum")),
@@ -321,19 +315,14 @@ class RunningSum(Still):
         return report(found, chart, _running(found), size=14, bold=2)
 
 
-def _points(way: Way) -> list[tuple[float, float]]:
-    """Some of the sums, with the first and the last; those that are numbers."""
+def _summed(found: Sums, way: training.Way) -> Way:
+    """Some of its sums, with the first and the last; those that are numbers."""
     numbers = np.unique(np.linspace(1, len(way.sums), POINTS).astype(int)).tolist()
-    found = [(count, float(way.sums[count - 1])) for count in numbers]
-    return [(0, 0.0), *((count, so_far) for count, so_far in found if isfinite(so_far))]
-
-
-def _sum(found: Sums, index: int, way: Way) -> list[Mark]:
-    """The line of a way; a cross where it is no number any more."""
-    points = _points(way)
-    fact = Fact(way.name, total(way.end), more=f"{_say('sums.head.off')} {found.off(way)}")
-    broken = [] if isfinite(way.end) else [Glyph(*points[-1], CROSS, "limit", "x")]
-    return [Line(points, index, dashed=True, fact=fact), *broken, Points(points[-1:], index)]
+    sums = [(count, float(way.sums[count - 1])) for count in numbers]
+    points = [(0, 0.0), *((count, so_far) for count, so_far in sums if isfinite(so_far))]
+    said = total(way.end)
+    fact = Fact(way.name, said, more=f"{_say('sums.head.off')} {found.off(way)}")
+    return Way([way.name, [(said, True)]], points, [fact], points[-1])
 
 
 def _ends(found: Sums) -> Table:

@@ -18,16 +18,15 @@ from memlab.studies.batches import Batches, Columns, Row
 from memlab.studies.figures import billions, columns
 from memlab.studies.timings import origin
 from memlab.studies.vectors import Lanes, Memory
-from memlab.views.draw import theme
+from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.ends import End, Ends
-from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rect, Rule, Text
+from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rule, Text
 from memlab.views.draw.page import Page
 from memlab.views.draw.report import report
-from memlab.views.draw.scale import Log, Scale, powers_around
+from memlab.views.draw.scale import Log, powers_around
 from memlab.views.draw.still import Still
 from memlab.views.draw.table import Table, Words
-from memlab.views.draw.text import Runs
+from memlab.views.draw.ways import Names, Way, drawn
 
 FAR = 8
 """How many times the knee's lanes linear is drawn for."""
@@ -65,11 +64,13 @@ def _rates(found: Lanes) -> Chart:
     counts = [*(point.lanes for point in points), *(lanes for lanes, _ in found.marks)]
     rates = [*(point.rate for point in points), one.linear(_last(one))]
     up = powers_around(rate / 1e9 for rate in rates)
-    lines = [mark for pair in enumerate(measured.curves) for mark in _curve(found, *pair)]
+    ways = [_way_of(found, curve) for curve in measured.curves]
+    knees = [(c.knee.lanes, c.knee.rate / 1e9) for c in measured.curves if c.ends]
+    rings = [Points(knees, "ring", 18)] if knees else []
     return Chart(
         powers_around(counts),
         up,
-        [*_widths(found, up.last), *_linear(one), *lines, _formats(found)],
+        [*_widths(found, up.last), *_linear(one), *rings, *drawn(ways), Names(ways, 14, 15)],
         300,
         Axis(strings.get("lanes.lanes"), strings.get("lanes.ring", gain=f"{GAIN:g}")),
         Axis(strings.get("lanes.rate"), strings.get("lanes.doublings")),
@@ -106,26 +107,15 @@ def _linear(curve: Curve) -> list[Mark]:
     return [Line([line[0], line[-1]], "before"), Label(label, places, 11, chip=True)]
 
 
-def _curve(found: Lanes, index: int, curve: Curve) -> list[Mark]:
-    places = [(point.lanes, point.rate / 1e9) for point in curve.points]
-    marks: list[Mark] = [Line(places, index)]
-    if curve.ends:
-        marks.append(Points([(curve.knee.lanes, curve.knee.rate / 1e9)], "ring", 18))
-    for point, place in zip(curve.points, places, strict=True):
+def _way_of(found: Lanes, curve: Curve) -> Way:
+    """Format, rate and width at the end of its line."""
+    places, facts = [(point.lanes, point.rate / 1e9) for point in curve.points], []
+    for point in curve.points:
         name = f"{curve.format}, {point.lanes} {strings.get('lanes.lanes')}"
         value = strings.get("lanes.operations", rate=billions(point.rate))
-        fact = Fact(name, value, more=origin(point.samples, found.measured.machine))
-        marks.append(Points([place], index, fact=fact))
-    return marks
-
-
-def _formats(found: Lanes) -> Ends:
-    """Format, rate and width at the end of each line."""
-    ends = []
-    for index, curve in enumerate(found.measured.curves):
-        last, name = curve.points[-1], [(curve.format, True), (f" {vectors.bend(curve)}", False)]
-        ends.append(End(last.lanes, last.rate / 1e9, index, [name]))
-    return Ends(ends, 14, 15)
+        facts.append(Fact(name, value, more=origin(point.samples, found.measured.machine)))
+    label = [(curve.format, True), (f" {vectors.bend(curve)}", False)]
+    return Way([label], places, facts, places[-1])
 
 
 def _by_lanes(found: Lanes) -> Table:
@@ -134,7 +124,7 @@ def _by_lanes(found: Lanes) -> Table:
     lanes = sorted({point.lanes for curve in curves for point in curve.points})
     heads = [strings.get("lanes.lanes"), *(curve.format for curve in curves)]
     rows = [[str(count), *(_cell(curve, count) for curve in curves)] for count in lanes]
-    return Table(heads, rows, title=f"{strings.get('lanes.rate')}:", indent="")
+    return Table(heads, rows, title=f"{strings.get('lanes.rate')}:")
 
 
 def _cell(curve: Curve, lanes: int) -> str:
@@ -187,7 +177,7 @@ class MemoryRate(Still):
             Axis(strings.get("lanes.memory.bytes"), strings.get("lanes.doublings")),
             Axis(strings.get("lanes.memory.rate")),
             right=210,
-            told=Table([strings.get(f"lanes.memory.{key}") for key in heads], rows, indent=""),
+            told=Table([strings.get(f"lanes.memory.{key}") for key in heads], rows),
             gap=12,
         )
         return report(found, chart)
@@ -258,11 +248,11 @@ def _per_sample(found: Batches) -> Chart:
     most = max(curve.at(size) / curve.least for curve in curves for size in curve.batches)
     edge = (sizes[-1] / sizes[0]) ** INSET
     up = powers_around([1, most], label="{:,g} ×".format)
-    lines = [mark for pair in enumerate(curves) for mark in _way(found, *pair)]
+    ways = [_way(found, curve) for curve in curves]
     return Chart(
         Log(sizes[0] / edge, sizes[-1] * edge, label="{:,g}".format, marked=tuple(sizes)),
         up,
-        [*_filled(found, sizes, up.last), *lines, _names(found)],
+        [*_filled(found, sizes, up.last), *drawn(ways), Names(ways, -40, 34)],
         max(270, 34 * len(curves)),
         Axis(strings.get("batch.batch")),
         Axis(side="right"),
@@ -286,25 +276,15 @@ def _filled(found: Batches, sizes: list[int], top: float) -> list[Mark]:
     return [rule, Text(full, top, label, 11, "middle", dy=-10, held=True)]
 
 
-def _way(found: Batches, index: int, curve: batch.Curve) -> list[Mark]:
-    points = [(size, curve.at(size) / curve.least) for size in curve.batches]
-    marks: list[Mark] = [Line(points, index)]
-    for size, place in zip(curve.batches, points, strict=True):
+def _way(found: Batches, curve: batch.Curve) -> Way:
+    """Name and ends of a way, beside its first point."""
+    points, facts = [(size, curve.at(size) / curve.least) for size in curve.batches], []
+    for size in curve.batches:
         name = f"{batches.way(curve)}, {strings.get('batch.batch')} {size:,}"
         value = f"{batches.each_sample(curve, size)}, {batches.against(curve, size)} ×"
-        fact = Fact(name, value, more=origin(curve.samples[size], found.measured.machine))
-        marks.append(Points([place], index, fact=fact))
-    return marks
-
-
-def _names(found: Batches) -> Ends:
-    """Name and ends of every way, beside its first point."""
-    ends = []
-    for index, curve in enumerate(found.measured.curves):
-        first = curve.batches[0]
-        name: list[Runs] = [[(batches.way(curve), True)], batches.ends(curve)]
-        ends.append(End(first, curve.at(first) / curve.least, index, name))
-    return Ends(ends, -40, 34)
+        facts.append(Fact(name, value, more=origin(curve.samples[size], found.measured.machine)))
+    label = [(batches.way(curve), True)]
+    return Way([label, batches.ends(curve)], points, facts, points[0])
 
 
 def _by_batch(found: Batches) -> list[str]:
@@ -357,19 +337,15 @@ class LaneColumns(Still):
         found = self.rows
         rows = [[r.size, r.layers, f"{r.columns:,}", found.filled(r)] for r in found.rows]
         last = max(row.columns for row in found.rows).bit_length()
-        chart = Chart(
-            Log(1, 2**last, marked=tuple(2.0**n for n in range(0, last + 1, -(-last // ROOM)))),
-            Scale(len(rows), 0),
-            [
-                *_vector(found, 2**last),
-                *(m for pair in enumerate(found.rows) for m in _bar(found, *pair)),
-            ],
-            30 * len(rows),
-            Axis(strings.get("batch.columns.columns"), strings.get("batch.ratios")),
-            left=170,
-            right=260,
+        powers = tuple(2.0**power for power in range(0, last + 1, -(-last // ROOM)))
+        chart = bars(
+            [_bar(found, row) for row in found.rows],
+            Log(1, 2**last, marked=powers),
+            30,
+            axis=Axis(strings.get("batch.columns.columns"), strings.get("batch.ratios")),
+            told=Table(heads, rows, "<<>>"),
+            marks=_vector(found, 2**last),
             above=18,
-            told=Table(heads, rows, "<<>>", indent=""),
             gap=12,
         )
         return report(found, chart, size=12)
@@ -386,23 +362,11 @@ def _vector(found: Columns, most: int) -> list[Mark]:
     ]
 
 
-def _bar(found: Columns, index: int, row: Row) -> list[Mark]:
+def _bar(found: Columns, row: Row) -> Bar:
     """One size of output: its layers, and the columns of each."""
-    y, said = index + 0.5, f"{row.counted}: {found.filled(row)}"
+    said = f"{row.counted}: {found.filled(row)}"
     name = [(row.size, True), (f" {row.layers}", False)]
-    return [
-        Rect(
-            1,
-            row.columns,
-            y,
-            y,
-            theme.origin("planned"),
-            thick=16,
-            fact=Fact(f"{row.size} {row.layers}", said),
-        ),
-        Text(1, y, name, 12, "end", -12, 4),
-        Text(row.columns, y, said, 12, "start", 8, 4, chip=True),
-    ]
+    return Bar(row.columns, "planned", said, Fact(f"{row.size} {row.layers}", said), name)
 
 
 def lane_columns(
