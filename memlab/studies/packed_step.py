@@ -61,6 +61,11 @@ class Subject:
         """Six tensors without a network."""
         return self.step is None
 
+    @property
+    def inside(self) -> bool:
+        """Whether outputs overwrite inputs."""
+        return self.step is not self.plain
+
     @cached_property
     def in_place(self) -> Subject:
         """The same with outputs that overwrite inputs which nobody needs any more.

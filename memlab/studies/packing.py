@@ -132,23 +132,14 @@ class Turn:
         return f"{start} {say(f'fate.{self.fate}', holes=holes, address=address)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Neighbours in memory at one moment that belong together: the blocks of one stage, or of one
-    role; or a block by itself."""
+    role, or a block by itself; from the address ``low`` up to ``high``."""
 
     name: str
     placed: tuple[Placed, ...]
-
-    @property
-    def low(self) -> int:
-        """Where it begins."""
-        return self.placed[0].address
-
-    @property
-    def high(self) -> int:
-        """The first address behind it."""
-        return max(each.top for each in self.placed)
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +260,11 @@ class Packing:
     def cut(self, operation: int, turn: int | None = None) -> tuple[Part, ...]:
         """The same in parts; of one stage where one is shown."""
         alive = filter(self.of_stage, self.at(operation, turn))
-        return tuple(Part(name, tuple(group)) for name, group in groupby(alive, self._part))
+        parts = [(name, tuple(group)) for name, group in groupby(alive, self._part)]
+        return tuple(
+            Part(name, group, group[0].address, max(each.top for each in group))
+            for name, group in parts
+        )
 
     def _part(self, placed: Placed) -> str:
         if placed.entry is None or self.stage:
@@ -351,21 +346,28 @@ class Packing:
 
     # -- in words -----------------------------------------------------------------------------
 
+    @property
+    def equation(self) -> dict[str, str]:
+        """Arena, lower bound and waste without their unit, rounded so that they add up, and the
+        unit."""
+        arena, (bound, waste), unit = binary_sum(self.arena, [self.bound, self.waste])
+        return {"arena": arena, "bound": bound, "waste": waste, "unit": unit}
+
     def figures(self) -> list[str]:
-        """Arena, lower bound and waste, rounded so that they add up, and exactly."""
+        """Arena, lower bound and waste, rounded and exactly."""
         name = self.subject.operation(self.busiest)
         index = f"{self.busiest + 1:,}" + (name and f", {name}")
         said = {"how": say_how(self.placement.how), "index": index}
+        exact = {"arena": self.arena, "bound": self.bound, "waste": self.waste, "total": self.total}
         if self.waste < 0:
-            below = {"arena": in_binary(self.arena), "bound": in_binary(self.bound)}
-            return [say("twin.below", missing=in_binary(-self.waste), **below, **said)]
-        figures = {"arena": self.arena, "bound": self.bound, "waste": self.waste}
-        arena, summands, unit = binary_sum(self.arena, [self.bound, self.waste])
-        rounded = zip(figures, (arena, *summands), strict=True)
-        placed = {key: f"{shown} {unit}" for key, shown in rounded}
-        exact = {key: units.exact(nbytes) for key, nbytes in figures.items()}
-        total = units.exact(self.total)
-        return [say("twin.placed", **placed, **said), say("twin.exact", total=total, **exact)]
+            amounts = {key: in_binary(nbytes) for key, nbytes in exact.items() if nbytes >= 0}
+            return [say("twin.below", missing=in_binary(-self.waste), **amounts, **said)]
+        rounded = self.equation
+        unit = rounded.pop("unit")
+        return [
+            say("twin.placed", **{key: f"{text} {unit}" for key, text in rounded.items()}, **said),
+            say("twin.exact", **{key: units.exact(nbytes) for key, nbytes in exact.items()}),
+        ]
 
     def story(self, count: int) -> list[str]:
         """How it was packed after so many turns: the order of a few blocks with their addresses,
@@ -517,4 +519,5 @@ def _other(other: Placed, placed: Placed) -> str:
 
 
 def say(key: str, /, **values: object) -> str:
+    """A text of the address map."""
     return strings.get(f"addresses.{key}", **values)

@@ -69,10 +69,10 @@ def test_the_map_of_addresses(features: int) -> None:
     view = views.addresses(wide(features), batch=4096, free=False, guess=10**25)
     for how in ("no reuse", "birth", "biggest", "best fit", "best"):
         view.how = how
-        packed = view.rows.packed
-        alive = [sum(r.size for r in packed.at(at)) for at in range(view.rows.source.operations)]
+        packed = view.rows.packing
+        alive = [sum(p.size for p in packed.at(at)) for at in range(packed.subject.operations)]
         assert packed.alive == alive
-        assert packed.bound == max(alive) <= packed.arena == max(r.top for r in packed.rows)
+        assert packed.bound == max(alive) <= packed.arena == max(p.top for p in packed.blocks)
         assert drawn(view)
 
 

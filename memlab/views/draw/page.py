@@ -9,6 +9,7 @@ from zlib import crc32
 
 from memlab.views.draw import looks
 from memlab.views.draw import text as texts
+from memlab.views.draw.marks import Glyph
 from memlab.views.draw.svg import MARGIN, Label, Svg
 from memlab.views.draw.table import Block, paragraphs
 from memlab.views.draw.theme import Paint
@@ -94,6 +95,8 @@ def _sample(sheet: Any, look: Any, x: float, base: float) -> None:
 
     if isinstance(look, Paint):
         sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **looks.filled(look)))
+    elif isinstance(look, Glyph):
+        sheet.scatter([x + 7], [base - 4], marker=look.marker, color=looks.ink())
     elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
         sheet.scatter([x + 7], [base - 4], **looks.marked(look, 7.2))
     else:

@@ -1,0 +1,619 @@
+"""The address map as charts: the bytes that are alive, every block at its address, and one cut.
+
+Operations go from left to right, addresses upwards, and every tensor is a rectangle. Six made-up
+tensors and a network are drawn alike, but for their names and for holes that were too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from memlab import strings, units
+from memlab.planner.placement import BY_HAND, Placement
+from memlab.step.tensor import Role
+from memlab.studies.amounts import binary_unit, in_binary, number
+from memlab.studies.packing import Packing, Part, Placed, ordinal, say
+from memlab.views.draw import marks as draw
+from memlab.views.draw import text as texts
+from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.label import spread
+from memlab.views.draw.marks import Fact, Glyph, Label, Mark, Pen, Rect, Rects, Rule, Text
+from memlab.views.draw.scale import SKY, Linear, Scale, operations, over
+from memlab.views.draw.svg import Box, box_path
+from memlab.views.draw.text import Runs
+from memlab.views.draw.theme import FREE, PAINTS, Paint
+
+Place = tuple[float, float, float, float]
+"""From operation to operation, from address to address."""
+
+KEPT = PAINTS[Role.FEATURE_MAP]
+SHORT, SMALL = Paint(KEPT.colour, 0.10, "dots"), Paint("#888888", 0.75)
+BAR = 4
+"""The bar at the left edge of what is kept, in pixels."""
+STRIP, TALL, TOY_TALL = 56, 300, 260
+"""Heights in pixels: of the strip, of a map, of the toy's with 20 for 1 MiB."""
+LEFT, RIGHT, SIDE, CUT = 72, 6, 324, 26
+"""Widths in pixels: left and right of a map, of what stands beside it, of the bar of a cut."""
+LISTED = 9
+"""Parts of a cut that have a line."""
+DOTS = "M0 0h2m2 0h2m2 0h2"
+
+
+def paint(kind: str) -> Paint:
+    """How a kind of block is filled."""
+    return {"kept": KEPT, "short": SHORT, "small": SMALL}.get(kind) or PAINTS[Role(kind)]
+
+
+def arrow(radius: float) -> str:
+    """What is cheap to make again: three quarters of a circle that end in a point."""
+    r, point = radius, radius * 0.55
+    ring = f"M0{-r:.1f}A{r:.1f} {r:.1f} 0 1 0 {r:.1f} 0"
+    return f"{ring}M-.3{-r - point:.1f}v{2 * point:.1f}l{1.6 * point:.1f}{-point:.1f}Z"
+
+
+# -- the scale, and what is looked at -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Addresses(Linear):
+    """Addresses; what lies beyond an end stands at it."""
+
+    def at(self, value: Any) -> Any:
+        return np.clip((value - self.first) / (self.last - self.first), 0.0, 1.0)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        values = range(int(self.first), int(self.last) + 1, int(self.step))
+        return [(value, number(value, self.unit)) for value in values]
+
+    def holds(self, nbytes: float | None) -> bool:
+        """Whether an address stands between the ends."""
+        return nbytes is not None and self.first <= nbytes <= self.last
+
+
+def addresses_between(low: int, high: int) -> Addresses:
+    """The round scale around some addresses, in one binary unit."""
+    unit = binary_unit(high - low)
+    size = units.UNITS[unit]
+    end, step = (each * size for each in over(-(-(high - low) // size), SKY))
+    if not low:
+        return Addresses(0, end, step, unit)
+    return Addresses(low // step * step, -(-high // step) * step, step, unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """One map or two at one moment: ``count`` blocks lie already, the operation ``at`` is cut, one
+    block is in focus; the axis of a network reaches ``reach`` bytes at least."""
+
+    maps: tuple[Packing, ...]
+    count: int
+    at: int
+    focus: Placed | None
+    reach: int = 0
+
+    @property
+    def packing(self) -> Packing:
+        """The first map."""
+        return self.maps[0]
+
+    @cached_property
+    def scale(self) -> Addresses:
+        """The axis of the addresses; the toy's is always the same: all of its blocks on top of
+        each other."""
+        found = self.packing
+        if found.subject.toy:
+            return Addresses(0, found.total, 2 * units.UNITS["MiB"], "MiB")
+        if found.stage:
+            low = min(placed.address for placed in found.large)
+            return addresses_between(low, max(placed.top for placed in found.large))
+        return addresses_between(0, max(found.arena, self.reach))
+
+    @cached_property
+    def cut(self) -> tuple[list[Part], list[Part]]:
+        """What lies in memory at the cursor from the top down, the largest parts, and the others
+        for which there is no line."""
+        found = self.packing.cut(self.at, self.count)
+        most = LISTED if len(found) <= LISTED else LISTED - 1
+        large = sorted(found, key=lambda part: part.low - part.high)[:most]
+        return [p for p in found[::-1] if p in large], [p for p in found if p not in large]
+
+    def cells(self, part: Part) -> list[str]:
+        """Its line: the name, from where to where, how many blocks."""
+        digits = 1 if part.placed[0].entry else None
+        ends = [number(end, self.scale.unit, digits) for end in (part.low, part.high)]
+        return [part.name, *ends, f"{len(part.placed):,}"]
+
+
+def fact(packing: Packing, placed: Placed) -> Fact:
+    """Its name, formula, bytes, maker, last reader, life and address."""
+    entry, ledger, where = placed.entry, packing.subject.ledger, packing.where(placed)
+    if entry is None or ledger is None:
+        return Fact(placed.name, nbytes=placed.size, more=f"{packing.life(placed)}; {where}")
+    made, read = ledger.made_by(entry), ledger.needed_by(entry)
+    return Fact(placed.name, entry.formula(), placed.block.nbytes, made, read, where)
+
+
+# -- marks of this map ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Bars(Mark):
+    """The bar at the left edge of what is kept: 4 pixels, or a third of a block."""
+
+    places: Sequence[Place]
+    inset: float = 0
+
+    def draw(self, pen: Pen) -> None:
+        boxes = [Rect(*place, inset=self.inset).box(pen) for place in self.places]
+        ends = [box.left + min(BAR, (box.right - box.left) / 3) for box in boxes]
+        pairs = zip(boxes, ends, strict=True)
+        pen.svg.path("".join(box_path(b._replace(right=end)) for b, end in pairs), fill=KEPT.colour)
+
+    def on(self, axes: Any) -> None:
+        for x, _, low, high in self.places:
+            axes.plot([x, x], [low, high], color=KEPT.colour, linewidth=2, solid_capstyle="butt")
+
+
+def filled(
+    places: Sequence[tuple[str, Place]], inset: float = 0, edge: float = 0.8
+) -> Iterator[Mark]:
+    """Rectangles by kind on the page's colour; what is kept gets a bar at its left edge."""
+    yield Rects([place for _, place in places], "page", inset)
+    for kind in dict.fromkeys(kind for kind, _ in places):
+        here = [place for found, place in places if found == kind]
+        yield Rects(here, paint(kind), inset, 0 if kind == "small" else edge)
+        if kind == "kept":
+            yield Bars(here, inset)
+
+
+@dataclass(frozen=True)
+class Solid(Rect):
+    """A rectangle that no label may cover."""
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        yield self.box(pen)
+
+
+@dataclass(frozen=True, eq=False)
+class Slide(Mark):
+    """Marks that are seen to come from the address ``before`` to theirs, ``now``, after so many
+    seconds; where less motion is wanted they stand there at once."""
+
+    marks: Sequence[Mark]
+    before: float
+    now: float
+    look: str = "slides"
+    after: float = 0
+
+    def draw(self, pen: Pen) -> None:
+        away = pen.y(self.before) - pen.y(self.now)
+        style = f"--from:{away:.1f}px;animation-delay:{self.after:.1f}s"
+        with pen.svg.group(class_=self.look if away else None, style=style if away else None):
+            for mark in self.marks:
+                mark.draw(pen)
+
+    def takes(self, pen: Pen) -> Iterable[Box]:
+        return chain.from_iterable(mark.takes(pen) for mark in self.marks)
+
+    def on(self, axes: Any) -> None:
+        for mark in self.marks:
+            mark.on(axes)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaders(Mark):
+    """The lines of a cut beside its bar, each as near to its part as the others let it: a bracket
+    over the part and a line to its text. Columns end at the right edge."""
+
+    title: str
+    heads: Sequence[str]
+    parts: Sequence[tuple[float, float, Sequence[str]]]
+    others: str = ""
+
+    def draw(self, pen: Pen) -> None:
+        left, right, head = pen.box.left, pen.box.right, pen.box.top - 1
+        wanted = [pen.y((low + high) / 2) + 4 for low, high, _ in self.parts]
+        lines = spread(wanted, 17, head + 17, pen.box.bottom + 2)
+        pen.svg.text(left, head - 16, texts.shortened(self.title, SIDE, 12, True), 12, bold=True)
+        self._cells(pen, head, ["", *self.heads], 11)
+        for (first, top, cells), y in zip(self.parts, lines, strict=True):
+            high, low = pen.y(top) + 0.5, pen.y(first) - 0.5
+            d = f"M{right + 3} {high:.1f}h4V{low:.1f}h-4M{right + 7} {(high + low) / 2:.1f}"
+            pen.svg.path(f"{d}L{right + 16} {y - 4:.1f}h6", class_="rule faint", stroke_width=0.9)
+            self._cells(pen, y, cells, 12)
+        if self.others:
+            pen.svg.text(right + CUT, max([head, *lines]) + 17, self.others, 11, dim=True)
+
+    def _cells(self, pen: Pen, y: float, cells: Sequence[str], size: int) -> None:
+        left, edge = pen.box.right + CUT, pen.box.left + SIDE - 4
+        pen.svg.text(left, y, texts.shortened(cells[0], edge - 162 - left, size), size)
+        for inset, cell in zip((116, 52, 0), cells[1:], strict=True):
+            pen.svg.text(edge - inset, y, cell, size, "end", dim=size == 11)
+
+    def on(self, axes: Any) -> None:
+        for low, high, cells in self.parts:
+            axes.annotate("  ".join(cells), (1.2, (low + high) / 2), va="center", fontsize=8,
+                          annotation_clip=False)  # fmt: skip
+
+
+# -- one map --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class AddressChart:
+    """One map as charts whose frames are ``wide`` pixels wide: the bytes alive, the blocks, a cut.
+
+    ``cursor`` says that the operation was chosen, ``chosen`` that the block in focus was; ``rooms``
+    are bytes that budgets leave, with their names. ``slid`` is the placement that blocks are seen
+    to come from, ``before`` the top of the arena in the state before.
+    """
+
+    moment: Moment
+    packing: Packing
+    wide: float
+    cursor: bool = False
+    chosen: bool = False
+    guess: int | None = None
+    rooms: Sequence[tuple[int, str]] = ()
+    slid: Placement | None = None
+    before: int | None = None
+
+    @property
+    def toy(self) -> bool:
+        """Six made-up tensors: each has its letter, its bytes and its turn."""
+        return self.packing.subject.toy
+
+    @property
+    def last(self) -> int:
+        """How many operations there are."""
+        return self.packing.subject.operations
+
+    @property
+    def scale(self) -> Addresses:
+        """The axis of the addresses."""
+        return self.moment.scale
+
+    @property
+    def height(self) -> int:
+        """Of the map, in pixels."""
+        return TOY_TALL if self.toy else TALL
+
+    @property
+    def first(self) -> bool:
+        """Whether it is the one that is chosen and told, and not the one beside it."""
+        return self.packing is self.moment.packing
+
+    @property
+    def done(self) -> bool:
+        """Whether all blocks lie."""
+        return self.moment.count >= len(self.packing.blocks)
+
+    @cached_property
+    def shown(self) -> list[Placed]:
+        """The blocks for themselves that lie already."""
+        return [each for each in self.packing.large if each.turn <= self.moment.count]
+
+    @cached_property
+    def top(self) -> int:
+        """The top of the blocks that lie already."""
+        lie = (each.top for each in self.packing.blocks if each.turn <= self.moment.count)
+        return max(lie, default=0)
+
+    def size(self, place: Place) -> tuple[float, float]:
+        """How wide and how tall a place is, in pixels."""
+        x0, x1, y0, y1 = place
+        tall = self.height * float(self.scale.at(y1) - self.scale.at(y0))
+        return self.wide * (x1 - x0) / self.last, tall
+
+    # -- the bytes that are alive -------------------------------------------------------------
+
+    def strip(self) -> Chart:
+        """The bytes alive inside every operation; what the arena leaves free is shaded."""
+        arena, alive = self.packing.arena, np.array(self.packing.alive, np.float64)
+        scale = Scale(0, max(self.scale.last, arena))
+        names = say("alive_in", unit=self.scale.unit).split("|")
+        marks = [
+            *(draw.Phase(strings.get(f"phase.{phase}"), first, last + 1, -36)
+              for phase, first, last in self.packing.subject.phases),
+            draw.Area(np.zeros_like(alive), alive, KEPT, 0.6),
+            draw.Area(alive, np.maximum(alive, arena), FREE, 0),
+            Rule(y=arena, look="limit"),
+            Rule(y=0, look="rule", opacity=0.6),
+            *(Text(0, 0, name, 11, "end", dx=-8, dy=-2 - 14 * index, dim=True)
+              for index, name in enumerate(reversed(names))),
+            *(self._amounts(scale) if self.toy else self._flag(scale)),
+            draw.Press("at", self.last),
+        ]  # fmt: skip
+        before = [Rule(y=self.before)] if self.before else ()
+        return Chart(operations(self.last), scale, marks, STRIP, left=LEFT, right=RIGHT,
+                     above=4 if self.toy else 50, previous=before)  # fmt: skip
+
+    def _amounts(self, scale: Scale) -> Iterator[Text]:
+        """How much is alive in each operation, over its bar or in it."""
+        for index, nbytes in enumerate(self.packing.alive):
+            inside = 0 <= STRIP * (self.packing.arena - nbytes) / scale.last < 13
+            bold = index == self.packing.busiest
+            yield Text(index + 0.5, nbytes, number(nbytes, self.scale.unit), 12, "middle",
+                       dy=12 if inside else -3.5, bold=bold)  # fmt: skip
+
+    def _flag(self, scale: Scale) -> Iterator[Mark]:
+        """The busiest operation of a network, with its name where there is room."""
+        index, top = self.packing.busiest, scale.last
+        x, at = index + 0.5, self.wide * (index + 0.5) / self.last
+        runs = [(say("busiest", index=f"{index + 1:,}"), True),
+                (f" · {self.packing.subject.operation(index)}", False)]  # fmt: skip
+        if texts.measure(runs, 12) + 16 > max(at, self.wide - at):
+            runs = runs[:1]
+        fits = at + 16 + texts.measure(runs, 12) <= self.wide
+        side, anchor = (1, "start") if fits else (-1, "end")
+        d = f"M0-21h{11 * side}l{-3 * side} 4.5l{3 * side} 4.5h{-11 * side}Z"
+        yield Rule(x=x, look="pole", above=21)
+        yield Glyph(x, top, d)
+        yield Text(x, top, runs, 12, anchor, dx=15 * side, dy=-12)
+
+    # -- blocks at their addresses ------------------------------------------------------------
+
+    def map(self) -> Chart:
+        """Every block at its address, from the free space up to the names."""
+        ticks = [(value, name) for value, name in self.scale.ticks if self._clear(value)]
+        parts = (self._ground(), self._blocks(), self._lines(), self._texts(), self._targets())
+        return Chart(
+            operations(self.last),
+            self.scale,
+            [*chain.from_iterable(parts), *self._labels()],
+            self.height,
+            Axis(note=say("axis_x"), grid=False),
+            Axis(note=say("axis_y", unit=self.scale.unit), ticks=ticks),
+            left=LEFT,
+            right=RIGHT,
+            previous=[Rule(y=self.before)] if self.before else (),
+        )
+
+    def _clear(self, tick: float) -> bool:
+        """Whether the number of a tick is far enough from those of the top and of the guess."""
+        marked = [self.top] if self.guess is None else [self.top, self.guess]
+        away = [self.size((0, 0, min(tick, each), max(tick, each)))[1] for each in marked]
+        return (away[0] > 11 or tick == self.top) and min(away[1:], default=8) >= 8
+
+    def _ground(self) -> Iterator[Mark]:
+        """What the arena holds where no block is, the phases, the busiest operation down to the
+        lower bound."""
+        x, span = self.packing.busiest + 0.5, (self.packing.bound, self.scale.last)
+        yield Rect(0, self.last, self.scale.first, max(self.top, self.scale.first), FREE, edge=0)
+        yield Rule(x=x, span=span, look="rule thin", above=26)
+        for _, first, _ in self.packing.subject.phases[1:]:
+            yield Rule(x=first)
+        if self.packing.bound != self.top and self.scale.holds(self.packing.bound):
+            yield Rule(y=self.packing.bound, look="rule", width=1.8, dashes="7 4", below=4, above=6)
+
+    def _blocks(self) -> Iterator[Mark]:
+        """The small ones as one grey shape, each where it is; the others by kind. Where blocks
+        share bytes while both are alive, crossed lines."""
+        inset, edge = float(self.toy), 0.8 if self.top * 2 > self.scale.last else 0.25
+        if self.slid and self.toy:
+            for each in self.shown:
+                block = [*filled([(each.kind, each.place)], inset), *self._letters(each)]
+                before = self.slid.address(each.name)
+                yield Slide(block, before, each.address, after=(each.turn - 1) * 0.2)
+        else:
+            small = [each for each in self.packing.small if each.turn <= self.moment.count]
+            places: list[tuple[str, Place]] = [("small", each.place) for each in small]
+            yield from filled([*places, *((p.kind, p.place) for p in self.shown)], inset, edge)
+        for fault in self.packing.overlaps:
+            x0, x1, y0, y1 = place = fault.first, fault.last + 1, fault.low, fault.high
+            yield Solid(*place, "chip")
+            corners = (x0, y0), (x1, y1), (x1, y0), (x0, y1), (x0, y0), (x1, y0), (x1, y1), (x0, y1)
+            yield draw.Line(corners, "rule", width=2.2)
+
+    def _lines(self) -> Iterator[Mark]:
+        """The cursor, the focus, the top, budgets and the guess."""
+        at, focus, high = self.moment.at + 0.5, self.moment.focus, self.scale.last
+        if self.cursor:
+            yield Rule(x=at, look="pole", above=8, below=4)
+            yield Glyph(at, high, "M-5-14h10l-5 7Z")
+        if self.first and focus and focus in self.shown and (self.chosen or not self.toy):
+            x0, x1, y0, y1 = focus.place
+            corners = (x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0), (x1, y0)
+            yield draw.Line(corners, "rule", width=2.6)
+        if self.scale.holds(self.top):
+            yield self._top()
+        for nbytes, _ in self.rooms:
+            if self.scale.holds(nbytes):
+                yield Rule(y=nbytes, look="rule", width=1.8, dashes="2 3")
+        if self.guess is not None and self.guess >= self.scale.first:
+            yield Rule(y=self.guess, look="rule", width=1.4, dashes="1.5 4")
+            yield Glyph(0, self.guess, "M-10-5.5V5.5L0 0Z", "hollow rule", ">", width=1.5)
+
+    def _top(self) -> Mark:
+        """The thick line that closes the arena, with its number where no tick has it."""
+        name = number(self.top, self.scale.unit)
+        line = Rule(y=self.top, look="limit", below=4, above=6)
+        said = Text(0, self.top, name, 11, "end", -12, 4, bold=True)
+        before = self.slid.arena if self.slid and not self.toy else self.top
+        return Slide([line, said] if self.top % int(self.scale.step) else [line], before, self.top,
+                     "glides")  # fmt: skip
+
+    def _targets(self) -> Iterator[Mark]:
+        """Where a pointer chooses an operation, or a block, which says its facts."""
+        low = self.scale.first
+        yield draw.Press("at", self.last, (0, self.last, low, low), below=22)
+        for each in self.shown:
+            yield Rect(*each.place, look="target", inset=float(self.toy),
+                       fact=fact(self.packing, each), send=("choose", each.name))  # fmt: skip
+
+    # -- what stands in the blocks ------------------------------------------------------------
+
+    def _texts(self) -> Iterator[Mark]:
+        """Names of the blocks that overlap no other one; holes that were too small for the block
+        that had to go on top."""
+        faulty = {each.name for fault in self.packing.overlaps for each in (fault.one, fault.other)}
+        for each in self.shown:
+            if each.name in faulty:
+                yield self._beside(each)
+            elif not self.toy:
+                yield from self._names(each)
+            elif not self.slid:
+                yield from self._letters(each)
+        told = self.packing.told(self.moment.count)
+        if self.first and self.toy and told and self.packing.placement.how != BY_HAND:
+            for low, high in told.refused:
+                yield from self._hole(told.placed, low, high)
+
+    def _letters(self, placed: Placed) -> Iterator[Mark]:
+        """The toy's letter with its bytes and its turn, as far as there is room."""
+        (wide, tall), turn = self.size(placed.place), ordinal(placed.turn)
+        nbytes, corner = in_binary(placed.size), texts.width(turn, 11)
+        letter: tuple[Runs, int] = [(placed.name, True)], 16
+        line: Runs = [(placed.name, True), (f" {nbytes}", False)]
+        cornered = wide >= 60 and (tall >= 36 or wide > texts.measure(line, 13) + 2 * corner + 20)
+        lines = [letter]
+        if tall >= 36 and wide >= texts.width(nbytes, 11) + 4:
+            above = not cornered and tall >= 50 and wide > corner + 4
+            lines = [*([(turn, 11)] if above else []), letter, (nbytes, 11)]
+        elif wide >= texts.measure(line, 13) + 2 * BAR:
+            lines = [(line, 13)]
+        cut = self.cursor and placed.block.birth <= self.moment.at <= placed.block.death
+        chip = placed.kind == "short" or cut
+        yield Solid(*placed.place, look="target")
+        yield from self._stacked(placed.place, lines, chip)
+        if cornered:
+            yield Text(placed.place[1], placed.top, turn, 11, "end", -6, 14, dim=True, chip=chip)
+
+    def _stacked(
+        self, place: Place, lines: Sequence[tuple[Runs, int]], chip: bool = False
+    ) -> Iterator[Mark]:
+        """Lines of text in the middle of a place."""
+        x, y = (place[0] + place[1]) / 2, (place[2] + place[3]) / 2
+        at = -sum(size + 3 for _, size in lines) / 2
+        for content, size in lines:
+            yield Text(x, y, content, size, "middle", dy=at + 1.5 + 0.86 * size, chip=chip)
+            at += size + 3
+
+    def _names(self, placed: Placed) -> Iterator[Mark]:
+        """Every name where its tensor is: in place, two lie in one rectangle. Where one has no room
+        there, all stand in a row; a notch is where one ends and the next takes its place."""
+        x0, x1, y0, y1 = whole = placed.place
+        wide, tall = self.size(whole)
+        names = [tenant.name for tenant in placed.tenants] or [placed.name]
+        edges = [x0, *(tenant.first for tenant in placed.tenants[1:]), x1]
+        parts: list[Place] = [(low, high, y0, y1) for low, high in pairwise(edges)]
+        cheap = placed.name in self.packing.subject.cheap and tall >= 2.2 and wide >= 21
+        margin = 2 * (BAR + 17) if cheap else 0
+        apart = all(self._fits(*pair) for pair in zip(names, parts, strict=True))
+        if not apart and self._fits(" → ".join(names), whole, margin):
+            names, parts = [" → ".join(names)], [whole]
+        for name, part in zip(names, parts, strict=True):
+            if self._fits(name, part, margin):
+                yield from self._stacked(part, [(name, 11)], bool(paint(placed.kind).pattern))
+        if cheap:
+            radius = min(4.5, tall / 2 - 1.2)
+            look = (arrow(radius), BAR + 4 + radius, 1.3) if radius >= 2 else (DOTS, BAR + 3, 1.6)
+            yield Glyph(x0, (y0 + y1) / 2, look[0], "rule", "o", look[1], width=look[2])
+        for tenant in placed.tenants[1:]:
+            size = min(6.0, tall / 2)
+            notch = f"M{-size:.1f} 0L0 {size:.1f}L{size:.1f} 0"
+            yield Glyph(tenant.first, y1, notch, "page", "v")
+            if tall > 12:
+                yield Rule(x=tenant.first, span=(y0, y1), look="rule thin")
+
+    def _fits(self, name: str, place: Place, margin: float = 0) -> bool:
+        """Whether a place is large enough for a name."""
+        wide, tall = self.size(place)
+        return tall >= 13 and texts.width(name, 11) <= wide - 2 * BAR - 4 - margin
+
+    def _hole(self, placed: Placed, low: int, high: int) -> Iterator[Mark]:
+        """How much is free there, and how much was needed: in two lines, or in one."""
+        place = (*placed.place[:2], low, high)
+        yield Rect(*place, "page", 1)
+        yield Rect(*place, "rule thin", 1)
+        free = say("hole", amount=in_binary(high - low))
+        needs = say("hole_needs", name=placed.name, amount=in_binary(placed.size))
+        wide, tall = self.size(place)
+        lines = [free, needs] if tall >= 34 else [f"{free}, {needs}"]
+        if max(texts.width(line, 11) for line in lines) < wide - 6:
+            yield from self._stacked(place, [(line, 11) for line in lines])
+
+    def _beside(self, placed: Placed) -> Label:
+        """The name of a block that overlaps another, where no other name is."""
+        size, (x0, x1, y0, y1) = (16 if self.toy else 11), placed.place
+        heights = [((y0 + y1) / 2, 0.36 * size), (y1, size + 1.0), (y0, -4.0)]
+        sides = [(x0, "start", 8.0), (x1, "end", -8.0), ((x0 + x1) / 2, "middle", 0.0),
+                 (x1, "start", 6.0), (x0, "end", -6.0)]  # fmt: skip
+        places = [(x, y, anchor, dx, dy) for y, dy in heights for x, anchor, dx in sides]
+        return Label(placed.name, places, size, bold=True, chip=True)
+
+    # -- names of the lines -------------------------------------------------------------------
+
+    def _labels(self) -> Iterator[Label]:
+        """The names of the busiest operation, the top, the lower bound, budgets and the guess."""
+        scale, bound, top = self.scale, self.packing.bound, self.top
+        said = self.packing.equation
+        if not self.done or self.packing.waste < 0:
+            said = {"arena": number(top, scale.unit), "bound": number(bound, scale.unit)}
+        if self.toy:
+            name, x = say("busiest", index=self.packing.busiest + 1), self.packing.busiest + 0.5
+            yield Label(name, [(x, scale.last, "start", 6, -10)], 11, kept=True)
+        if scale.holds(top):
+            key = "top_equal" if top == bound and self.done else "top" if self.done else "top_now"
+            name = say(key, amount=f"{said['arena']} {scale.unit}")
+            yield self._at_line(name, top, bold=True)
+        if bound != top and scale.holds(bound):
+            near = self.size((0, 0, min(bound, top), max(bound, top)))[1] < 16
+            name = say("bound", amount=f"{said['bound']} {scale.unit}")
+            yield self._at_line(name, top if near else bound, right=near)
+        for nbytes, name in self.rooms:
+            if scale.holds(nbytes):
+                yield self._at_line(name, nbytes, right=True)
+        if above := ", ".join(name for nbytes, name in self.rooms if nbytes > scale.last):
+            name = say("above", names=above)
+            yield Label(name, [(self.last, scale.last, "end", 0, -14)], 11, dim=True)
+        if self.guess is not None and self.guess >= scale.first:
+            places = [(0, self.guess, "end", -13, down) for down in (4, 16, -8, 22, -14)]
+            yield Label(say("guess"), places, 11, bold=True, apart=0.5)
+
+    def _at_line(self, name: str, y: float, bold: bool = False, right: bool = False) -> Label:
+        """A name at a line: above or below it, at the left, at the right, in between; none where it
+        is wider than the map."""
+        free = 1 - (texts.width(name, 12, bold) + 10) / self.wide
+        steps = range(7, -1, -1) if right else range(8)
+        places = [
+            (self.last * free * step / 7, y, "start", 6, down)
+            for down in (-8, 15)
+            for step in steps
+        ]
+        return Label(name, places if free >= 0 else [], 12, bold, chip=True, kept=True, apart=1)
+
+    # -- the cut ------------------------------------------------------------------------------
+
+    def cut(self, title: str, heads: Sequence[str], others: str) -> Chart:
+        """What lies in memory at the cursor: a bar on the scale of the map, with a line for each
+        part. Its place is ``SIDE`` pixels wide."""
+        moment, large = self.moment, {each.name for each in self.packing.large}
+        alive = self.packing.at(moment.at, moment.count)
+        places: list[tuple[str, Place]] = [
+            (each.kind if each.name in large else "small", (0, 1, each.address, each.top))
+            for each in alive
+        ]
+        low, high = self.scale.first, max(self.top, self.scale.first)
+        marks: list[Mark] = [
+            Rect(0, 1, low, high, FREE, edge=0),
+            *filled(sorted(places, key=lambda place: place[0] != "small"), edge=0.6),
+            Rect(0, 1, low, high),
+            *([Rule(y=high, look="limit", below=4, above=4)] if self.scale.holds(high) else []),
+            Text(0.5, low, f"{moment.at + 1:,}", 11, "middle", dy=16),
+            Leaders(
+                title, heads, [(p.low, p.high, moment.cells(p)) for p in moment.cut[0]], others
+            ),
+        ]
+        for each in alive if self.toy else ():
+            places_ = [(0.5, (each.address + each.top) / 2, "middle", 2, 4.5)]
+            marks.append(Label(each.name, places_, 12, bold=True, chip=each.kind == "short"))
+        return Chart(Scale(0, 1), self.scale, marks, self.height, left=0, right=SIDE - CUT,
+                     above=26, below=40)  # fmt: skip

@@ -1,0 +1,572 @@
+"""The address map: which tensors lie where in one arena, to look at, to pack by hand and to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from memlab import strings, units
+from memlab.errors import InputError, flag, known, listed, shorten
+from memlab.planner.placement import BY_HAND, HOWS, Placement
+from memlab.studies.amounts import in_binary
+from memlab.studies.memory import Budget, budget, free_here, network_of
+from memlab.studies.packed_step import (
+    OFFERED,
+    PUBLISHED,
+    SMALL,
+    TOY_NAME,
+    ArenaRun,
+    Subject,
+    run_map,
+    subject_of,
+)
+from memlab.studies.packing import Packing, Placed, say, say_how
+from memlab.views import address_page
+from memlab.views.address_map import AddressChart, Moment, fact
+from memlab.views.draw.page import Page
+from memlab.views.live.control import stop
+from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State, Text
+from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.widget import Line
+
+BATCH, MOST = 32, 4096
+"""The batch that is shown first, and the largest one that is placed."""
+BUDGETS = ("12 GB card",)
+"""The usual budgets."""
+PASSED = ("8 GB", "4 GB")
+"""Budgets that the top of a real arena goes past, one way after the other."""
+REAL: tuple[dict[str, Any], ...] = (
+    {"how": "no reuse", "in_place": False},
+    {"how": "no reuse", "in_place": True},
+    {"how": "best", "in_place": True},
+)
+"""What one press after the other shows of a network: nothing is reused, in place, shared."""
+MAP = ("what", "how", "batch", "in_place", "hand")
+"""With these settings the addresses change."""
+
+
+# -- what is chosen -------------------------------------------------------------------------------
+
+
+def subject(now: State) -> Subject:
+    """What is packed, in place or not."""
+    found: Subject = now.what.in_place if now.in_place else now.what
+    return found
+
+
+def packing(now: State) -> Packing:
+    """The first map of a state."""
+    found = subject(now)
+    made = found.placement(now.batch, now.base) if now.hand else None
+    placement = now.hand or found.placement(now.batch, now.how)
+    return _packing(found, now.batch, placement, now.stage, made)
+
+
+@lru_cache(maxsize=32)
+def _packing(*parts: Any) -> Packing:
+    """Everything about a placement, worked out once while it is on display."""
+    return Packing(*parts)
+
+
+def toy(now: State) -> bool:
+    """Whether the six tensors are shown."""
+    return bool(now.what.toy)
+
+
+def a_step(now: State) -> bool:
+    """Whether a step is shown."""
+    return not now.what.toy
+
+
+class What(Choice[Any]):
+    """What is packed: one of those offered, or what the view was made for."""
+
+    def value(self, now: State) -> str:
+        return str(now.what.name)
+
+    def allowed(self, given: Any, now: State) -> Subject:
+        return given if isinstance(given, Subject) else subject_of(given)
+
+    def read(self, event: str, value: Any, now: State) -> Any:
+        return now.own if str(value) == now.own.name else str(value)
+
+    def labelled(self, now: State, labels: Any) -> dict[str, str]:
+        first = {each.name: each.label for each in (now.own, now.what) if not each.named}
+        if now.lock:
+            return {now.own.name: now.own.label}
+        named = (now.own.name, *OFFERED) if now.own.named else OFFERED
+        return first | {name: _title(name) for name in named if name not in first}
+
+    def written(self, now: State) -> str:
+        return repr(now.what.name) if now.what.named else "subject"
+
+
+def _title(name: str) -> str:
+    drawn = name in (TOY_NAME, PUBLISHED)
+    return subject_of(name).label if drawn else network_of(name).title
+
+
+class Placing(Choice[str]):
+    """A way to place; ``"by hand"`` once a block was moved."""
+
+    def allowed(self, given: Any, now: State) -> str:
+        return known("placing", given, [*HOWS, BY_HAND])
+
+    def labelled(self, now: State, labels: Any) -> dict[str, str]:
+        return {how: say_how(how) for how in dict.fromkeys((*now.what.hows, now.how))}
+
+    def written(self, now: State) -> str:
+        return f"how={now.base if now.hand else now.how!r}"
+
+
+def _moved(now: State, given: Any) -> Mapping[str, Any]:
+    """The map with some blocks at addresses that are given by hand."""
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"moved are addresses by the names of blocks, got {shorten(given)}; "
+            "try {'A': '3 MiB'}."
+        )
+    found = packing(now)
+    hand, base = found.placement, now.base if now.hand else now.how
+    for name, address in given.items():
+        hand = hand.moved(name, units.parse(address))
+    return {"hand": hand, "how": BY_HAND, "base": base} if given else {}
+
+
+def _named(name: str | int) -> Budget:
+    """A budget under the name that it was given: a device's, or an amount such as ``'8 GB'``."""
+    found = budget(name)
+    return replace(found, name=name) if isinstance(name, str) else found
+
+
+def _budgets(given: Any) -> tuple[Budget, ...]:
+    return tuple(_named(each) for each in listed("budgets", given, *BUDGETS))
+
+
+def _block(given: Any) -> str:
+    """The name of a block; ``settle`` knows which there are."""
+    return given if isinstance(given, str) else known("block", given, ())
+
+
+def _stages(now: State) -> dict[str, str]:
+    return {"": say("control.every_stage")} | {name: name for name in subject(now).stages}
+
+
+def _kept(doc: str, default: Any = None, **more: Any) -> Setting[Any]:
+    """What keys and buttons choose; no argument, no control."""
+    return Setting(doc=doc, default=default, argument=False, **more)
+
+
+def _guess(now: State) -> int | None:
+    """The guess, where it is one at the toy's arena."""
+    return now.guess if toy(now) else None
+
+
+PRESETS = {
+    "start": lambda now: {"what": TOY_NAME, "guess": _guess(now)},
+    "surprise": lambda now: {"how": "birth", "beside": "biggest", "guess": _guess(now)},
+}
+"""Nothing is shared; an order that saves nothing beside one that is best."""
+
+
+class AddressMap(View[Moment]):
+    """Which tensors lie where in one arena, to look at, to pack by hand and to run.
+
+    ``move(name, address)`` moves a block, ``score()`` says how good the map is, ``run()`` runs the
+    step with these addresses.
+    """
+
+    name, made_by = "addresses", "addresses"
+    positional = ("what", "batch")
+    presets = PRESETS
+    picture_keys = (
+        *("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "KeyM", "Enter", "KeyP"),
+        *("BracketLeft", "BracketRight", "Digit1", "Digit2", "Digit3", "Digit4", "Digit5"),
+        *("KeyR", "KeyT", "Escape"),
+    )
+
+    what = What(
+        (),
+        default=lambda now: subject_of(TOY_NAME),
+        doc='``"toy"``, six made-up tensors; a name of ``memlab.zoo``; a network or a step; '
+        '``"resnet50 chen2016"``, ResNet-50 v1.5 as that paper counts it',
+        code="plain",
+    )
+    how = Placing(
+        (),
+        default="no reuse",
+        doc='a placing: ``"no reuse"``, ``"birth"``, ``"biggest"``, ``"best fit"``, ``"exact"`` '
+        'for a few blocks, or ``"best"``, the best known',
+        code="always",
+    )
+    beside = Setting(
+        doc="a second placing beside the first, of the toy",
+        default="",
+        check=lambda given: known("placing", given, ["", *HOWS]),
+        follows=(*MAP, "packed"),
+    )
+    cursor = Range(
+        1,
+        lambda now: subject(now).operations,
+        default=None,
+        at=lambda now: packing(now).busiest + 1,
+        box=True,
+        follows=("what", "in_place"),
+        doc="the operation to cut, counted from 1; None for the busiest",
+    )
+    packed = Range(
+        0,
+        lambda now: len(packing(now).blocks),
+        default=None,
+        at=lambda now: len(packing(now).blocks),
+        follows=MAP,
+        doc="how many blocks lie already, in the placer's order; None for all",
+    )
+    in_place = Check(
+        doc="outputs overwrite inputs that nobody needs any more (``memlab.in_place``)",
+        place="more",
+        when=a_step,
+        brief=lambda now: say("in_place") if now.in_place else "",
+    )
+    batch = Number(
+        1,
+        MOST,
+        default=lambda now: 1 if now.what.toy else BATCH,
+        doc="the mini-batch size; the toy has none",
+        place="more",
+        when=a_step,
+        follows=("what",),
+        code=a_step,
+        brief=lambda now: strings.get("network.batch", batch=f"{now.batch:,}"),
+    )
+    stage = Choice(
+        _stages,
+        default="",
+        doc="a stage of the network, to show its blocks alone; None for all",
+        place="more",
+        when=a_step,
+        follows=("what", "in_place"),
+        brief=lambda now: str(now.stage),
+    )
+    guess = Text(
+        doc='a guess at the arena, in bytes or as ``"9 MiB"``',
+        check=units.parse,
+        show=in_binary,
+        place="more",
+        follows=("what",),
+        brief=lambda now: say("guess") + (f" {in_binary(now.guess)}" if now.guess else ""),
+    )
+    chosen = Setting(
+        doc="the name of the block in focus",
+        default="",
+        check=_block,
+        follows=("what", "in_place", "stage"),
+    )
+    budgets = Setting(
+        doc="names of ``memlab.devices``, or amounts; not for the toy",
+        default=lambda now: _budgets(BUDGETS),
+        check=_budgets,
+        stays=True,
+        code=lambda now: not toy(now) and now.budgets != _budgets(BUDGETS),
+        write=lambda budgets: repr(tuple(each.name for each in budgets)),
+    )
+    free = Setting(
+        doc="also show what is free on this machine; never in stored pictures",
+        default=True,
+        check=lambda given: flag("free", given),
+        fixed=True,
+        code="never",
+    )
+    moved = Setting(
+        doc='addresses given by hand to some blocks, in bytes or as ``"3 MiB"``',
+        default=lambda now: {},
+        get=lambda now: {placed.name: placed.address for placed, _ in packing(now).moved},
+        put=_moved,
+        code=lambda now: now.hand is not None,
+    )
+    lock = Setting(
+        doc="offer nothing else to look at",
+        default=False,
+        check=lambda given: flag("lock", given),
+        fixed=True,
+        code="never",
+    )
+    own = _kept("what it was made for", lambda now: now.what, fixed=True)
+    hand = _kept("addresses moved by hand", follows=MAP[:-1])
+    base = _kept("the placing that was moved", "", follows=MAP[:-1])
+    moving = _kept("blocks can be moved", False, follows=("what",))
+    scored = _kept("the result was asked for", False, follows=(*MAP, "moving"))
+    written = _kept("the text is shown", False, stored=False)
+    reach = _kept("bytes that the axis reaches at least", 0, follows=("what", "batch"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._ran: tuple[Packing, ArenaRun] | None = None
+        super().__init__(*args, **kwargs)
+
+    # -- states ---------------------------------------------------------------------------------
+
+    def settle(self, new: State, was: State | None) -> State:
+        if new.in_place and toy(new) and was is not None and not toy(was):
+            new = new.replace(in_place=False)
+        if new.beside and not toy(new):
+            raise InputError("only the toy is shown twice, side by side; leave beside out.")
+        if new.hand is None:
+            known("placing", new.how, HOWS)
+        found = packing(new)
+        known("block", new.chosen, ["", *found.by_name])
+        return new.replace(packed=None) if new.packed == len(found.blocks) else new
+
+    def study(self, now: State) -> Moment:
+        first = packing(now)
+        maps = [first]
+        if now.beside:
+            other = first.subject.placement(now.batch, now.beside)
+            maps.append(_packing(first.subject, now.batch, other, "", None))
+        at = first.busiest if now.cursor is None else now.cursor - 1
+        count = len(first.blocks) if now.packed is None else now.packed
+        alive = [placed for placed in first.at(at) if first.of_stage(placed)]
+        largest = max(alive, key=lambda placed: placed.size, default=None)
+        focus = first.by_name[now.chosen] if now.chosen else largest
+        return Moment(tuple(maps), count, at, focus, max(now.reach, now.guess or 0))
+
+    def line(self, now: State) -> str:
+        found = packing(now)
+        return f"{now.what.name}|{found.placement.how}|{found.arena}"
+
+    def described(self, now: State) -> object:
+        same = (now.what, now.in_place, now.batch, now.how, now.beside, now.hand)
+        return *same, now.packed, now.scored, now.stage
+
+    # -- from Python ----------------------------------------------------------------------------
+
+    @property
+    def placement(self) -> Placement:
+        """The addresses on display."""
+        return self.rows.packing.placement
+
+    def move(self, name: str, address: int | str) -> None:
+        """Put a block at another address, in bytes or as ``"3 MiB"``.
+
+        Raises:
+            InputError: no such block, or no such address.
+        """
+        self.change(moved={name: address}, chosen=name)
+
+    def score(self) -> str:
+        """The top of this map beside the lower bound and the optimum, in words."""
+        return self.rows.packing.score()
+
+    def run(self) -> ArenaRun:
+        """Run the step with these addresses, and as it was without an arena.
+
+        Raises:
+            InputError: the toy, which has no arithmetic; a step that takes long.
+        """
+        ran = self._run(self.state)
+        self.refresh()
+        return ran
+
+    def _run(self, now: State) -> ArenaRun:
+        found = packing(now)
+        ran = run_map(found.subject, found.placement, found.batch)
+        self._ran = found, ran
+        return ran
+
+    def ran(self, scene: Scene) -> ArenaRun | None:
+        """What came out where the map on display ran on this machine."""
+        if self._ran is None or not scene.live:
+            return None
+        (found, ran), now = self._ran, packing(scene.now)
+        same = (found.subject, found.batch, found.placement) == (
+            now.subject, now.batch, now.placement)  # fmt: skip
+        return ran if same else None
+
+    # -- buttons, presses and keys --------------------------------------------------------------
+
+    def buttons(self, now: State) -> Mapping[str, str]:
+        moving = {"leave": "leave", "score": "score"} if now.moving else {"move": "move"}
+        turn = self._turn(now)
+        shown = {"start": TOY_NAME, "surprise": TOY_NAME, "break": SMALL, "real": PUBLISHED}
+        labels = {"real": f"real_{turn}" if turn else "real"}
+        offered = type(self).what.labelled(now, None)
+        others = [name for name, what in shown.items() if what in offered]
+        return {**moving, "run": "run", **{n: labels.get(n, n) for n in others}, "copy": "copy"}
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        if name == "key":
+            return self._press(now, str(value))
+        if name == "at":
+            return now.replace(cursor=stop("operation", value, 0, subject(now).operations - 1) + 1)
+        if name == "choose":
+            return self.changed(now, chosen=str(value))
+        if name == "score":
+            return now.replace(scored=True)
+        answers = {"move": self._toggled, "leave": self._toggled, "run": self._runs,
+                   "break": self._broken, "real": self._real}  # fmt: skip
+        return answers[name](now) if name in answers else None
+
+    def _press(self, now: State, key: str) -> State | None:
+        """The state after a key in the picture."""
+        if key in ("ArrowLeft", "ArrowRight"):
+            return now.replace(chosen=self._by_birth(now, 1 if key == "ArrowRight" else -1).name)
+        if key in ("ArrowUp", "ArrowDown"):
+            way = 1 if key == "ArrowUp" else -1
+            return self._lifted(now, way) if now.moving else self._neighbour(now, way)
+        if key in ("BracketLeft", "BracketRight"):
+            at = self.rows_of(now).at + (2 if key == "BracketRight" else 0)
+            return now.replace(cursor=min(max(at, 1), subject(now).operations))
+        if key.startswith("Digit"):
+            hows = now.what.hows[int(key[-1]) - 1 :][:1]
+            return self.changed(now, how=hows[0]) if hows else now
+        if key in ("KeyP", "KeyT"):
+            turned = {"cursor": None} if key == "KeyP" else {"written": not now.written}
+            return now.replace(**turned)
+        answers = {"KeyM": self._toggled, "KeyR": self._runs, "Enter": self._enter,
+                   "Escape": self._back}  # fmt: skip
+        return answers[key](now) if key in answers else None
+
+    def _toggled(self, now: State) -> State:
+        """Into Move mode, all blocks on the table and one in focus; or out of it."""
+        if now.moving:
+            return now.replace(moving=False, scored=False)
+        focus = self.rows_of(now).focus
+        return now.replace(moving=True, beside="", packed=None, chosen=focus.name if focus else "")
+
+    def _runs(self, now: State) -> None:
+        self._run(now)
+
+    def _enter(self, now: State) -> State:
+        """The score in Move mode; else the largest block at the cursor, and from a block to its
+        stage."""
+        focus = self.rows_of(now).focus
+        if now.moving:
+            return now.replace(scored=True)
+        if now.chosen and focus and focus.entry and not now.stage:
+            return now.replace(stage=focus.entry.stage)
+        return now.replace(chosen=focus.name) if focus else now
+
+    def _back(self, now: State) -> State:
+        if now.moving:
+            return now.replace(moving=False, scored=False)
+        if now.stage:
+            return now.replace(stage="")
+        return now.replace(chosen="") if now.chosen else now.replace(cursor=None)
+
+    def _by_birth(self, now: State, way: int) -> Placed:
+        """The block that is born before or after the one in focus; the small ones are left out."""
+        blocks, focus = packing(now).large, self.rows_of(now).focus
+        if not now.chosen or focus not in blocks:
+            return blocks[0 if way > 0 else -1]
+        return blocks[min(max(blocks.index(focus) + way, 0), len(blocks) - 1)]
+
+    def _neighbour(self, now: State, way: int) -> State:
+        """The nearest block above or below that lives at the same time, else at any time."""
+        focus = self.rows_of(now).focus
+        if focus is None or not now.chosen:
+            return now.replace(chosen=self._by_birth(now, 1).name)
+        there = [p for p in packing(now).large if (p.address - focus.address) * way > 0]
+        there = [p for p in there if p.lives_with(focus)] or there or [focus]
+        nearest = min(there, key=lambda p: (abs(p.address - focus.address), p.block.birth))
+        return now.replace(chosen=nearest.name)
+
+    def _lifted(self, now: State, way: int) -> State:
+        """The block in focus one unit up or down, inside what all blocks take without reuse: 1 MiB
+        of the toy, a twentieth of a tick else."""
+        moment, found = self.rows_of(now), packing(now)
+        if moment.focus is None:
+            return now
+        step, alignment = int(moment.scale.step), found.placement.alignment
+        unit = step // 2 if toy(now) else max(step // 20 // alignment, 1) * alignment
+        most = found.total - moment.focus.size
+        address = min(max(moment.focus.address + way * unit, 0), most)
+        return self.changed(now, moved={moment.focus.name: address}, chosen=moment.focus.name)
+
+    def _broken(self, now: State) -> State:
+        """A map with one fault, and what came of it."""
+        plain: dict[str, Any] = {"batch": None, "in_place": False, "guess": None, "stage": ""}
+        found = self.changed(now, what=SMALL, how="best", packed=None, **plain)
+        hand, made = packing(found).broken(), packing(found)
+        wrong = next(each for each in made.blocks if hand.address(each.name) != each.address)
+        cursor, address = wrong.block.birth + 1, hand.address(wrong.name)
+        state = self.changed(found, moved={wrong.name: address}, chosen=wrong.name, cursor=cursor)
+        self._run(state)
+        return state
+
+    def _real(self, now: State) -> State:
+        """The next of the three maps of a network; the first one sets the axis for all."""
+        turn = self._turn(now)
+        if turn or (now.reach and now.what.name == PUBLISHED):
+            return self.changed(now, **REAL[turn])
+        found = self.changed(now, what=PUBLISHED, batch=None, budgets=PASSED, **REAL[0])
+        return found.replace(reach=packing(found).arena)
+
+    def _turn(self, now: State) -> int:
+        """Which of the three a press shows: the one after the one on display, else the first."""
+        shown = {"how": now.how, "in_place": now.in_place}
+        known_ = now.what.name == PUBLISHED and now.reach and shown in REAL
+        return (REAL.index(shown) + 1) % len(REAL) if known_ else 0
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    def bold(self, now: State) -> list[str]:
+        """What is wrong, and the score where it was asked for."""
+        found = packing(now)
+        return [*found.faults(), *([found.score()] if now.scored else [])]
+
+    def says(self, scene: Scene) -> str:
+        moment, now = self.rows_of(scene.now), scene.now
+        found = moment.packing
+        if now.chosen and moment.focus and not scene.news:
+            return ". ".join([now.chosen, *found.facts(moment.focus)])
+        told = found.told(moment.count) if moment.count < len(found.blocks) else None
+        first = told.text() if told else found.figures()[0]
+        return " ".join(filter(None, [address_page.zoomed(found), first, *self.bold(now)]))
+
+    def fact(self, scene: Scene) -> str:
+        found = self.rows_of(scene.now)
+        return str(fact(found.packing, found.focus)) if scene.now.chosen and found.focus else ""
+
+    def status(self, scene: Scene) -> str:
+        ran = self.ran(scene)
+        return ran.news() if ran else ""
+
+    def lines(self, scene: Scene) -> Sequence[Line]:
+        ran, peak = self.ran(scene), address_page.peak(self.rows_of(scene.now))
+        return [Line(each) for each in [*(ran.sentences() if ran else []), *peak[:1]]]
+
+    def after(self, scene: Scene) -> Sequence[Line]:
+        found = address_page.peak(self.rows_of(scene.now))[1:]
+        found += [self.compose(scene).text()] if scene.now.written else []
+        return [Line(each, code=True) for each in found]
+
+    def compose(self, scene: Scene) -> Page:
+        moment, now = self.rows_of(scene.now), scene.now
+        here = [free_here()] if scene.live and now.free and not toy(now) else []
+        budgets = [*now.budgets, *here]
+        wide = address_page.frame(scene.width, len(moment.maps) > 1)
+        shown = {"cursor": now.cursor is not None, "chosen": bool(now.chosen), "guess": now.guess}
+        shown |= self._past(scene, moment)
+        rooms = address_page.rooms(moment.packing, budgets)
+        charts = [AddressChart(moment, each, wide, rooms=rooms, **shown) for each in moment.maps]
+        moving = now.moving and not now.scored
+        return address_page.page(charts, budgets, self.bold(now), moving, scene.width)
+
+    def _past(self, scene: Scene, moment: Moment) -> dict[str, Any]:
+        """The top of the map before, where it is one of the same and a page may show how it
+        changed; where it has just changed, the addresses that blocks come from. The axis of a
+        network must have stayed for that; what is moved by hand or has a fault is drawn at rest."""
+        now, before = scene.now, scene.previous
+        if not scene.live or before is None or before.what is not now.what:
+            return {}
+        was, found = packing(before), moment.packing
+        if was.placement == found.placement or now.beside or before.beside:
+            return {}
+        axis = toy(now) or now.reach == before.reach > 0
+        rests = now.hand is not None or found.overlaps or not (scene.news and axis)
+        top = was.arena if moment.scale.holds(was.arena) and was.arena != found.arena else None
+        return {"before": top, "slid": None if rests else was.placement}
+
+
+addresses = maker(AddressMap)
