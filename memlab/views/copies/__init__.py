@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from memlab import units
-from memlab.errors import InputError, flag, shorten
+from memlab.errors import InputError, flag, printed, shorten
 from memlab.networks.graph import Network
 from memlab.studies import convolutions as convs
 from memlab.studies import lowering as told
@@ -171,7 +171,10 @@ class ShiftedCopies(View[Lowering]):
         brief=lambda now: "",
     )
     pin: Setting[str] = Setting(
-        doc="what is pinned: ``'pixel:12'``, ``'place:5'``, or nothing", default="", argument=False
+        doc="what is pinned: ``'pixel:12'``, ``'place:5'``, or nothing",
+        default="",
+        check=printed,  # settle says where that is no place of the picture
+        argument=False,
     )
     done: Setting[Written | None] = Setting(
         doc="one image, as it was written", argument=False, follows=made_of

@@ -144,8 +144,9 @@ class Setting(Generic[T]):
 
     @property
     def settable(self) -> bool:
-        """Whether Python may set it: it is not fixed, and what is given is checked."""
-        return not self.fixed and (type(self) is not Setting or bool(self.check or self.put))
+        """Whether Python may set it: what only keys and buttons change has nothing to check it."""
+        inner = type(self) is Setting and not (self.argument or self.check or self.put)
+        return not (self.fixed or inner)
 
     @property
     def optional(self) -> bool:
