@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.bench.convolution import RIVAL, Comparison
-from memlab.bench.timing import Group, Machine, Result, Timing
+from memlab.bench.timing import Machine, Result, Timing
 from memlab.errors import InputError
 from memlab.networks.layers import text
 from memlab.studies.figures import Study, duration, ratio
@@ -113,6 +114,15 @@ class Algorithms(Study):
         ]
 
 
+class Entry(NamedTuple):
+    """A way of a group, with the number and the name of that, and its ratio."""
+
+    row: int
+    group: str
+    timing: Timing
+    ratio: float
+
+
 @dataclass(frozen=True)
 class Ratios(Study):
     """The groups of a benchmark: every time divided by PyTorch's where it took part everywhere,
@@ -146,23 +156,21 @@ class Ratios(Study):
         known = rival(self.result.machine) if self.rival else strings.get("speed.plot.least")
         return strings.get("speed.plot.ratio", against=known)
 
-    def of(self, group: Group) -> list[tuple[Timing, float]]:
-        """Every way of a group but the rival, and its ratio."""
-        times = {each.name: each.seconds for each in group.timings}
-        under = times[self.rival] if self.rival else min(times.values())
-        return [(e, e.seconds / under) for e in group.timings if e.name != self.rival]
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Every way of every group but the rival."""
+        found = []
+        for row, group in enumerate(self.result.groups):
+            times = {each.name: each.seconds for each in group.timings}
+            under = times[self.rival] if self.rival else min(times.values())
+            others = (each for each in group.timings if each.name != self.rival)
+            found += [Entry(row, group.name, each, each.seconds / under) for each in others]
+        return found
 
     @cached_property
     def ways(self) -> list[str]:
         """The names of all ways, each once."""
-        found = (each.name for group in self.result.groups for each, _ in self.of(group))
-        return list(dict.fromkeys(found))
-
-    @cached_property
-    def workspaces(self) -> list[int]:
-        """All that are planned, in bytes."""
-        found = (each.workspace for group in self.result.groups for each in group.timings)
-        return [size for size in found if size is not None]
+        return list(dict.fromkeys(entry.timing.name for entry in self.entries))
 
     @property
     def sentences(self) -> list[str]:

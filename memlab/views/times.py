@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from memlab import strings, units
 from memlab.bench import convolution
 from memlab.bench.convolution import Comparison
-from memlab.bench.timing import Result, Timing
+from memlab.bench.timing import Timing
 from memlab.networks.graph import Network
 from memlab.studies import figures, timings
 from memlab.studies.figures import SECONDS, duration
-from memlab.studies.timings import Algorithms, Ratios, origin
+from memlab.studies.timings import Algorithms, Entry, Ratios, origin
 from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rule, Text
 from memlab.views.draw.page import Page
 from memlab.views.draw.report import report
-from memlab.views.draw.scale import TIGHT, Log, Scale, bytes_over, powers_around, seconds_over
+from memlab.views.draw.scale import (
+    TIGHT,
+    Log,
+    Scale,
+    bytes_over,
+    powers_around,
+    ratios_around,
+    seconds_over,
+)
 from memlab.views.draw.still import Still
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
 from memlab.views.draw.text import shortened
@@ -30,8 +38,6 @@ DROPS = sorted((*range(-8, -290, -14), *range(20, 290, 14)), key=lambda drop: ab
 ALGORITHMS = ("direct", "im2col-batch", "im2col-image", "im2col-tile", "offsets")
 LONG = 10
 """Points are drawn from 0 where the longest time is at most so many times the least."""
-ROUND = tuple(digit * 10.0**power for power in range(-10, 7) for digit in (1, 2, 5))
-"""Seconds at which an axis of ratios has a line."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -249,9 +255,7 @@ def _heights(seconds: list[float]) -> Scale:
     """An axis that holds every time: from 0, or of ratios where they are far apart."""
     if max(seconds) <= LONG * min(seconds):
         return seconds_over(seconds)
-    first = max(each for each in ROUND if each <= 0.9 * min(seconds))
-    last = min(each for each in ROUND if each >= max(seconds))
-    return Log(first, last, 10, _round, tuple(each for each in ROUND if first <= each <= last))
+    return ratios_around(seconds, _round)
 
 
 def _round(seconds: float) -> str:
@@ -265,80 +269,59 @@ def _round(seconds: float) -> str:
 
 @dataclass(frozen=True, repr=False)
 class BenchmarkTimes(Still):
-    """What a benchmark of kernels found: each way's time as a ratio, its workspace beside it.
+    """What a benchmark of kernels found: each way's time as a ratio, its workspace beside it."""
 
-    Raises:
-        InputError: a result without groups of timings.
-    """
-
-    result: Result
-
-    def __post_init__(self) -> None:
-        Ratios(self.result)
+    rows: Ratios
 
     def page(self) -> Page:
-        found = Ratios(self.result)
-        panels = [(_ratios(found), 66), (_bytes(found), 34)] if found.workspaces else None
-        blocks: list[Block] = [
-            Words(found.sentences),
-            Key(list(enumerate(found.ways)), gap=4),
-            Beside(panels, gap=16) if panels else replace(_ratios(found), gap=16),
-            Words(found.notes, 11, dim=True, gap=8),
-        ]
-        return Page(found.title, blocks, says=str(self.result))
+        found = self.rows
+        charts = _ratios(found), _bytes(found)
+        both = Beside([(charts[0], 66), (charts[1], 34)], gap=16) if charts[1] else None
+        key = Key(list(enumerate(found.ways)), gap=4)
+        return report(found, key, both or replace(charts[0], gap=16), size=12, bold=0)
 
 
 def _ratios(found: Ratios) -> Chart:
-    """Each time by PyTorch's, or by the least of its group."""
-    ways = [each for group in found.result.groups for each in found.of(group)]
-    across = powers_around([*(ratio for _, ratio in ways), 0.5, 2])
-    marks: list[Mark] = [Rule(1, look="rule")]
+    """Each time by PyTorch's, or by the least of its group, below the name of that."""
+    across = powers_around([*(entry.ratio for entry in found.entries), 0.5, 2])
+    places = [(entry, entry.ratio) for entry in found.entries]
+    chart = _dots(found, across, places, found.against, strings.get("speed.plot.doublings"))
+    names: list[Mark] = [Rule(1, look="rule")]
     for row, group in enumerate(found.result.groups):
         name = shortened(group.name, GROUPS - 10, 12, bold=True)
-        marks.append(Text(across.first, row + 0.5, name, 12, dx=-GROUPS, dy=4, bold=True))
-        for each, ratio in found.of(group):
-            fact = Fact(f"{group.name}, {each.name}", f"{figures.ratio(ratio)} ×",
-                        more=origin(each.samples, found.result.machine))  # fmt: skip
-            marks.append(_mark(found, row, each, ratio, fact))
-    chart = _panel(found, across, marks, found.against, strings.get("speed.plot.doublings"))
-    return replace(chart, left=GROUPS, told=_by_group(found))
-
-
-def _bytes(found: Ratios) -> Chart:
-    """Planned workspaces, at the same heights."""
-    across = _decades(found.workspaces)
-    marks = [
-        _mark(found, row, each, _amount(across, each),
-              Fact(f"{group.name}, {each.name}", nbytes=each.workspace))
-        for row, group in enumerate(found.result.groups)
-        for each, _ in found.of(group)
-        if each.workspace is not None
-    ]  # fmt: skip
-    note = strings.get("speed.decades")
-    return _panel(found, across, marks, strings.get("speed.workspace"), note)
-
-
-def _mark(found: Ratios, row: int, each: Timing, x: float, fact: Fact) -> Points:
-    """A way of a group, at its own height."""
-    look = found.ways.index(each.name)
-    return Points([(x, row + 0.1 + 0.8 * (look + 0.5) / len(found.ways))], look, fact=fact)
-
-
-def _panel(found: Ratios, across: Scale, marks: Sequence[Mark], title: str, note: str) -> Chart:
-    """One group below the other."""
-    count = len(found.result.groups)
-    apart: list[Mark] = [Rule(y=row, look="grid", below=GROUPS) for row in range(count)]
-    head = Axis(title, side="right", grid=False, labels=False)
-    high = (7 * len(found.ways) + 16) * count
-    foot = Axis(note=note, rule=False)
-    return Chart(across, Scale(count, 0), [*apart, *marks], high, foot, head, 0, 20)
-
-
-def _by_group(found: Ratios) -> Table:
+        names.append(Text(across.first, row + 0.5, name, 12, dx=-GROUPS, dy=4, bold=True))
     heads = ["", strings.get("speed.algorithm"), strings.get("speed.workspace"), found.against]
     rows = [
-        [group.name, each.name, timings.workspace(each), figures.ratio(ratio)]
-        for group in found.result.groups
-        for each, ratio in found.of(group)
+        [e.group, e.timing.name, timings.workspace(e.timing), figures.ratio(e.ratio)]
+        for e in found.entries
     ]
-    return Table(heads, rows, "<<>>")
+    told = Table(heads, rows, "<<>>")
+    return replace(chart, marks=[*names, *chart.marks], left=GROUPS, told=told)
+
+
+def _bytes(found: Ratios) -> Chart | None:
+    """Planned workspaces, at the same heights."""
+    planned = [entry for entry in found.entries if entry.timing.workspace is not None]
+    if not planned:
+        return None
+    across = _decades(entry.timing.workspace or 0 for entry in planned)
+    places = [(entry, _amount(across, entry.timing)) for entry in planned]
+    title, note = strings.get("speed.workspace"), strings.get("speed.decades")
+    return _dots(found, across, places, title, note)
+
+
+def _dots(
+    found: Ratios, across: Scale, places: list[tuple[Entry, float]], title: str, note: str
+) -> Chart:
+    """A mark for each way at its own height, one group below the other."""
+    count, ways = len(found.result.groups), found.ways
+    marks: list[Mark] = [Rule(y=row, look="grid", below=GROUPS) for row in range(count)]
+    for (row, group, each, ratio), x in places:
+        look = ways.index(each.name)
+        said = f"{figures.ratio(ratio)} ×, {timings.workspace(each)}"
+        more = origin(each.samples, found.result.machine)
+        place = x, row + 0.1 + 0.8 * (look + 0.5) / len(ways)
+        marks.append(Points([place], look, fact=Fact(f"{group}, {each.name}", said, more=more)))
+    head = Axis(title, side="right", grid=False, labels=False)
+    high, foot = (7 * len(ways) + 16) * count, Axis(note=note, rule=False)
+    return Chart(across, Scale(count, 0), marks, high, foot, head, left=0, right=20)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, floor, isfinite, log2, log10
+from math import ceil, floor, isfinite, log2
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.marks import CROSS, Fact, Glyph, Mark, Rect, Rule, Text
 from memlab.views.draw.page import Page
 from memlab.views.draw.report import report
-from memlab.views.draw.scale import Log, Scale, counts, counts_over
+from memlab.views.draw.scale import Log, Scale, counts, counts_over, ratios_around
 from memlab.views.draw.still import Still
 from memlab.views.draw.table import Beside, Table, Words
 from memlab.views.draw.text import shortened
@@ -55,7 +55,7 @@ class TrainingCurves(Still):
 
     def page(self) -> Page:
         found = self.rows
-        up = _ratios(loss for way in found.ways for _, loss in way.points)
+        up = ratios_around((loss for way in found.ways for _, loss in way.points), figure)
         ways = [_way(way, up) for way in found.ways]
         high = max(LEAST, PITCH * len(ways))
         names = Names(ways, 32, high / len(ways), high / len(ways) / 2)
@@ -144,24 +144,6 @@ def _trainings(found: Losses) -> Table:
             _say("curves.seconds", seconds=history.seconds),
         ])  # fmt: skip
     return Table([_head(key) for key in heads], rows, drawn=False, gap=1)
-
-
-def _ratios(values: Iterable[float]) -> Log:
-    """Equal ratios around some values above 0, between 1, 2 or 5 times powers of 10; its lines
-    stand at the powers, where these are few at 2 and 5 times too."""
-    found = [value for value in values if value > 0] or [1.0]
-    first = max(v for v in _near(min(found)) if v < min(found))
-    last = min(v for v in _near(max(found)) if v > max(found))
-    reach, low, high = log10(last / first), floor(log10(first)), ceil(log10(last))
-    powers = range(low, high + 1, max(1, ceil(reach / 7)))
-    lines = [digit * 10.0**p for p in powers for digit in ((1, 2, 5) if reach <= 2 else (1,))]
-    inside = tuple(v for v in lines if 0.999 * first <= v <= 1.001 * last)
-    return Log(first, last, 10, figure, inside)
-
-
-def _near(value: float) -> list[float]:
-    power = floor(log10(value))
-    return [digit * 10.0**p for p in (power - 1, power, power + 1) for digit in (1, 2, 5)]
 
 
 def training_curves(histories: Mapping[str, History]) -> TrainingCurves:

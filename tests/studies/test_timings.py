@@ -49,7 +49,7 @@ def test_an_algorithm_that_cannot_compute_the_layer_is_named() -> None:
 def test_a_plot_divides_by_pytorch_where_it_took_part_everywhere() -> None:
     found = Ratios(PLOTS["rival"])
     assert found.against == "time by that of PyTorch 2.13"
-    assert {t.name: ratio for t, ratio in found.of(found.result.groups[0])} == {
+    assert {e.timing.name: e.ratio for e in found.entries if not e.row} == {
         t.name: t.seconds / 0.038 for t in FALLING.timings if t.name != RIVAL
     }
 
@@ -57,8 +57,8 @@ def test_a_plot_divides_by_pytorch_where_it_took_part_everywhere() -> None:
 def test_a_plot_divides_by_the_fastest_where_pytorch_did_not() -> None:
     found = Ratios(PLOTS["none"])
     assert found.against == "time by that of the fastest"
-    for group in found.result.groups:
-        assert min(ratio for _, ratio in found.of(group)) == 1
+    for row in (0, 1):
+        assert min(entry.ratio for entry in found.entries if entry.row == row) == 1
     assert found.sentences == ["a mean 0.9 x aim 1 x reached"]
     assert found.notes[0] == "BLAS of scipy, core B."
 

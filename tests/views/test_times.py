@@ -18,7 +18,7 @@ from memlab.step.algorithms import ALGORITHMS as KNOWN
 from memlab.step.algorithms import on
 from memlab.studies import timings
 from memlab.studies.figures import duration
-from memlab.studies.timings import Algorithms
+from memlab.studies.timings import Algorithms, Ratios
 from memlab.views import AlgorithmTimes
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Chart
@@ -216,7 +216,7 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_names_every_group_and_way_and_where_it_was_measured(name: str) -> None:
-    found, labels = PLOTS[name], drawn(BenchmarkTimes(PLOTS[name]))
+    found, labels = PLOTS[name], drawn(BenchmarkTimes(Ratios(PLOTS[name])))
     assert {group.name for group in found.groups} <= {*labels}
     assert {t.name for group in found.groups for t in group.timings} - {RIVAL} <= {*labels}
     notes = " ".join(labels)
@@ -228,18 +228,17 @@ def test_a_plot_names_every_group_and_way_and_where_it_was_measured(name: str) -
 @pytest.mark.parametrize("width", [500, 820])
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_fits(name: str, width: int) -> None:
-    svg = replace(BenchmarkTimes(PLOTS[name]).page(), width=width).svg()
+    svg = replace(BenchmarkTimes(Ratios(PLOTS[name])).page(), width=width).svg()
     assert svg.collisions() == []
     assert svg.outside() == []
 
 
 def test_marks_stand_where_their_figures_are() -> None:
-    ratios, sizes = charts(BenchmarkTimes(PLOTS["rival"]))
-    found = timings.Ratios(PLOTS["rival"])
-    ways = [each for group in found.result.groups for each in found.of(group)]
+    ratios, sizes = charts(BenchmarkTimes(Ratios(PLOTS["rival"])))
+    found = Ratios(PLOTS["rival"])
     at = [mark.points[0] for mark in ratios.marks if isinstance(mark, Points)]
-    assert [x for x, _ in at] == [ratio for _, ratio in ways]
-    assert len({y for _, y in at}) == len(ways)
+    assert [x for x, _ in at] == [entry.ratio for entry in found.entries]
+    assert len({y for _, y in at}) == len(found.entries)
     beside = [mark.points[0] for mark in sizes.marks if isinstance(mark, Points)]
     assert [y for _, y in beside] == [y for _, y in at]
     assert sizes.x.at(beside[0][0]) < sizes.x.at(16)  # 0 B has its own place
@@ -247,8 +246,8 @@ def test_marks_stand_where_their_figures_are() -> None:
 
 
 def test_a_plot_without_workspace_has_one_axis() -> None:
-    assert "workspace, planned" not in drawn(BenchmarkTimes(PLOTS["plain"]))
-    assert len(charts(BenchmarkTimes(PLOTS["plain"]))) == 1
+    assert "workspace, planned" not in drawn(BenchmarkTimes(Ratios(PLOTS["plain"])))
+    assert len(charts(BenchmarkTimes(Ratios(PLOTS["plain"])))) == 1
 
 
 def test_no_two_marks_are_told_apart_by_colour_alone() -> None:
@@ -258,4 +257,4 @@ def test_no_two_marks_are_told_apart_by_colour_alone() -> None:
 
 def test_a_result_without_groups_has_no_plot() -> None:
     with pytest.raises(InputError, match="convolution has no plot"):
-        BenchmarkTimes(result())
+        Ratios(result())

@@ -18,9 +18,8 @@ from memlab.studies import training
 from memlab.studies.figures import figure, percent
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import CROSS, Glyph, Points, Rect
-from memlab.views.draw.scale import Log
+from memlab.views.draw.scale import Log, ratios_around
 from memlab.views.draw.table import Beside
-from memlab.views.training import _ratios
 from tests.views.measurements import COUNTED, HISTORIES, MANY, NAN, SPREAD, SUMMED, history
 
 
@@ -125,7 +124,7 @@ def test_only_trainings_are_drawn(given: Any) -> None:
 
 @pytest.mark.parametrize("ends", [(1e-9, 1e-8), (0.013, 2.9), (1.0, 1.0), (1e-30, 1e30)])
 def test_an_axis_of_ratios_has_a_few_lines_around_its_values(ends: tuple[float, float]) -> None:
-    found = _ratios(ends)
+    found = ratios_around(ends, figure)
     assert isinstance(found, Log)
     assert 0 < found.at(ends[0]) <= found.at(ends[1]) < 1
     assert 2 <= len(found.ticks) <= 9

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, log
+from functools import lru_cache
+from math import ceil, floor, log, log10
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,7 @@ _ENDS = (
 """The ends of an axis up to a power of ten, and the distance of its ticks."""
 
 
+@lru_cache(maxsize=64)
 def over(amount: int, room: Fraction = TIGHT) -> tuple[int, int]:
     """The least round end that is ``room`` times above a whole amount, and its step."""
     least = max(amount * room, Fraction(8))
@@ -193,6 +195,24 @@ def powers_around(
     first = floor(min(found) + 1e-9)
     last = max(ceil(max(found) - 1e-9), first + least)
     return Log(float(base) ** first, float(base) ** last, base, label)
+
+
+def ratios_around(values: Iterable[float], label: Callable[[float], str]) -> Log:
+    """Between 1, 2 or 5 times powers of 10 around some values above 0; lines at the powers, where
+    these are few at 2 and 5 times too."""
+    found = [value for value in values if value > 0] or [1.0]
+    first = max(each for each in _near(min(found)) if each < min(found))
+    last = min(each for each in _near(max(found)) if each > max(found))
+    reach, low, high = log10(last / first), floor(log10(first)), ceil(log10(last))
+    powers = range(low, high + 1, max(1, ceil(reach / 7)))
+    lines = [digit * 10.0**p for p in powers for digit in ((1, 2, 5) if reach < 2.1 else (1,))]
+    inside = tuple(each for each in lines if 0.999 * first <= each <= 1.001 * last)
+    return Log(first, last, 10, label, inside)
+
+
+def _near(value: float) -> list[float]:
+    power = floor(log10(value))
+    return [digit * 10.0**p for p in (power - 1, power, power + 1) for digit in (1, 2, 5)]
 
 
 def counts(total: int, most: int = 6) -> list[int]:
