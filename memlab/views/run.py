@@ -10,19 +10,22 @@ import numpy as np
 from memlab import strings, units
 from memlab.runtime.run import Run
 from memlab.studies.memory import phases
+from memlab.studies.runs import Bar as Peak
 from memlab.studies.runs import Operation, RunStudy, origin, study_run
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
+from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.marks import Area, Fact, Mark, Phase, Points, Rect, Rule, Stairs, Text
 from memlab.views.draw.page import Page
-from memlab.views.draw.scale import TIGHT, Band, bytes_over, operations
+from memlab.views.draw.scale import TIGHT, bytes_over, operations
 from memlab.views.draw.still import Still
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
+from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint
 
-BEHIND = 300
-"""What stands behind a bar takes so many pixels at most."""
+BEHIND = 220
+"""The operation of a peak takes so many pixels at most."""
 NAMED = 8
 """So few operations stand with their names under the axis."""
 FACTS = 200
@@ -62,30 +65,21 @@ class PlannedAndMeasured(Still):
 
 
 def peaks(found: RunStudy) -> Chart:
-    """Guess, plan and measurement as bars from one line on the left."""
+    """Guess, plan and measurement as bars, each with the operation where it is reached."""
     scale = bytes_over(max(bar.nbytes for bar in found.bars), TIGHT)
-    marks: list[Mark] = []
-    behind = 0.0
-    for index, bar in enumerate(found.bars):
-        name, end, middle = origin(bar.origin), scale.last, index + 0.5
-        where = texts.shortened(bar.where, BEHIND - 14, 11)
-        fact = Fact(name, nbytes=bar.nbytes, more=bar.where)
-        look = theme.origin(bar.origin)
-        marks += [
-            Rect(0, bar.nbytes, index, index + 1, look, thick=16, fact=fact),
-            Text(0, middle, name, anchor="end", dx=-8, dy=4, bold=True),
-            Text(end, middle, bar.amount, dx=14, dy=-2 if where else 4, bold=True),
-            Text(end, middle, where, 11, dx=14, dy=12, dim=True),
-        ]
-        wide = texts.width(bar.amount, 12, True), texts.width(where, 11)
-        behind = max(behind, 14 + max(wide))
-    marks.append(Rule(x=0, look="rule", opacity=0.5))
-    count = len(found.bars)
-    told = Table([""], [[origin(bar.origin), bar.amount, bar.where] for bar in found.bars], "<><")
-    return Chart(
-        scale, Band(count, 0), marks, 34 * count, Axis(rule=False), left=100, right=behind + 4,
-        told=told, gap=8,
-    )  # fmt: skip
+    told = [[origin(bar.origin), bar.amount, bar.where] for bar in found.bars]
+    shown = [
+        Bar(
+            bar.nbytes, bar.origin, _label(bar), Fact(name, nbytes=bar.nbytes, more=bar.where), name
+        )
+        for bar, (name, *_) in zip(found.bars, told, strict=True)
+    ]
+    return bars(shown, scale, 26, told=Table([""], told, "<><"), gap=8)
+
+
+def _label(bar: Peak) -> Runs:
+    where = f" · {texts.shortened(bar.where, BEHIND)}" if bar.where else ""
+    return [(bar.amount, True), (where, False)]
 
 
 def _key(found: RunStudy) -> Beside:

@@ -54,7 +54,7 @@ def test_the_picture_shows_the_figures_of_the_text(name, guess):
     bars = [bar.nbytes for bar in view.rows.bars]
     in_text = {int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", text)}
     starts = {f"{nbytes:,} B" for nbytes in bars}
-    shown = {label.split(" = ")[0] for label in labels}
+    shown = {re.split(" = | · ", label)[0] for label in labels}
     assert starts <= shown
     assert set(bars) <= in_text
     axis_ends = {label for label in labels if re.fullmatch(r"[\d,.]+ [kMGT]?B", label)} - starts

@@ -176,7 +176,8 @@ def symbol(svg: Svg, look: str | int, x: float, y: float, size: float = 7.2) -> 
 class Rect(Mark):
     """A rectangle from ``x0`` to ``x1`` and from ``y0`` to ``y1``: a bar, a block, a cell. It is
     filled by a paint, or has an edge by its class. ``inset`` pixels are kept free on each side;
-    ``thick`` pixels are its height in place of ``y0`` to ``y1``, around their middle."""
+    ``thick`` pixels are its height in place of ``y0`` to ``y1``, around their middle. No label may
+    cover a ``solid`` one."""
 
     x0: float
     x1: float
@@ -187,6 +188,7 @@ class Rect(Mark):
     thick: float | None = None
     radius: float | None = None
     edge: float = 0.8
+    solid: bool = False
     fact: Fact | None = None
     send: Send | None = None
 
@@ -208,6 +210,10 @@ class Rect(Mark):
         else:
             pen.svg.rect(box, class_=self.look, rx=self.radius)
 
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        if self.solid:
+            yield self.box(pen)
+
     def on(self, axes: Any) -> None:
         from matplotlib.patches import Rectangle
 
@@ -221,25 +227,31 @@ class Rect(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Rects(Mark):
-    """Many rectangles of one look as one shape; each is ``(x0, x1, y0, y1)``."""
+    """Many rectangles of one look as one shape; each is ``(x0, x1, y0, y1)``. A ``bar`` is so many
+    pixels of each at its left edge, at most a third."""
 
     places: Sequence[tuple[float, float, float, float]]
     look: Paint | str = "rule"
     inset: float = 0
     edge: float = 0.8
+    bar: float | None = None
     fact: Fact | None = None
 
     def draw(self, pen: Pen) -> None:
         if not self.places:
             return
-        d = "".join(box_path(Rect(*place, inset=self.inset).box(pen)) for place in self.places)
+        boxes = [Rect(*place, inset=self.inset).box(pen) for place in self.places]
+        if self.bar is not None:
+            ends = [left + min(self.bar, (right - left) / 3) for left, _, right, _ in boxes]
+            boxes = [box._replace(right=end) for box, end in zip(boxes, ends, strict=True)]
+        d = "".join(map(box_path, boxes))
         if isinstance(self.look, Paint):
             pen.svg.fill(d, self.look, self.edge)
         else:
             pen.svg.path(d, class_=self.look)
 
     def on(self, axes: Any) -> None:
-        for place in self.places:
+        for place in self.places if self.bar is None else ():
             Rect(*place, look=self.look).on(axes)
 
 
@@ -484,7 +496,9 @@ class Label(Mark):
             pen.svg.line(x, pen.y(text.y), end, edge, class_="rule thin")
 
     def on(self, axes: Any) -> None:
-        self.texts()[0].on(axes)
+        (start, _), (end, _) = axes.transData.transform([(0, 0), (self.room, 0)])
+        if not self.room or 1.2 * texts.measure(self.content, self.size) < end - start:
+            self.texts()[0].on(axes)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,9 @@ class Page:
         for chart, box in svg.charts:
             left, bottom = (box.left + MARGIN) / wide, (svg.height + MARGIN - box.bottom) / tall
             size = (box.right - box.left) / wide, (box.bottom - box.top) / tall
-            chart.on(figure.add_axes((left, bottom, *size), label=chart.name or "chart"))
+            axes = figure.add_axes((left, bottom, *size), label=chart.name or "chart")
+            chart.on(axes)
+            axes.set_title("", loc="left")  # the words of the page say it
         return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeVar
@@ -53,13 +53,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Words(Block):
-    """A paragraph, or several: each begins a line. A ``mark``, the number of a way or a paint,
-    stands before the first. ``cut`` shortens each to one line, ``most`` is how many lines are
-    drawn at most, ``left`` how far it stands in. What is not ``told`` is in the picture alone; not
-    ``drawn``, in the text alone.
+    """A paragraph, or several: each begins a line; a function gives them once they are needed. A
+    ``mark``, the number of a way or a paint, stands before the first. ``cut`` shortens each to one
+    line, ``most`` is how many lines are drawn at most, ``left`` how far it stands in. What is not
+    ``told`` is in the picture alone; not ``drawn``, in the text alone.
     """
 
-    content: str | Sequence[Runs]
+    content: str | Sequence[Runs] | Callable[[], Sequence[Runs]]
     size: int = 12
     bold: bool = False
     dim: bool = False
@@ -74,8 +74,8 @@ class Words(Block):
     @property
     def paragraphs(self) -> Sequence[Runs]:
         """Each as it was given; an empty one is none."""
-        found = [self.content] if isinstance(self.content, str) else self.content
-        return [each for each in found if each]
+        given = self.content() if callable(self.content) else self.content
+        return [each for each in ([given] if isinstance(given, str) else given) if each]
 
     @property
     def alone(self) -> bool:
@@ -124,6 +124,7 @@ class Table(Block):
     title: str = ""
     note: str = ""
     bold: Collection[int] = ()
+    lead: bool = False
     dim: Collection[int] = ()
     looks: Sequence[int | Paint | str | None] = ()
     facts: Sequence[object] = ()
@@ -195,14 +196,15 @@ class Table(Block):
         most = 1
         for index, (cell, (left, right)) in enumerate(zip(cells, spans, strict=True)):
             room, flush = right - left + 0.1, self._right(index)
+            heavy = bold or (self.lead and index == 0 and cells is not self.heads)
             last = index == len(spans) - 1 > 0 and not flush
-            lines = texts.wrap(cell, room, size, bold) if last else [cell]
+            lines = texts.wrap(cell, room, size, heavy) if last else [cell]
             if index == 0 and not flush:
-                lines = [texts.shortened(cell, room, size, bold)]
+                lines = [texts.shortened(cell, room, size, heavy)]
             most = max(most, len(lines))
             for number, line in enumerate(filter(None, lines)):
                 at, anchor = (right, "end") if flush else (left, "start")
-                svg.text(x + at, y + ROW * number, line, size, anchor, bold=bold, dim=dim)
+                svg.text(x + at, y + ROW * number, line, size, anchor, bold=heavy, dim=dim)
         return y + ROW * (most - 1)
 
     def _right(self, index: int) -> bool:
@@ -231,7 +233,8 @@ class Table(Block):
             yield [texts.width(cell, 11) for cell in self.heads]
         for index, row in enumerate(self.rows):
             if index not in self.hidden:
-                yield [texts.width(cell, self.size, index in self.bold) for cell in row]
+                heavy = [(self.lead and at == 0) or index in self.bold for at in range(len(row))]
+                yield [texts.width(cell, self.size, b) for cell, b in zip(row, heavy, strict=True)]
 
     # -- text -----------------------------------------------------------------------------------
 
