@@ -272,7 +272,7 @@ class Cut:
         parts = say("twin.floor", floor=floor, mountain=mountain, each=each, sample=sample)
         return [where, parts]
 
-    def told_phases(self) -> str:
+    def told_phases(self) -> list[str]:
         """From where to where each phase goes."""
         bands = [
             say(
@@ -283,7 +283,7 @@ class Cut:
             )
             for phase, first, last in self.memory.phases
         ]
-        return say("twin.bands", bands=", ".join(bands))
+        return [say("twin.bands", bands=", ".join(bands))]
 
     def told_roles(self) -> list[str]:
         """The table by role."""

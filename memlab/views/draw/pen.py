@@ -93,5 +93,8 @@ class Mark:
 
     def lower(self, pen: Pen) -> None:
         """Draw it with its fact and what a press on it sends."""
+        if self.fact is None and self.send is None:
+            self.draw(pen)
+            return
         with pen.svg.told(str(self.fact or ""), self.send):
             self.draw(pen)

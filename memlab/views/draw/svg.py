@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint
 
+_SPECIAL = re.compile(r"""[&<>"\n\r\t]""")
+_ENTITIES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 MARGIN = 12
 """Around a picture that stands alone."""
 
@@ -73,13 +77,8 @@ class Svg:
 
     def add(self, tag: str, body: str | None = None, /, **attributes: Any) -> None:
         """An element; ``stroke_width=2`` becomes ``stroke-width="2"``, None is left out."""
-        written = "".join(
-            f" {name.rstrip('_').replace('_', '-')}={_quoted(value)}"
-            for name, value in attributes.items()
-            if value is not None
-        )
         closing = "/>" if body is None else f">{body}</{tag}>"
-        self.parts.append(f"<{tag}{written}{closing}")
+        self.parts.append(f"<{tag}{_written(attributes)}{closing}")
 
     @contextmanager
     def group(self, **attributes: Any) -> Iterator[None]:
@@ -91,7 +90,8 @@ class Svg:
 
     def line(self, x1: float, y1: float, x2: float, y2: float, **attributes: Any) -> None:
         """A straight line."""
-        self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
+        ends = f'x1="{_value(x1)}" y1="{_value(y1)}" x2="{_value(x2)}" y2="{_value(y2)}"'
+        self.parts.append(f"<line {ends}{_written(attributes)}/>")
 
     def rect(self, box: Box, **attributes: Any) -> None:
         """A rectangle."""
@@ -127,11 +127,11 @@ class Svg:
             f"<tspan class='b'>{escape(piece)}</tspan>" if heavy and not bold else escape(piece)
             for piece, heavy in runs
         )
-        kinds = [f"s{size:g}", *(["b"] if bold else []), *(["dim"] if dim else [])]
-        end = None if anchor == "start" else anchor
-        wide = round(box.right - box.left, 1)
-        fit = {"textLength": wide, "lengthAdjust": "spacingAndGlyphs"} if wide else {}
-        self.add("text", body, x=x, y=y, class_=" ".join(kinds), text_anchor=end, **fit)
+        kinds = f"s{size:g}{' b' if bold else ''}{' dim' if dim else ''}"
+        end = "" if anchor == "start" else f' text-anchor="{anchor}"'
+        fit = f'textLength="{box.right - box.left:.1f}" lengthAdjust="spacingAndGlyphs"'
+        place = f'x="{_value(x)}" y="{_value(y)}" class="{kinds}"{end}'
+        self.parts.append(f"<text {place} {fit if body else ''}>{body}</text>")
         self.labels.append(Label(texts.plain(runs), box, size, bold, self.charting))
         return box
 
@@ -216,8 +216,24 @@ def box_path(box: Box) -> str:
     return f"M{left} {top}H{right}V{bottom}H{left}Z"
 
 
-def _quoted(value: object) -> str:
-    return quoteattr(value) if isinstance(value, str) else f'"{_value(value)}"'
+def _written(attributes: dict[str, Any]) -> str:
+    """Attributes as they stand in an element, after a space each."""
+    return "".join(
+        [
+            f' {_attribute(name)}="{_escaped(value) if isinstance(value, str) else _value(value)}"'
+            for name, value in attributes.items()
+            if value is not None
+        ]
+    )
+
+
+@cache
+def _attribute(name: str) -> str:
+    return name.rstrip("_").replace("_", "-")
+
+
+def _escaped(value: str) -> str:
+    return escape(value, _ENTITIES) if _SPECIAL.search(value) else value
 
 
 def _value(value: object) -> str:

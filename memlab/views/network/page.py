@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -42,13 +42,13 @@ def page(shown: Shown, width: float) -> Page:
     plot = chart(shown, right=2 if wide else 12)
     table, blocks = _table(shown, plot.above - HEAD if wide else 10), _largest(shown)
     lower = _rules(shown.tally, width) if shown.tally else _stages(shown)
-    roles = Words(now.told_roles(), drawn=False, gap=1)
+    roles = Words(now.told_roles, drawn=False, gap=1)
     parts: list[Block] = [plot, lower, roles, table, blocks]
     if wide:
         main = width - BAR - SIDE - 2 * APART
         cutting = Beside([(plot, main), (_bar(shown, plot), BAR), (table, SIDE)], APART)
         below = Beside([(lower, main), (blocks, BAR + SIDE + APART)], APART)
-        rest = [lower, Words(now.told_blocks(), drawn=False, gap=1)] if shown.tally else [below]
+        rest = [lower, Words(now.told_blocks, drawn=False, gap=1)] if shown.tally else [below]
         parts = [cutting, roles, *rest]
     return Page(now.title, [Headline(now), *_head(shown), *parts, _before(shown)], width)
 
@@ -66,7 +66,7 @@ class Drawn(Block):
         return []
 
 
-def _told(block: Block, lines: Sequence[str]) -> Below:
+def _told(block: Block, lines: Callable[[], list[str]]) -> Below:
     """A block, and what the text says in its place."""
     return Below([Drawn(block), Words(lines, drawn=False, gap=1)])
 
@@ -104,11 +104,15 @@ def _head(shown: Shown) -> Iterator[Block]:
     """The news, and the verdicts, of which what is refused is bold."""
     now, told = shown.now, shown.before is not None
     verdicts = [(now.verdict(each), not each.fits) for each in shown.verdicts]
-    guess = "" if shown.guess is None else say("twin.guess", guess=units.exact(shown.guess))
-    yield Words(now.told_peak(), drawn=False)
+    yield Words(now.told_peak, drawn=False)
     yield Words(news_of(shown), 13, told=told)
     yield Words([verdicts], 13, told=False)
-    yield Words([*(text for text, _ in verdicts), guess, now.told_phases()], drawn=False)
+    yield Words([*(text for text, _ in verdicts), *_guess(shown)], drawn=False)
+    yield Words(now.told_phases, drawn=False)
+
+
+def _guess(shown: Shown) -> list[str]:
+    return [] if shown.guess is None else [say("twin.guess", guess=units.exact(shown.guess))]
 
 
 def news_of(shown: Shown) -> str:
@@ -248,7 +252,7 @@ def _stages(shown: Shown) -> Below:
         chart = _stage(shown, row, pitch, aside, value == shown.chosen)
         rows.append(_choosable(shown, value, chart, fact))
     title = Table((), (), title=now.slices_title, note=say("rows.scale", end=end), told=False)
-    return _told(Below([title, *rows]), now.told_slices())
+    return _told(Below([title, *rows]), now.told_slices)
 
 
 def _stage(shown: Shown, row: SliceRow, pitch: float, aside: bool, chosen: bool) -> Chart:
@@ -298,7 +302,7 @@ def _largest(shown: Shown) -> Below:
             Words(now.other_blocks, 11, dim=True, told=False, left=20),
             Words(life, 11, told=False),
         ]),
-        now.told_blocks(),
+        now.told_blocks,
     )  # fmt: skip
 
 
@@ -344,7 +348,7 @@ def _rules(tally: Tally, width: float) -> Below:
     first, *others = tally.sentences
     said = Words([[(first, True)], *others], told=False, gap=ROW + 5 if wide else 8)
     parts: list[Block] = [Beside([(table, width - 276), (said, 256)])] if wide else [table, said]
-    return _told(Below([title, _outputs(tally, width), *parts]), tally.told())
+    return _told(Below([title, _outputs(tally, width), *parts]), tally.told)
 
 
 def _outputs(tally: Tally, width: float) -> Chart:
