@@ -20,19 +20,19 @@ from memlab.lesson.exercise import HINTS, Exercise
 from memlab.lesson.guess import Guess
 from memlab.lesson.question import Kind, Topic
 from memlab.views.draw import text as texts
-from memlab.views.draw import theme
-from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Mark, Rect, Rule, Text, symbol
+from memlab.views.draw.bars import Bar, bars
+from memlab.views.draw.chart import Chart
+from memlab.views.draw.marks import Fact, symbol
 from memlab.views.draw.page import Page
-from memlab.views.draw.scale import TIGHT, Band, Linear, bytes_over, counts_over
+from memlab.views.draw.scale import TIGHT, Scale, bytes_over, counts_over
 from memlab.views.draw.svg import Svg
 from memlab.views.draw.table import Block, Words
 from memlab.views.live.control import Control, among, stop, width
 from memlab.views.live.widget import Line, Picture, Widget
 
 WIDEST, NARROWEST = 820, 480
-INDENT, PITCH, TALL = 44, 26, 16
-"""Pixels before the text of an option, from bar to bar, and of a bar."""
+INDENT, PITCH = 44, 26
+"""Pixels before the text of an option, and from bar to bar."""
 THOUSAND = 1000
 """Ratios stand on their axis in thousandths: its ends are whole numbers."""
 
@@ -293,7 +293,7 @@ def spoken(turn: Round) -> str:
         for name in turn.topic.options
         if (marks := _marks(turn, name))
     ]
-    return "; ".join([*marked, *(f"{bar.name}: {bar.text}" for bar in _bars(turn))])
+    return "; ".join([*marked, *(f"{bar.name}: {bar.label}" for bar in _bars(turn))])
 
 
 def _revealed(turn: Round, width: float) -> Iterator[Block]:
@@ -306,8 +306,8 @@ def _revealed(turn: Round, width: float) -> Iterator[Block]:
         yield Option(*said, chosen, right, gap=0 if index else 14)
     if not turn.topic.options:
         yield Words(diagnosis, 13, gap=10)
-    if bars := _bars(turn):
-        yield _chart(bars, turn.topic.kind, width)
+    if found := _bars(turn):
+        yield _chart(found, turn.topic.kind, width)
 
 
 def _diagnosis(turn: Round) -> str:
@@ -322,50 +322,33 @@ def _marks(turn: Round, name: str) -> str:
     return ", ".join(strings.get(key) for key, holds in keys.items() if holds)
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A guess or a figure: where it comes from, its value, and both for people."""
-
-    origin: str
-    value: Fraction
-    name: str
-    text: str
-
-
 def _bars(turn: Round) -> list[Bar]:
     """The guess, where it is a number, then the figures."""
     assert turn.truth is not None
     kind, found = turn.topic.kind, []
     if isinstance(turn.guess, Guess):
-        value, name = turn.guess.value, strings.get("card.guess")
-        found.append(Bar("guess", value, name, words.given(turn)))
+        name = strings.get("card.guess")
+        found.append(_bar("guess", turn.guess.value, words.given(turn), name, kind))
     for figure in turn.truth.figures:
         text = words.amount(figure.value, kind)
-        found.append(Bar(figure.origin, figure.value, words.figure_name(figure), text))
+        found.append(_bar(figure.origin, figure.value, text, words.figure_name(figure), kind))
     return found
 
 
-def _chart(bars: list[Bar], kind: Kind, width: float) -> Chart:
-    """All bars from one line on the left, their values in one column on the right."""
+def _bar(origin: str, value: Fraction, text: str, name: str, kind: Kind) -> Bar:
     per = THOUSAND if kind is Kind.TIMES else 1
-    longest = ceil(per * max(bar.value for bar in bars))
+    return Bar(float(per * value), origin, text, Fact(name, text), name)
+
+
+def _chart(found: list[Bar], kind: Kind, width: float) -> Chart:
+    """All bars on one axis."""
+    longest = ceil(max(bar.value for bar in found))
     times = kind is Kind.TIMES
-    scale: Linear = counts_over(longest, "x", per) if times else bytes_over(longest, TIGHT)
-    names = [texts.shortened(bar.name, 0.4 * width, 12, bold=True) for bar in bars]
-    marks: list[Mark] = [Rule(x=0, look="rule", opacity=0.5)]
-    for index, (bar, name) in enumerate(zip(bars, names, strict=True)):
-        value, fact = float(per * bar.value), Fact(bar.name, bar.text)
-        look = theme.origin(bar.origin)
-        marks += [
-            Rect(0, value, index, index + 1, look, thick=TALL, fact=fact),
-            Text(0, index + 0.5, name, anchor="end", dx=-10, dy=4, bold=True),
-            Text(scale.last, index + 0.5, bar.text, dx=20, dy=4, bold=True),
-        ]
-    left = max(texts.width(name, 12, bold=True) for name in names) + 11
-    right = max(texts.width(bar.text, 12, bold=True) for bar in bars) + 20
-    told = [f"{bar.name}: {bar.text}" for bar in bars]
-    return Chart(scale, Band(len(bars), 0), marks, PITCH * len(bars), Axis(rule=False),
-                 left=left, right=right, told=told, gap=14)  # fmt: skip
+    scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
+    told = [f"{bar.name}: {bar.label}" for bar in found]
+    room = 0.4 * width
+    short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in found]
+    return bars(short, scale, PITCH, told=told, gap=14)
 
 
 # -- exercises ----------------------------------------------------------------------------------
