@@ -351,7 +351,7 @@ class Cut:
             f"{self.title}.",
             *self.told_peak(),
             *map(self.verdict, self.verdicts),
-            self.told_phases(),
+            *self.told_phases(),
         ]
         parts = (head, self.told_roles(), self.told_blocks(), self.told_slices())
         return "\n\n".join("\n".join(part) for part in parts)
