@@ -45,6 +45,25 @@ PATIENCE = 150 * GFLOP
 """The work of one step that is worth waiting for."""
 
 
+def say(key: str, /, **values: object) -> str:
+    """A text of the address map."""
+    return strings.get(f"addresses.{key}", **values)
+
+
+def say_how(name: str) -> str:
+    """A way to place as people say it."""
+    return say(f"how.{name.replace(' ', '_')}")
+
+
+def ordinal(number: int) -> str:
+    """``'1st'``, ``'22nd'``, ``'13th'``."""
+    last = "th" if number % 100 in (11, 12, 13) else str(number % 10)
+    return say(f"ordinal.{last if last in ('1', '2', '3') else 'th'}", number=f"{number:,}")
+
+
+# -- what is packed -------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """What is packed: six made-up tensors where ``step`` is None, else a step, and ``plain``, the
@@ -260,39 +279,39 @@ class ArenaRun:
         """All of it in one sentence."""
         trained = "news_same" if self.same_loss else "news_other"
         key = "news" if self.loss is None else trained
-        return _say(key, measured=units.exact(self.arena), **self._counts)
+        return say(f"run.{key}", measured=units.exact(self.arena), **self._counts)
 
     def sentences(self) -> list[str]:
         """Arena, loss, arrays; one line for every array that differs."""
         residual = units.exact(abs(self.arena - self.planned))
         measured, planned = units.exact(self.arena), units.exact(self.planned)
         return [
-            _say("arena", residual=residual, measured=measured, planned=planned),
+            say("run.arena", residual=residual, measured=measured, planned=planned),
             *self._losses(),
-            _say("some_differ" if self.wrong else "none_differ", **self._counts),
+            say("run.some_differ" if self.wrong else "run.none_differ", **self._counts),
             *self._faults(),
-            *(_say("differ", name=found.name, values=f"{found.values:,}", of=f"{found.of:,}")
+            *(say("run.differ", name=found.name, values=f"{found.values:,}", of=f"{found.of:,}")
               for found in self.wrong),
         ]  # fmt: skip
 
     @property
     def _counts(self) -> dict[str, object]:
-        what = _say(f"what.{self.what}")
+        what = say(f"run.what.{self.what}")
         return {"wrong": len(self.wrong), "count": len(self.differences), "what": what}
 
     def _losses(self) -> list[str]:
         if self.loss is None or self.expected is None:
             return []
         key = "same_loss" if self.same_loss else "other_loss"
-        return [_say(key, loss=f"{self.loss:.6f}", expected=f"{self.expected:.6f}")]
+        return [say(f"run.{key}", loss=f"{self.loss:.6f}", expected=f"{self.expected:.6f}")]
 
     def _faults(self) -> list[str]:
         """That a fault is silent; without one, who read what is free."""
         if self.faults:
             silent = self.loss is not None and self.same_loss and self.wrong
-            return [_say("silent")] if silent else []
+            return [say("run.silent")] if silent else []
         key = "unclear" if self.unclear else "nan" if self.nan else "no_nan"
-        return [_say(key, names=", ".join((self.unclear or self.nan)[:3]))]
+        return [say(f"run.{key}", names=", ".join((self.unclear or self.nan)[:3]))]
 
     def text(self) -> str:
         """The sentences, one in a line."""
@@ -317,13 +336,13 @@ def run_map(subject: Subject, placement: Placement, batch: int) -> ArenaRun:
     from memlab.runtime.run import run
 
     if subject.step is None or subject.plain is None:
-        raise InputError(_say("toy"))
+        raise InputError(say("run.toy"))
     if subject.name == PUBLISHED:
-        raise InputError(_say("published"))
+        raise InputError(say("run.published"))
     work = sum(op.flops.at(batch) for op in subject.step.ops)
     if work > PATIENCE:
         flops = f"{work // GFLOP:,}"
-        raise InputError(_say("long", what=subject.label, batch=f"{batch:,}", flops=flops))
+        raise InputError(say("run.long", what=subject.label, batch=f"{batch:,}", flops=flops))
     faults = len(placement.overlaps())
     apart = run(subject.plain, batch)
     here = run(subject.step, batch, placement=placement, poison=not faults, overlapping=faults > 0)
@@ -354,7 +373,3 @@ def differences(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> tuple[
 
 def _bits(array: Array) -> Array:
     return np.ascontiguousarray(array).view(f"u{array.itemsize}")
-
-
-def _say(key: str, **values: object) -> str:
-    return strings.get(f"addresses.run.{key}", **values)

@@ -17,7 +17,7 @@ from memlab.planner.ledger import Entry
 from memlab.planner.placement import BY_HAND, Block, Placement
 from memlab.step.tensor import Role
 from memlab.studies.amounts import binary_sum, binary_unit, in_binary, number
-from memlab.studies.packed_step import Subject
+from memlab.studies.packed_step import Subject, ordinal, say, say_how
 
 SHARE, SHARE_OF_STAGE = 200, 2_000
 """A block stands for itself from this part of the arena on: 0.5 %; less in one stage."""
@@ -325,24 +325,23 @@ class Packing:
         pairs = ((placed, self.made.address(placed.name)) for placed in self.blocks)
         return tuple((placed, was) for placed, was in pairs if placed.address != was)
 
-    def broken(self) -> Placement:
-        """The map with one fault that no message reports: a gradient map that comes and goes in
-        backward lies on a feature map that is read once more after that; the loss is there already.
+    def broken(self) -> tuple[Placed, int]:
+        """A fault that no message reports: the block to move, and the address to move it to. A
+        gradient map that comes and goes in backward lies on a feature map that is read once more
+        after that; the loss is there already.
 
         Raises:
             ValueError: no two blocks are like that.
         """
         kept = [each for each in self.blocks if each.kind == "kept" and not each.tenants]
+        large = sorted(self.blocks, key=lambda each: -each.size)
+        passing = [each for each in large if each.kind == Role.GRADIENT_MAP]
         for still in kept:  # the first layer's first: its error reaches the fewest others
-            for passing in sorted(self.blocks, key=lambda each: -each.size):
-                if self._passes(passing, still):
-                    return self.placement.moved(passing.name, still.address)
+            for each in passing:
+                ends = each.lives_with(still) and each.block.death < still.block.death
+                if ends and each.size <= still.size:
+                    return each, still.address
         raise ValueError("no block is kept for backward here.")
-
-    @staticmethod
-    def _passes(passing: Placed, still: Placed) -> bool:
-        fits = passing.kind == Role.GRADIENT_MAP and passing.size <= still.size
-        return fits and still.lives_with(passing) and passing.block.death < still.block.death
 
     # -- in words -----------------------------------------------------------------------------
 
@@ -484,40 +483,18 @@ class Packing:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: figures in bytes, operations from 0."""
-        return self.placement.as_dict() | {
-            "subject": self.subject.name,
-            "batch": self.batch,
-            "total_bytes": self.total,
-            "alive_bytes": self.alive,
-            "overlaps": [[fault.one.name, fault.other.name] for fault in self.overlaps],
-            "blocks": [
-                {"name": each.name, "kind": each.kind, "bytes": each.size, "turn": each.turn}
-                | {"address": each.address, "birth": each.block.birth, "death": each.block.death}
-                for each in self.blocks
-            ],
-        }
+        blocks = [
+            {"name": each.name, "kind": each.kind, "bytes": each.size, "place": each.place}
+            for each in self.blocks
+        ]
+        overlaps = [(fault.one.name, fault.other.name) for fault in self.overlaps]
+        found = {"subject": self.subject.name, "batch": self.batch, "total_bytes": self.total}
+        return self.placement.as_dict() | found | {"overlaps": overlaps, "blocks": blocks}
 
     __str__ = text
-
-
-def say_how(name: str) -> str:
-    """A way to place as people say it."""
-    return say(f"how.{name.replace(' ', '_')}")
-
-
-def ordinal(number: int) -> str:
-    """``'1st'``, ``'22nd'``, ``'13th'``."""
-    last = "th" if number % 100 in (11, 12, 13) else str(number % 10)
-    key = f"ordinal.{last}"
-    return say(key if strings.has(f"addresses.{key}") else "ordinal.th", number=f"{number:,}")
 
 
 def _other(other: Placed, placed: Placed) -> str:
     if other.block.death < placed.block.birth:
         return say("sharing.earlier", name=other.name, index=f"{other.block.death + 1:,}")
     return say("sharing.later", name=other.name, index=f"{other.block.birth + 1:,}")
-
-
-def say(key: str, /, **values: object) -> str:
-    """A text of the address map."""
-    return strings.get(f"addresses.{key}", **values)

@@ -6,7 +6,7 @@ tensors and a network are drawn alike, but for their names and for holes that we
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -18,14 +18,13 @@ from memlab import strings, units
 from memlab.planner.placement import BY_HAND, Placement
 from memlab.step.tensor import Role
 from memlab.studies.amounts import binary_unit, in_binary, number
-from memlab.studies.packing import Packing, Part, Placed, ordinal, say
+from memlab.studies.packed_step import ordinal, say
+from memlab.studies.packing import Packing, Placed
 from memlab.views.draw import marks as draw
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.label import spread
 from memlab.views.draw.marks import Fact, Glyph, Label, Mark, Pen, Rect, Rects, Rule, Text
 from memlab.views.draw.scale import SKY, Linear, Scale, operations, over
-from memlab.views.draw.svg import Box, box_path
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import FREE, PAINTS, Paint
 
@@ -38,10 +37,8 @@ BAR = 4
 """The bar at the left edge of what is kept, in pixels."""
 STRIP, TALL, TOY_TALL = 56, 300, 260
 """Heights in pixels: of the strip, of a map, of the toy's with 20 for 1 MiB."""
-LEFT, RIGHT, SIDE, CUT = 72, 6, 324, 26
-"""Widths in pixels: left and right of a map, of what stands beside it, of the bar of a cut."""
-LISTED = 9
-"""Parts of a cut that have a line."""
+LEFT, RIGHT = 72, 6
+"""Widths in pixels, left and right of a map."""
 DOTS = "M0 0h2m2 0h2m2 0h2"
 
 
@@ -90,13 +87,20 @@ def addresses_between(low: int, high: int) -> Addresses:
 @dataclass(frozen=True, eq=False)
 class Moment:
     """One map or two at one moment: ``count`` blocks lie already, the operation ``at`` is cut, one
-    block is in focus; the axis of a network reaches ``reach`` bytes at least."""
+    block is in focus; ``cursor`` and ``chosen`` say that these two were chosen. The axis of a
+    network reaches ``reach`` bytes at least. Blocks may be ``moving``, and the result asked for.
+    """
 
     maps: tuple[Packing, ...]
     count: int
     at: int
     focus: Placed | None
+    cursor: bool = False
+    chosen: bool = False
+    guess: int | None = None
     reach: int = 0
+    moving: bool = False
+    scored: bool = False
 
     @property
     def packing(self) -> Packing:
@@ -113,22 +117,7 @@ class Moment:
         if found.stage:
             low = min(placed.address for placed in found.large)
             return addresses_between(low, max(placed.top for placed in found.large))
-        return addresses_between(0, max(found.arena, self.reach))
-
-    @cached_property
-    def cut(self) -> tuple[list[Part], list[Part]]:
-        """What lies in memory at the cursor from the top down, the largest parts, and the others
-        for which there is no line."""
-        found = self.packing.cut(self.at, self.count)
-        most = LISTED if len(found) <= LISTED else LISTED - 1
-        large = sorted(found, key=lambda part: part.low - part.high)[:most]
-        return [p for p in found[::-1] if p in large], [p for p in found if p not in large]
-
-    def cells(self, part: Part) -> list[str]:
-        """Its line: the name, from where to where, how many blocks."""
-        digits = 1 if part.placed[0].entry else None
-        ends = [number(end, self.scale.unit, digits) for end in (part.low, part.high)]
-        return [part.name, *ends, f"{len(part.placed):,}"]
+        return addresses_between(0, max(found.arena, self.reach, self.guess or 0))
 
 
 def fact(packing: Packing, placed: Placed) -> Fact:
@@ -143,24 +132,6 @@ def fact(packing: Packing, placed: Placed) -> Fact:
 # -- marks of this map ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Bars(Mark):
-    """The bar at the left edge of what is kept: 4 pixels, or a third of a block."""
-
-    places: Sequence[Place]
-    inset: float = 0
-
-    def draw(self, pen: Pen) -> None:
-        boxes = [Rect(*place, inset=self.inset).box(pen) for place in self.places]
-        ends = [box.left + min(BAR, (box.right - box.left) / 3) for box in boxes]
-        pairs = zip(boxes, ends, strict=True)
-        pen.svg.path("".join(box_path(b._replace(right=end)) for b, end in pairs), fill=KEPT.colour)
-
-    def on(self, axes: Any) -> None:
-        for x, _, low, high in self.places:
-            axes.plot([x, x], [low, high], color=KEPT.colour, linewidth=2, solid_capstyle="butt")
-
-
 def filled(
     places: Sequence[tuple[str, Place]], inset: float = 0, edge: float = 0.8
 ) -> Iterator[Mark]:
@@ -170,15 +141,7 @@ def filled(
         here = [place for found, place in places if found == kind]
         yield Rects(here, paint(kind), inset, 0 if kind == "small" else edge)
         if kind == "kept":
-            yield Bars(here, inset)
-
-
-@dataclass(frozen=True)
-class Solid(Rect):
-    """A rectangle that no label may cover."""
-
-    def takes(self, pen: Pen) -> Iterator[Box]:
-        yield self.box(pen)
+            yield Rects(here, Paint(KEPT.colour, 1), inset, 0, BAR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,48 +162,9 @@ class Slide(Mark):
             for mark in self.marks:
                 mark.draw(pen)
 
-    def takes(self, pen: Pen) -> Iterable[Box]:
-        return chain.from_iterable(mark.takes(pen) for mark in self.marks)
-
     def on(self, axes: Any) -> None:
         for mark in self.marks:
             mark.on(axes)
-
-
-@dataclass(frozen=True, eq=False)
-class Leaders(Mark):
-    """The lines of a cut beside its bar, each as near to its part as the others let it: a bracket
-    over the part and a line to its text. Columns end at the right edge."""
-
-    title: str
-    heads: Sequence[str]
-    parts: Sequence[tuple[float, float, Sequence[str]]]
-    others: str = ""
-
-    def draw(self, pen: Pen) -> None:
-        left, right, head = pen.box.left, pen.box.right, pen.box.top - 1
-        wanted = [pen.y((low + high) / 2) + 4 for low, high, _ in self.parts]
-        lines = spread(wanted, 17, head + 17, pen.box.bottom + 2)
-        pen.svg.text(left, head - 16, texts.shortened(self.title, SIDE, 12, True), 12, bold=True)
-        self._cells(pen, head, ["", *self.heads], 11)
-        for (first, top, cells), y in zip(self.parts, lines, strict=True):
-            high, low = pen.y(top) + 0.5, pen.y(first) - 0.5
-            d = f"M{right + 3} {high:.1f}h4V{low:.1f}h-4M{right + 7} {(high + low) / 2:.1f}"
-            pen.svg.path(f"{d}L{right + 16} {y - 4:.1f}h6", class_="rule faint", stroke_width=0.9)
-            self._cells(pen, y, cells, 12)
-        if self.others:
-            pen.svg.text(right + CUT, max([head, *lines]) + 17, self.others, 11, dim=True)
-
-    def _cells(self, pen: Pen, y: float, cells: Sequence[str], size: int) -> None:
-        left, edge = pen.box.right + CUT, pen.box.left + SIDE - 4
-        pen.svg.text(left, y, texts.shortened(cells[0], edge - 162 - left, size), size)
-        for inset, cell in zip((116, 52, 0), cells[1:], strict=True):
-            pen.svg.text(edge - inset, y, cell, size, "end", dim=size == 11)
-
-    def on(self, axes: Any) -> None:
-        for low, high, cells in self.parts:
-            axes.annotate("  ".join(cells), (1.2, (low + high) / 2), va="center", fontsize=8,
-                          annotation_clip=False)  # fmt: skip
 
 
 # -- one map --------------------------------------------------------------------------------------
@@ -248,22 +172,18 @@ class Leaders(Mark):
 
 @dataclass(frozen=True, eq=False)
 class AddressChart:
-    """One map as charts whose frames are ``wide`` pixels wide: the bytes alive, the blocks, a cut.
+    """One map as charts whose frames are ``wide`` pixels wide.
 
-    ``cursor`` says that the operation was chosen, ``chosen`` that the block in focus was; ``rooms``
-    are bytes that budgets leave, with their names. ``slid`` is the placement that blocks are seen
-    to come from, ``before`` the top of the arena in the state before.
+    ``rooms`` are bytes that budgets leave, with their names. ``slid`` is the placement that blocks
+    are seen to come from, ``before`` the top of the arena in the state before.
     """
 
     moment: Moment
     packing: Packing
     wide: float
-    cursor: bool = False
-    chosen: bool = False
-    guess: int | None = None
     rooms: Sequence[tuple[int, str]] = ()
-    slid: Placement | None = None
     before: int | None = None
+    slid: Placement | None = None
 
     @property
     def toy(self) -> bool:
@@ -277,7 +197,7 @@ class AddressChart:
 
     @property
     def scale(self) -> Addresses:
-        """The axis of the addresses."""
+        """The axis of both maps."""
         return self.moment.scale
 
     @property
@@ -363,11 +283,12 @@ class AddressChart:
     def map(self) -> Chart:
         """Every block at its address, from the free space up to the names."""
         ticks = [(value, name) for value, name in self.scale.ticks if self._clear(value)]
-        parts = (self._ground(), self._blocks(), self._lines(), self._texts(), self._targets())
+        parts = (self._ground(), self._blocks(), self._over(), self._texts(), self._levels(),
+                 self._targets())  # fmt: skip
         return Chart(
             operations(self.last),
             self.scale,
-            [*chain.from_iterable(parts), *self._labels()],
+            list(chain.from_iterable(parts)),
             self.height,
             Axis(note=say("axis_x"), grid=False),
             Axis(note=say("axis_y", unit=self.scale.unit), ticks=ticks),
@@ -378,7 +299,8 @@ class AddressChart:
 
     def _clear(self, tick: float) -> bool:
         """Whether the number of a tick is far enough from those of the top and of the guess."""
-        marked = [self.top] if self.guess is None else [self.top, self.guess]
+        guess = self.moment.guess
+        marked = [self.top] if guess is None else [self.top, guess]
         away = [self.size((0, 0, min(tick, each), max(tick, each)))[1] for each in marked]
         return (away[0] > 11 or tick == self.top) and min(away[1:], default=8) >= 8
 
@@ -388,6 +310,9 @@ class AddressChart:
         x, span = self.packing.busiest + 0.5, (self.packing.bound, self.scale.last)
         yield Rect(0, self.last, self.scale.first, max(self.top, self.scale.first), FREE, edge=0)
         yield Rule(x=x, span=span, look="rule thin", above=26)
+        if self.toy:
+            name = say("busiest", index=self.packing.busiest + 1)
+            yield Label(name, [(x, self.scale.last, "start", 6, -10)], 11, kept=True)
         for _, first, _ in self.packing.subject.phases[1:]:
             yield Rule(x=first)
         if self.packing.bound != self.top and self.scale.holds(self.packing.bound):
@@ -408,44 +333,27 @@ class AddressChart:
             yield from filled([*places, *((p.kind, p.place) for p in self.shown)], inset, edge)
         for fault in self.packing.overlaps:
             x0, x1, y0, y1 = place = fault.first, fault.last + 1, fault.low, fault.high
-            yield Solid(*place, "chip")
+            yield Rect(*place, "chip", solid=True)
             corners = (x0, y0), (x1, y1), (x1, y0), (x0, y1), (x0, y0), (x1, y0), (x1, y1), (x0, y1)
             yield draw.Line(corners, "rule", width=2.2)
 
-    def _lines(self) -> Iterator[Mark]:
-        """The cursor, the focus, the top, budgets and the guess."""
-        at, focus, high = self.moment.at + 0.5, self.moment.focus, self.scale.last
-        if self.cursor:
+    def _over(self) -> Iterator[Mark]:
+        """The cursor, and a frame around the block in focus."""
+        at, focus = self.moment.at + 0.5, self.moment.focus
+        if self.moment.cursor:
             yield Rule(x=at, look="pole", above=8, below=4)
-            yield Glyph(at, high, "M-5-14h10l-5 7Z")
-        if self.first and focus and focus in self.shown and (self.chosen or not self.toy):
+            yield Glyph(at, self.scale.last, "M-5-14h10l-5 7Z")
+        if self.first and focus and focus in self.shown and (self.moment.chosen or not self.toy):
             x0, x1, y0, y1 = focus.place
             corners = (x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0), (x1, y0)
             yield draw.Line(corners, "rule", width=2.6)
-        if self.scale.holds(self.top):
-            yield self._top()
-        for nbytes, _ in self.rooms:
-            if self.scale.holds(nbytes):
-                yield Rule(y=nbytes, look="rule", width=1.8, dashes="2 3")
-        if self.guess is not None and self.guess >= self.scale.first:
-            yield Rule(y=self.guess, look="rule", width=1.4, dashes="1.5 4")
-            yield Glyph(0, self.guess, "M-10-5.5V5.5L0 0Z", "hollow rule", ">", width=1.5)
-
-    def _top(self) -> Mark:
-        """The thick line that closes the arena, with its number where no tick has it."""
-        name = number(self.top, self.scale.unit)
-        line = Rule(y=self.top, look="limit", below=4, above=6)
-        said = Text(0, self.top, name, 11, "end", -12, 4, bold=True)
-        before = self.slid.arena if self.slid and not self.toy else self.top
-        return Slide([line, said] if self.top % int(self.scale.step) else [line], before, self.top,
-                     "glides")  # fmt: skip
 
     def _targets(self) -> Iterator[Mark]:
         """Where a pointer chooses an operation, or a block, which says its facts."""
         low = self.scale.first
         yield draw.Press("at", self.last, (0, self.last, low, low), below=22)
         for each in self.shown:
-            yield Rect(*each.place, look="target", inset=float(self.toy),
+            yield Rect(*each.place, look="target", inset=float(self.toy), solid=self.toy,
                        fact=fact(self.packing, each), send=("choose", each.name))  # fmt: skip
 
     # -- what stands in the blocks ------------------------------------------------------------
@@ -479,9 +387,8 @@ class AddressChart:
             lines = [*([(turn, 11)] if above else []), letter, (nbytes, 11)]
         elif wide >= texts.measure(line, 13) + 2 * BAR:
             lines = [(line, 13)]
-        cut = self.cursor and placed.block.birth <= self.moment.at <= placed.block.death
+        cut = self.moment.cursor and placed.block.birth <= self.moment.at <= placed.block.death
         chip = placed.kind == "short" or cut
-        yield Solid(*placed.place, look="target")
         yield from self._stacked(placed.place, lines, chip)
         if cornered:
             yield Text(placed.place[1], placed.top, turn, 11, "end", -6, 14, dim=True, chip=chip)
@@ -543,77 +450,52 @@ class AddressChart:
     def _beside(self, placed: Placed) -> Label:
         """The name of a block that overlaps another, where no other name is."""
         size, (x0, x1, y0, y1) = (16 if self.toy else 11), placed.place
-        heights = [((y0 + y1) / 2, 0.36 * size), (y1, size + 1.0), (y0, -4.0)]
-        sides = [(x0, "start", 8.0), (x1, "end", -8.0), ((x0 + x1) / 2, "middle", 0.0),
-                 (x1, "start", 6.0), (x0, "end", -6.0)]  # fmt: skip
+        heights = ((y0 + y1) / 2, 0.36 * size), (y1, size + 1), (y0, -4)
+        sides = (x0, "start", 8), (x1, "end", -8), (x1, "start", 6), (x0, "end", -6)
         places = [(x, y, anchor, dx, dy) for y, dy in heights for x, anchor, dx in sides]
         return Label(placed.name, places, size, bold=True, chip=True)
 
-    # -- names of the lines -------------------------------------------------------------------
+    # -- lines with their names ---------------------------------------------------------------
 
-    def _labels(self) -> Iterator[Label]:
-        """The names of the busiest operation, the top, the lower bound, budgets and the guess."""
-        scale, bound, top = self.scale, self.packing.bound, self.top
+    def _levels(self) -> Iterator[Mark]:
+        """The top of the arena, the lower bound, budgets and the guess."""
+        scale, bound, top, guess = self.scale, self.packing.bound, self.top, self.moment.guess
         said = self.packing.equation
         if not self.done or self.packing.waste < 0:
             said = {"arena": number(top, scale.unit), "bound": number(bound, scale.unit)}
-        if self.toy:
-            name, x = say("busiest", index=self.packing.busiest + 1), self.packing.busiest + 0.5
-            yield Label(name, [(x, scale.last, "start", 6, -10)], 11, kept=True)
         if scale.holds(top):
             key = "top_equal" if top == bound and self.done else "top" if self.done else "top_now"
-            name = say(key, amount=f"{said['arena']} {scale.unit}")
-            yield self._at_line(name, top, bold=True)
+            yield self._closed()
+            yield self._at(say(key, amount=f"{said['arena']} {scale.unit}"), top, bold=True)
         if bound != top and scale.holds(bound):
             near = self.size((0, 0, min(bound, top), max(bound, top)))[1] < 16
             name = say("bound", amount=f"{said['bound']} {scale.unit}")
-            yield self._at_line(name, top if near else bound, right=near)
+            yield self._at(name, top if near else bound, right=near)
         for nbytes, name in self.rooms:
             if scale.holds(nbytes):
-                yield self._at_line(name, nbytes, right=True)
+                yield Rule(y=nbytes, look="rule", width=1.8, dashes="2 3")
+                yield self._at(name, nbytes, right=True)
         if above := ", ".join(name for nbytes, name in self.rooms if nbytes > scale.last):
-            name = say("above", names=above)
-            yield Label(name, [(self.last, scale.last, "end", 0, -14)], 11, dim=True)
-        if self.guess is not None and self.guess >= scale.first:
-            places = [(0, self.guess, "end", -13, down) for down in (4, 16, -8, 22, -14)]
+            places = [(self.last, scale.last, "end", 0, -14)]
+            yield Label(say("above", names=above), places, 11, dim=True)
+        if guess is not None and guess >= scale.first:
+            places = [(0, guess, "end", -13, down) for down in (4, 16, -8, 22, -14)]
+            yield Rule(y=guess, look="rule", width=1.4, dashes="1.5 4")
+            yield Glyph(0, guess, "M-10-5.5V5.5L0 0Z", "hollow rule", ">", width=1.5)
             yield Label(say("guess"), places, 11, bold=True, apart=0.5)
 
-    def _at_line(self, name: str, y: float, bold: bool = False, right: bool = False) -> Label:
+    def _closed(self) -> Mark:
+        """The thick line that closes the arena, with its number where no tick has it."""
+        top, name = self.top, number(self.top, self.scale.unit)
+        marks: list[Mark] = [Rule(y=top, look="limit", below=4, above=6)]
+        if top % int(self.scale.step):
+            marks.append(Text(0, top, name, 11, "end", -12, 4, bold=True))
+        return Slide(marks, self.slid.arena if self.slid and not self.toy else top, top, "glides")
+
+    def _at(self, name: str, y: float, bold: bool = False, right: bool = False) -> Label:
         """A name at a line: above or below it, at the left, at the right, in between; none where it
         is wider than the map."""
         free = 1 - (texts.width(name, 12, bold) + 10) / self.wide
-        steps = range(7, -1, -1) if right else range(8)
-        places = [
-            (self.last * free * step / 7, y, "start", 6, down)
-            for down in (-8, 15)
-            for step in steps
-        ]
+        lefts = [self.last * free * step / 7 for step in range(8)][:: -1 if right else 1]
+        places = [(x, y, "start", 6, down) for down in (-8, 15) for x in lefts]
         return Label(name, places if free >= 0 else [], 12, bold, chip=True, kept=True, apart=1)
-
-    # -- the cut ------------------------------------------------------------------------------
-
-    def cut(self, title: str, heads: Sequence[str], others: str) -> Chart:
-        """What lies in memory at the cursor: a bar on the scale of the map, with a line for each
-        part. Its place is ``SIDE`` pixels wide."""
-        moment, large = self.moment, {each.name for each in self.packing.large}
-        alive = self.packing.at(moment.at, moment.count)
-        places: list[tuple[str, Place]] = [
-            (each.kind if each.name in large else "small", (0, 1, each.address, each.top))
-            for each in alive
-        ]
-        low, high = self.scale.first, max(self.top, self.scale.first)
-        marks: list[Mark] = [
-            Rect(0, 1, low, high, FREE, edge=0),
-            *filled(sorted(places, key=lambda place: place[0] != "small"), edge=0.6),
-            Rect(0, 1, low, high),
-            *([Rule(y=high, look="limit", below=4, above=4)] if self.scale.holds(high) else []),
-            Text(0.5, low, f"{moment.at + 1:,}", 11, "middle", dy=16),
-            Leaders(
-                title, heads, [(p.low, p.high, moment.cells(p)) for p in moment.cut[0]], others
-            ),
-        ]
-        for each in alive if self.toy else ():
-            places_ = [(0.5, (each.address + each.top) / 2, "middle", 2, 4.5)]
-            marks.append(Label(each.name, places_, 12, bold=True, chip=each.kind == "short"))
-        return Chart(Scale(0, 1), self.scale, marks, self.height, left=0, right=SIDE - CUT,
-                     above=26, below=40)  # fmt: skip

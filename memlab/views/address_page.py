@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from memlab import strings, units
-from memlab.studies.amounts import binary_unit, in_binary
+from memlab.studies.amounts import binary_unit, in_binary, number
 from memlab.studies.cut import hundredths
 from memlab.studies.memory import Budget
-from memlab.studies.packed_step import PUBLISHED, recorded_peak
-from memlab.studies.packing import Packing, say, say_how
-from memlab.views.address_map import LEFT, RIGHT, SIDE, AddressChart, Moment, arrow, paint
-from memlab.views.draw.marks import Glyph
+from memlab.studies.packed_step import PUBLISHED, recorded_peak, say, say_how
+from memlab.studies.packing import Packing, Part, Placed
+from memlab.views.address_map import (
+    LEFT,
+    RIGHT,
+    AddressChart,
+    Moment,
+    Place,
+    arrow,
+    filled,
+    paint,
+)
+from memlab.views.draw import text as texts
+from memlab.views.draw.chart import Chart
+from memlab.views.draw.label import spread
+from memlab.views.draw.marks import Glyph, Label, Mark, Pen, Rect, Rule, Text
 from memlab.views.draw.page import Page
+from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words
 from memlab.views.draw.theme import FREE, Paint
 
+SIDE, CUT = 324, 26
+"""Widths in pixels: of what stands beside a map, of the bar of a cut."""
+LISTED = 9
+"""Parts of a cut that have a line."""
 APART, PAIR = 18, 600
 """Between what stands side by side; from so many pixels on two maps do, else one below the other.
 """
@@ -23,28 +42,46 @@ WIDE = 820
 """From so many pixels on the cut stands beside the map, else below it."""
 
 
-def frame(width: float, pair: bool) -> float:
-    """How wide a map is on a page of a width, without its margins."""
+def page(
+    moment: Moment,
+    budgets: Sequence[Budget],
+    width: float,
+    was: Packing | None = None,
+    slides: bool = False,
+) -> Page:
+    """One map with a cut, or two maps, ``width`` pixels wide. Of the map that ``was`` before, the
+    top is shown; where it ``slides``, blocks are seen to come from there, but to no fault."""
+    pair, wide = len(moment.maps) > 1, width
     if pair and width >= PAIR:
-        width = (width - APART) / 2
+        wide = (width - APART) / 2
     elif not pair and width >= WIDE:
-        width -= SIDE + APART
-    return width - LEFT - RIGHT
-
-
-def page(charts: Sequence[AddressChart], budgets: Sequence[Budget], bold: Sequence[str],
-         moving: bool, width: float) -> Page:  # fmt: skip
-    """One map with a cut, or two maps, ``width`` pixels wide: what is wrong or was asked for is
-    ``bold``, and Move mode is explained while blocks are ``moving``."""
-    moment = charts[0].moment
+        wide = width - SIDE - APART
+    found, rooms = moment.packing, _rooms(moment.packing, budgets)
+    moved = was is not None and was.placement != found.placement and not found.overlaps
+    slid = was.placement if was and moved and slides else None
+    top = was.arena if was and was.arena != found.arena and moment.scale.holds(was.arena) else None
+    charts = [
+        AddressChart(moment, each, wide - LEFT - RIGHT, rooms, top, slid) for each in moment.maps
+    ]
     blocks = [
-        *_head(moment, bold, moving),
-        Words(list(_axes(moment, budgets, charts[0].guess)), drawn=False),
-        *(_pair(charts, width) if len(charts) > 1 else _single(charts[0], width)),
+        *_head(moment),
+        Words(list(_axes(moment, rooms)), drawn=False),
+        *(_pair(charts, width) if pair else _single(charts[0], width)),
         _key(moment.packing),
         Words("\n".join(peak(moment)).splitlines(), drawn=False, gap=1),
     ]
     return Page(_title(moment), blocks, width)
+
+
+def _rooms(found: Packing, budgets: Sequence[Budget]) -> list[tuple[int, str]]:
+    """The bytes that budgets leave for the arena, beside what is there before the step, each with
+    its name; what is free here comes with its amount. The toy has none."""
+    before, names = found.subject.before(found.batch), []
+    for each in () if found.subject.toy else budgets:
+        live = strings.get("network.budget.live", amount=hundredths(each.nbytes))
+        name = live if each.live else say("room", name=each.name)
+        names.append((max(each.nbytes - before, 0), name))
+    return names
 
 
 # -- the head -------------------------------------------------------------------------------------
@@ -62,16 +99,22 @@ def _title(moment: Moment) -> str:
     return ", ".join(filter(None, about))
 
 
-def _head(moment: Moment, bold: Sequence[str], moving: bool) -> Iterator[Block]:
+def bold(moment: Moment) -> list[str]:
+    """What is wrong, and the score where it was asked for."""
+    found = moment.packing
+    return [*found.faults(), *([found.score()] if moment.scored else [])]
+
+
+def _head(moment: Moment) -> Iterator[Block]:
     """The equation; what is wrong; how much is alive at once, and what this placing saves."""
     found = moment.packing
     yield Words([_equation(moment)], 20, told=False)
-    yield Words(bold, 13, bold=True)
+    yield Words(bold(moment), 13, bold=True)
     values = {"count": f"{len(found.blocks):,}", "total": in_binary(found.total)}
     values |= {"bound": in_binary(found.bound), "index": f"{found.busiest + 1:,}"}
     alone = len(moment.maps) == 1 and not found.overlaps
     sentences = [
-        say("moving") if moving else "",
+        say("moving") if moment.moving and not moment.scored else "",
         zoomed(found),
         _before(found),
         say("together_toy" if found.subject.toy else "together", **values),
@@ -111,7 +154,7 @@ def _before(found: Packing) -> str:
     return say(key, before=in_binary(there), sum=together) if there else ""
 
 
-def _axes(moment: Moment, budgets: Sequence[Budget], guess: int | None) -> Iterator[str]:
+def _axes(moment: Moment, rooms: Sequence[tuple[int, str]]) -> Iterator[str]:
     """What the axes and lines of the picture say: phases, budgets, the guess."""
     found = moment.packing
     bands = [
@@ -126,26 +169,11 @@ def _axes(moment: Moment, budgets: Sequence[Budget], guess: int | None) -> Itera
     if bands:
         yield say("twin.bands", bands=", ".join(bands))
     before = in_binary(found.subject.before(found.batch))
-    for nbytes, name in rooms(found, budgets):
+    for nbytes, name in rooms:
         key = "verdict.fits" if found.arena <= nbytes else "verdict.refused"
         yield say(key, before=before, room=in_binary(nbytes), name=name)
-    if guess is not None:
-        yield say("twin.guess", guess=in_binary(guess))
-
-
-def rooms(found: Packing, budgets: Sequence[Budget]) -> list[tuple[int, str]]:
-    """The bytes that budgets leave for the arena, beside what is there before the step, each with
-    its name; what is free here comes with its amount. The toy has none."""
-    if found.subject.toy:
-        return []
-    before = found.subject.before(found.batch)
-    return [(max(each.nbytes - before, 0), _room(each)) for each in budgets]
-
-
-def _room(budget: Budget) -> str:
-    if budget.live:
-        return strings.get("network.budget.live", amount=hundredths(budget.nbytes))
-    return say("room", name=budget.name)
+    if moment.guess is not None:
+        yield say("twin.guess", guess=in_binary(moment.guess))
 
 
 def peak(moment: Moment) -> list[str]:
@@ -187,17 +215,17 @@ def _single(chart: AddressChart, width: float) -> Iterator[Block]:
     strip = Below([*_heading(chart), chart.strip()])
     about = Words(chart.packing.facts(focus) if focus else [])
     named = Words([focus.name], 13, bold=True, mark=paint(focus.kind)) if focus else Words([])
-    shown, hidden = moment.cut
+    shown, hidden = _parts(moment)
     title, heads = say("cut", index=f"{moment.at + 1:,}"), say("cut_heads", unit=chart.scale.unit)
     blocks = sum(len(part.placed) for part in hidden)
     others = say("cut_others", count=f"{len(hidden):,}", blocks=f"{blocks:,}") if hidden else ""
     wide = width >= WIDE
-    rows = [moment.cells(part) for part in shown]
+    rows = [_cells(part, chart.scale.unit) for part in shown]
     table = Table(["", *heads.split("|")], rows, title=title, drawn=not wide)
     yield Words(chart.packing.figures(), drawn=False, gap=1)
     if wide:
         share = width - SIDE - APART
-        bar = chart.cut(title, heads.split("|"), others)
+        bar = _cut(chart, title, heads.split("|"), others)
         yield Beside([(strip, share), (Below([named, about]), SIDE)], APART, gap=8)
         yield Beside([(chart.map(), share), (bar, SIDE)], APART, gap=8)
     else:
@@ -274,3 +302,113 @@ def _marked(found: Packing) -> Iterator[tuple[int | Paint | str | Glyph, str]]:
         total = in_binary(sum(each.size for each in found.cheap))
         glyph = Glyph(0, 0, arrow(4.5), "rule", width=1.3)
         yield glyph, say("key.cheap", count=f"{len(found.cheap):,}", amount=total)
+
+
+# -- the cut --------------------------------------------------------------------------------------
+
+
+def _parts(moment: Moment) -> tuple[list[Part], list[Part]]:
+    """What lies in memory at the cursor from the top down, the largest parts, and the others for
+    which there is no line."""
+    found = moment.packing.cut(moment.at, moment.count)
+    most = LISTED if len(found) <= LISTED else LISTED - 1
+    large = sorted(found, key=lambda part: part.low - part.high)[:most]
+    return [p for p in found[::-1] if p in large], [p for p in found if p not in large]
+
+
+def _cells(part: Part, unit: str) -> list[str]:
+    """Its line: the name, from where to where, how many blocks."""
+    digits = 1 if part.placed[0].entry else None
+    ends = [number(end, unit, digits) for end in (part.low, part.high)]
+    return [part.name, *ends, f"{len(part.placed):,}"]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaders(Mark):
+    """The lines of a cut beside its bar, each as near to its part as the others let it: a bracket
+    over the part and a line to its text. Columns end at the right edge."""
+
+    title: str
+    heads: Sequence[str]
+    parts: Sequence[tuple[float, float, Sequence[str]]]
+    others: str = ""
+
+    def draw(self, pen: Pen) -> None:
+        left, right, head = pen.box.left, pen.box.right, pen.box.top - 1
+        wanted = [pen.y((low + high) / 2) + 4 for low, high, _ in self.parts]
+        lines = spread(wanted, 17, head + 17, pen.box.bottom + 2)
+        pen.svg.text(left, head - 16, texts.shortened(self.title, SIDE, 12, True), 12, bold=True)
+        self._cells(pen, head, ["", *self.heads], 11)
+        for (first, top, cells), y in zip(self.parts, lines, strict=True):
+            high, low = pen.y(top) + 0.5, pen.y(first) - 0.5
+            d = f"M{right + 3} {high:.1f}h4V{low:.1f}h-4M{right + 7} {(high + low) / 2:.1f}"
+            pen.svg.path(f"{d}L{right + 16} {y - 4:.1f}h6", class_="rule faint", stroke_width=0.9)
+            self._cells(pen, y, cells, 12)
+        if self.others:
+            pen.svg.text(right + CUT, max([head, *lines]) + 17, self.others, 11, dim=True)
+
+    def _cells(self, pen: Pen, y: float, cells: Sequence[str], size: int) -> None:
+        left, edge = pen.box.right + CUT, pen.box.left + SIDE - 4
+        pen.svg.text(left, y, texts.shortened(cells[0], edge - 162 - left, size), size)
+        for inset, cell in zip((116, 52, 0), cells[1:], strict=True):
+            pen.svg.text(edge - inset, y, cell, size, "end", dim=size == 11)
+
+    def on(self, axes: Any) -> None:
+        for low, high, cells in self.parts:
+            axes.annotate("  ".join(cells), (1.2, (low + high) / 2), va="center", fontsize=8,
+                          annotation_clip=False)  # fmt: skip
+
+
+def _cut(chart: AddressChart, title: str, heads: Sequence[str], others: str) -> Chart:
+    """What lies in memory at the cursor: a bar on the scale of the map, with a line for each part.
+    Its place is ``SIDE`` pixels wide."""
+    moment, scale, top = chart.moment, chart.scale, max(chart.top, chart.scale.first)
+    alive = chart.packing.at(moment.at, moment.count)
+    large = {each.name for each in chart.packing.large}
+    places: list[tuple[str, Place]] = [
+        (each.kind if each.name in large else "small", (0, 1, each.address, each.top))
+        for each in alive
+    ]
+    parts = [(part.low, part.high, _cells(part, scale.unit)) for part in _parts(moment)[0]]
+    marks = [
+        Rect(0, 1, scale.first, top, FREE, edge=0),
+        *filled(sorted(places, key=lambda place: place[0] != "small"), edge=0.6),
+        Rect(0, 1, scale.first, top),
+        Rule(y=top, look="limit" if scale.holds(chart.top) else "grid", below=4, above=4),
+        Text(0.5, scale.first, f"{moment.at + 1:,}", 11, "middle", dy=16),
+        Leaders(title, heads, parts, others),
+        *(Label(each.name, [(0.5, (each.address + each.top) / 2, "middle", 2, 4.5)], 12,
+                bold=True, chip=each.kind == "short") for each in (alive if chart.toy else ())),
+    ]  # fmt: skip
+    return Chart(Scale(0, 1), scale, marks, chart.height, left=0, right=SIDE - CUT, above=26,
+                 below=40)  # fmt: skip
+
+
+# -- from block to block --------------------------------------------------------------------------
+
+
+def born(moment: Moment, way: int) -> Placed:
+    """The block that is born before or after the one in focus; the small ones are left out."""
+    blocks, focus = moment.packing.large, moment.focus
+    if not moment.chosen or focus not in blocks:
+        return blocks[0 if way > 0 else -1]
+    return blocks[min(max(blocks.index(focus) + way, 0), len(blocks) - 1)]
+
+
+def neighbour(moment: Moment, way: int) -> Placed:
+    """The nearest block above or below that lives at the same time, else at any time."""
+    focus = moment.focus
+    if focus is None or not moment.chosen:
+        return born(moment, 1)
+    there = [p for p in moment.packing.large if (p.address - focus.address) * way > 0]
+    there = [p for p in there if p.lives_with(focus)] or there or [focus]
+    return min(there, key=lambda p: (abs(p.address - focus.address), p.block.birth))
+
+
+def lifted(moment: Moment, focus: Placed, way: int) -> int:
+    """The address of the block in focus one unit up or down, inside what all blocks take without
+    reuse: 1 MiB of the toy, a twentieth of a tick else."""
+    found, step = moment.packing, int(moment.scale.step)
+    alignment = found.placement.alignment
+    unit = step // 2 if found.subject.toy else max(step // 20 // alignment, 1) * alignment
+    return min(max(focus.address + way * unit, 0), found.total - focus.size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from memlab import strings, units
@@ -20,11 +20,13 @@ from memlab.studies.packed_step import (
     ArenaRun,
     Subject,
     run_map,
+    say,
+    say_how,
     subject_of,
 )
-from memlab.studies.packing import Packing, Placed, say, say_how
+from memlab.studies.packing import Packing
 from memlab.views import address_page
-from memlab.views.address_map import AddressChart, Moment, fact
+from memlab.views.address_map import Moment, fact
 from memlab.views.draw.page import Page
 from memlab.views.live.control import stop
 from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State, Text
@@ -97,15 +99,13 @@ class What(Choice[Any]):
         if now.lock:
             return {now.own.name: now.own.label}
         named = (now.own.name, *OFFERED) if now.own.named else OFFERED
-        return first | {name: _title(name) for name in named if name not in first}
+        others = [name for name in named if name not in first]
+        known_ = {TOY_NAME, PUBLISHED}
+        titles = [subject_of(n).label if n in known_ else network_of(n).title for n in others]
+        return first | dict(zip(others, titles, strict=True))
 
     def written(self, now: State) -> str:
         return repr(now.what.name) if now.what.named else "subject"
-
-
-def _title(name: str) -> str:
-    drawn = name in (TOY_NAME, PUBLISHED)
-    return subject_of(name).label if drawn else network_of(name).title
 
 
 class Placing(Choice[str]):
@@ -135,19 +135,11 @@ def _moved(now: State, given: Any) -> Mapping[str, Any]:
     return {"hand": hand, "how": BY_HAND, "base": base} if given else {}
 
 
-def _named(name: str | int) -> Budget:
-    """A budget under the name that it was given: a device's, or an amount such as ``'8 GB'``."""
-    found = budget(name)
-    return replace(found, name=name) if isinstance(name, str) else found
-
-
 def _budgets(given: Any) -> tuple[Budget, ...]:
-    return tuple(_named(each) for each in listed("budgets", given, *BUDGETS))
-
-
-def _block(given: Any) -> str:
-    """The name of a block; ``settle`` knows which there are."""
-    return given if isinstance(given, str) else known("block", given, ())
+    """Budgets under the names that they were given: a device's, or an amount such as ``'8 GB'``."""
+    names = listed("budgets", given, *BUDGETS)
+    found = ((name, budget(name)) for name in names)
+    return tuple(replace(b, name=name) if isinstance(name, str) else b for name, b in found)
 
 
 def _stages(now: State) -> dict[str, str]:
@@ -159,16 +151,21 @@ def _kept(doc: str, default: Any = None, **more: Any) -> Setting[Any]:
     return Setting(doc=doc, default=default, argument=False, **more)
 
 
-def _guess(now: State) -> int | None:
-    """The guess, where it is one at the toy's arena."""
-    return now.guess if toy(now) else None
+def _flag(name: str, default: bool, doc: str) -> Setting[bool]:
+    """Yes or no, as the view was made."""
+    return Setting(doc=doc, default=default, check=partial(flag, name), fixed=True, code="never")
+
+
+def _start(now: State) -> dict[str, Any]:
+    """Nothing is shared; the guess stays where it is one at the toy's arena."""
+    return {"guess": now.guess if toy(now) else None}
 
 
 PRESETS = {
-    "start": lambda now: {"what": TOY_NAME, "guess": _guess(now)},
-    "surprise": lambda now: {"how": "birth", "beside": "biggest", "guess": _guess(now)},
+    "start": _start,
+    "surprise": lambda now: {"how": "birth", "beside": "biggest"} | _start(now),
 }
-"""Nothing is shared; an order that saves nothing beside one that is best."""
+"""The second: an order that saves nothing beside one that is best."""
 
 
 class AddressMap(View[Moment]):
@@ -261,7 +258,7 @@ class AddressMap(View[Moment]):
     chosen = Setting(
         doc="the name of the block in focus",
         default="",
-        check=_block,
+        check=lambda given: given,  # settle knows which blocks there are
         follows=("what", "in_place", "stage"),
     )
     budgets = Setting(
@@ -272,13 +269,7 @@ class AddressMap(View[Moment]):
         code=lambda now: not toy(now) and now.budgets != _budgets(BUDGETS),
         write=lambda budgets: repr(tuple(each.name for each in budgets)),
     )
-    free = Setting(
-        doc="also show what is free on this machine; never in stored pictures",
-        default=True,
-        check=lambda given: flag("free", given),
-        fixed=True,
-        code="never",
-    )
+    free = _flag("free", True, "also show what is free on this machine; never in stored pictures")
     moved = Setting(
         doc='addresses given by hand to some blocks, in bytes or as ``"3 MiB"``',
         default=lambda now: {},
@@ -286,13 +277,7 @@ class AddressMap(View[Moment]):
         put=_moved,
         code=lambda now: now.hand is not None,
     )
-    lock = Setting(
-        doc="offer nothing else to look at",
-        default=False,
-        check=lambda given: flag("lock", given),
-        fixed=True,
-        code="never",
-    )
+    lock = _flag("lock", False, "offer nothing else to look at")
     own = _kept("what it was made for", lambda now: now.what, fixed=True)
     hand = _kept("addresses moved by hand", follows=MAP[:-1])
     base = _kept("the placing that was moved", "", follows=MAP[:-1])
@@ -325,11 +310,20 @@ class AddressMap(View[Moment]):
             other = first.subject.placement(now.batch, now.beside)
             maps.append(_packing(first.subject, now.batch, other, "", None))
         at = first.busiest if now.cursor is None else now.cursor - 1
-        count = len(first.blocks) if now.packed is None else now.packed
         alive = [placed for placed in first.at(at) if first.of_stage(placed)]
         largest = max(alive, key=lambda placed: placed.size, default=None)
-        focus = first.by_name[now.chosen] if now.chosen else largest
-        return Moment(tuple(maps), count, at, focus, max(now.reach, now.guess or 0))
+        return Moment(
+            tuple(maps),
+            len(first.blocks) if now.packed is None else now.packed,
+            at,
+            first.by_name[now.chosen] if now.chosen else largest,
+            cursor=now.cursor is not None,
+            chosen=bool(now.chosen),
+            guess=now.guess,
+            reach=now.reach,
+            moving=now.moving,
+            scored=now.scored,
+        )
 
     def line(self, now: State) -> str:
         found = packing(now)
@@ -364,24 +358,20 @@ class AddressMap(View[Moment]):
         Raises:
             InputError: the toy, which has no arithmetic; a step that takes long.
         """
-        ran = self._run(self.state)
+        self._run(self.state)
         self.refresh()
-        return ran
+        assert self._ran is not None
+        return self._ran[1]
 
-    def _run(self, now: State) -> ArenaRun:
+    def _run(self, now: State) -> None:
         found = packing(now)
-        ran = run_map(found.subject, found.placement, found.batch)
-        self._ran = found, ran
-        return ran
+        self._ran = found, run_map(found.subject, found.placement, found.batch)
 
     def ran(self, scene: Scene) -> ArenaRun | None:
         """What came out where the map on display ran on this machine."""
-        if self._ran is None or not scene.live:
-            return None
-        (found, ran), now = self._ran, packing(scene.now)
-        same = (found.subject, found.batch, found.placement) == (
-            now.subject, now.batch, now.placement)  # fmt: skip
-        return ran if same else None
+        (found, ran), now = self._ran or (None, None), packing(scene.now)
+        same = found and found.subject is now.subject and found.placement == now.placement
+        return ran if same and scene.live else None
 
     # -- buttons, presses and keys --------------------------------------------------------------
 
@@ -389,10 +379,10 @@ class AddressMap(View[Moment]):
         moving = {"leave": "leave", "score": "score"} if now.moving else {"move": "move"}
         turn = self._turn(now)
         shown = {"start": TOY_NAME, "surprise": TOY_NAME, "break": SMALL, "real": PUBLISHED}
-        labels = {"real": f"real_{turn}" if turn else "real"}
         offered = type(self).what.labelled(now, None)
-        others = [name for name, what in shown.items() if what in offered]
-        return {**moving, "run": "run", **{n: labels.get(n, n) for n in others}, "copy": "copy"}
+        others = {name: name for name, what in shown.items() if what in offered}
+        others |= {"real": f"real_{turn}"} if turn else {}
+        return {**moving, "run": "run", **others, "copy": "copy"}
 
     def do(self, now: State, name: str, value: Any) -> State | None:
         if name == "key":
@@ -403,19 +393,24 @@ class AddressMap(View[Moment]):
             return self.changed(now, chosen=str(value))
         if name == "score":
             return now.replace(scored=True)
-        answers = {"move": self._toggled, "leave": self._toggled, "run": self._runs,
+        answers = {"move": self._toggled, "leave": self._toggled, "run": self._run,
                    "break": self._broken, "real": self._real}  # fmt: skip
         return answers[name](now) if name in answers else None
 
     def _press(self, now: State, key: str) -> State | None:
         """The state after a key in the picture."""
+        moment = self.rows_of(now)
+        way = 1 if key in ("ArrowUp", "ArrowRight") else -1
         if key in ("ArrowLeft", "ArrowRight"):
-            return now.replace(chosen=self._by_birth(now, 1 if key == "ArrowRight" else -1).name)
+            return now.replace(chosen=address_page.born(moment, way).name)
+        if key in ("ArrowUp", "ArrowDown") and now.moving and moment.focus:
+            address = address_page.lifted(moment, moment.focus, way)
+            name = moment.focus.name
+            return self.changed(now, moved={name: address}, chosen=name)
         if key in ("ArrowUp", "ArrowDown"):
-            way = 1 if key == "ArrowUp" else -1
-            return self._lifted(now, way) if now.moving else self._neighbour(now, way)
+            return now.replace(chosen=address_page.neighbour(moment, way).name)
         if key in ("BracketLeft", "BracketRight"):
-            at = self.rows_of(now).at + (2 if key == "BracketRight" else 0)
+            at = moment.at + (2 if key == "BracketRight" else 0)
             return now.replace(cursor=min(max(at, 1), subject(now).operations))
         if key.startswith("Digit"):
             hows = now.what.hows[int(key[-1]) - 1 :][:1]
@@ -423,7 +418,7 @@ class AddressMap(View[Moment]):
         if key in ("KeyP", "KeyT"):
             turned = {"cursor": None} if key == "KeyP" else {"written": not now.written}
             return now.replace(**turned)
-        answers = {"KeyM": self._toggled, "KeyR": self._runs, "Enter": self._enter,
+        answers = {"KeyM": self._toggled, "KeyR": self._run, "Enter": self._enter,
                    "Escape": self._back}  # fmt: skip
         return answers[key](now) if key in answers else None
 
@@ -433,9 +428,6 @@ class AddressMap(View[Moment]):
             return now.replace(moving=False, scored=False)
         focus = self.rows_of(now).focus
         return now.replace(moving=True, beside="", packed=None, chosen=focus.name if focus else "")
-
-    def _runs(self, now: State) -> None:
-        self._run(now)
 
     def _enter(self, now: State) -> State:
         """The score in Move mode; else the largest block at the cursor, and from a block to its
@@ -454,43 +446,13 @@ class AddressMap(View[Moment]):
             return now.replace(stage="")
         return now.replace(chosen="") if now.chosen else now.replace(cursor=None)
 
-    def _by_birth(self, now: State, way: int) -> Placed:
-        """The block that is born before or after the one in focus; the small ones are left out."""
-        blocks, focus = packing(now).large, self.rows_of(now).focus
-        if not now.chosen or focus not in blocks:
-            return blocks[0 if way > 0 else -1]
-        return blocks[min(max(blocks.index(focus) + way, 0), len(blocks) - 1)]
-
-    def _neighbour(self, now: State, way: int) -> State:
-        """The nearest block above or below that lives at the same time, else at any time."""
-        focus = self.rows_of(now).focus
-        if focus is None or not now.chosen:
-            return now.replace(chosen=self._by_birth(now, 1).name)
-        there = [p for p in packing(now).large if (p.address - focus.address) * way > 0]
-        there = [p for p in there if p.lives_with(focus)] or there or [focus]
-        nearest = min(there, key=lambda p: (abs(p.address - focus.address), p.block.birth))
-        return now.replace(chosen=nearest.name)
-
-    def _lifted(self, now: State, way: int) -> State:
-        """The block in focus one unit up or down, inside what all blocks take without reuse: 1 MiB
-        of the toy, a twentieth of a tick else."""
-        moment, found = self.rows_of(now), packing(now)
-        if moment.focus is None:
-            return now
-        step, alignment = int(moment.scale.step), found.placement.alignment
-        unit = step // 2 if toy(now) else max(step // 20 // alignment, 1) * alignment
-        most = found.total - moment.focus.size
-        address = min(max(moment.focus.address + way * unit, 0), most)
-        return self.changed(now, moved={moment.focus.name: address}, chosen=moment.focus.name)
-
     def _broken(self, now: State) -> State:
         """A map with one fault, and what came of it."""
         plain: dict[str, Any] = {"batch": None, "in_place": False, "guess": None, "stage": ""}
         found = self.changed(now, what=SMALL, how="best", packed=None, **plain)
-        hand, made = packing(found).broken(), packing(found)
-        wrong = next(each for each in made.blocks if hand.address(each.name) != each.address)
-        cursor, address = wrong.block.birth + 1, hand.address(wrong.name)
-        state = self.changed(found, moved={wrong.name: address}, chosen=wrong.name, cursor=cursor)
+        wrong, address = packing(found).broken()
+        cursor, moved = wrong.block.birth + 1, {wrong.name: address}
+        state = self.changed(found, moved=moved, chosen=wrong.name, cursor=cursor)
         self._run(state)
         return state
 
@@ -510,11 +472,6 @@ class AddressMap(View[Moment]):
 
     # -- what is shown --------------------------------------------------------------------------
 
-    def bold(self, now: State) -> list[str]:
-        """What is wrong, and the score where it was asked for."""
-        found = packing(now)
-        return [*found.faults(), *([found.score()] if now.scored else [])]
-
     def says(self, scene: Scene) -> str:
         moment, now = self.rows_of(scene.now), scene.now
         found = moment.packing
@@ -522,7 +479,9 @@ class AddressMap(View[Moment]):
             return ". ".join([now.chosen, *found.facts(moment.focus)])
         told = found.told(moment.count) if moment.count < len(found.blocks) else None
         first = told.text() if told else found.figures()[0]
-        return " ".join(filter(None, [address_page.zoomed(found), first, *self.bold(now)]))
+        return " ".join(
+            filter(None, [address_page.zoomed(found), first, *address_page.bold(moment)])
+        )
 
     def fact(self, scene: Scene) -> str:
         found = self.rows_of(scene.now)
@@ -544,29 +503,18 @@ class AddressMap(View[Moment]):
     def compose(self, scene: Scene) -> Page:
         moment, now = self.rows_of(scene.now), scene.now
         here = [free_here()] if scene.live and now.free and not toy(now) else []
-        budgets = [*now.budgets, *here]
-        wide = address_page.frame(scene.width, len(moment.maps) > 1)
-        shown = {"cursor": now.cursor is not None, "chosen": bool(now.chosen), "guess": now.guess}
-        shown |= self._past(scene, moment)
-        rooms = address_page.rooms(moment.packing, budgets)
-        charts = [AddressChart(moment, each, wide, rooms=rooms, **shown) for each in moment.maps]
-        moving = now.moving and not now.scored
-        return address_page.page(charts, budgets, self.bold(now), moving, scene.width)
+        was, slides = self._was(scene)
+        return address_page.page(moment, [*now.budgets, *here], scene.width, was, slides)
 
-    def _past(self, scene: Scene, moment: Moment) -> dict[str, Any]:
-        """The top of the map before, where it is one of the same and a page may show how it
-        changed; where it has just changed, the addresses that blocks come from. The axis of a
-        network must have stayed for that; what is moved by hand or has a fault is drawn at rest."""
+    def _was(self, scene: Scene) -> tuple[Packing | None, bool]:
+        """The map before, where it is one of the same and a page may show how it changed; whether
+        it has just changed on the same axis, and not by hand."""
         now, before = scene.now, scene.previous
-        if not scene.live or before is None or before.what is not now.what:
-            return {}
-        was, found = packing(before), moment.packing
-        if was.placement == found.placement or now.beside or before.beside:
-            return {}
+        alone = scene.live and not now.beside
+        if before is None or before.beside or before.what is not now.what or not alone:
+            return None, False
         axis = toy(now) or now.reach == before.reach > 0
-        rests = now.hand is not None or found.overlaps or not (scene.news and axis)
-        top = was.arena if moment.scale.holds(was.arena) and was.arena != found.arena else None
-        return {"before": top, "slid": None if rests else was.placement}
+        return packing(before), scene.news and axis and now.hand is None
 
 
 addresses = maker(AddressMap)
