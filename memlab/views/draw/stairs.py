@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,14 @@ Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """The first operations of some runs, and those after their last ones."""
 
 
+TALLEST = 40_000
+"""Tenths of a pixel that a picture with a staircase has from top to bottom at most."""
+
+
 @dataclass(frozen=True, eq=False)
 class Stair:
     """A curve in pixels: its height at every operation, and the steps of its path, which are
-    worked out once. ``x`` are the boundaries between operations, as text."""
+    worked out once. ``x`` are the steps to the boundaries between operations."""
 
     curve: Floats
     ys: Floats
@@ -31,17 +35,30 @@ class Stair:
 
     @cached_property
     def forth(self) -> list[str]:
-        """To each jump, and from there up or down."""
-        return self._steps(self.jumps)
+        """To each jump, and from there up or down: two strings for each."""
+        return self._steps(self.jumps, self.ys[self.jumps])
 
     @cached_property
     def back(self) -> list[str]:
         """The same, walked from right to left."""
-        return self._steps(self.jumps - 1)
+        return self._steps(self.jumps[::-1], self.ys[self.jumps[::-1] - 1])
 
-    def _steps(self, levels: npt.NDArray[np.int64]) -> list[str]:
-        x, tenths = self.x, np.rint(10 * self.ys[levels]).astype(np.int64).tolist()
-        return [f"H{x[i]}{_to(y)}" for i, y in zip(self.jumps.tolist(), tenths, strict=True)]
+    def _steps(self, jumps: npt.NDArray[np.int64], ys: Floats) -> list[str]:
+        """Strings that are there already are put in order, since a picture has thousands."""
+        levels, tenths = _levels(), np.rint(10 * ys).astype(np.int64).tolist()
+        found = [""] * (2 * len(tenths))
+        found[::2] = map(self.x.__getitem__, jumps.tolist())
+        found[1::2] = map(levels.__getitem__, tenths)
+        return found
+
+    def walk(self, first: int, stop: int) -> str:
+        """The path over some of its jumps."""
+        return "".join(self.forth[2 * first : 2 * stop])
+
+    def walk_back(self, first: int, stop: int) -> str:
+        """The same from right to left."""
+        end = 2 * len(self.jumps)
+        return "".join(self.back[end - 2 * stop : end - 2 * first])
 
     def inside(self, runs: Runs) -> list[tuple[int, int]]:
         """Which of its steps lie inside each of some runs of operations."""
@@ -84,22 +101,22 @@ class Frame:
 
     @property
     def edges(self) -> list[str]:
-        """The x of every boundary between operations, as text."""
+        """To every boundary between operations."""
         return _edges(self.box.left, self.box.right, self.operations)
 
     def outline(self, curve: Floats) -> str:
         """The open staircase of a curve."""
         stair, x = self.stair(curve), self.edges
-        return f"M{x[0]} {stair.ys[0]:.1f}{''.join(stair.forth)}H{x[-1]}"
+        return f"M{x[0][1:]} {stair.ys[0]:.1f}{''.join(stair.forth)}{x[-1]}"
 
     def area(self, low: Floats, high: Floats) -> str:
         """The closed shape between two curves, only where there is something between them."""
         over, under, x = self.stair(high), self.stair(low), self.edges
         runs = _runs(under.ys - over.ys > 0.15)
         return "".join(
-            f"M{x[first]} {over.ys[first]:.1f}{''.join(over.forth[a:b])}H{x[stop]}"
-            f"V{under.ys[stop - 1]:.1f}{''.join(under.back[c:d][::-1])}H{x[first]}Z"
-            for first, stop, (a, b), (c, d) in zip(
+            f"M{x[first][1:]} {over.ys[first]:.1f}{over.walk(*there)}{x[stop]}"
+            f"V{under.ys[stop - 1]:.1f}{under.walk_back(*back)}{x[first]}Z"
+            for first, stop, there, back in zip(
                 *_lists(runs), over.inside(runs), under.inside(runs), strict=True
             )
         )
@@ -109,9 +126,8 @@ class Frame:
         stair, x, ground = self.stair(curve), self.edges, f"{self.box.bottom:.1f}"
         runs = _runs(self.box.bottom - stair.ys > 0.15)
         return "".join(
-            f"M{x[first]} {ground}V{stair.ys[first]:.1f}{''.join(stair.forth[a:b])}H{x[stop]}"
-            f"V{ground}"
-            for first, stop, (a, b) in zip(*_lists(runs), stair.inside(runs), strict=True)
+            f"M{x[first][1:]} {ground}V{stair.ys[first]:.1f}{stair.walk(*there)}{x[stop]}V{ground}"
+            for first, stop, there in zip(*_lists(runs), stair.inside(runs), strict=True)
         )
 
     def columns(self, curve: Floats) -> Floats:
@@ -121,15 +137,15 @@ class Frame:
         return self.heights(curve)[index]
 
 
-@lru_cache(maxsize=2**15)
-def _to(tenth: int) -> str:
-    """Up or down to a tenth of a pixel: formatted once, since every picture has the same."""
-    return f"V{tenth / 10:.1f}"
+@cache
+def _levels() -> list[str]:
+    """Up or down to every tenth of a pixel."""
+    return [f"V{tenth / 10:.1f}" for tenth in range(TALLEST)]
 
 
 @lru_cache(maxsize=32)
 def _edges(left: float, right: float, operations: int) -> list[str]:
-    return [f"{left + (right - left) * i / operations:.1f}" for i in range(operations + 1)]
+    return [f"H{left + (right - left) * i / operations:.1f}" for i in range(operations + 1)]
 
 
 def _runs(seen: npt.NDArray[np.bool_]) -> Runs:
