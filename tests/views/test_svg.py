@@ -6,37 +6,40 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from memlab.views import amounts, axis, extents
-from memlab.views.paths import Frame
-from memlab.views.place import Board
-from memlab.views.roles import FLOOR, MOUNTAIN, PAINTS
-from memlab.views.svg import Box, Svg
+from memlab.studies import amounts
+from memlab.studies.roles import FLOOR, MOUNTAIN
+from memlab.views.draw import scale
+from memlab.views.draw import text as texts
+from memlab.views.draw.label import Board
+from memlab.views.draw.stairs import Frame
+from memlab.views.draw.svg import Box, Svg
+from memlab.views.draw.theme import PAINTS, paint
 
 
 def test_a_text_is_as_wide_as_in_the_font():
     # "Peak 2.936 GB" in Liberation Sans at 1000 units per em, added up from the font file
-    assert extents.width("Peak 2.936 GB", 1000) == 6782
-    assert extents.width("Peak 2.936 GB", 1000, bold=True) == 6893
-    assert extents.width("内存", 10) == 20
+    assert texts.width("Peak 2.936 GB", 1000) == 6782
+    assert texts.width("Peak 2.936 GB", 1000, bold=True) == 6893
+    assert texts.width("内存", 10) == 20
 
 
 def test_lines_break_at_spaces_and_keep_every_word():
     text = "the peak grows by two and moves to another operation"
-    lines = extents.wrap(text, 120, 12)
+    lines = texts.wrap(text, 120, 12)
     assert " ".join(lines) == text
-    assert all(extents.width(line, 12) <= 120 for line in lines)
+    assert all(texts.width(line, 12) <= 120 for line in lines)
 
 
 def test_bold_pieces_stay_bold_over_a_break():
-    lines = extents.flow([("refused twice here", True), ("fits", False)], 70, 12)
+    lines = texts.flow([("refused twice here", True), ("fits", False)], 70, 12)
     assert [bold for line in lines for _, bold in line] == [True, True, False]
 
 
-@pytest.mark.parametrize(("cut", "end"), [(extents.fitted, "batch"), (extents.shortened, "the ")])
+@pytest.mark.parametrize(("cut", "end"), [(texts.fitted, "batch"), (texts.shortened, "the ")])
 def test_what_is_cut_fits(cut, end):
     text = "the same for every batch"
     short = cut(text, 60)
-    assert extents.width(short, 12) <= 60
+    assert texts.width(short, 12) <= 60
     assert "…" in short
     assert end.strip() in short
     assert cut(text, 600) == text
@@ -68,22 +71,22 @@ def test_what_is_written_is_escaped():
 
 def test_every_paint_is_drawn_and_patterns_are_defined_once():
     svg = Svg(300, 40, "key")
-    for index, paint in enumerate(PAINTS.values()):
-        svg.swatch(20 * index, 20, paint)
-        svg.swatch(20 * index, 36, paint)
+    for index, each in enumerate(PAINTS.values()):
+        svg.swatch(20 * index, 20, each)
+        svg.swatch(20 * index, 36, each)
     text = svg.render()
     ET.fromstring(text)
-    patterned = [paint for paint in PAINTS.values() if paint.pattern]
+    patterned = [each for each in PAINTS.values() if each.pattern]
     assert text.count("<pattern ") == len(patterned)
     assert 'id="key-p0"' in text
 
 
 def test_neighbours_in_a_stack_differ():
     for side in (FLOOR, MOUNTAIN):
-        paints = [look.paint for look in side if look.usual]
+        paints = [paint(part) for part in side if part.usual]
         assert all(a != b for a, b in pairwise(paints))
     grey = {
-        (paint.pattern, round(luminance(paint.colour) * paint.tint, 2)) for paint in PAINTS.values()
+        (each.pattern, round(luminance(each.colour) * each.tint, 2)) for each in PAINTS.values()
     }
     assert len(grey) == len(PAINTS), "two roles look alike in grey"
 
@@ -110,18 +113,18 @@ def test_an_equation_adds_up_as_written(seed):
 
 @pytest.mark.parametrize("nbytes", [1, 84, 999, 12_345, 99_046_012, 2_935_804_128, 8 * 10**13])
 def test_an_axis_is_round_and_just_long_enough(nbytes):
-    found = axis.over(nbytes)
+    found = scale.bytes_over(nbytes)
     ticks = [n for n, _ in found.ticks]
-    assert nbytes * 1.04 <= found.end <= max(nbytes * 1.04 * 1.34, 8)
+    assert nbytes * 1.04 <= found.last <= max(nbytes * 1.04 * 1.34, 8)
     assert ticks[0] == 0
-    assert ticks[-1] == found.end
+    assert ticks[-1] == found.last
     assert 3 <= len(ticks) <= 7
     assert found.ticks[-1][1].endswith(found.unit)
 
 
 @pytest.mark.parametrize("total", [1, 2, 7, 24, 94, 388, 1136])
 def test_operations_are_numbered_from_1_to_the_last(total):
-    numbers = axis.counts(total)
+    numbers = scale.counts(total)
     assert numbers[0] == 1
     assert numbers[-1] == total
     assert numbers == sorted(set(numbers))

@@ -1,9 +1,0 @@
-"""See ``memlab.views.draw.label``."""
-
-from memlab.views.draw.label import (
-    Board,
-)
-
-__all__ = [
-    "Board",
-]
