@@ -137,7 +137,7 @@ def _chart(found: TechniqueStudy) -> Chart:
     marks.append(Names(entries))
     marks += [Names([(*corners[len(corners) // 2], _say("line"))], 60)] if corners else []
     return Chart(
-        x, y, marks, 340,
+        x, y, marks, 340 if len(ticks) > 1 else 140,
         Axis(_say("bytes"), _say("cut") if x.first else ""), Axis(_say("time"), ticks=ticks),
         left=60, right=28, gap=14,
     )  # fmt: skip
