@@ -152,7 +152,7 @@ class Subject:
 
     def before(self, batch: int) -> int:
         """Bytes that are there before the step; they lie beside the arena."""
-        return 0 if self.ledger is None else self.ledger.before(batch)[0]
+        return _before(self, batch)
 
     def operation(self, index: int) -> str:
         """The name of an operation; the toy's have none."""
@@ -171,6 +171,11 @@ class Subject:
             InputError: an unknown way to place, or one that takes too long for so many blocks.
         """
         return _placed(self, batch, known("placing", how, HOWS))
+
+
+@lru_cache(maxsize=24)
+def _before(subject: Subject, batch: int) -> int:
+    return 0 if subject.ledger is None else subject.ledger.before(batch)[0]
 
 
 @lru_cache(maxsize=24)

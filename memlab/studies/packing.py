@@ -464,6 +464,7 @@ class Packing:
             return text
         return say("sharing.count", count=f"{len(others):,}")
 
+    @cached_property
     def rows(self) -> list[list[str]]:
         """The blocks in order of birth, of a network the largest: name, bytes, the operations that
         they live from and to, address, and who shares it."""

@@ -62,7 +62,8 @@ class Addresses(Linear):
     """Addresses; what lies beyond an end stands at it."""
 
     def at(self, value: Any) -> Any:
-        return np.clip((value - self.first) / (self.last - self.first), 0.0, 1.0)
+        found = (value - self.first) / (self.last - self.first)
+        return found.clip(0, 1) if isinstance(value, np.ndarray) else min(max(found, 0.0), 1.0)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
@@ -229,7 +230,7 @@ class AddressChart:
     def size(self, place: Place) -> tuple[float, float]:
         """How wide and how tall a place is, in pixels."""
         x0, x1, y0, y1 = place
-        tall = self.height * float(self.scale.at(y1) - self.scale.at(y0))
+        tall = self.height * (self.scale.at(y1) - self.scale.at(y0))
         return self.wide * (x1 - x0) / self.last, tall
 
     # -- the bytes that are alive -------------------------------------------------------------

@@ -261,7 +261,7 @@ def _table(chart: AddressChart) -> Iterator[Block]:
     found = chart.packing
     if chart.toy:
         yield Words(_letters(found, chart.moment.count), drawn=False, gap=1)
-    rows = found.rows()
+    rows = found.rows
     yield Table(say("twin.heads").split("|"), rows, "<>>>><", drawn=False)
     rest = found.total - sum(found.by_name[name].size for name, *_ in rows)
     more = f"{len(found.blocks) - len(rows):,}"

@@ -60,16 +60,16 @@ def subject(now: State) -> Subject:
 
 def packing(now: State) -> Packing:
     """The first map of a state."""
-    found = subject(now)
-    made = found.placement(now.batch, now.base) if now.hand else None
-    placement = now.hand or found.placement(now.batch, now.how)
-    return _packing(found, now.batch, placement, now.stage, made)
+    return _packing(subject(now), now.batch, now.base or now.how, now.hand, now.stage)
 
 
 @lru_cache(maxsize=32)
-def _packing(*parts: Any) -> Packing:
+def _packing(
+    found: Subject, batch: int, how: str, hand: Placement | None = None, stage: str = ""
+) -> Packing:
     """Everything about a placement, worked out once while it is on display."""
-    return Packing(*parts)
+    made = found.placement(batch, how)
+    return Packing(found, batch, hand or made, stage, made if hand else None)
 
 
 def toy(now: State) -> bool:
@@ -307,8 +307,7 @@ class AddressMap(View[Moment]):
         first = packing(now)
         maps = [first]
         if now.beside:
-            other = first.subject.placement(now.batch, now.beside)
-            maps.append(_packing(first.subject, now.batch, other, "", None))
+            maps.append(_packing(first.subject, now.batch, now.beside))
         at = first.busiest if now.cursor is None else now.cursor - 1
         alive = [placed for placed in first.at(at) if first.of_stage(placed)]
         largest = max(alive, key=lambda placed: placed.size, default=None)

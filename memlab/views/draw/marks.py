@@ -240,15 +240,26 @@ class Rects(Mark):
     def draw(self, pen: Pen) -> None:
         if not self.places:
             return
-        boxes = [Rect(*place, inset=self.inset).box(pen) for place in self.places]
-        if self.bar is not None:
-            ends = [left + min(self.bar, (right - left) / 3) for left, _, right, _ in boxes]
-            boxes = [box._replace(right=end) for box, end in zip(boxes, ends, strict=True)]
-        d = "".join(map(box_path, boxes))
+        d = "".join(
+            f"M{x0:.1f} {y0:.1f}H{x1:.1f}V{y1:.1f}H{x0:.1f}Z" for x0, y0, x1, y1 in self._boxes(pen)
+        )
         if isinstance(self.look, Paint):
             pen.svg.fill(d, self.look, self.edge)
         else:
             pen.svg.path(d, class_=self.look)
+
+    def _boxes(self, pen: Pen) -> list[list[float]]:
+        """The pixels of all of them at once: left, top, right, bottom."""
+        x0, x1, y0, y1 = np.array(self.places, np.float64).T
+        across, up = (
+            np.sort((pen.x(x0), pen.x(x1)), axis=0),
+            np.sort((pen.y(y0), pen.y(y1)), axis=0),
+        )
+        (left, right), (top, bottom), gap = across, up, self.inset
+        left, top, right, bottom = (left + gap, top + gap, right - gap, bottom - gap)
+        if self.bar is not None:
+            right = left + np.minimum(self.bar, (right - left) / 3)
+        return np.stack((left, top, right, bottom), axis=1).tolist()
 
     def on(self, axes: Any) -> None:
         for place in self.places if self.bar is None else ():
