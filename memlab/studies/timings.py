@@ -94,6 +94,14 @@ class Algorithms(Study):
         lines = [_change(joined[0], joined[-1])] if len(joined) > 1 else []
         return lines + [self._fits(each) for each in joined if each.workspace]
 
+    @property
+    def caches(self) -> dict[str, int]:
+        """Bytes by name: ``'L2 cache 1.0 MB'``."""
+        return {
+            strings.get("speed.curve.cache", level=level, size=units.short(size)): size
+            for level, size in self.measured.caches.items()
+        }
+
     def _fits(self, each: Timing) -> str:
         values = {"name": each.name, "workspace": workspace(each)}
         for level, size in self.measured.caches.items():

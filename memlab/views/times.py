@@ -28,7 +28,7 @@ from memlab.views.draw.scale import (
     seconds_over,
 )
 from memlab.views.draw.still import Still
-from memlab.views.draw.table import Beside, Block, Key, Table, Words
+from memlab.views.draw.table import Beside, Key, Table, Words
 from memlab.views.draw.text import shortened
 
 GROUPS = 190
@@ -66,15 +66,9 @@ class TimeAndMemory(Still):
 
     def page(self) -> Page:
         found = Algorithms(self.measured)
-        along = found.along
-        blocks: list[Block] = [
-            Words(found.sentences, drawn=False),
-            Words((along or found.sentences)[:1], 14, bold=True, told=False),
-            _curve(found),
-            Words([*along, *_sizes(found)], drawn=False, gap=1),
-            Words(found.notes, 11, dim=True, gap=8),
-        ]
-        return Page(found.title, blocks, says=" ".join([f"{found.title}.", *along]))
+        caches = [f"{', '.join(found.caches)}."] if found.caches else []
+        along, names = Words(found.along, gap=8), Words(caches, drawn=False)
+        return report(found, _curve(found), along, names, size=14)
 
 
 def _table(found: Algorithms) -> Table:
@@ -179,25 +173,14 @@ def _curve(found: Algorithms) -> Chart:
 def _caches(found: Algorithms, across: Log, up: Scale) -> list[Mark]:
     """The sizes of this processor's caches, as lines down to the axis."""
     marks: list[Mark] = []
-    for level, size in found.measured.caches.items():
+    for name, size in found.caches.items():
         if across.marked and across.marked[-1] > size > across.first:
             places = [(size, up.last, *place) for place in (("middle", 0, -9), ("end", -4, -9))]
             marks += [
                 Rule(size, look="before thin", above=4, crossed=True),
-                Label(_cache(level, size), places, 11),
+                Label(name, places, 11),
             ]
     return marks
-
-
-def _sizes(found: Algorithms) -> list[str]:
-    """The caches in words."""
-    names = [_cache(level, size) for level, size in found.measured.caches.items()]
-    return [f"{', '.join(names)}."] if names else []
-
-
-def _cache(level: str, size: int) -> str:
-    """``'L2 cache 1.0 MB'``."""
-    return strings.get("speed.curve.cache", level=level, size=units.short(size))
 
 
 def _points(found: Algorithms, across: Log) -> list[Mark]:

@@ -33,12 +33,13 @@ from memlab.views.draw.report import report
 from memlab.views.draw.scale import Log, Scale, counts, counts_over, ratios_around
 from memlab.views.draw.still import Still
 from memlab.views.draw.table import Beside, Table, Words
-from memlab.views.draw.text import shortened
+from memlab.views.draw.text import shortened, wrap
 from memlab.views.draw.ways import Names, Way, drawn
 
 KEPT = theme.PAINTS[Role.PARAMETER_GRADIENT]
-LEAST, PITCH = 230, 44
-"""The height of the curves, and of the row of a training beside them, at least."""
+LEAST, PITCH, ROOM = 230, 44, 172
+"""The height of the curves, and of the row of a training beside them, at least; the width of a
+name there."""
 POINTS = 256
 """Of the line of a sum."""
 ROWS = 12
@@ -69,7 +70,7 @@ class TrainingCurves(Still):
             Axis(_head("steps"), grid=False, ticks=steps),
             Axis(_head("loss")),
             left=52,
-            right=214,
+            right=222,
         )
         order = [found.ways[index] for index in names.order]
         return report(
@@ -113,8 +114,8 @@ def _way(way: Training, up: Log) -> Way:
     """A curve, its name where it ends, and how it ended."""
     broken = _broken(way, up)
     end = max([*way.points[-1:], *([broken] if broken else [])])
-    name = [(shortened(way.name, 140, 12, bold=True), True)]
-    return Way([name, way.state], way.points, [Fact(way.name, way.state)], end)
+    name = [(shortened(way.name, ROOM, 12, bold=True), True)]
+    return Way([name, *wrap(way.state, ROOM, 11)], way.points, [Fact(way.name, way.state)], end)
 
 
 def _errors(ways: list[Training], high: float) -> Chart:

@@ -73,7 +73,7 @@ def test_curves_and_text_show_every_training_with_its_error(name: str) -> None:
         assert error in labels
         (line,) = (line for line in text.split("\n") if line.startswith(f"{way.name}  "))
         assert error in line
-        assert way.state in labels
+        assert way.state in " ".join(labels)
         assert f"{way.name}: {way.state}." in text or figure(way.level) in line
 
 
@@ -83,11 +83,15 @@ def test_a_name_stands_beside_its_error() -> None:
     for name, error in (("fp16", "100.0 %"), ("mixed bf16", "5.0 %")):
         assert at[name].top == pytest.approx(at[error].top)
         assert at[name].right < at[error].left
+    states = [
+        box.right for content, box in at.items() if content.startswith(("loss NaN", "steps,"))
+    ]
+    assert max(states) < at["test error at the end"].left
 
 
 def test_a_loss_that_is_no_number_is_told_and_marked() -> None:
     view = views.training_curves(HISTORIES["several"])
-    labels = drawn(view)
+    labels = " ".join(drawn(view))
     assert "loss NaN or infinite from step 38 on" in labels
     assert "loss NaN or infinite in 1 of 528 steps, first in step 101" in labels
     assert "fp16: loss NaN or infinite from step 38 on." in view.text()

@@ -20,7 +20,7 @@ SAMPLE, GAP = 30, 8
 
 
 class Way(NamedTuple):
-    """A line: its name in one line or two, its points, and what each says on hover. With one fact
+    """A line: its name in some lines, its points, and what each says on hover. With one fact
     it is the line that says it, and only its end has a mark."""
 
     name: Sequence[Runs]
