@@ -35,7 +35,6 @@ class Batches(Study):
 
     @property
     def title(self) -> str:
-        """What was measured; the convolution, where one was."""
         head, case = strings.get("batch.title"), self.measured.case
         if all(curve.name.startswith("linear") for curve in self.measured.curves):
             return head
@@ -51,7 +50,6 @@ class Batches(Study):
 
     @property
     def notes(self) -> list[str]:
-        """How and where the times were taken, and what was recorded on a GPU."""
         found = self.measured
         samples = [each for curve in found.curves for each in curve.samples.values()]
         return [
@@ -202,7 +200,6 @@ class Columns(Study):
 
     @property
     def title(self) -> str:
-        """What is shown."""
         values = {"network": self.network, "batch": f"{self.batch:,}", "lanes": self.lanes}
         return strings.get("batch.columns.title", **values)
 

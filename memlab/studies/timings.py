@@ -29,7 +29,6 @@ class Algorithms(Study):
 
     @property
     def title(self) -> str:
-        """``'VGG-16 conv3_2: 3x3, to 256, pad 1, input 256x56x56, batch 1, fp32, 1 thread'``."""
         found = self.measured
         threads = "speed.thread" if found.threads == 1 else "speed.threads"
         return strings.get(
@@ -111,7 +110,6 @@ class Algorithms(Study):
 
     @property
     def notes(self) -> list[str]:
-        """How the times were taken, where and when, and whose matrix products they hold."""
         found = self.measured
         left_out = ", ".join(found.left_out)
         return [
@@ -149,7 +147,6 @@ class Ratios(Study):
 
     @property
     def title(self) -> str:
-        """The name of the benchmark."""
         return strings.get("speed.plot.title", name=self.result.benchmark)
 
     @cached_property
@@ -187,7 +184,6 @@ class Ratios(Study):
 
     @property
     def notes(self) -> list[str]:
-        """What has no unit: libraries, what is missing; and where it was measured."""
         notes = [f"{line.name}." for line in self.result.lines if not line.unit]
         return [*notes, where(self.result.machine)]
 

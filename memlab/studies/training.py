@@ -91,7 +91,6 @@ class Losses(Study):
 
     @property
     def title(self) -> str:
-        """What stands on the axes."""
         window = self.ways[0].window
         means = strings.get("training.curves.means", steps=window) if window > 1 else ""
         return strings.get("training.curves.title", means=means)
@@ -112,7 +111,6 @@ class Losses(Study):
 
     @property
     def notes(self) -> list[str]:
-        """Over which epochs the error is taken."""
         counts = sorted({(way.history.last, way.history.epochs) for way in self.ways})
         key = "training.curves.note"
         return [strings.get(key, last=last, epochs=epochs) for last, epochs in counts]
@@ -178,7 +176,6 @@ class Gradients(Study):
 
     @property
     def title(self) -> str:
-        """What is counted."""
         total = sum(self.tallies[0].counts.values())
         of = strings.get("training.gradients.of", what=self.what) if self.what else ""
         return strings.get("training.gradients.title", what=of, total=f"{total:,}")
@@ -324,7 +321,6 @@ class Sums(Study):
 
     @property
     def title(self) -> str:
-        """What is added."""
         same = self.stored == self.value
         return strings.get(
             "training.sums.title" if same else "training.sums.title_stored",

@@ -29,7 +29,6 @@ class Lanes(Study):
 
     @property
     def title(self) -> str:
-        """What was measured, and on what."""
         found = self.measured
         lanes = [point.lanes for curve in found.curves for point in curve.points]
         return strings.get(
@@ -94,7 +93,6 @@ class Lanes(Study):
 
     @property
     def notes(self) -> list[str]:
-        """How the figures were taken, where and when, and what is missing."""
         found = self.measured
         missing, count = ", ".join(found.missing), len(found.curves[0].points[0].samples)
         clock = strings.get(f"lanes.{found.clock}")
@@ -181,7 +179,6 @@ class Memory(Study):
 
     @property
     def title(self) -> str:
-        """What was read, and by what."""
         size, processor = units.short(self.measured.nbytes), self.measured.machine.processor
         return strings.get("lanes.memory.title", size=size, processor=processor)
 
@@ -207,7 +204,6 @@ class Memory(Study):
 
     @property
     def notes(self) -> list[str]:
-        """How large the array is beside the caches, how the times were taken, and where."""
         found = self.measured
         key = "lanes.memory.caches" if found.largest else "lanes.memory.unknown"
         size, cache = units.short(found.nbytes), units.short(found.largest)
