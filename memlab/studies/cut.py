@@ -211,10 +211,11 @@ class Cut:
             ledger.needed_by(entry),
         )
 
-    def largest_of(self, part: Part) -> BlockRow | None:
-        """The block that has the most of a part of the stack."""
-        entry = self.memory.blocks.largest_of(part, self.at)
-        return self.block(entry) if entry else None
+    @cached_property
+    def largest(self) -> dict[Part, BlockRow]:
+        """The block that has the most of each part of the stack that has bytes."""
+        found = self.memory.blocks.largest_of_each(self.at)
+        return {part: self.block(entry) for part, entry in found.items()}
 
     # -- in words ---------------------------------------------------------------------------
 

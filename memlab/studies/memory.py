@@ -7,10 +7,11 @@ Every figure is a line: bytes inside each operation that stay, or that each samp
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
+from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,7 @@ MIXED = tuple(name for name, mode in MODES.items() if mode.master)
 OFFERED = (*STORABLE, *MIXED)
 """The formats of a step built here: one for every array, or mixed."""
 
+ROLES = list(Role)
 ROWS = 6
 """The mountain is cut into so many slices at most; the small ones share the last."""
 
@@ -79,19 +81,20 @@ class Blocks:
         order = np.argsort(-sizes, kind="stable")[:most]
         return [self.entries[index] for index in alive[order].tolist()]
 
-    def largest_of(self, part: Part, at: int) -> Entry | None:
-        """The block that has the most of a part of the stack inside an operation."""
-        birth, death, fixed, each = self._by_role[part.role]._columns
-        sizes = (each if part.grows else fixed) * ((birth <= at) & (at <= death))
-        index = int(sizes.argmax()) if len(sizes) else 0
-        return self._by_role[part.role].entries[index] if sizes.any() else None
+    def largest_of_each(self, at: int) -> dict[Part, Entry]:
+        """The block that has the most of each part of the stack inside an operation."""
+        _, _, fixed, each = self._columns
+        alive, found = np.flatnonzero(self._alive(at)), dict[Part, Entry]()
+        for grows, sizes in ((False, fixed[alive]), (True, each[alive])):
+            order = alive[np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]]
+            codes, first = np.unique(self._roles[order], return_index=True)
+            for code, index in zip(codes.tolist(), order[first].tolist(), strict=True):
+                found[Part(ROLES[code], grows)] = self.entries[index]
+        return found
 
     @cached_property
-    def _by_role(self) -> dict[Role, Blocks]:
-        groups: dict[Role, list[Entry]] = {role: [] for role in Role}
-        for entry in self.entries:
-            groups[entry.role].append(entry)
-        return {role: Blocks(group, self.operations) for role, group in groups.items()}
+    def _roles(self) -> Column:
+        return np.array([ROLES.index(entry.role) for entry in self.entries], np.int64)
 
     @cached_property
     def line(self) -> Column:
@@ -213,17 +216,22 @@ class StepMemory:
         """The upper edges of the floor's parts, their last one, and those over it per sample."""
         edges = []
         for parts in (FLOOR, MOUNTAIN):
-            level, found = np.zeros(self.operations), list[tuple[Part, Curve]]()
+            level, found = self.nothing, list[tuple[Part, Curve]]()
             for part in (part for part in parts if self.lines[part].any()):
                 level = level + self.lines[part].astype(np.float64)
                 found.append((part, level))
             edges.append(found)
-        return edges[0], edges[0][-1][1] if edges[0] else np.zeros(self.operations), edges[1]
+        return edges[0], edges[0][-1][1] if edges[0] else self.nothing, edges[1]
 
     def stack(self, batch: int) -> list[tuple[Part, Curve]]:
         """The parts that have bytes, from the bottom up, each with its upper edge at a batch."""
         floor, level, mountain = self._levels
         return [*floor, *((part, level + batch * edge) for part, edge in mountain)]
+
+    @cached_property
+    def nothing(self) -> Curve:
+        """0 inside every operation."""
+        return np.zeros(self.operations)
 
     @cached_property
     def ground(self) -> Curve:
@@ -383,5 +391,12 @@ def budget(name: str | int) -> Budget:
 
 
 def free_here() -> Budget:
-    """What is free on this machine now."""
-    return Budget("free", devices.free_memory() // STEP * STEP, live=True)
+    """What is free on this machine now; it is read at most four times a second."""
+    return Budget(
+        "free", _free(devices.free_memory, int(4 * monotonic())) // STEP * STEP, live=True
+    )
+
+
+@lru_cache(maxsize=1)
+def _free(read: Callable[[], int], moment: int) -> int:
+    return read()

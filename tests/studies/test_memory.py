@@ -68,7 +68,7 @@ def test_the_largest_block_of_a_part_is_one_of_its_role_and_alive():
     shown = found("vgg16", 8, "adam", at=57)
     entries = {entry.name: entry for entry in shown.memory.ledger.alive(57)}
     for row in shown.roles:
-        block = shown.largest_of(row.part)
+        block = shown.largest.get(row.part)
         sizes = [entry.size.per_sample if row.part.grows else entry.size.fixed
                  for entry in entries.values() if entry.role is row.part.role]  # fmt: skip
         if not row.nbytes:
@@ -77,7 +77,7 @@ def test_the_largest_block_of_a_part_is_one_of_its_role_and_alive():
         assert block is not None
         size = entries[block.name].size
         assert (size.per_sample if row.part.grows else size.fixed) == max(sizes)
-    weights = shown.largest_of(Part(Role.PARAMETER, False))
+    weights = shown.largest.get(Part(Role.PARAMETER, False))
     assert weights is not None
     assert weights.formula == "4096·25088·4 B = 411,041,792 B"
 

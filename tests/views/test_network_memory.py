@@ -118,7 +118,7 @@ def test_every_slice_says_its_bytes_and_its_largest_block():
     svg = view.svg()
     for row in view.rows.roles:
         name = f"{row.part.label}, operation 179: {row.nbytes:,} B"
-        block = view.rows.largest_of(row.part)
+        block = view.rows.largest.get(row.part)
         more = f"; the largest is {block.name}, {block.formula}" if block else ""
         assert f'data-fact="{name}{more}"' in svg
 

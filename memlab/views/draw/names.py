@@ -66,8 +66,8 @@ def near(x: float, y: float, curves: Sequence[Floats]) -> Finder:
     """Around a point, across no curve where that can be."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
-        box, down = pen.box, np.arange(-44, 60, 8)
-        lefts = np.arange(box.left + 4, box.right - wide - 3, 12)
+        box, down = pen.box, np.arange(-44, 60, 12)
+        lefts = np.arange(box.left + 4, box.right - wide - 3, 18)
         tops = pen.y(y) + down - 9
         inside = (tops > box.top + 9) & (tops + 12 < box.bottom)
         aside = np.maximum(np.maximum(lefts - pen.x(x), pen.x(x) - lefts - wide), 0)
@@ -120,27 +120,27 @@ def shore(sky: Floats, ground: Floats) -> Finder:
     """Over the ground near the right edge, where nothing else stands on it."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
-        lefts, bottoms, _, most = _ledges(pen, sky, ground, wide)
+        lefts, bottoms, _, most = _ledges(pen, sky, ground, wide, last=12)
         good = (most < 16) & (bottoms - tall > pen.box.top + 4)
-        good &= lefts > pen.box.right - 66 - wide
         return pen.board.first(_boxes(lefts[good], bottoms[good], wide, tall)[::-1])
 
     return find
 
 
 def _ledges(
-    pen: Pen, sky: Floats, ground: Floats, wide: float
+    pen: Pen, sky: Floats, ground: Floats, wide: float, last: int | None = None
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Where names could stand on a curve: left and lower edges, and the least and the most that
-    the curve is above the ground there, in pixels."""
+    the curve is above the ground there, in pixels. Only the ``last`` ones are asked for, or all."""
     highest, span = pen.frame.columns(sky), int(wide) + 11
     if span > len(highest):
         nothing = np.zeros(0)
         return nothing, nothing, nothing, nothing
     slide = np.lib.stride_tricks.sliding_window_view
-    bottoms = slide(highest, span)[::5].min(axis=1) - 7
-    apart = slide(pen.frame.columns(ground) - highest, span)[::5]
-    lefts = np.arange(len(bottoms), dtype=np.float64) * 5 + pen.box.left + 5
+    first = np.arange(0, len(highest) - span + 1, 5)[-last if last else 0 :]
+    bottoms = slide(highest, span)[first].min(axis=1) - 7
+    apart = slide(pen.frame.columns(ground) - highest, span)[first]
+    lefts: Floats = (first + (pen.box.left + 5)).astype(np.float64)
     return lefts, bottoms, apart.min(axis=1), apart.max(axis=1)
 
 

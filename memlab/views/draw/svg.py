@@ -123,16 +123,17 @@ class Svg:
         if chip:
             left, top, right, bottom = box
             self.rect(Box(left - 3, top - 2, right + 3, bottom + 2), rx=2.5, class_="chip")
-        body = "".join(
-            f"<tspan class='b'>{escape(piece)}</tspan>" if heavy and not bold else escape(piece)
-            for piece, heavy in runs
-        )
+        pieces = [escape(piece) for piece, _ in runs]
+        if len(runs) > 1:
+            pieces = [f"<tspan class='b'>{piece}</tspan>" if heavy else piece
+                      for piece, (_, heavy) in zip(pieces, runs, strict=True)]  # fmt: skip
+        body = "".join(pieces)
         kinds = f"s{size:g}{' b' if bold else ''}{' dim' if dim else ''}"
         end = "" if anchor == "start" else f' text-anchor="{anchor}"'
         fit = f'textLength="{box.right - box.left:.1f}" lengthAdjust="spacingAndGlyphs"'
         place = f'x="{_value(x)}" y="{_value(y)}" class="{kinds}"{end}'
         self.parts.append(f"<text {place} {fit if body else ''}>{body}</text>")
-        self.labels.append(Label(texts.plain(runs), box, size, bold, self.charting))
+        self.labels.append(Label(texts.plain(content), box, size, bold, self.charting))
         return box
 
     def fill(self, d: str, paint: Paint, edge: float = 0.8) -> None:

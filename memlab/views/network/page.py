@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -250,9 +250,17 @@ def _stages(shown: Shown) -> Below:
     for index, row in enumerate(now.slices):
         value, fact = f"slice:{index}", Fact(row.part.name, nbytes=row.nbytes, more=row.in_blocks)
         chart = _stage(shown, row, pitch, aside, value == shown.chosen)
+        if not index:  # its lines go on through the others
+            chart = replace(chart, marks=[*_uprights(now, pitch * (len(names) - 1)), *chart.marks])
         rows.append(_choosable(shown, value, chart, fact))
     title = Table((), (), title=now.slices_title, note=say("rows.scale", end=end), told=False)
     return _told(Below([title, *rows]), now.told_slices)
+
+
+def _uprights(now: Cut, below: float) -> Iterator[Rule]:
+    """The ends of the phases and the cursor, drawn on from the plot."""
+    yield from (Rule(x=first, below=below) for _, first, _ in now.memory.phases[1:])
+    yield Rule(x=now.at + 0.5, look="rule", width=1.2, opacity=0.8, above=4, below=below)
 
 
 def _stage(shown: Shown, row: SliceRow, pitch: float, aside: bool, chosen: bool) -> Chart:
@@ -265,10 +273,8 @@ def _stage(shown: Shown, row: SliceRow, pitch: float, aside: bool, chosen: bool)
     if not aside:
         name = Text(0, shown.axes.rows.last, part.name, 11, dx=2, dy=-2, bold=chosen)
     marks: list[Mark] = [
-        Area(0 * values, values, KEPT),
+        Area(now.memory.nothing, values, KEPT),
         Area(values, line, theme.PAINTS[Role.GRADIENT_MAP]),
-        *(Rule(x=first, above=above) for _, first, _ in now.memory.phases[1:]),
-        Rule(x=now.at + 0.5, look="rule", width=1.2, opacity=0.8, above=above + 2, below=4),
         Rule(y=0, look="rule faint"),
         name,
         Text(now.memory.operations, 0, f"↑ {amount}" if cut_off else amount, 12, "end", -2, -5,

@@ -177,7 +177,7 @@ def _stack(shown: Shown) -> Iterator[Mark]:
 
 def stack(now: Cut) -> Iterator[tuple[Part, Curve, Curve]]:
     """The parts of the stack between their two edges."""
-    low = np.zeros(now.memory.operations)
+    low = now.memory.nothing
     for part, high in now.stack:
         yield part, low, high
         low = high
@@ -186,7 +186,7 @@ def stack(now: Cut) -> Iterator[tuple[Part, Curve, Curve]]:
 def slice_fact(now: Cut, row: RoleRow) -> Fact:
     """What a slice of the stack says."""
     name = say("fact.slice", name=row.part.label, index=f"{now.at + 1:,}")
-    block = now.largest_of(row.part) if row.nbytes else None
+    block = now.largest.get(row.part)
     more = say("fact.largest", name=block.name, formula=block.formula) if block else ""
     return Fact(name, nbytes=row.nbytes, more=more)
 
