@@ -2,14 +2,14 @@
 
 import pytest
 
-SOURCE = "import memlab\nview = memlab.views.shifted_copies(free=False)\nview"
+SOURCE = "view = memlab.views.shifted_copies(free=False)\nview"
 ROOT = ".memlab-view"
 
 
 @pytest.fixture
-def page_with_view(open_cells):
+def page_with_view(open_view):
     """A notebook with that view, opened."""
-    page = open_cells(SOURCE)
+    page = open_view(SOURCE)
     slider(page).wait_for()
     page.wait_for_timeout(300)  # the width of the page has been sent and answered
     return page
@@ -140,7 +140,7 @@ def test_pins_by_click(page_with_view):
         box = target.bounding_box()
         target.click(position={"x": box["width"] * across, "y": box["height"] / 2})
 
-    click("pixels-2", 3.5 / 8)
+    click('pixel][data-value="19"', 0.5)
     sees(page, "This pixel, row 3, column 4, stands 9 times.")
     click("places-1", (9 + 2.5) / 26, nth=1)  # the copy in the middle
     sees(page, "Output place 11, row 2, column 3")

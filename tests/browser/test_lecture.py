@@ -5,10 +5,11 @@ from itertools import combinations
 
 import pytest
 
-from memlab.views.copies import windows
-from memlab.views.lecture import facts
-from memlab.views.lecture.page import SHORT, page, scenes
-from memlab.views.lecture.record import Recorded
+from memlab.studies import small_picture as windows
+from memlab.studies.convolutions import amount
+from memlab.views.lecture import slides
+from memlab.views.lecture.page import SHORT, html
+from memlab.views.lecture.scenes import Recorded, scenes
 
 RECORDED = Recorded(115_605_504, 115_605_504, 0.0093, "Linux x86_64, 2 cores, 2026-11-21")
 STATE = "() => decodeURIComponent(location.hash.slice(1))"
@@ -31,7 +32,7 @@ TEXTS = """() => [...document.querySelectorAll("section.here text")]
 def file(tmp_path_factory):
     """The page on disk, with a recorded run."""
     path = tmp_path_factory.mktemp("lecture") / "k2.html"
-    path.write_text(page(RECORDED), encoding="utf-8")
+    path.write_text(html(RECORDED), encoding="utf-8")
     return path
 
 
@@ -81,13 +82,13 @@ def texts(tab):
 def every_stop():
     """Scene and step of everything that the key for the next one comes to."""
     for number, scene in enumerate(scenes(RECORDED), 1):
-        for stop in scene.stops or range(scene.sheet.steps):
+        for stop in scene.stops or range(len(scene.slides)):
             yield f"{number}.{stop}"
 
 
 def every_step():
     for number, scene in enumerate(scenes(RECORDED), 1):
-        yield from (f"{number}.{step}" for step in range(scene.sheet.steps))
+        yield from (f"{number}.{step}" for step in range(len(scene.slides)))
 
 
 BENCH = [f"sheet=bench&k={one.k}&stride={one.stride}&pad={one.pad}" for one in windows.every()]
@@ -215,7 +216,7 @@ def test_a_click_on_a_pixel_finds_all_its_copies(lecture, where, pixel):
     row, column = divmod(pixel, 8)
     tab.mouse.click(left + (column + 0.5) * cell, top + (row + 0.5) * cell)
     assert f"pin=pixel-{pixel}" in state(tab)
-    count = chosen.written(pixel)
+    count = chosen.counts(len(chosen.copies))[pixel]
     assert f"This pixel stands {count} time{'s' if count > 1 else ''}" in texts(tab)
     tab.mouse.click(left + (column + 0.5) * cell, top + (row + 0.5) * cell)
     tab.wait_for_function("!location.hash.includes('pin')")
@@ -232,15 +233,15 @@ def test_a_click_on_a_place_finds_its_column(lecture, place):
     assert f"is column {place + 1}: {values} values{zeros}" in texts(tab)
     tab.reload()
     assert f"pin=place-{place}" in state(tab)
-    tab.mouse.click(192 + 16 * 33 + 8, 600)
+    tab.mouse.click(192 + 16 * 33 + 8, 604)
     assert "pin=place-33" in state(tab)
 
 
 def test_pixels_and_places_are_reached_by_the_keyboard(lecture):
     tab = lecture("3.0&sheet=bench")
-    press(tab, "Tab", "ArrowRight", "ArrowDown", "ArrowDown", "Enter")
+    press(tab, "Tab", "ArrowRight", "ArrowDown", "ArrowDown")
     assert state(tab) == "3.0&sheet=bench&pin=pixel-17"
-    press(tab, "Tab", "ArrowRight", "Enter")
+    press(tab, "Tab", "ArrowRight")
     assert state(tab) == "3.0&sheet=bench&pin=place-1"
     press(tab, "Tab", "ArrowLeft")
     assert state(tab) == "3.0&sheet=bench&copies=8&pin=place-1"
@@ -370,7 +371,7 @@ def test_it_prints_ten_pages_each_the_last_step(lecture, start):
         """() => [...document.querySelectorAll("text")]
             .filter(text => text.getBoundingClientRect().width).map(text => text.textContent)"""
     )
-    assert facts.amount(facts.lowered(facts.layer())) in words
+    assert amount(slides.lowered(slides.layer())) in words
     assert "Area = bytes." in words
     assert "Row 1" not in words
 

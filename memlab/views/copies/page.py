@@ -281,7 +281,7 @@ def _picture(shown: Shown) -> list[Block]:
     start = left / cell
     marks: list[Mark] = [
         Text(3, 0, say("ruler.input"), 12, dy=-8 - rim * cell),
-        Copies(found, (start, 0), shown.pin, (3, 0), shown.moving, headed=True),
+        Copies(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving, headed=True),
     ]
     if not found.count:
         marks.append(Text(start, 0, say("matrix.unmade"), 12, dy=-8))
@@ -377,9 +377,9 @@ def strip(found: Lowering) -> list[Block]:
     entries = [(Fraction(0), "strip.zero"), (Fraction(1), "strip.more")]
     entries[1:1] = [(convs.factor(part[0]), "strip.quarter")] if part else []
     heading = say("strip.title", network=name, all=len(nodes))
-    marks = [mark for at, node in enumerate(nodes) for mark in _box(found, node, at)]
+    marks = boxes(nodes, found.batch)
     text = [say("twin.strip", network=name, **counts)]
-    boxes = Chart(Scale(0, max(len(nodes), 24)), Scale(0, 1), marks, 30, left=1, right=4, gap=4,
+    chart = Chart(Scale(0, max(len(nodes), 24)), Scale(0, 1), marks, 30, left=1, right=4, gap=4,
                   told=text)  # fmt: skip
     key: list[Mark] = []
     for at, (filled, entry) in enumerate(entries):
@@ -389,13 +389,17 @@ def strip(found: Lowering) -> list[Block]:
         ]
     high = len(entries)
     legend = Chart(Scale(0, 40), Scale(high, 0), key, 19 * high, left=1, right=4)
-    return [note(heading, bold=True, gap=APART), boxes, legend]
+    return [note(heading, bold=True, gap=APART), chart, legend]
 
 
-def _box(found: Lowering, node: Node, at: int) -> list[Mark]:
-    need = convs.workspace(node, convs.WAYS[0]).formula(found.batch)
-    fact = Fact(node.name, need, convs.lowered_bytes(node, found.batch))
-    return filled_box(at, 0, min(convs.factor(node), Fraction(1)), 1, fact)
+def boxes(nodes: Sequence[Node], batch: int) -> list[Mark]:
+    """A box for each of some convolutions, which says its copy."""
+    marks: list[Mark] = []
+    for at, node in enumerate(nodes):
+        need = convs.workspace(node, convs.WAYS[0]).formula(batch)
+        fact = Fact(node.name, need, convs.lowered_bytes(node, batch))
+        marks += filled_box(at, 0, min(convs.factor(node), Fraction(1)), 1, fact)
+    return marks
 
 
 def filled_box(

@@ -38,7 +38,8 @@ STYLE = "".join(
             for name in ("on", "pale", "look")
         ),
         ".memlab-svg .zero{stroke:var(--copy-zero);stroke-width:.2}",
-        f".memlab-svg .cells .grid{{stroke:{_PAGE};stroke-opacity:1;stroke-width:.09}}",
+        f".memlab-svg .mesh{{stroke:{_PAGE};stroke-width:.09}}",
+        ".memlab-svg .rim{stroke:currentColor;stroke-width:.12}",
         ".memlab-svg .cells .line{stroke:currentColor;stroke-opacity:.2;stroke-width:.12}",
         ".memlab-svg .edge{stroke:currentColor;stroke-width:1;fill:none}",
         ".memlab-svg .cells .edge{stroke-width:.12}.memlab-svg .cells .input{stroke-width:.3}",
@@ -100,7 +101,7 @@ def grid(columns: int, rows: int) -> str:
     """The lines between cells."""
     across = "".join(f"M0 {y}H{columns}" for y in range(1, rows))
     down = "".join(f"M{x} 0V{rows}" for x in range(1, columns))
-    return f'<path class="grid" d="{across}{down}"/>' if across or down else ""
+    return f'<path class="mesh" d="{across}{down}"/>' if across or down else ""
 
 
 def square(x: float, y: float, wide: float, high: float | None = None, out: float = 0) -> str:
@@ -119,7 +120,7 @@ def letter() -> str:
 def copy(small: SmallPicture, index: int) -> str:
     """A copy as a picture, with its edge."""
     places = small.places
-    edge = f'<path class="edge" d="{square(0, 0, places)}"/>'
+    edge = f'<path class="rim" d="{square(0, 0, places)}"/>'
     return runs(kinds(small.copies[index]), places) + grid(places, places) + edge
 
 
@@ -156,11 +157,13 @@ def spots(corners: Iterable[Corner]) -> str:
 
 @dataclass(frozen=True)
 class Part(Mark):
-    """What both parts of the picture know: what is written, where they begin, what is pinned."""
+    """What both parts of the picture know: what is written, where they begin, what is pinned, and
+    whether their cells say what they are and take the pointer."""
 
     found: Lowering
     corner: Corner
     pin: Pin | None = None
+    told: bool = True
 
     @property
     def framed(self) -> bool:
@@ -172,6 +175,10 @@ class Part(Mark):
     def faded(self) -> float | None:
         """How strong what is not pinned is drawn."""
         return DIMMED if self.pin else None
+
+    def said(self, index: int) -> str | None:
+        """What a copy says."""
+        return fact(self.found.small, index) if self.told else None
 
     def draw(self, pen: Pen) -> None:
         with group(pen.svg, pen.x(0), pen.y(0), pen.x(1) - pen.x(0)):
@@ -243,7 +250,8 @@ class Copies(Part):
         svg.path(square(x, y, SIZE), class_="edge input")
         if self.framed:
             self._read(svg)
-        for pixel, count in enumerate(self.found.small.counts(self.found.count)):
+        counts = self.found.small.counts(self.found.count) if self.told else ()
+        for pixel, count in enumerate(counts):
             down, right = divmod(pixel, SIZE)
             said = say("fact.pixel", row=down + 1, column=right + 1, count=count)
             with svg.told(said, (PIXEL, pixel)):
@@ -276,7 +284,7 @@ class Copies(Part):
             for index, (x, y) in enumerate(written):
                 comes = "comes" if self.moving and index == found.copies - 1 else None
                 svg.add("g", copy(small, index), transform=f"translate({x:g} {y:g})", class_=comes,
-                        data_copy=index, data_fact=fact(small, index))  # fmt: skip
+                        data_copy=index, data_fact=self.said(index))  # fmt: skip
         if found.tiled:
             rest = small.places - found.kept
             veils = (square(x, y + found.kept, small.places, rest) for x, y in written)
@@ -285,7 +293,8 @@ class Copies(Part):
             svg.path(square(*written[-1], small.places, found.kept, 0.25), class_="look")
         if self.moving and written and found.stride == 1:
             self._print(svg)
-        self._targets(svg)
+        if self.told:
+            self._targets(svg)
 
     def _print(self, svg: Svg) -> None:
         """A print of the input slides to its place and settles, while nothing else moves."""
@@ -362,7 +371,7 @@ class Matrix(Part):
         with svg.group(class_="fades", opacity=self.faded):
             for index in range(step):
                 svg.add("g", row(small, index), transform=f"translate({x:g} {y + index:g})",
-                        data_copy=index, data_fact=fact(small, index))  # fmt: skip
+                        data_copy=index, data_fact=self.said(index))  # fmt: skip
             if step:
                 svg.add("g", grid(columns, step), transform=f"translate({x:g} {y:g})")
                 svg.path(square(x, y, columns, step), class_="edge")
@@ -373,8 +382,9 @@ class Matrix(Part):
             svg.path(square(x, y + step - 1, kept, 1, 0.25), class_="look")
             svg.path(f"M{x - 1.75:g} {y + step - 1.1:g}l1 .6l-1 .6z", class_="mark")
         self._pinned(svg)
-        svg.rect(Box(x, y, x + columns, y + found.count), fill="transparent", data_send="column",
-                 data_steps=columns)  # fmt: skip
+        if self.told:
+            box = Box(x, y, x + columns, y + found.count)
+            svg.rect(box, fill="transparent", data_send="column", data_steps=columns)
 
     def _spots(self) -> list[Corner]:
         """Where what is pinned stands in the rows that are written."""

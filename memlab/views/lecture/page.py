@@ -1,33 +1,24 @@
-"""The page: scenes, parts, texts and keys in one file that needs nothing else."""
+"""The page: every slide, its texts and keys in one file that needs nothing else."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from memlab import strings
-from memlab.views.copies import pixels, windows
-from memlab.views.lecture import facts, parts
-from memlab.views.lecture.record import Recorded
-from memlab.views.lecture.scene import Scene
-from memlab.views.lecture.scenes import (
-    bench,
-    copies,
-    fold,
-    formula,
-    need,
-    pixel,
-    pointwise,
-    question,
-    run,
-    size,
-    stride,
-    window,
-)
-from memlab.views.lecture.sheet import HIGH, LEFT, RIGHT, WIDE, Sheet, say
+from memlab import strings, units
+from memlab.studies.convolutions import VALUE, amount, factor, short_times
+from memlab.studies.small_picture import KERNELS, PIXEL, PLACE, SIZE, SmallPicture, every
+from memlab.views.copies.small_picture import STYLE, Copies, Matrix
+from memlab.views.draw import theme
+from memlab.views.draw.svg import Box
+from memlab.views.lecture import slides
+from memlab.views.lecture.scenes import ANSWERS, TIMES, Recorded, Scene, scenes
+from memlab.views.lecture.slides import COPIES, HIGH, INPUT, LEFT, MATRIX, RIGHT, WIDE, Slide, say
 
 SHORT = ("question", "copies", "stride", "size", "need")
 """The scenes of the short form."""
@@ -39,24 +30,19 @@ HELP = (
 _HERE = Path(__file__).parent
 
 
-def scenes(recorded: Recorded | None = None) -> list[Scene]:
-    """The scenes in order."""
-    modules = question, window, fold, copies, pixel, stride, pointwise, size
-    return [*(module.make() for module in modules), need.make(recorded), formula.make()]
-
-
-def page(recorded: Recorded | None = None) -> str:
+def html(recorded: Recorded | None = None) -> str:
     """The whole file; without a recorded run it says so."""
     shown = scenes(recorded)
-    sections = [_section(number, one, len(shown)) for number, one in enumerate(shown, 1)]
-    sections.append(_sheet("bench", bench.draw(), say("page_text.bench"), _cursors() + _slider()))
-    sections.append(_sheet("run", run.draw(recorded), say("page_text.run"), ""))
+    sections = [_scene(number, one, len(shown)) for number, one in enumerate(shown, 1)]
+    sections.append(_sheet("bench", _bench(), say("page_text.bench")))
+    sections.append(_sheet("run", _run(recorded), say("page_text.run")))
+    definitions, body = _shared("".join(sections))
     return Template(_file("page.html")).substitute(
         language=strings.language(),
-        title=escape(say("page", copies=facts.kernel() ** 2)),
-        css=_file("page.css"),
-        definitions=parts.definitions(),
-        scenes="".join(sections),
+        title=escape(say("page", copies=slides.kernel() ** 2)),
+        css=theme.STYLE + STYLE.replace(".memlab-svg .", ".") + _file("page.css"),
+        definitions=definitions,
+        scenes=body,
         help=_help(shown),
         help_title=escape(say("page_text.help")),
         data=_json(_data(shown, recorded)),
@@ -74,54 +60,160 @@ def _json(value: object) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _section(number: int, scene: Scene, count: int) -> str:
-    name = escape(say("page_text.scene", number=number, count=count))
-    body = scene.sheet.written() + _ticks(number, count)
-    return _svg(f"scene-{number}", "scene", name, body, bool(scene.pins))
+# -- slides as text -------------------------------------------------------------------------------
 
 
-def _sheet(key: str, sheet: Sheet, name: str, more: str) -> str:
-    return _svg(key, "sheet", escape(name), sheet.written() + more, bool(more))
+def _scene(number: int, scene: Scene, count: int) -> str:
+    name, last = escape(say("page_text.scene", number=number, count=count)), len(scene.slides) - 1
+    drawn = "".join(
+        _svg(
+            slide,
+            name,
+            f"step{' last' if step == last else ''}",
+            scene.pinned > step,
+            number,
+            count,
+        )
+        for step, slide in enumerate(scene.slides)
+    )
+    return f'<section id="scene-{number}" class="scene">{drawn}</section>\n'
 
 
-def _svg(key: str, kind: str, name: str, body: str, parts: bool) -> str:
-    role = "group" if parts else "img"
-    marks = '<g class="pins"></g>' if parts else ""
+def _sheet(key: str, slide: Slide, name: str) -> str:
+    drawn = _svg(slide, escape(name), "", key == "bench")
+    return f'<section id="{key}" class="sheet">{drawn}</section>\n'
+
+
+def _svg(slide: Slide, name: str, kind: str, pinned: bool, number: int = 0, count: int = 0) -> str:
+    """A slide; where in the lecture it is; and what takes the pointer."""
+    ticks = "".join(
+        f'<path class="tick{" now" if at == number - 1 else ""}" d="M{x} 704h9v4h-9z"/>'
+        for at, x in enumerate(range(RIGHT - 12 * count + 3, RIGHT, 12))
+    )
+    role = "group" if pinned else "img"
+    body = (
+        "".join(slide.parts)
+        + ticks
+        + (_targets(FIELD if number else BENCH, bool(number)) if pinned else "")
+    )
     return (
-        f'<section id="{key}" class="{kind}"><svg viewBox="0 0 {WIDE} {HIGH}" role="{role}" '
-        f'aria-label="{name}">{body}{marks}</svg></section>\n'
+        f'<svg class="memlab-svg {kind}" viewBox="0 0 {WIDE} {HIGH}" role="{role}" '
+        f'aria-label="{name}">{body}</svg>'
     )
 
 
-def _ticks(number: int, count: int) -> str:
-    """Where in the lecture the scene is."""
-    left = RIGHT - 12 * count + 3
-    return "".join(
-        f'<rect x="{left + 12 * i}" y="704" width="9" height="4" '
-        f'class="{"tick now" if i == number - 1 else "tick"}"/>'
-        for i in range(count)
+def _targets(corners: dict[str, tuple[int, int]], scene: bool) -> str:
+    """Where a pointer pins a pixel or a place, and room for the marks. The browser fits copies and
+    matrix to the kernel."""
+    top, cell = (slides.TOP, slides.CELL) if scene else (HEAD, SMALL)
+    rects = "".join(
+        f'<rect x="{x}" y="{y}" fill="transparent" data-send="{name}"/>'
+        for name, (x, y) in corners.items()
     )
+    place = f"translate({LEFT} {top})scale({cell})"
+    return f'<g class="cells" transform="{place}">{rects}<path class="look-run pins"/></g>'
 
 
-def _cursors() -> str:
-    """What Tab reaches on the sheet: the pixels of the input, and the output places."""
-    rooms = (
-        ("pixel", LEFT, say("bench.pixels")),
-        ("place", bench.COPIES, say("bench.places")),
-    )
-    return "".join(
-        f'<rect class="cursor" data-cursor="{kind}" x="{x}" y="{bench.TOP}" width="{bench.SIDE}" '
-        f'height="{bench.SIDE}" tabindex="0" role="application" aria-label="{escape(name)}"/>'
-        for kind, x, name in rooms
-    )
+def _shared(text: str) -> tuple[str, str]:
+    """What many slides draw alike is defined once: copies, rows of a matrix, lines of cells. What
+    marks say on hover is left out: on a projector nobody hovers."""
+    text = re.sub(r'<style>.*?</style><defs>.*?</defs>| data-fact="[^"]*"', "", text)
+    found: dict[str, str] = {}
+
+    def use(match: re.Match[str]) -> str:
+        name = found.setdefault(match["body"], f"d{len(found)}")
+        return f'<use href="#{name}"{match["how"]}/>'
+
+    cells = r'(?:<path class="(?:on-run|pale-run|zero-run|mesh|rim)"[^>]*/>)+'
+    body = re.sub(rf"<g(?P<how>[^>]*)>(?P<body>{cells})</g>", use, text)
+    lines = Counter(re.findall(r'<path class="mesh"[^>]*/>', "".join(found)))
+    grids = {line: f"l{at}" for at, line in enumerate(lines)}
+
+    def named(part: str) -> str:
+        return re.sub(
+            r'<path class="mesh"[^>]*/>', lambda line: f'<use href="#{grids[line[0]]}"/>', part
+        )
+
+    definitions = [f'<g id="{name}">{named(part)}</g>' for part, name in found.items()]
+    definitions += [f'<g id="{name}">{line}</g>' for line, name in grids.items()]
+    return "".join(definitions), body
 
 
-def _slider() -> str:
-    return (
-        f'<foreignObject x="{RIGHT - 220}" y="664" width="220" height="44">'
-        f'<input id="written" type="range" min="0" max="9" value="9" '
-        f'aria-label="{escape(say("bench.slider"))}"/></foreignObject>'
+# -- two sheets beside the scenes -----------------------------------------------------------------
+
+SMALL, HEAD = 8, 120
+"""The side of a cell of the bench, and where its picture begins."""
+BENCH = {"input": (0, 0), "copies": (17, 0), "matrix": (80, 0)}
+FIELD = {"input": INPUT, "copies": COPIES, "matrix": MATRIX}
+"""Corners in cells, of the bench, where all kernels are drawn on one scale, and of a scene."""
+
+
+def _bench() -> Slide:
+    """Every kernel, stride and padding, of which the page shows one, and what the browser fills
+    in."""
+    slide, matrix = Slide(), LEFT + SMALL * BENCH["matrix"][0]
+    slide.says("title", LEFT, 64, "s42 b")
+    slide.says("bench-keys", RIGHT, 64, "s28 dim", "end")
+    slide.label(LEFT, 106, "label.input")
+    slide.says("copies", LEFT + SMALL * BENCH["copies"][0], 106, "s28")
+    slide.says("matrix", matrix, 106, "s28")
+    for small in every():
+        with slide.group(data_variant=small.key, class_="off"), slide.cells((LEFT, HEAD), SMALL):
+            for part in _parts(small):
+                part.write(slide)
+    for kind in (PIXEL, PLACE):
+        x = LEFT + SMALL * BENCH["input" if kind == PIXEL else "copies"][0] - 4
+        box = Box(x, HEAD - 4, x + SIZE * SMALL + 8, HEAD + SIZE * SMALL + 4)
+        slide.rect(box, class_="cursor", data_cursor=kind, tabindex=0, role="application",
+                   aria_label=say(f"bench.{kind}s"))  # fmt: skip
+    for name, x, y, kind in (
+        ("pinned", matrix, 546, "s30 b"), ("pinned2", matrix, 584, "s30"),
+        ("bytes", LEFT, 652, "s56 b"), ("factor", 352, 632, "s30"), ("over", 352, 668, "s30 b"),
+        ("formula", LEFT, 704, "s28 dim"),
+    ):  # fmt: skip
+        slide.says(name, x, y, kind)
+    slide.says("written", RIGHT, 652, "s28", "end")
+    slide.parts.append(
+        f'<foreignObject x="{RIGHT - 220}" y="664" width="220" height="44"><input id="written" '
+        f'type="range" min="0" max="9" value="9" aria-label="{escape(say("bench.slider"))}"/>'
+        "</foreignObject>"
     )
+    return slide
+
+
+def _parts(small: SmallPicture) -> tuple[Copies, Matrix]:
+    found = slides.lowering(small.k, small.stride, small.pad)
+    copies = Copies(found, BENCH["copies"], None, False, BENCH["input"])
+    return copies, Matrix(found, BENCH["matrix"], None, False)
+
+
+def _run(run: Recorded | None) -> Slide:
+    """One image lowered by memlab's kernel, planned beside measured: two bars of one scale. Without
+    a run the second one stays empty, and says why."""
+    slide, planned = Slide(), slides.lowered(slides.layer(), 1)
+    slide.title("run.title" if run else "run.title_none")
+    slide.say(LEFT, 150, "run.planned", 36, size=units.exact(planned))
+    slide.rect(Box(LEFT, 170, RIGHT, 266), class_="hollow")
+    bar = Box(LEFT, 350, RIGHT, 446)
+    if run is None:
+        slide.say(LEFT, 330, "run.missing", 36)
+        slide.rect(bar, class_="ghost")
+        slide.say(LEFT, 540, "run.here", 44, bold=True)
+        slide.say(LEFT, 600, "run.whole", 34, batch=slides.BATCH)
+        return slide
+    slide.say(LEFT, 330, "run.measured", 36, size=units.exact(run.measured))
+    end = LEFT + (RIGHT - LEFT) * run.measured / run.planned
+    slide.rect(bar._replace(right=end), class_="on")
+    slide.say(LEFT, 540, "run.residual", 56, bold=True, residual=run.residual)
+    left = slide.say(LEFT + 560, 540, "run.time", 56, bold=True, ms=run.ms).left
+    slide.say(left, 586, "run.took", 34, times=TIMES)
+    slide.say(LEFT, 586, "run.whole", 34, batch=slides.BATCH)
+    slide.say(LEFT, 640, "run.slower", 34)
+    slide.say(LEFT, 700, "recorded", 28, dim=True, where=run.where)
+    return slide
+
+
+# -- what the browser fills in --------------------------------------------------------------------
 
 
 def _help(shown: list[Scene]) -> str:
@@ -134,28 +226,27 @@ def _help(shown: list[Scene]) -> str:
 
 
 def _data(shown: list[Scene], recorded: Recorded | None) -> dict[str, Any]:
+    planned = units.exact(slides.lowered(slides.layer(), 1))
     return {
         "scenes": [
             {
-                "steps": one.sheet.steps,
+                "steps": len(one.slides),
                 "twins": list(one.twins),
                 "notes": one.notes,
                 "auto": one.auto,
-                "stops": one.stops or list(range(one.sheet.steps)),
-                "pins": one.pins,
+                "stops": one.stops or list(range(len(one.slides))),
+                "pinned": one.pinned,
                 "short": one.name in SHORT,
             }
             for one in shown
         ],
         "size": [one.name for one in shown].index("size"),
-        "run": run.twin(recorded),
-        "batches": facts.BATCHES,
-        "kernels": windows.KERNELS,
-        "answers": question.ANSWERS,
-        "pins": bench.PINS,
-        "maps": bench.maps(),
-        "letter": [pixels.CLASSES[kind] for kind in "".join(windows.LETTER)],
-        "bench": bench.texts(),
+        "run": recorded.text() if recorded else say("run.text_none", planned=planned),
+        "batches": slides.BATCHES,
+        "kernels": KERNELS,
+        "answers": ANSWERS,
+        "bench": {small.key: _texts(small) for small in every()},
+        "fields": [FIELD, BENCH],
         "words": _words(),
     }
 
@@ -168,3 +259,45 @@ def _words() -> dict[str, str]:
         "bench.pixel_one", "bench.place", "bench.column", "bench.zeros",
     )  # fmt: skip
     return {key.partition(".")[2]: say(key) for key in keys}
+
+
+def _texts(small: SmallPicture) -> dict[str, Any]:
+    """What the bench says of a variant, and of each batch of it."""
+    count, pad = len(small.copies), say(f"bench.{small.pad}")
+    drawn, known = short_times(small.factor), {"k": small.k, "stride": small.stride, "pad": pad}
+    key = "bench.copies_one" if count == 1 else "bench.copies_many"
+    copies = say(key, count=count, cells=f"{small.cells:,}", times=drawn, values=SIZE**2)
+    twin = say("bench.twin", size=SIZE, count=count, places=small.places, zeros=small.zeros,
+               values=small.cells - small.zeros, drawn=drawn, **known)  # fmt: skip
+    return {
+        "title": say("bench.title", **known),
+        "copies": copies if small.made else say("bench.unmade"),
+        "matrix": say("bench.matrix", rows=count, columns=small.places**2),
+        "twin": twin if small.made else say("bench.twin_unmade"),
+        "count": count if small.made else 0,
+        "k": small.k,
+        "places": small.places,
+        "holds": ["".join("~" if n is None else chr(48 + n) for n in c) for c in small.copies],
+        "batches": [_at_batch(small, batch) for batch in slides.BATCHES],
+    }
+
+
+def _at_batch(small: SmallPicture, batch: int) -> dict[str, str]:
+    node = slides.layer(small.k, small.stride, small.pad)
+    size, times = slides.lowered(node, batch), short_times(factor(node))
+    if not size:
+        return {"bytes": amount(0)}
+    channels, (_, rows, columns) = node.input_shapes[0][0], node.shape
+    formula = say("bench.formula", batch=batch, channels=channels, k=small.k, rows=rows,
+                  columns=columns, each=VALUE, size=units.exact(size))  # fmt: skip
+    fits = say("bench.over", card=slides.CARD.name, fits=slides.fits(node))
+    over = fits if size > slides.CARD.memory else ""
+    twin = say("bench.twin_batch", network=slides.network().title, layer=slides.LAYER, batch=batch,
+               formula=formula, times=times, over=over and f"{over}.")  # fmt: skip
+    return {
+        "bytes": amount(size),
+        "factor": say("bench.times", times=times, layer=slides.LAYER, batch=batch),
+        "over": over,
+        "formula": formula,
+        "twin": twin,
+    }

@@ -1,0 +1,224 @@
+"""Slides of the lecture: pages of 1280 x 720 with large type, and the figures that they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from memlab import devices, strings, zoo
+from memlab.lesson import quantities
+from memlab.networks.graph import Network, Node
+from memlab.studies.convolutions import (
+    Workspace,
+    changed,
+    conv,
+    input_bytes,
+    lowered_bytes,
+    workspace,
+)
+from memlab.studies.lowering import Lowering
+from memlab.studies.small_picture import SIZE, Pin, SmallPicture
+from memlab.views.copies.small_picture import Copies, Corner, Matrix, group, letter, square
+from memlab.views.draw.svg import Box, Svg
+
+# -- figures --------------------------------------------------------------------------------------
+
+NETWORK, LAYER, BATCH = "vgg16", "conv1_2", 128
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
+WAYS = ("im2col-batch", "im2col-image", "im2col-tile", "offsets")
+"""Algorithms, from the most workspace to the least."""
+CARD = devices.find("12 GB card")
+
+
+@cache
+def network() -> Network:
+    """The network that the question is about."""
+    return zoo.build(NETWORK)
+
+
+@cache
+def layer(k: int = 3, stride: int = 1, pad: str = "same") -> Node:
+    """The layer of the question, or the same with another kernel."""
+    return changed(network().by_name[LAYER], k, stride, pad)
+
+
+def lowering(k: int = 3, stride: int = 1, pad: str = "same", **more: Any) -> Lowering:
+    """The same as the picture shows it: all copies, at the batch of the question."""
+    return Lowering(network(), LAYER, k, stride, pad, **{"batch": BATCH, "step": k * k, **more})
+
+
+def kernel() -> int:
+    """The k of the question."""
+    return conv(network().by_name[LAYER]).kernel
+
+
+def source(batch: int = BATCH) -> int:
+    """Bytes of the input."""
+    return input_bytes(layer(), batch)
+
+
+def lowered(node: Node, batch: int = BATCH) -> int:
+    """Bytes of the lowered copy of a layer's input; 0 where that is the input itself."""
+    return lowered_bytes(node, batch)
+
+
+def mistake(name: str) -> int:
+    """What somebody answers who makes this mistake."""
+    causes = quantities.lowered(layer(), BATCH).causes
+    return int(next(cause.value for cause in causes if cause.name == name))
+
+
+def answers() -> tuple[int, ...]:
+    """The answers of the vote: as large as the input, k, k² and k⁴ times as large."""
+    copy = lowered(layer())
+    return mistake("not_lowered"), mistake("one_k"), copy, mistake("lowered_twice")
+
+
+def way(name: str) -> Workspace:
+    """The workspace of an algorithm for the layer of the question."""
+    return workspace(layer(), name)
+
+
+def fits(node: Node) -> int:
+    """The largest batch whose lowered copy fits on the card."""
+    return CARD.memory // lowered(node, 1)
+
+
+@cache
+def pointwise_network(variant: str = "v1.5") -> Network:
+    """A network of many 1 x 1 convolutions."""
+    return zoo.resnet50(variant=variant)
+
+
+def say(key: str, /, **values: Any) -> str:
+    """A text of the lecture with its values filled in."""
+    return strings.get(f"lecture.{key}", **values)
+
+
+# -- slides ---------------------------------------------------------------------------------------
+
+WIDE, HIGH = 1280, 720
+LEFT, RIGHT = 64, 1216
+CELL = 16
+U = SIZE * CELL
+"""The side of the input. The page is 9 of them wide: 9 copies in a row fill it."""
+TOP = 100
+INPUT, COPIES, MATRIX = (0, 9), (46, 0), (8, 28)
+"""Corners in cells, from the left edge and ``TOP`` on."""
+TEXT = 256
+"""Where texts beside the input begin."""
+TITLE, MOTTO = 64, 700
+"""Baselines."""
+
+
+def place(corner: Corner) -> Corner:
+    """A corner in cells, in pixels of the page."""
+    return LEFT + corner[0] * CELL, TOP + corner[1] * CELL
+
+
+@dataclass
+class Slide(Svg):
+    """One picture of the lecture."""
+
+    width: float = WIDE
+    height: float = HIGH
+    key: str = "k2"
+
+    # -- words
+
+    def say(
+        self, x: float, y: float, key: str, size: float = 34, /, bold: bool = False,
+        dim: bool = False, anchor: str = "start", **values: Any,
+    ) -> Box:  # fmt: skip
+        """A text of the strings file, with its values filled in."""
+        return self.text(x, y, say(key, **values), size, anchor, bold, dim)
+
+    def title(self, key: str, /, **values: Any) -> None:
+        """What the scene finds."""
+        self.say(LEFT, TITLE, key, 42, bold=True, **values)
+
+    def motto(self, key: str = "motto.planned", **values: Any) -> None:
+        """How the picture is to be read, at the foot of the page."""
+        self.say(LEFT, MOTTO, key, 28, dim=True, **values)
+
+    def hero(self, number: str, key: str, y: float = 306, **values: Any) -> None:
+        """The number of the scene, with what it counts below it."""
+        digits, cross, rest = number.partition(" ×")
+        box = self.text(TEXT, y, digits, 96, bold=True)
+        if cross:
+            box = self.text(box.right + 18, y - 1, "×", 72)
+        if rest:
+            self.text(box.right + 18, y, rest.strip(), 96, bold=True)
+        self.say(TEXT, y + 50, key, 36, **values)
+
+    def label(self, x: float, y: float, key: str, **values: Any) -> None:
+        """The name of a part of the picture."""
+        self.say(x, y, key, 30, **values)
+
+    def says(self, name: str, x: float, y: float, kind: str, anchor: str | None = None) -> None:
+        """An empty text that the browser fills in."""
+        self.add("text", "", x=x, y=y, class_=kind, text_anchor=anchor, data_says=name)
+
+    # -- areas
+
+    def square(self, x: float, y: float, side: float, **how: Any) -> None:
+        """A square."""
+        self.rect(Box(x, y, x + side, y + side), **how)
+
+    def boxes(self, x: float, y: float, side: float, columns: int, rows: int, look: str) -> None:
+        """An area in squares of the input's size."""
+        self.rect(Box(x, y, x + columns * side, y + rows * side), class_=look)
+        across = "".join(f"M{x:g} {y + i * side:g}h{columns * side:g}" for i in range(1, rows))
+        down = "".join(f"M{x + i * side:g} {y:g}v{rows * side:g}" for i in range(1, columns))
+        if across or down:
+            self.path(across + down, class_="seam" if look == "on" else "thin")
+
+    def area(self, side: float = U) -> None:
+        """The input as an area."""
+        x, y = place(INPUT)
+        self.label(x, y - 16, "label.input")
+        self.square(x, y, side, class_="on")
+
+    # -- the small picture
+
+    @contextmanager
+    def cells(self, corner: Corner = (LEFT, TOP), cell: float = CELL) -> Iterator[None]:
+        """What is written inside is in cells."""
+        with group(self, *corner, cell):
+            yield
+
+    def input(self) -> None:
+        """The input in its place, as a picture."""
+        x, y = place(INPUT)
+        self.label(x, y - 16, "label.input")
+        with self.cells((x, y)):
+            self.parts.append(letter())
+            self.path(square(0, 0, SIZE), class_="edge input")
+
+    def copies(self, found: Lowering, pin: Pin | None = None, moving: bool = False) -> None:
+        """The input and its copies."""
+        x, y = place(INPUT)
+        self.label(x, y - 16, "label.input")
+        with self.cells():
+            Copies(found, COPIES, pin, False, INPUT, moving).write(self)
+
+    def matrix(self, found: Lowering, pin: Pin | None = None, dimmed: bool = False) -> None:
+        """The matrix below them."""
+        self.label(LEFT, 626, "label.matrix")
+        with self.cells(), self.group(class_="dimmed" if dimmed else None):
+            Matrix(found, MATRIX, pin, False).write(self)
+
+    def zeros(self, y: float) -> None:
+        """A sample of added zeros."""
+        with self.cells((TEXT, y), 32):
+            self.path("M0 .5h1", class_="zero-run")
+            self.path(square(0, 0, 1), class_="edge")
+
+
+def shared(small: SmallPicture, first: int, second: int) -> int:
+    """How many values the windows of two places have in common."""
+    here, there = ({copy[place] for copy in small.copies} for place in (first, second))
+    return len((here & there) - {None})
