@@ -10,9 +10,9 @@ ROOT = ".memlab-view"
 
 
 @pytest.fixture
-def page_with_view(open_cells):
+def page_with_view(open_view):
     """A notebook with that view, opened."""
-    page = open_cells("import memlab\nmemlab.views.number()")
+    page = open_view("memlab.views.number()")
     slider(page).wait_for()
     return page
 
@@ -81,3 +81,53 @@ def test_both_themes_have_no_accessibility_finding_and_their_own_colours(
         found[name] = page.evaluate(drawn)
         assert findings(page, ROOT) == []
     assert found["Light"] != found["Dark"]
+
+
+def fact(page):
+    return page.locator(f"{ROOT} .ml-tip")
+
+
+def test_a_mark_says_what_it_is_on_hover_and_escape_closes_it(page_with_view):
+    page = page_with_view
+    page.locator(f"{ROOT} [data-fact^=exponent]").hover()
+    fact(page).get_by_text("exponent: 01011; 11, less the bias: 11 − 15 = −4").wait_for()
+    page.keyboard.press("Escape")
+    fact(page).wait_for(state="hidden")
+
+
+def test_the_keyboard_walks_the_marks_and_a_screen_reader_hears_them(
+    page_with_view, findings, theme
+):
+    page = page_with_view
+    picture = page.locator(f"{ROOT} .ml-picture")
+    picture.focus()
+    for key, said in (
+        ("ArrowRight", "sign: 0; positive"),
+        ("ArrowRight", "exponent: 01011"),
+        ("ArrowLeft", "sign: 0; positive"),
+        ("End", "0.1; the number"),
+    ):
+        page.keyboard.press(key)
+        fact(page).get_by_text(said).wait_for()
+        page.locator(f"{ROOT} [role=status]").get_by_text(said).wait_for()
+    for name in ("Light", "Dark"):
+        theme(name)
+        picture.focus()
+        page.keyboard.press("Home")
+        assert findings(page, ROOT) == []
+        frame = page.locator(f"{ROOT}").bounding_box()
+        box = fact(page).bounding_box()
+        assert frame["x"] <= box["x"]
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+    page.keyboard.press("Escape")
+    fact(page).wait_for(state="hidden")
+    assert page.evaluate("document.activeElement.classList.contains('ml-picture')")
+
+
+def test_the_text_is_there_once_it_is_asked_for(page_with_view):
+    page = page_with_view
+    assert page.locator(f"{ROOT} .ml-text").text_content() == ""
+    page.get_by_role("button", name="Text").click()
+    page.locator(f"{ROOT} .ml-text").get_by_text("0.1 becomes 0.0999755859375.").wait_for()
+    type_number(page, "2049")
+    page.locator(f"{ROOT} .ml-text").get_by_text("2049 becomes 2048.").wait_for()
