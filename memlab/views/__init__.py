@@ -5,8 +5,10 @@
 """
 
 from memlab.views.addresses import AddressMap, addresses
+from memlab.views.batches import BatchTimes, LaneColumns, batch_times, lane_columns
 from memlab.views.cards import ExerciseCard, PredictionCard, exercise_card, prediction_card
 from memlab.views.copies import ShiftedCopies, shifted_copies
+from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
 from memlab.views.live.view import View
 from memlab.views.network.view import NetworkMemory, network_memory
 from memlab.views.number import NumberBits, number
@@ -21,16 +23,6 @@ from memlab.views.training import (
     gradient_histogram,
     running_sum,
     training_curves,
-)
-from memlab.views.vectors import (
-    BatchTimes,
-    LaneColumns,
-    MemoryRate,
-    VectorLanes,
-    batch_times,
-    lane_columns,
-    memory_rate,
-    vector_lanes,
 )
 from memlab.views.warp import WarpMemory, warp_memory
 

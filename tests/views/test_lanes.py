@@ -1,26 +1,21 @@
-"""Lanes, reading memory, batches and columns: pictures and texts, of made-up measurements."""
+"""Vector lanes and reading memory: picture and text say the same, of made-up measurements."""
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-import memlab
 from memlab import InputError, views
-from memlab.bench import batch, reading, recorded
-from memlab.bench.convolution import Case
-from memlab.networks import zoo
-from memlab.networks.layers import Conv2d
-from memlab.studies import batches, vectors
+from memlab.bench import reading
 from memlab.studies.figures import billions
-from memlab.views import BatchTimes, LaneColumns, MemoryRate, VectorLanes
+from memlab.views import MemoryRate, VectorLanes, lanes
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Fact, Points
 from memlab.views.draw.svg import Svg
-from tests.views.measurements import ALL, GPU, LANES, ODD, READINGS, SWEEPS, USUAL, sweep
+from tests.views.measurements import ALL, LANES, READINGS
 
 
 def drawn(view: Any) -> list[str]:
@@ -44,14 +39,14 @@ def facts(view: Any) -> list[Fact]:
 
 @pytest.mark.parametrize("name", LANES)
 def test_picture_and_text_have_the_same_marks_and_rates(name: str) -> None:
-    found, view = vectors.Lanes(LANES[name]), VectorLanes(LANES[name])
+    view = VectorLanes(LANES[name])
     labels, text = drawn(view), view.text()
-    for lanes, label in found.marks:
+    for count, label in view.marks:
         assert label in labels
-        assert f"{lanes} lanes: {label}." in text
+        assert f"{count} lanes: {label}." in text
     for each in LANES[name].curves:
-        assert f"{each.format} {vectors.bend(each)}" in labels
-        assert vectors.width(each) in text
+        assert f"{each.format} {lanes.bend(each)}" in labels
+        assert lanes.width(each) in text
         assert (f"{billions(each.knee.rate)}*" in text) is each.ends
 
 
@@ -169,95 +164,13 @@ def test_a_real_reading_is_shown(monkeypatch: Any) -> None:
     drawn(found)
 
 
-# -- batches ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("gpu", [None, GPU], ids=["none", "recorded"])
-@pytest.mark.parametrize("name", SWEEPS)
-def test_every_way_has_its_name_and_its_ends(name: str, gpu: Any) -> None:
-    found, view = SWEEPS[name], BatchTimes(SWEEPS[name], gpu)
-    labels, text = drawn(view), view.text()
-    for each in found.curves:
-        assert batches.way(each) in labels
-        assert batches.ends(each) in labels
-        for end in (each.batches[0], each.batches[-1]):
-            time, ratio = batches.each_sample(each, end), batches.against(each, end)
-            assert f"{time} {ratio:>5} x" in text
-    for sentence in batches.on_gpu(gpu):
-        assert sentence in text
-
-
-@pytest.mark.parametrize("name", SWEEPS)
-def test_a_point_stands_at_its_batch_and_ratio(name: str) -> None:
-    found, shown = SWEEPS[name], chart(BatchTimes(SWEEPS[name]))
-    for each in found.curves:
-        heights = [shown.y.at(each.at(size) / each.least) for size in each.batches]
-        assert min(heights) == 0  # the least of each way is 1
-        assert max(heights) <= 1
-        assert sorted(each.batches, key=shown.x.at) == list(each.batches)
-    sizes = found.curves[0].batches
-    steps = [shown.x.at(2 * size) - shown.x.at(size) for size in sizes[:-1]]
-    assert steps == pytest.approx([steps[0]] * len(steps))
-
-
-def test_the_lanes_are_marked_where_samples_fill_them() -> None:
-    mark = "8 samples fill 8 lanes"
-    assert mark in drawn(BatchTimes(USUAL))
-    assert mark not in drawn(BatchTimes(replace(USUAL, curves=USUAL.curves[2:])))
-    assert "16 samples fill 16 lanes" not in drawn(BatchTimes(ODD))  # none is so large
-
-
-def test_many_batches_keep_their_labels_apart() -> None:
-    many = batch.Curve("loop", {size: (1e-3 / size,) for size in range(1, 130)})
-    svg = BatchTimes(sweep(many)).page().svg()
-    assert svg.collisions() == []
-    assert {"1", "2", "129"} <= {label.content for label in svg.labels}
-
-
-@pytest.mark.measures
-def test_a_view_of_batches_measures_here(monkeypatch: Any) -> None:
-    monkeypatch.setattr(batch, "SHORTEST", 0.0)
-    monkeypatch.setattr(batch, "LAYER", Case("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False)))
-    monkeypatch.setattr(recorded, "latest", lambda: GPU)
-    view = views.batch_times(["samples", "pixels"], [1, 5], progress=False)
-    assert [each.name for each in view.measured.curves] == ["samples", "pixels"]
-    assert view.gpu is GPU
-    assert "input 2x5x6" in view.text()
-
-
-# -- columns ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", sorted(zoo.ZOO))
-@pytest.mark.parametrize(("size", "lanes"), [(1, 16), (3, 32), (1, 100_000)])
-def test_columns_are_the_same_in_picture_and_text(name: str, size: int, lanes: int) -> None:
-    view = views.lane_columns(name, size, lanes)
-    labels, text = drawn(view), view.text()
-    for row in view.rows.rows:
-        filled = view.rows.filled(row)
-        assert f"{row.counted}: {filled}" in labels
-        (line,) = (x for x in text.split("\n") if re.search(f" {row.columns:,}  .*{filled}$", x))
-        assert line.split("   ")[0].strip() == "x".join(map(str, row.map))
-
-
-def test_a_view_of_columns_takes_a_network_and_the_lanes_of_this_machine() -> None:
-    net = memlab.network("mine", image=(3, 4, 4)).conv(2, 3).squared_error()
-    found = views.lane_columns(net).rows
-    assert found.lanes in (4, 8, 16)
-    assert [row.columns for row in found.rows] == [4]
-    assert len(found.sentences) == 2
-
-
-# -- all of them --------------------------------------------------------------------------------
-
-SOME = [VectorLanes(ALL), MemoryRate(READINGS["all"]), BatchTimes(USUAL, GPU),
-        LaneColumns(batches.columns("resnet50", 1, 16))]  # fmt: skip
-
-
-@pytest.mark.parametrize("view", SOME, ids=lambda view: type(view).__name__)
+@pytest.mark.parametrize("view", [VectorLanes(ALL), MemoryRate(READINGS["all"])])
 def test_a_notebook_gets_picture_and_text(view: Any) -> None:
     assert str(view) == repr(view) == view.text()
     assert view._repr_mimebundle_() == {"image/svg+xml": view.svg(), "text/plain": view.text()}
+    values = json.loads(json.dumps(view.as_dict(), default=str))
+    assert values["title"] == view.title
+    assert values.keys() - {"title", "sentences", "notes"} == {*vars(view)}
 
 
 @pytest.mark.parametrize(
@@ -272,29 +185,3 @@ def test_bad_input_gives_one_sentence(arguments: dict[str, Any], says: str) -> N
         views.vector_lanes(**arguments)
     with pytest.raises(InputError, match="less than a byte"):
         views.memory_rate(("int4",))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"ways": ("lanes",)}, "unknown way 'lanes'"),
-        ({"batches": (8,)}, "two batches are compared at least, got [8]"),
-    ],
-)
-def test_batches_of_bad_input_give_one_sentence(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=re.escape(says)):
-        views.batch_times(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"network": "resnet5"}, "unknown network 'resnet5'"),
-        ({"batch": 0}, "batch must be at least 1"),
-        ({"lanes": 0}, "lanes must be at least 1"),
-        ({"network": memlab.network("x", features=3).tanh().squared_error()}, "has no convolution"),
-    ],
-)
-def test_columns_of_bad_input_give_one_sentence(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        views.lane_columns(**arguments)

@@ -20,15 +20,32 @@ from memlab.networks import zoo
 from memlab.networks.graph import Network, Node
 from memlab.networks.layers import text as dims
 from memlab.studies import timings
-from memlab.studies.figures import Study, duration, ratio
+from memlab.studies.figures import Study, columns, duration, ratio
+from memlab.views.draw.bars import Bar, bars
+from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.marks import Fact, Mark, Rule, Text
+from memlab.views.draw.page import Page
+from memlab.views.draw.report import report
+from memlab.views.draw.scale import Log, powers_around
+from memlab.views.draw.still import Still
+from memlab.views.draw.table import Table, Words
+from memlab.views.draw.ways import Names, Way, drawn
 
+WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
+MOST = 5
+"""Samples of each way at each batch."""
 FLAT = 1.25
 """Times are the same where the largest is at most so many times the least."""
+INSET = 0.028
+"""Of the axis of batches, free before the first and after the last."""
+ROOM = 11
+"""Doublings that an axis has labels for; of more it names every other one."""
 
 
-@dataclass(frozen=True)
-class Batches(Study):
-    """Time per sample of several ways by batch, and what was recorded on a GPU, if anything was."""
+@dataclass(frozen=True, repr=False)
+class BatchTimes(Still, Study):
+    """Time per sample of several ways at growing batches, beside what was recorded on a GPU; a
+    notebook shows the picture, ``print`` the text."""
 
     measured: Sweep
     gpu: Recorded | None = None
@@ -58,6 +75,10 @@ class Batches(Study):
             *timings.products(found.blas),
             *on_gpu(self.gpu),
         ]
+
+    def page(self) -> Page:
+        axis = [(strings.get("batch.time"), True), (strings.get("batch.ratios"), False)]
+        return report(self, Words([axis], told=False, gap=16), _per_sample(self), marked=True)
 
 
 def way(curve: Curve) -> str:
@@ -156,6 +177,86 @@ def _percent(curve: Curve, sizes: Sequence[int]) -> int:
     return ceil(round(100 * _spread(curve, sizes) - 100, 6))
 
 
+def _per_sample(found: BatchTimes) -> Chart:
+    curves = found.measured.curves
+    sizes = sorted({size for curve in curves for size in curve.batches})
+    most = max(curve.at(size) / curve.least for curve in curves for size in curve.batches)
+    edge = (sizes[-1] / sizes[0]) ** INSET
+    up = powers_around([1, most], label="{:,g} ×".format)
+    ways = [_way(found, curve) for curve in curves]
+    return Chart(
+        Log(sizes[0] / edge, sizes[-1] * edge, label="{:,g}".format, marked=tuple(sizes)),
+        up,
+        [*_filled(found, sizes, up.last), *drawn(ways), Names(ways, -40, 34)],
+        max(270, 34 * len(curves)),
+        Axis(strings.get("batch.batch")),
+        Axis(side="right"),
+        left=236,
+        right=64,
+        above=16,
+        told=_by_batch(found),
+        gap=6,
+    )
+
+
+def _filled(found: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
+    """The batch that fills a vector of this processor, where samples do."""
+    full = found.measured.lanes
+    if all(curve.name != "samples" for curve in found.measured.curves):
+        return []
+    if not sizes[0] <= full <= sizes[-1]:
+        return []
+    label = strings.get("batch.full", lanes=full)
+    rule = Rule(full, look="before", above=4)
+    return [rule, Text(full, top, label, 11, "middle", dy=-10, held=True)]
+
+
+def _way(found: BatchTimes, curve: Curve) -> Way:
+    """Name and ends of a way, beside its first point."""
+    points, facts = [(size, curve.at(size) / curve.least) for size in curve.batches], []
+    for size in curve.batches:
+        name = f"{way(curve)}, {strings.get('batch.batch')} {size:,}"
+        value = f"{each_sample(curve, size)}, {against(curve, size)} ×"
+        facts.append(
+            Fact(name, value, more=timings.origin(curve.samples[size], found.measured.machine))
+        )
+    label = [(way(curve), True)]
+    return Way([label, ends(curve)], points, facts, points[0])
+
+
+def _by_batch(found: BatchTimes) -> list[str]:
+    """A line for every way, then one for every batch: time per sample, and by the least."""
+    curves = found.measured.curves
+    cells = [[strings.get("batch.batch"), *(curve.name for curve in curves)]]
+    for size in curves[0].batches:
+        pairs = ((each_sample(c, size), against(c, size)) for c in curves)
+        cells.append([f"{size:,}", *(f"{time} {ratio:>5} x" for time, ratio in pairs)])
+    names = [f"{curve.name}: {way(curve)}" for curve in curves]
+    return [*names, "", *columns(cells, left=0)]
+
+
+def batch_times(
+    ways: Iterable[str] = WAYS, batches: Iterable[int] = batch.BATCHES, *, progress: bool = True
+) -> BatchTimes:
+    """Time linear layers and convolutions at growing batches, here and now.
+
+    It takes about 10 s, by processor time of one thread. Figures that ``make gpu`` recorded on a
+    GPU stand beside them.
+
+    Args:
+        ways: ``linear-1024`` and ``linear-4096`` are linear layers by BLAS; ``samples`` and
+            ``pixels`` are a convolution whose lanes are samples, or places of one sample; ``loop``
+            and ``one-lane`` are plain loops over the samples.
+        batches: at least two batch sizes.
+        progress: show what is timed, where it takes more than a second.
+
+    Raises:
+        InputError: a value that is not allowed, or more bytes than are free.
+    """
+    found = batch.measure(ways, batches, MOST, progress)
+    return BatchTimes(found, recorded.latest())
+
+
 # -- columns --------------------------------------------------------------------------------------
 
 
@@ -188,10 +289,10 @@ class Row:
         return strings.get(key, count=f"{self.columns:,}")
 
 
-@dataclass(frozen=True)
-class Columns(Study):
-    """How many columns the matrix product of each layer has: what lanes can be filled with. Rows
-    go from the most columns to the least."""
+@dataclass(frozen=True, repr=False)
+class LaneColumns(Still, Study):
+    """How many columns the matrix product of each layer has, beside the lanes of a vector that they
+    fill. Rows go from the most columns to the least."""
 
     network: str
     batch: int
@@ -239,10 +340,53 @@ class Columns(Study):
         full = strings.get(key, vectors=f"{vectors:,}", lanes=self.lanes)
         return strings.get("batch.columns.left", vectors=full, left=left) if left else full
 
+    def page(self) -> Page:
+        heads = [
+            strings.get(f"batch.columns.{key}") for key in ("output", "count", "columns", "filled")
+        ]
+        rows = [[r.size, r.layers, f"{r.columns:,}", self.filled(r)] for r in self.rows]
+        last = max(row.columns for row in self.rows).bit_length()
+        powers = tuple(2.0**power for power in range(0, last + 1, -(-last // ROOM)))
+        chart = bars(
+            [_bar(self, row) for row in self.rows],
+            Log(1, 2**last, marked=powers),
+            30,
+            axis=Axis(strings.get("batch.columns.columns"), strings.get("batch.ratios")),
+            told=Table(heads, rows, "<<>>"),
+            marks=_vector(self, 2**last),
+            above=18,
+            gap=12,
+        )
+        return report(self, chart, size=12)
 
-def columns(network: str | Network, batch: int, lanes: int | None) -> Columns:
-    """The columns that the layers of a network offer to so many lanes; without a number, to the
-    fp32 values of a vector of this machine.
+
+def _vector(found: LaneColumns, most: int) -> list[Mark]:
+    """The lanes of one vector, as a line across."""
+    if found.lanes > most:
+        return []
+    label = strings.get("batch.columns.vector", lanes=found.lanes)
+    return [
+        Rule(found.lanes, look="before", above=4),
+        Text(found.lanes, 0, label, 11, "middle", dy=-10),
+    ]
+
+
+def _bar(found: LaneColumns, row: Row) -> Bar:
+    """One size of output: its layers, and the columns of each."""
+    said = f"{row.counted}: {found.filled(row)}"
+    name = [(row.size, True), (f" {row.layers}", False)]
+    return Bar(row.columns, "planned", said, Fact(f"{row.size} {row.layers}", said), name)
+
+
+def lane_columns(
+    network: str | Network = "resnet50", batch: int = 1, lanes: int | None = None
+) -> LaneColumns:
+    """The columns that each convolution and linear layer of a network offers to the lanes.
+
+    Args:
+        network: a name of ``memlab.zoo``, or a network of yours.
+        batch: the mini-batch size.
+        lanes: values of a vector; without it, the fp32 values of this machine's.
 
     Raises:
         InputError: no such network, one without such a layer, or a number below 1.
@@ -253,7 +397,7 @@ def columns(network: str | Network, batch: int, lanes: int | None) -> Columns:
     nodes = [node for node in made.nodes if node.kind in ("conv2d", "linear")]
     if not nodes:
         raise InputError(f"{made.label} has no convolution and no linear layer; try 'resnet50'.")
-    return Columns(made.label, size, most, _rows(nodes, size))
+    return LaneColumns(made.label, size, most, _rows(nodes, size))
 
 
 def _rows(nodes: list[Node], batch: int) -> tuple[Row, ...]:

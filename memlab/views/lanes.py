@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import sqrt
 
 from memlab import strings, units
-from memlab.bench import curves
-from memlab.bench.curves import Curve, Measured
+from memlab.bench import curves, lanes, reading
+from memlab.bench.curves import GAIN, Curve, Measured
 from memlab.bench.reading import Rate, Reading
-from memlab.studies import timings
 from memlab.studies.figures import Study, billions, percent, ratio
+from memlab.studies.timings import origin, where
+from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rule, Text
+from memlab.views.draw.page import Page
+from memlab.views.draw.report import report
+from memlab.views.draw.scale import powers_around
+from memlab.views.draw.still import Still
+from memlab.views.draw.table import Table, Words
+from memlab.views.draw.ways import Names, Way, drawn
 
 WARP_BITS, WARP_LANES = 32, 32
 """Bits of a value, and threads, of a GPU warp."""
+FAR = 8
+"""How many times the knee's lanes linear is drawn for."""
 
 
-@dataclass(frozen=True)
-class Lanes(Study):
-    """Operations per second by the lanes of a vector, and where each format stops to gain."""
+@dataclass(frozen=True, repr=False)
+class VectorLanes(Still, Study):
+    """Operations per second against the lanes of a vector, and where each format stops to gain."""
 
     measured: Measured
 
@@ -99,7 +111,7 @@ class Lanes(Study):
         return [
             *([strings.get("lanes.missing", formats=missing)] if missing else []),
             strings.get("lanes.samples", count=count, clock=clock),
-            timings.where(found.machine),
+            where(found.machine),
         ]
 
     @property
@@ -122,6 +134,15 @@ class Lanes(Study):
             warp = strings.get("lanes.mark.warp", lanes=WARP_LANES, format=one.format)
             lines.append((WARP_LANES, warp))
         return sorted(lines)
+
+    def page(self) -> Page:
+        marked = [f"{n} {strings.get('lanes.lanes')}: {label}." for n, label in self.marks]
+        return report(
+            self,
+            _rates(self),
+            Words(marked, drawn=False, gap=1),
+            Words(self.details, 11, dim=True, gap=8),
+        )
 
 
 def width(curve: Curve) -> str:
@@ -158,12 +179,108 @@ def bend(curve: Curve) -> str:
     return strings.get("lanes.at", number=number, lanes=knee.lanes, bits=curve.width)
 
 
+def _rates(found: VectorLanes) -> Chart:
+    measured, one = found.measured, found.reference
+    points = [point for curve in measured.curves for point in curve.points]
+    counts = [*(point.lanes for point in points), *(lanes for lanes, _ in found.marks)]
+    rates = [*(point.rate for point in points), one.linear(_last(one))]
+    up = powers_around(rate / 1e9 for rate in rates)
+    ways = [_way_of(found, curve) for curve in measured.curves]
+    knees = [(c.knee.lanes, c.knee.rate / 1e9) for c in measured.curves if c.ends]
+    rings = [Points(knees, "ring", 18)] if knees else []
+    return Chart(
+        powers_around(counts),
+        up,
+        [*_widths(found, up.last), *_linear(one), *rings, *drawn(ways), Names(ways, 14, 15)],
+        300,
+        Axis(strings.get("lanes.lanes"), strings.get("lanes.ring", gain=f"{GAIN:g}")),
+        Axis(strings.get("lanes.rate"), strings.get("lanes.doublings")),
+        right=220,
+        above=15 * len(found.marks),
+        told=_by_lanes(found),
+        gap=8,
+    )
+
+
+def _last(curve: Curve) -> int:
+    """As far as linear is drawn: far enough beyond the knee to see the two part."""
+    return min(FAR * curve.knee.lanes, curve.points[-1].lanes)
+
+
+def _widths(found: VectorLanes, top: float) -> list[Mark]:
+    """Lines down from labels: the more lanes, the higher the label, so that none crosses one."""
+    marks: list[Mark] = []
+    for index, (count, label) in enumerate(found.marks):
+        dy = -8.0 - 15 * index
+        rule = Rule(count, look="before thin", above=-dy - 4)
+        marks += [rule, Text(count, top, label, 11, "end", 4, dy, chip=True, held=True)]
+    return marks
+
+
+def _linear(curve: Curve) -> list[Mark]:
+    """What each lane would add if all added as much."""
+    last = _last(curve)
+    line = [(each.lanes, curve.linear(each.lanes) / 1e9) for each in curve.points]
+    line = [(lanes, rate) for lanes, rate in line if lanes <= last]
+    places = [(*place, "end", -10, -6) for place in reversed(line)]
+    places += [(*place, "start", 10, 18) for place in reversed(line)]
+    label = strings.get("lanes.linear", format=curve.format)
+    return [Line([line[0], line[-1]], "before"), Label(label, places, 11, chip=True)]
+
+
+def _way_of(found: VectorLanes, curve: Curve) -> Way:
+    """Format, rate and width at the end of its line."""
+    places, facts = [(point.lanes, point.rate / 1e9) for point in curve.points], []
+    for point in curve.points:
+        name = f"{curve.format}, {point.lanes} {strings.get('lanes.lanes')}"
+        value = strings.get("lanes.operations", rate=billions(point.rate))
+        facts.append(Fact(name, value, more=origin(point.samples, found.measured.machine)))
+    label = [(curve.format, True), (f" {bend(curve)}", False)]
+    return Way([label], places, facts, places[-1])
+
+
+def _by_lanes(found: VectorLanes) -> Table:
+    """A line for each number of lanes, a column for each format; a star at each knee."""
+    curves = found.measured.curves
+    lanes = sorted({point.lanes for curve in curves for point in curve.points})
+    heads = [strings.get("lanes.lanes"), *(curve.format for curve in curves)]
+    rows = [[str(count), *(_cell(curve, count) for curve in curves)] for count in lanes]
+    return Table(heads, rows, title=f"{strings.get('lanes.rate')}:")
+
+
+def _cell(curve: Curve, lanes: int) -> str:
+    found = [point for point in curve.points if point.lanes == lanes]
+    if not found:
+        return "- "
+    knee = curve.ends and lanes == curve.knee.lanes
+    return billions(found[0].rate) + ("*" if knee else " ")
+
+
+def vector_lanes(
+    formats: Iterable[str] = lanes.FORMATS, target: str | None = None, *, progress: bool = True
+) -> VectorLanes:
+    """Time multiply-adds in vectors of 1 to 64 lanes, here and now: some seconds.
+
+    Args:
+        formats: of ``"fp64"``, ``"fp32"``, ``"bf16"`` and ``"int8"``; the last two where the
+            processor has dot products for them.
+        target: ``"avx2"`` or ``"sse2"`` compiles for an older x86-64 processor, in a new process.
+        progress: show what is timed, where it takes more than a second.
+
+    Raises:
+        InputError: a value that is not allowed, or nothing that this processor computes.
+    """
+    if target is not None:
+        return VectorLanes(lanes.forced(target, formats))
+    return VectorLanes(lanes.measure(formats, progress=progress))
+
+
 # -- memory ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Memory(Study):
-    """Values read per second by the bytes of a value."""
+@dataclass(frozen=True, repr=False)
+class MemoryRate(Still, Study):
+    """Values read per second against the bytes of a value."""
 
     measured: Reading
 
@@ -212,5 +329,66 @@ class Memory(Study):
         return [
             strings.get(key, times=times, size=size, cache=cache),
             strings.get("lanes.memory.samples", count=count, clock=clock),
-            timings.where(found.machine),
+            where(found.machine),
         ]
+
+    def page(self) -> Page:
+        each = self.measured.rates
+        heads = ("format", "bytes", "values", "bandwidth")
+        rows = [
+            [e.format, str(e.bits // 8), billions(e.values), billions(e.bandwidth)] for e in each
+        ]
+        chart = Chart(
+            powers_around(e.bits / 8 for e in each),
+            powers_around(room * e.values / 1e9 for e in each for room in (0.8, 1.25)),
+            [*_same_bytes(self), *_read(self)],
+            230,
+            Axis(strings.get("lanes.memory.bytes"), strings.get("lanes.doublings")),
+            Axis(strings.get("lanes.memory.rate")),
+            right=210,
+            told=Table([strings.get(f"lanes.memory.{key}") for key in heads], rows),
+            gap=12,
+        )
+        return report(self, chart)
+
+
+def _same_bytes(found: MemoryRate) -> list[Mark]:
+    """Through the widest format: half the bytes, twice the values."""
+    narrow, wide, rate = found.narrow.bits / 8, found.wide.bits / 8, found.wide.bandwidth / 1e9
+    if narrow == wide:
+        return []
+    middle = sqrt(narrow * wide)
+    label = strings.get("lanes.memory.linear")
+    return [
+        Line([(nbytes, rate / nbytes) for nbytes in (narrow, wide)], "before"),
+        Label(label, [(middle, rate / middle, "end", -24, dy) for dy in (16, 28)], 11, chip=True),
+    ]
+
+
+def _read(found: MemoryRate) -> list[Mark]:
+    """A point for each format, with its figures where it is free."""
+    marks: list[Mark] = []
+    for index, each in enumerate(found.measured.rates):
+        x, y = each.bits / 8, each.values / 1e9
+        values, rate = billions(each.values), billions(each.bandwidth)
+        label = strings.get("lanes.memory.point", format=each.format, values=values, rate=rate)
+        places = [(x, y, "start", 9, dy) for dy in range(-8, -120, -8)]
+        fact = Fact(label, more=origin(each.samples, found.measured.machine))
+        marks.append(Points([(x, y)], index, fact=fact))
+        marks.append(Label(label, places, chip=True, kept=True, apart=4))
+    return marks
+
+
+def memory_rate(
+    formats: Iterable[str] = reading.READ, *, progress: bool = True
+) -> MemoryRate:  # fmt: skip
+    """Time how fast values of several formats are read from memory, here and now: about a second.
+
+    Args:
+        formats: names of number formats of at least a byte.
+        progress: show what is read, where it takes more than a second.
+
+    Raises:
+        InputError: no such format, or too little free memory.
+    """
+    return MemoryRate(reading.measure(formats, progress=progress))
