@@ -16,8 +16,9 @@ from memlab.studies.figures import columns, duration
 from memlab.studies.optimum import Floor, Trade
 from memlab.studies.steps import Measured
 
-RAN = ("measured", "residual", "run", "slower")
-"""What runs used, by the heads of the columns."""
+EXACT = ("technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra")
+RAN = ("measured", "residual", "run", "slower", "results")
+"""Columns of the text, and of what runs used."""
 BEST = ("within", "chain")
 """Techniques that are the best schedules of a chain."""
 
@@ -188,27 +189,39 @@ class TechniqueStudy:
         parts = [head, self.table(), self.distances(), self.calls(), self.notes()]
         return "\n\n".join("\n".join(part) for part in parts)
 
+    def cells(self, *keys: str) -> list[list[str]]:
+        """The heads of some columns, then their cells for each technique."""
+        heads = [_say(f"table.{key}") for key in keys]
+        return [heads, *([told[key] for key in keys] for told in map(self.told, self.rows))]
+
+    def told(self, row: Technique) -> dict[str, str]:
+        """Its figures as texts, by column: short ones and exact ones; those of its runs, too."""
+        found = {
+            "technique": self.name(row),
+            "peak": units.short(row.peak),
+            "bytes": f"{row.peak:,}",
+            "plain": self.ratio(row),
+            "no_reuse": self.ratio(row, "no_reuse"),
+            "again": f"{row.again:,}",
+            "flops": f"{row.flops:,}",
+            "seconds": _seconds(row.cost),
+            "extra": self.time(row),
+            "distance": self.distance(row),
+        }
+        if (seen := row.measured) is not None:
+            found |= {
+                "measured": f"{seen.nbytes:,}",
+                "residual": f"{seen.residual:,}",
+                "run": duration(seen.seconds),
+                "slower": _percent(self.slower(row) or 0.0),
+                "results": _results(seen),
+            }
+        return found
+
     def table(self) -> list[str]:
         """A line for every technique, its figures in exact bytes."""
-        keys = ["technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra"]
-        keys += [*RAN] if self.measured else []
-        heads = [_say(f"table.{key}") for key in keys] + [""] * self.measured
-        align = "<" + ">" * (len(keys) - 1) + "<"
-        return columns([heads, *map(self._line, self.rows)], align=align)
-
-    def _line(self, row: Technique) -> list[str]:
-        ratios = (self.ratio(row), self.ratio(row, "no_reuse"))
-        counts = (f"{row.again:,}", f"{row.flops:,}", _seconds(row.cost))
-        return [self.name(row), f"{row.peak:,}", *ratios, *counts, self.time(row), *self.ran(row)]
-
-    def ran(self, row: Technique) -> list[str]:
-        """What its runs used: exact bytes, the residual, seconds, against plain, and whether the
-        results are the same; nothing where it has not run."""
-        seen, slower = row.measured, _percent(self.slower(row) or 0.0)
-        if seen is None:
-            return []
-        used = [f"{seen.nbytes:,}", f"{seen.residual:,}", duration(seen.seconds), slower]
-        return [*used, _results(seen)]
+        keys = EXACT + (RAN if self.measured else ())
+        return columns(self.cells(*keys), align="<" + ">" * (len(EXACT) + len(RAN) - 2) + "<")
 
     def distances(self) -> list[str]:
         """How far each row is from what is proved, and what is proved, in exact bytes."""

@@ -34,6 +34,8 @@ SYMBOLS = {
 }  # fmt: skip
 """The mark of each technique: no two that stand together share shape and filling, but for two
 schedules of one chain."""
+SHORT = ("peak", "plain", "no_reuse", "again", "extra", "distance")
+"""The columns of the table; the text has every byte."""
 FAR = 1.5
 """What takes so many times the bytes of all others is written at the edge."""
 ROUND = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -49,11 +51,14 @@ class Techniques(Still):
 
     def page(self) -> Page:
         found = self.rows
+        calls = [
+            Fact(found.name(row), more=f"{found.about(row)}: {row.call}") for row in found.rows
+        ]
         blocks: list[Block] = [
             Words(found.headline, 14, bold=True),
             _chart(found),
-            _table(found),
-            *([_runs(found)] if found.measured else []),
+            _table(found, *SHORT, facts=calls, gap=12),
+            *([_table(found, *RAN, told=False, gap=8)] if found.measured else []),
             Words(found.table(), drawn=False, gap=1),
             Words(found.distances(), drawn=False, gap=1),
             Words(found.calls(), drawn=False, gap=1),
@@ -71,39 +76,12 @@ def _say(key: str, **values: object) -> str:
     return strings.get(f"techniques.{key}", **values)
 
 
-# -- tables -------------------------------------------------------------------------------------
-
-
-def _table(found: TechniqueStudy) -> Table:
-    """The figures in short; the text has every byte."""
-    keys = ("technique", "peak", "plain", "no_reuse", "again", "extra", "distance")
-    return Table(
-        [_say(f"table.{key}") for key in keys],
-        [_cells(row, found) for row in found.rows],
-        align="<>>>>><",
-        lead=True,
-        looks=[SYMBOLS[row.key] for row in found.rows],
-        facts=[Fact(found.name(row), more=f"{found.about(row)}: {row.call}") for row in found.rows],
-        gap=12,
-    )
-
-
-def _cells(row: Technique, found: TechniqueStudy) -> list[str]:
-    figures = (units.short(row.peak), found.ratio(row), found.ratio(row, "no_reuse"))
-    return [found.name(row), *figures, f"{row.again:,}", found.time(row), found.distance(row)]
-
-
-def _runs(found: TechniqueStudy) -> Table:
-    """What each used when it ran."""
-    return Table(
-        [*(_say(f"table.{key}") for key in ("technique", *RAN)), ""],
-        [[found.name(row), *found.ran(row)] for row in found.rows],
-        align="<>>>><",
-        lead=True,
-        looks=[SYMBOLS[row.key] for row in found.rows],
-        told=False,
-        gap=8,
-    )
+def _table(found: TechniqueStudy, *keys: str, **others: Any) -> Table:
+    """Some columns of the figures, behind the marks and the names of the techniques."""
+    heads, *rows = found.cells("technique", *keys)
+    looks = [SYMBOLS[row.key] for row in found.rows]
+    align = "<" + ">" * (len(keys) - 1) + "<"
+    return Table(heads, rows, align, looks=looks, lead=True, **others)
 
 
 # -- chart --------------------------------------------------------------------------------------
@@ -137,7 +115,7 @@ def _chart(found: TechniqueStudy) -> Chart:
     marks.append(Names(entries))
     marks += [Names([(*corners[len(corners) // 2], _say("line"))], 60)] if corners else []
     return Chart(
-        x, y, marks, 340 if len(ticks) > 1 else 140,
+        x, y, marks, 340 if len(ticks) > 1 else 240,
         Axis(_say("bytes"), _say("cut") if x.first else ""), Axis(_say("time"), ticks=ticks),
         left=60, right=28, gap=14,
     )  # fmt: skip
@@ -205,7 +183,9 @@ def _measured(found: TechniqueStudy, row: Technique) -> Iterator[Mark]:
     if row.measured is not None and slower is not None:
         place = row.measured.nbytes, slower
         yield Line([_place(found, row), place], "before thin")
-        fact = Fact(found.name(row), nbytes=row.measured.nbytes, more=", ".join(found.ran(row)[2:]))
+        told = found.told(row)
+        more = ", ".join(told[key] for key in ("run", "slower", "results"))
+        fact = Fact(found.name(row), nbytes=row.measured.nbytes, more=more)
         yield Glyph(*place, "M-4-4L4 4M-4 4L4-4", "rule", "x", width=1.6, fact=fact)
 
 

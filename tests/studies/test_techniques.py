@@ -226,8 +226,9 @@ def test_every_technique_runs_as_planned_with_the_same_results():
         assert row.measured is not None
         assert (row.measured.nbytes, row.measured.residual) == (row.peak, 0)
         assert row.measured.other == ()
-        cells = found.ran(row)
-        assert [cells[0], cells[1], cells[4]] == [f"{row.peak:,}", "0", SAME_RESULTS]
+        told = found.told(row)
+        assert told["results"] == SAME_RESULTS
+        assert (told["measured"], told["residual"]) == (f"{row.peak:,}", "0")
         assert line(found.text(), found.name(row))[8:10] == [str(row.peak), "0"]
     assert found.text().count(SAME_RESULTS) == len(found.rows)
     assert found.plain.measured is not None
