@@ -12,6 +12,8 @@ from memlab import zoo
 from memlab.errors import InputError
 from memlab.studies.runs import study_run
 
+pytestmark = pytest.mark.measures
+
 STEPS = {
     "linear1": (lambda: memlab.training_step(zoo.linear1(), "sgd"), 4),
     "mnist_cnn": (lambda: memlab.training_step(zoo.mnist_cnn()), 5),

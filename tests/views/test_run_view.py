@@ -11,6 +11,8 @@ from IPython.core.formatters import DisplayFormatter
 import memlab
 from memlab import views, zoo
 
+pytestmark = pytest.mark.measures
+
 STEPS = {
     "linear1": (lambda: memlab.training_step(zoo.linear1(), "sgd"), 4),
     "mnist_cnn": (lambda: memlab.training_step(zoo.mnist_cnn()), 5),
