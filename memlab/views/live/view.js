@@ -27,6 +27,7 @@ function render({ model, el }) {
   for (const node of [tip, ring]) node.setAttribute("aria-hidden", "true");
   for (const region of [status, spoken, heard, lines]) region.setAttribute("role", "status");
   lines.setAttribute("aria-atomic", "false");
+  text.setAttribute("role", "group");
   toggle.setAttribute("aria-pressed", "false");
   more.append(summary);
   const help = make("p", { className: "ml-help", id: `${id}-help` });
