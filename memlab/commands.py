@@ -122,10 +122,9 @@ def bench(options: Options) -> int:
         raise InputError(f"{options.name} has no plot; leave out --plot, or try one of {known}.")
     result = benchmark()
     if target:
-        from memlab.studies.timings import Ratios
         from memlab.views.times import BenchmarkTimes
 
-        atomic.write(target, BenchmarkTimes(Ratios(result)).svg() + "\n")
+        atomic.write(target, BenchmarkTimes(result).svg() + "\n")
     _show(options, result.as_dict(), str(result))
     return 0
 

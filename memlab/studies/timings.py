@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.bench.convolution import RIVAL, Comparison
-from memlab.bench.timing import Machine, Result, Timing
-from memlab.errors import InputError
+from memlab.bench.timing import Machine, Timing
 from memlab.networks.layers import text
 from memlab.studies.figures import Study, duration, ratio
 
@@ -118,74 +115,6 @@ class Algorithms(Study):
             where(found.machine),
             *products(found.blas),
         ]
-
-
-class Entry(NamedTuple):
-    """A way of a group, with the number and the name of that, and its ratio."""
-
-    row: int
-    group: str
-    timing: Timing
-    ratio: float
-
-
-@dataclass(frozen=True)
-class Ratios(Study):
-    """The groups of a benchmark: every time divided by PyTorch's where it took part everywhere,
-    else by the least of its group.
-
-    Raises:
-        InputError: a result without groups of timings.
-    """
-
-    result: Result
-
-    def __post_init__(self) -> None:
-        name = self.result.benchmark
-        if not self.result.groups:
-            raise InputError(f"{name} has no plot; leave it out, or try convolution.")
-
-    @property
-    def title(self) -> str:
-        return strings.get("speed.plot.title", name=self.result.benchmark)
-
-    @cached_property
-    def rival(self) -> str:
-        """The name of what the times are divided by; empty for the least."""
-        names = [{each.name for each in group.timings} for group in self.result.groups]
-        return RIVAL if all(RIVAL in each for each in names) else ""
-
-    @property
-    def against(self) -> str:
-        """By what the times are divided, for people."""
-        known = rival(self.result.machine) if self.rival else strings.get("speed.plot.least")
-        return strings.get("speed.plot.ratio", against=known)
-
-    @cached_property
-    def entries(self) -> list[Entry]:
-        """Every way of every group but the rival."""
-        found = []
-        for row, group in enumerate(self.result.groups):
-            times = {each.name: each.seconds for each in group.timings}
-            under = times[self.rival] if self.rival else min(times.values())
-            others = (each for each in group.timings if each.name != self.rival)
-            found += [Entry(row, group.name, each, each.seconds / under) for each in others]
-        return found
-
-    @cached_property
-    def ways(self) -> list[str]:
-        """The names of all ways, each once."""
-        return list(dict.fromkeys(entry.timing.name for entry in self.entries))
-
-    @property
-    def sentences(self) -> list[str]:
-        """The figures that have an aim."""
-        return [" ".join(str(line).split()) for line in self.result.lines if line.aim is not None]
-
-    @property
-    def notes(self) -> list[str]:
-        notes = [f"{line.name}." for line in self.result.lines if not line.unit]
-        return [*notes, where(self.result.machine)]
 
 
 # -- what every measurement says -------------------------------------------------------------------

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.bench import convolution
-from memlab.bench.convolution import Comparison
-from memlab.bench.timing import Timing
+from memlab.bench.convolution import RIVAL, Comparison
+from memlab.bench.timing import Result, Timing
+from memlab.errors import InputError
 from memlab.networks.graph import Network
 from memlab.studies import figures, timings
-from memlab.studies.figures import SECONDS, duration
-from memlab.studies.timings import Algorithms, Entry, Ratios, origin
+from memlab.studies.figures import SECONDS, Study, duration
+from memlab.studies.timings import Algorithms, origin
 from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rule, Text
@@ -250,21 +253,83 @@ def _round(seconds: float) -> str:
 # -- benchmarks -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
-class BenchmarkTimes(Still):
-    """What a benchmark of kernels found: each way's time as a ratio, its workspace beside it."""
+class Entry(NamedTuple):
+    """A way of a group, with the number and the name of that, and its ratio."""
 
-    rows: Ratios
+    row: int
+    group: str
+    timing: Timing
+    ratio: float
+
+
+@dataclass(frozen=True, repr=False)
+class BenchmarkTimes(Still, Study):
+    """The groups of a benchmark: every time divided by PyTorch's where it took part everywhere,
+    else by the least of its group; and the workspace beside it.
+
+    Raises:
+        InputError: a result without groups of timings.
+    """
+
+    result: Result
+
+    def __post_init__(self) -> None:
+        name = self.result.benchmark
+        if not self.result.groups:
+            raise InputError(f"{name} has no plot; leave it out, or try convolution.")
+
+    @property
+    def title(self) -> str:
+        return strings.get("speed.plot.title", name=self.result.benchmark)
+
+    @cached_property
+    def rival(self) -> str:
+        """The name of what the times are divided by; empty for the least."""
+        names = [{each.name for each in group.timings} for group in self.result.groups]
+        return RIVAL if all(RIVAL in each for each in names) else ""
+
+    @property
+    def against(self) -> str:
+        """By what the times are divided, for people."""
+        known = (
+            timings.rival(self.result.machine) if self.rival else strings.get("speed.plot.least")
+        )
+        return strings.get("speed.plot.ratio", against=known)
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Every way of every group but the rival."""
+        found = []
+        for row, group in enumerate(self.result.groups):
+            times = {each.name: each.seconds for each in group.timings}
+            under = times[self.rival] if self.rival else min(times.values())
+            others = (each for each in group.timings if each.name != self.rival)
+            found += [Entry(row, group.name, each, each.seconds / under) for each in others]
+        return found
+
+    @cached_property
+    def ways(self) -> list[str]:
+        """The names of all ways, each once."""
+        return list(dict.fromkeys(entry.timing.name for entry in self.entries))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The figures that have an aim."""
+        return [" ".join(str(line).split()) for line in self.result.lines if line.aim is not None]
+
+    @property
+    def notes(self) -> list[str]:
+        notes = [f"{line.name}." for line in self.result.lines if not line.unit]
+        return [*notes, timings.where(self.result.machine)]
 
     def page(self) -> Page:
-        found = self.rows
-        charts = _ratios(found), _bytes(found)
-        both = Beside([(charts[0], 66), (charts[1], 34)], gap=16) if charts[1] else None
-        key = Key(list(enumerate(found.ways)), gap=4)
-        return report(found, key, both or replace(charts[0], gap=16), size=12, bold=0)
+        ratios, sizes = _ratios(self), _bytes(self)
+        both = Beside([(ratios, 66), (sizes, 34)], gap=16) if sizes else replace(ratios, gap=16)
+        key = Key(list(enumerate(self.ways)), gap=4)
+        return report(self, key, both, size=12, bold=0)
 
 
-def _ratios(found: Ratios) -> Chart:
+def _ratios(found: BenchmarkTimes) -> Chart:
     """Each time by PyTorch's, or by the least of its group, below the name of that."""
     across = powers_around([*(entry.ratio for entry in found.entries), 0.5, 2])
     places = [(entry, entry.ratio) for entry in found.entries]
@@ -282,7 +347,7 @@ def _ratios(found: Ratios) -> Chart:
     return replace(chart, marks=[*names, *chart.marks], left=GROUPS, told=told)
 
 
-def _bytes(found: Ratios) -> Chart | None:
+def _bytes(found: BenchmarkTimes) -> Chart | None:
     """Planned workspaces, at the same heights."""
     planned = [entry for entry in found.entries if entry.timing.workspace is not None]
     if not planned:
@@ -294,7 +359,7 @@ def _bytes(found: Ratios) -> Chart | None:
 
 
 def _dots(
-    found: Ratios, across: Scale, places: list[tuple[Entry, float]], title: str, note: str
+    found: BenchmarkTimes, across: Scale, places: list[tuple[Entry, float]], title: str, note: str
 ) -> Chart:
     """A mark for each way at its own height, one group below the other."""
     count, ways = len(found.result.groups), found.ways

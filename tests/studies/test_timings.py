@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from memlab.bench.convolution import RIVAL
-from memlab.studies.timings import Algorithms, Ratios
-from tests.views.measurements import ALGORITHMS, FALLING, PLOTS, compared
+from memlab.studies.timings import Algorithms
+from tests.views.measurements import ALGORITHMS, FALLING, compared
 
 
 def test_the_fastest_is_named_and_the_largest_workspace_beside_it() -> None:
@@ -46,34 +45,10 @@ def test_an_algorithm_that_cannot_compute_the_layer_is_named() -> None:
     assert Algorithms(ALGORITHMS["every"]).notes[0] == "Not for this layer: winograd."
 
 
-def test_a_plot_divides_by_pytorch_where_it_took_part_everywhere() -> None:
-    found = Ratios(PLOTS["rival"])
-    assert found.against == "time by that of PyTorch 2.13"
-    assert {e.timing.name: e.ratio for e in found.entries if not e.row} == {
-        t.name: t.seconds / 0.038 for t in FALLING.timings if t.name != RIVAL
-    }
-
-
-def test_a_plot_divides_by_the_fastest_where_pytorch_did_not() -> None:
-    found = Ratios(PLOTS["none"])
-    assert found.against == "time by that of the fastest"
-    for row in (0, 1):
-        assert min(entry.ratio for entry in found.entries if entry.row == row) == 1
-    assert found.sentences == ["a mean 0.9 x aim 1 x reached"]
-    assert found.notes[0] == "BLAS of scipy, core B."
-
-
-STUDIES: dict[str, Any] = {
-    **{f"algorithms {name}": Algorithms(found) for name, found in ALGORITHMS.items()},
-    **{f"ratios {name}": Ratios(found) for name, found in PLOTS.items()},
-}
-
-
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_study_is_text_and_values(name: str) -> None:
-    found = STUDIES[name]
+    found = Algorithms(ALGORITHMS[name])
     assert found.text().split("\n") == [f"{found.title}.", *found.sentences, *found.notes]
     values = json.loads(json.dumps(found.as_dict(), default=str))
     assert values["sentences"] == found.sentences
-    timings = found.measured.timings if "measured" in values else found.result.groups[0].timings
-    assert timings[0].name in json.dumps(values)
+    assert found.measured.timings[0].name in json.dumps(values["measured"])

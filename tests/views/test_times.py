@@ -18,7 +18,7 @@ from memlab.step.algorithms import ALGORITHMS as KNOWN
 from memlab.step.algorithms import on
 from memlab.studies import timings
 from memlab.studies.figures import duration
-from memlab.studies.timings import Algorithms, Ratios
+from memlab.studies.timings import Algorithms
 from memlab.views import AlgorithmTimes
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Chart
@@ -214,9 +214,26 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- a plot of a benchmark ----------------------------------------------------------------------
 
 
+def test_a_plot_divides_by_pytorch_where_it_took_part_everywhere() -> None:
+    found = BenchmarkTimes(PLOTS["rival"])
+    assert found.against == "time by that of PyTorch 2.13"
+    assert {e.timing.name: e.ratio for e in found.entries if not e.row} == {
+        t.name: t.seconds / 0.038 for t in FALLING.timings if t.name != RIVAL
+    }
+
+
+def test_a_plot_divides_by_the_fastest_where_pytorch_did_not() -> None:
+    found = BenchmarkTimes(PLOTS["none"])
+    assert found.against == "time by that of the fastest"
+    for row in (0, 1):
+        assert min(entry.ratio for entry in found.entries if entry.row == row) == 1
+    assert found.sentences == ["a mean 0.9 x aim 1 x reached"]
+    assert found.notes[0] == "BLAS of scipy, core B."
+
+
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_names_every_group_and_way_and_where_it_was_measured(name: str) -> None:
-    found, labels = PLOTS[name], drawn(BenchmarkTimes(Ratios(PLOTS[name])))
+    found, labels = PLOTS[name], drawn(BenchmarkTimes(PLOTS[name]))
     assert {group.name for group in found.groups} <= {*labels}
     assert {t.name for group in found.groups for t in group.timings} - {RIVAL} <= {*labels}
     notes = " ".join(labels)
@@ -228,14 +245,14 @@ def test_a_plot_names_every_group_and_way_and_where_it_was_measured(name: str) -
 @pytest.mark.parametrize("width", [500, 820])
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_fits(name: str, width: int) -> None:
-    svg = replace(BenchmarkTimes(Ratios(PLOTS[name])).page(), width=width).svg()
+    svg = replace(BenchmarkTimes(PLOTS[name]).page(), width=width).svg()
     assert svg.collisions() == []
     assert svg.outside() == []
 
 
 def test_marks_stand_where_their_figures_are() -> None:
-    ratios, sizes = charts(BenchmarkTimes(Ratios(PLOTS["rival"])))
-    found = Ratios(PLOTS["rival"])
+    ratios, sizes = charts(BenchmarkTimes(PLOTS["rival"]))
+    found = BenchmarkTimes(PLOTS["rival"])
     at = [mark.points[0] for mark in ratios.marks if isinstance(mark, Points)]
     assert [x for x, _ in at] == [entry.ratio for entry in found.entries]
     assert len({y for _, y in at}) == len(found.entries)
@@ -246,8 +263,8 @@ def test_marks_stand_where_their_figures_are() -> None:
 
 
 def test_a_plot_without_workspace_has_one_axis() -> None:
-    assert "workspace, planned" not in drawn(BenchmarkTimes(Ratios(PLOTS["plain"])))
-    assert len(charts(BenchmarkTimes(Ratios(PLOTS["plain"])))) == 1
+    assert "workspace, planned" not in drawn(BenchmarkTimes(PLOTS["plain"]))
+    assert len(charts(BenchmarkTimes(PLOTS["plain"]))) == 1
 
 
 def test_no_two_marks_are_told_apart_by_colour_alone() -> None:
@@ -257,4 +274,4 @@ def test_no_two_marks_are_told_apart_by_colour_alone() -> None:
 
 def test_a_result_without_groups_has_no_plot() -> None:
     with pytest.raises(InputError, match="convolution has no plot"):
-        Ratios(result())
+        BenchmarkTimes(result())
