@@ -97,13 +97,6 @@ class Overlap(NamedTuple):
         return say("fault", index=index, first=self.one.name, second=self.other.name)
 
 
-def _overlap(one: Placed, other: Placed) -> Overlap:
-    first = max(one.block.birth, other.block.birth)
-    last = min(one.block.death, other.block.death)
-    low, high = max(one.address, other.address), min(one.top, other.top)
-    return Overlap(one, other, first, last, low, high)
-
-
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One block is placed. ``holes`` are free during its life below the blocks placed before it,
@@ -217,8 +210,13 @@ class Packing:
     @cached_property
     def overlaps(self) -> tuple[Overlap, ...]:
         """The faults of this map."""
-        pairs, named = self.placement.overlaps(), self.by_name
-        return tuple(_overlap(named[one.name], named[other.name]) for one, other in pairs)
+        pairs = self.placement.overlaps()
+        return tuple(self._overlap(self.by_name[a.name], self.by_name[b.name]) for a, b in pairs)
+
+    @staticmethod
+    def _overlap(one: Placed, other: Placed) -> Overlap:
+        first, last, low, high = zip(one.place, other.place, strict=True)
+        return Overlap(one, other, max(first), min(last) - 1, max(low), min(high))
 
     def of_stage(self, placed: Placed) -> bool:
         """Whether a block is born in the stage that is shown; every block where all are."""

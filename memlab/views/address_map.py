@@ -1,4 +1,4 @@
-"""The address map as charts: the bytes that are alive, every block at its address, and one cut.
+"""The address map as a chart: every block at its address, what it means, and the lines around it.
 
 Operations go from left to right, addresses upwards, and every tensor is a rectangle. Six made-up
 tensors and a network are drawn alike, but for their names and for holes that were too small.
@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from memlab import strings, units
+from memlab import units
 from memlab.planner.placement import BY_HAND, Placement
 from memlab.step.tensor import Role
 from memlab.studies.amounts import binary_unit, in_binary, number
 from memlab.studies.packed_step import ordinal, say
-from memlab.studies.packing import Packing, Placed
+from memlab.studies.packing import Packing, Part, Placed
 from memlab.views.draw import marks as draw
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.marks import Fact, Glyph, Label, Mark, Pen, Rect, Rects, Rule, Text
-from memlab.views.draw.scale import SKY, Linear, Scale, operations, over
+from memlab.views.draw.scale import SKY, Linear, operations, over
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import FREE, PAINTS, Paint
 
@@ -35,11 +35,10 @@ KEPT = PAINTS[Role.FEATURE_MAP]
 SHORT, SMALL = Paint(KEPT.colour, 0.10, "dots"), Paint("#888888", 0.75)
 BAR = 4
 """The bar at the left edge of what is kept, in pixels."""
-STRIP, TALL, TOY_TALL = 56, 300, 260
-"""Heights in pixels: of the strip, of a map, of the toy's with 20 for 1 MiB."""
+TALL, TOY_TALL = 300, 260
+"""Heights in pixels: of a map, of the toy's with 20 for 1 MiB."""
 LEFT, RIGHT = 72, 6
 """Widths in pixels, left and right of a map."""
-DOTS = "M0 0h2m2 0h2m2 0h2"
 
 
 def paint(kind: str) -> Paint:
@@ -120,6 +119,11 @@ class Moment:
             return addresses_between(low, max(placed.top for placed in found.large))
         return addresses_between(0, max(found.arena, self.reach, self.guess or 0))
 
+    @cached_property
+    def cut(self) -> tuple[Part, ...]:
+        """What lies in memory at the cursor."""
+        return self.packing.cut(self.at, self.count)
+
 
 def fact(packing: Packing, placed: Placed) -> Fact:
     """Its name, formula, bytes, maker, last reader, life and address."""
@@ -173,7 +177,7 @@ class Slide(Mark):
 
 @dataclass(frozen=True, eq=False)
 class AddressChart:
-    """One map as charts whose frames are ``wide`` pixels wide.
+    """One map, its frame ``wide`` pixels wide.
 
     ``rooms`` are bytes that budgets leave, with their names. ``slid`` is the placement that blocks
     are seen to come from, ``before`` the top of the arena in the state before.
@@ -233,52 +237,6 @@ class AddressChart:
         tall = self.height * (self.scale.at(y1) - self.scale.at(y0))
         return self.wide * (x1 - x0) / self.last, tall
 
-    # -- the bytes that are alive -------------------------------------------------------------
-
-    def strip(self) -> Chart:
-        """The bytes alive inside every operation; what the arena leaves free is shaded."""
-        arena, alive = self.packing.arena, np.array(self.packing.alive, np.float64)
-        scale = Scale(0, max(self.scale.last, arena))
-        names = say("alive_in", unit=self.scale.unit).split("|")
-        marks = [
-            *(draw.Phase(strings.get(f"phase.{phase}"), first, last + 1, -36)
-              for phase, first, last in self.packing.subject.phases),
-            draw.Area(np.zeros_like(alive), alive, KEPT, 0.6),
-            draw.Area(alive, np.maximum(alive, arena), FREE, 0),
-            Rule(y=arena, look="limit"),
-            Rule(y=0, look="rule", opacity=0.6),
-            *(Text(0, 0, name, 11, "end", dx=-8, dy=-2 - 14 * index, dim=True)
-              for index, name in enumerate(reversed(names))),
-            *(self._amounts(scale) if self.toy else self._flag(scale)),
-            draw.Press("at", self.last),
-        ]  # fmt: skip
-        before = [Rule(y=self.before)] if self.before else ()
-        return Chart(operations(self.last), scale, marks, STRIP, left=LEFT, right=RIGHT,
-                     above=4 if self.toy else 50, previous=before)  # fmt: skip
-
-    def _amounts(self, scale: Scale) -> Iterator[Text]:
-        """How much is alive in each operation, over its bar or in it."""
-        for index, nbytes in enumerate(self.packing.alive):
-            inside = 0 <= STRIP * (self.packing.arena - nbytes) / scale.last < 13
-            bold = index == self.packing.busiest
-            yield Text(index + 0.5, nbytes, number(nbytes, self.scale.unit), 12, "middle",
-                       dy=12 if inside else -3.5, bold=bold)  # fmt: skip
-
-    def _flag(self, scale: Scale) -> Iterator[Mark]:
-        """The busiest operation of a network, with its name where there is room."""
-        index, top = self.packing.busiest, scale.last
-        x, at = index + 0.5, self.wide * (index + 0.5) / self.last
-        runs = [(say("busiest", index=f"{index + 1:,}"), True),
-                (f" · {self.packing.subject.operation(index)}", False)]  # fmt: skip
-        if texts.measure(runs, 12) + 16 > max(at, self.wide - at):
-            runs = runs[:1]
-        fits = at + 16 + texts.measure(runs, 12) <= self.wide
-        side, anchor = (1, "start") if fits else (-1, "end")
-        d = f"M0-21h{11 * side}l{-3 * side} 4.5l{3 * side} 4.5h{-11 * side}Z"
-        yield Rule(x=x, look="pole", above=21)
-        yield Glyph(x, top, d)
-        yield Text(x, top, runs, 12, anchor, dx=15 * side, dy=-12)
-
     # -- blocks at their addresses ------------------------------------------------------------
 
     def map(self) -> Chart:
@@ -300,16 +258,22 @@ class AddressChart:
 
     def _clear(self, tick: float) -> bool:
         """Whether the number of a tick is far enough from those of the top and of the guess."""
-        guess = self.moment.guess
-        marked = [self.top] if guess is None else [self.top, guess]
+        marked = [each for each in (self.top, self.moment.guess) if each is not None]
         away = [self.size((0, 0, min(tick, each), max(tick, each)))[1] for each in marked]
-        return (away[0] > 11 or tick == self.top) and min(away[1:], default=8) >= 8
+        return tick == self.top or min(away) > 11
 
     def _ground(self) -> Iterator[Mark]:
         """What the arena holds where no block is, the phases, the busiest operation down to the
         lower bound."""
         x, span = self.packing.busiest + 0.5, (self.packing.bound, self.scale.last)
-        yield Rect(0, self.last, self.scale.first, max(self.top, self.scale.first), FREE, edge=0)
+        yield Rect(
+            0,
+            self.last,
+            self.scale.first,
+            max(self.top, self.scale.first),
+            FREE,
+            edge=0,
+        )
         yield Rule(x=x, span=span, look="rule thin", above=26)
         if self.toy:
             name = say("busiest", index=self.packing.busiest + 1)
@@ -370,10 +334,9 @@ class AddressChart:
                 yield from self._names(each)
             elif not self.slid:
                 yield from self._letters(each)
-        told = self.packing.told(self.moment.count)
-        if self.first and self.toy and told and self.packing.placement.how != BY_HAND:
-            for low, high in told.refused:
-                yield from self._hole(told.placed, low, high)
+        told = self.packing.told(self.moment.count) if self.first and self.toy else None
+        if told and self.packing.placement.how != BY_HAND:
+            yield from chain.from_iterable(self._hole(told.placed, *hole) for hole in told.refused)
 
     def _letters(self, placed: Placed) -> Iterator[Mark]:
         """The toy's letter with its bytes and its turn, as far as there is room."""
@@ -405,8 +368,8 @@ class AddressChart:
             at += size + 3
 
     def _names(self, placed: Placed) -> Iterator[Mark]:
-        """Every name where its tensor is: in place, two lie in one rectangle. Where one has no room
-        there, all stand in a row; a notch is where one ends and the next takes its place."""
+        """Every name where its tensor is, or in a row: in place, two lie in one rectangle; a notch
+        is where one ends and the next takes its place."""
         x0, x1, y0, y1 = whole = placed.place
         wide, tall = self.size(whole)
         names = [tenant.name for tenant in placed.tenants] or [placed.name]
@@ -422,7 +385,11 @@ class AddressChart:
                 yield from self._stacked(part, [(name, 11)], bool(paint(placed.kind).pattern))
         if cheap:
             radius = min(4.5, tall / 2 - 1.2)
-            look = (arrow(radius), BAR + 4 + radius, 1.3) if radius >= 2 else (DOTS, BAR + 3, 1.6)
+            look = (
+                (arrow(radius), BAR + 4 + radius, 1.3)
+                if radius >= 2
+                else ("M0 0h2m2 0h2m2 0h2", BAR + 3, 1.6)
+            )
             yield Glyph(x0, (y0 + y1) / 2, look[0], "rule", "o", look[1], width=look[2])
         for tenant in placed.tenants[1:]:
             size = min(6.0, tall / 2)
@@ -460,7 +427,12 @@ class AddressChart:
 
     def _levels(self) -> Iterator[Mark]:
         """The top of the arena, the lower bound, budgets and the guess."""
-        scale, bound, top, guess = self.scale, self.packing.bound, self.top, self.moment.guess
+        scale, bound, top, guess = (
+            self.scale,
+            self.packing.bound,
+            self.top,
+            self.moment.guess,
+        )
         said = self.packing.equation
         if not self.done or self.packing.waste < 0:
             said = {"arena": number(top, scale.unit), "bound": number(bound, scale.unit)}
@@ -487,9 +459,9 @@ class AddressChart:
 
     def _closed(self) -> Mark:
         """The thick line that closes the arena, with its number where no tick has it."""
-        top, name = self.top, number(self.top, self.scale.unit)
-        marks: list[Mark] = [Rule(y=top, look="limit", below=4, above=6)]
+        top, marks = self.top, list[Mark]([Rule(y=self.top, look="limit", below=4, above=6)])
         if top % int(self.scale.step):
+            name = number(top, self.scale.unit)
             marks.append(Text(0, top, name, 11, "end", -12, 4, bold=True))
         return Slide(marks, self.slid.arena if self.slid and not self.toy else top, top, "glides")
 
@@ -498,5 +470,5 @@ class AddressChart:
         is wider than the map."""
         free = 1 - (texts.width(name, 12, bold) + 10) / self.wide
         lefts = [self.last * free * step / 7 for step in range(8)][:: -1 if right else 1]
-        places = [(x, y, "start", 6, down) for down in (-8, 15) for x in lefts]
+        places = [(x, y, "start", 6, dy) for dy in (-8, 15) for x in lefts]
         return Label(name, places if free >= 0 else [], 12, bold, chip=True, kept=True, apart=1)

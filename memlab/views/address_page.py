@@ -1,18 +1,22 @@
-"""The page of the address map: what stands around its charts, and what they say in words."""
+"""The page of the address map: the bytes alive above the map, the cut beside it, and its words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from memlab import strings, units
+from memlab.errors import listed
 from memlab.studies.amounts import binary_unit, in_binary, number
 from memlab.studies.cut import hundredths
-from memlab.studies.memory import Budget
+from memlab.studies.memory import Budget, budget
 from memlab.studies.packed_step import PUBLISHED, recorded_peak, say, say_how
 from memlab.studies.packing import Packing, Part, Placed
 from memlab.views.address_map import (
+    KEPT,
     LEFT,
     RIGHT,
     AddressChart,
@@ -25,14 +29,25 @@ from memlab.views.address_map import (
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.label import spread
-from memlab.views.draw.marks import Glyph, Label, Mark, Pen, Rect, Rule, Text
+from memlab.views.draw.marks import (
+    Area,
+    Glyph,
+    Label,
+    Mark,
+    Pen,
+    Phase,
+    Press,
+    Rect,
+    Rule,
+    Text,
+)
 from memlab.views.draw.page import Page
-from memlab.views.draw.scale import Scale
+from memlab.views.draw.scale import Scale, operations
 from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words
 from memlab.views.draw.theme import FREE, Paint
 
-SIDE, CUT = 324, 26
-"""Widths in pixels: of what stands beside a map, of the bar of a cut."""
+STRIP, SIDE, CUT = 56, 324, 26
+"""Pixels: how high the live bytes are, how wide what stands beside a map, and the bar of a cut."""
 LISTED = 9
 """Parts of a cut that have a line."""
 APART, PAIR = 18, 600
@@ -71,6 +86,16 @@ def page(
         Words("\n".join(peak(moment)).splitlines(), drawn=False, gap=1),
     ]
     return Page(_title(moment), blocks, width)
+
+
+def named(given: object) -> tuple[Budget, ...]:
+    """Budgets under the names that they are given: a device's, or an amount such as ``'8 GB'``.
+
+    Raises:
+        InputError: no list of these.
+    """
+    found = [(name, budget(name)) for name in listed("budgets", given, "12 GB card")]
+    return tuple(replace(b, name=name) if isinstance(name, str) else b for name, b in found)
 
 
 def _rooms(found: Packing, budgets: Sequence[Budget]) -> list[tuple[int, str]]:
@@ -202,7 +227,7 @@ def peak(moment: Moment) -> list[str]:
 def _pair(charts: Sequence[AddressChart], width: float) -> Iterator[Block]:
     """Two maps side by side, or one below the other."""
     columns = [
-        Below([Words(chart.packing.figures(), drawn=False), *_heading(chart), chart.strip(),
+        Below([Words(chart.packing.figures(), drawn=False), *_heading(chart), _strip(chart),
                chart.map(), *_story(chart), *_table(chart)], gap=8)
         for chart in charts
     ]  # fmt: skip
@@ -211,28 +236,27 @@ def _pair(charts: Sequence[AddressChart], width: float) -> Iterator[Block]:
 
 def _single(chart: AddressChart, width: float) -> Iterator[Block]:
     """One map, with the block in focus and the cut beside it or below it."""
-    moment, focus = chart.moment, chart.moment.focus
-    strip = Below([*_heading(chart), chart.strip()])
-    about = Words(chart.packing.facts(focus) if focus else [])
-    named = Words([focus.name], 13, bold=True, mark=paint(focus.kind)) if focus else Words([])
-    shown, hidden = _parts(moment)
-    title, heads = say("cut", index=f"{moment.at + 1:,}"), say("cut_heads", unit=chart.scale.unit)
-    blocks = sum(len(part.placed) for part in hidden)
-    others = say("cut_others", count=f"{len(hidden):,}", blocks=f"{blocks:,}") if hidden else ""
-    wide = width >= WIDE
-    rows = [_cells(part, chart.scale.unit) for part in shown]
-    table = Table(["", *heads.split("|")], rows, title=title, drawn=not wide)
+    wide, share = width >= WIDE, width - SIDE - APART
+    strip, focus = Below([*_heading(chart), _strip(chart)]), _focus(chart)
+    table, others = _listed(chart)
     yield Words(chart.packing.figures(), drawn=False, gap=1)
     if wide:
-        share = width - SIDE - APART
-        bar = _cut(chart, title, heads.split("|"), others)
-        yield Beside([(strip, share), (Below([named, about]), SIDE)], APART, gap=8)
-        yield Beside([(chart.map(), share), (bar, SIDE)], APART, gap=8)
+        yield Beside([(strip, share), (focus, SIDE)], APART, gap=8)
+        yield Beside([(chart.map(), share), (_cut(chart, table, others), SIDE)], APART, gap=8)
     else:
-        yield from (strip, chart.map(), named, about)
-    yield table
+        yield from (strip, chart.map(), focus)
+    yield replace(table, drawn=not wide)
     yield Words([others], 11, dim=True, drawn=not wide)
     yield from (*_story(chart), *_table(chart))
+
+
+def _focus(chart: AddressChart) -> Below:
+    """The block in focus."""
+    focus = chart.moment.focus
+    if focus is None:
+        return Below([])
+    name = Words([focus.name], 13, bold=True, mark=paint(focus.kind))
+    return Below([name, Words(chart.packing.facts(focus))])
 
 
 def _heading(chart: AddressChart) -> Iterator[Block]:
@@ -304,16 +328,75 @@ def _marked(found: Packing) -> Iterator[tuple[int | Paint | str | Glyph, str]]:
         yield glyph, say("key.cheap", count=f"{len(found.cheap):,}", amount=total)
 
 
+# -- the bytes that are alive ---------------------------------------------------------------------
+
+
+def _strip(chart: AddressChart) -> Chart:
+    """The bytes alive inside every operation; what the arena leaves free is shaded."""
+    arena, alive = chart.packing.arena, np.array(chart.packing.alive, np.float64)
+    scale = Scale(0, max(chart.scale.last, arena))
+    names = say("alive_in", unit=chart.scale.unit).split("|")
+    marks = [
+        *(Phase(strings.get(f"phase.{phase}"), first, last + 1, -36)
+          for phase, first, last in chart.packing.subject.phases),
+        Area(np.zeros_like(alive), alive, KEPT, 0.6),
+        Area(alive, np.maximum(alive, arena), FREE, 0),
+        Rule(y=arena, look="limit"),
+        Rule(y=0, look="rule", opacity=0.6),
+        *(Text(0, 0, name, 11, "end", dx=-8, dy=-2 - 14 * index, dim=True)
+          for index, name in enumerate(reversed(names))),
+        *(_amounts(chart, scale) if chart.toy else _flag(chart, scale)),
+        Press("at", chart.last),
+    ]  # fmt: skip
+    before = [Rule(y=chart.before)] if chart.before else ()
+    return Chart(operations(chart.last), scale, marks, STRIP, left=LEFT, right=RIGHT,
+                 above=4 if chart.toy else 50, previous=before)  # fmt: skip
+
+
+def _amounts(chart: AddressChart, scale: Scale) -> Iterator[Text]:
+    """How much is alive in each operation, over its bar or in it."""
+    for index, nbytes in enumerate(chart.packing.alive):
+        inside = 0 <= STRIP * (chart.packing.arena - nbytes) / scale.last < 13
+        yield Text(index + 0.5, nbytes, number(nbytes, chart.scale.unit), 12, "middle",
+                   dy=12 if inside else -3.5, bold=index == chart.packing.busiest)  # fmt: skip
+
+
+def _flag(chart: AddressChart, scale: Scale) -> Iterator[Mark]:
+    """The busiest operation of a network, with its name where there is room."""
+    index, top = chart.packing.busiest, scale.last
+    x, at = index + 0.5, chart.wide * (index + 0.5) / chart.last
+    runs = [(say("busiest", index=f"{index + 1:,}"), True),
+            (f" · {chart.packing.subject.operation(index)}", False)]  # fmt: skip
+    if texts.measure(runs, 12) + 16 > max(at, chart.wide - at):
+        runs = runs[:1]
+    fits = at + 16 + texts.measure(runs, 12) <= chart.wide
+    side, anchor = (1, "start") if fits else (-1, "end")
+    d = f"M0-21h{11 * side}l{-3 * side} 4.5l{3 * side} 4.5h{-11 * side}Z"
+    yield Rule(x=x, look="pole", above=21)
+    yield Glyph(x, top, d)
+    yield Text(x, top, runs, 12, anchor, dx=15 * side, dy=-12)
+
+
 # -- the cut --------------------------------------------------------------------------------------
 
 
-def _parts(moment: Moment) -> tuple[list[Part], list[Part]]:
-    """What lies in memory at the cursor from the top down, the largest parts, and the others for
-    which there is no line."""
-    found = moment.packing.cut(moment.at, moment.count)
+def _listed(chart: AddressChart) -> tuple[Table, str]:
+    """What lies in memory at the cursor from the top down, the largest parts; how many others."""
+    found, unit, at = _parts(chart), chart.scale.unit, f"{chart.moment.at + 1:,}"
+    rows = [_cells(part, unit) for part in found]
+    hidden = [part for part in chart.moment.cut if part not in found]
+    count, blocks = f"{len(hidden):,}", f"{sum(len(part.placed) for part in hidden):,}"
+    heads = ["", *say("cut_heads", unit=unit).split("|")]
+    others = say("cut_others", count=count, blocks=blocks) if hidden else ""
+    return Table(heads, rows, title=say("cut", index=at)), others
+
+
+def _parts(chart: AddressChart) -> list[Part]:
+    """The largest parts of the cut, from the top down."""
+    found = chart.moment.cut
     most = LISTED if len(found) <= LISTED else LISTED - 1
     large = sorted(found, key=lambda part: part.low - part.high)[:most]
-    return [p for p in found[::-1] if p in large], [p for p in found if p not in large]
+    return [part for part in found[::-1] if part in large]
 
 
 def _cells(part: Part, unit: str) -> list[str]:
@@ -328,18 +411,18 @@ class Leaders(Mark):
     """The lines of a cut beside its bar, each as near to its part as the others let it: a bracket
     over the part and a line to its text. Columns end at the right edge."""
 
-    title: str
-    heads: Sequence[str]
-    parts: Sequence[tuple[float, float, Sequence[str]]]
+    table: Table
+    ends: Sequence[tuple[float, float]]
     others: str = ""
 
     def draw(self, pen: Pen) -> None:
         left, right, head = pen.box.left, pen.box.right, pen.box.top - 1
-        wanted = [pen.y((low + high) / 2) + 4 for low, high, _ in self.parts]
+        wanted = [pen.y((low + high) / 2) + 4 for low, high in self.ends]
         lines = spread(wanted, 17, head + 17, pen.box.bottom + 2)
-        pen.svg.text(left, head - 16, texts.shortened(self.title, SIDE, 12, True), 12, bold=True)
-        self._cells(pen, head, ["", *self.heads], 11)
-        for (first, top, cells), y in zip(self.parts, lines, strict=True):
+        title = texts.shortened(self.table.title, SIDE, 12, True)
+        pen.svg.text(left, head - 16, title, 12, bold=True)
+        self._cells(pen, head, self.table.heads, 11)
+        for (first, top), cells, y in zip(self.ends, self.table.rows, lines, strict=True):
             high, low = pen.y(top) + 0.5, pen.y(first) - 0.5
             d = f"M{right + 3} {high:.1f}h4V{low:.1f}h-4M{right + 7} {(high + low) / 2:.1f}"
             pen.svg.path(f"{d}L{right + 16} {y - 4:.1f}h6", class_="rule faint", stroke_width=0.9)
@@ -354,12 +437,12 @@ class Leaders(Mark):
             pen.svg.text(edge - inset, y, cell, size, "end", dim=size == 11)
 
     def on(self, axes: Any) -> None:
-        for low, high, cells in self.parts:
+        for (low, high), cells in zip(self.ends, self.table.rows, strict=True):
             axes.annotate("  ".join(cells), (1.2, (low + high) / 2), va="center", fontsize=8,
                           annotation_clip=False)  # fmt: skip
 
 
-def _cut(chart: AddressChart, title: str, heads: Sequence[str], others: str) -> Chart:
+def _cut(chart: AddressChart, table: Table, others: str) -> Chart:
     """What lies in memory at the cursor: a bar on the scale of the map, with a line for each part.
     Its place is ``SIDE`` pixels wide."""
     moment, scale, top = chart.moment, chart.scale, max(chart.top, chart.scale.first)
@@ -369,14 +452,14 @@ def _cut(chart: AddressChart, title: str, heads: Sequence[str], others: str) -> 
         (each.kind if each.name in large else "small", (0, 1, each.address, each.top))
         for each in alive
     ]
-    parts = [(part.low, part.high, _cells(part, scale.unit)) for part in _parts(moment)[0]]
+    ends = [(part.low, part.high) for part in _parts(chart)]
     marks = [
         Rect(0, 1, scale.first, top, FREE, edge=0),
         *filled(sorted(places, key=lambda place: place[0] != "small"), edge=0.6),
         Rect(0, 1, scale.first, top),
         Rule(y=top, look="limit" if scale.holds(chart.top) else "grid", below=4, above=4),
         Text(0.5, scale.first, f"{moment.at + 1:,}", 11, "middle", dy=16),
-        Leaders(title, heads, parts, others),
+        Leaders(table, ends, others),
         *(Label(each.name, [(0.5, (each.address + each.top) / 2, "middle", 2, 4.5)], 12,
                 bold=True, chip=each.kind == "short") for each in (alive if chart.toy else ())),
     ]  # fmt: skip

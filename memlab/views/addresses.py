@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 from memlab import strings, units
-from memlab.errors import InputError, flag, known, listed, shorten
+from memlab.errors import InputError, flag, known, shorten
 from memlab.planner.placement import BY_HAND, HOWS, Placement
 from memlab.studies.amounts import in_binary
-from memlab.studies.memory import Budget, budget, free_here, network_of
+from memlab.studies.memory import free_here, network_of
 from memlab.studies.packed_step import (
     OFFERED,
     PUBLISHED,
@@ -39,12 +38,8 @@ BUDGETS = ("12 GB card",)
 """The usual budgets."""
 PASSED = ("8 GB", "4 GB")
 """Budgets that the top of a real arena goes past, one way after the other."""
-REAL: tuple[dict[str, Any], ...] = (
-    {"how": "no reuse", "in_place": False},
-    {"how": "no reuse", "in_place": True},
-    {"how": "best", "in_place": True},
-)
-"""What one press after the other shows of a network: nothing is reused, in place, shared."""
+REAL = ("no reuse", False), ("no reuse", True), ("best", True)
+"""How a network is placed, and whether in place, one press after the other."""
 MAP = ("what", "how", "batch", "in_place", "hand")
 """With these settings the addresses change."""
 
@@ -70,11 +65,6 @@ def _packing(
     """Everything about a placement, worked out once while it is on display."""
     made = found.placement(batch, how)
     return Packing(found, batch, hand or made, stage, made if hand else None)
-
-
-def toy(now: State) -> bool:
-    """Whether the six tensors are shown."""
-    return bool(now.what.toy)
 
 
 def a_step(now: State) -> bool:
@@ -135,17 +125,6 @@ def _moved(now: State, given: Any) -> Mapping[str, Any]:
     return {"hand": hand, "how": BY_HAND, "base": base} if given else {}
 
 
-def _budgets(given: Any) -> tuple[Budget, ...]:
-    """Budgets under the names that they were given: a device's, or an amount such as ``'8 GB'``."""
-    names = listed("budgets", given, *BUDGETS)
-    found = ((name, budget(name)) for name in names)
-    return tuple(replace(b, name=name) if isinstance(name, str) else b for name, b in found)
-
-
-def _stages(now: State) -> dict[str, str]:
-    return {"": say("control.every_stage")} | {name: name for name in subject(now).stages}
-
-
 def _kept(doc: str, default: Any = None, **more: Any) -> Setting[Any]:
     """What keys and buttons choose; no argument, no control."""
     return Setting(doc=doc, default=default, argument=False, **more)
@@ -158,7 +137,7 @@ def _flag(name: str, default: bool, doc: str) -> Setting[bool]:
 
 def _start(now: State) -> dict[str, Any]:
     """Nothing is shared; the guess stays where it is one at the toy's arena."""
-    return {"guess": now.guess if toy(now) else None}
+    return {"guess": now.guess if now.what.toy else None}
 
 
 PRESETS = {
@@ -175,8 +154,7 @@ class AddressMap(View[Moment]):
     step with these addresses.
     """
 
-    name, made_by = "addresses", "addresses"
-    positional = ("what", "batch")
+    name, made_by, positional = "addresses", "addresses", ("what", "batch")
     presets = PRESETS
     picture_keys = (
         *("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "KeyM", "Enter", "KeyP"),
@@ -239,7 +217,7 @@ class AddressMap(View[Moment]):
         brief=lambda now: strings.get("network.batch", batch=f"{now.batch:,}"),
     )
     stage = Choice(
-        _stages,
+        lambda now: {"": say("control.every_stage")} | {n: n for n in subject(now).stages},
         default="",
         doc="a stage of the network, to show its blocks alone; None for all",
         place="more",
@@ -263,10 +241,10 @@ class AddressMap(View[Moment]):
     )
     budgets = Setting(
         doc="names of ``memlab.devices``, or amounts; not for the toy",
-        default=lambda now: _budgets(BUDGETS),
-        check=_budgets,
+        default=lambda now: address_page.named(BUDGETS),
+        check=address_page.named,
         stays=True,
-        code=lambda now: not toy(now) and now.budgets != _budgets(BUDGETS),
+        code=lambda now: not now.what.toy and now.budgets != address_page.named(BUDGETS),
         write=lambda budgets: repr(tuple(each.name for each in budgets)),
     )
     free = _flag("free", True, "also show what is free on this machine; never in stored pictures")
@@ -293,9 +271,9 @@ class AddressMap(View[Moment]):
     # -- states ---------------------------------------------------------------------------------
 
     def settle(self, new: State, was: State | None) -> State:
-        if new.in_place and toy(new) and was is not None and not toy(was):
+        if new.in_place and new.what.toy and was is not None and not was.what.toy:
             new = new.replace(in_place=False)
-        if new.beside and not toy(new):
+        if new.beside and not new.what.toy:
             raise InputError("only the toy is shown twice, side by side; leave beside out.")
         if new.hand is None:
             known("placing", new.how, HOWS)
@@ -440,7 +418,7 @@ class AddressMap(View[Moment]):
 
     def _back(self, now: State) -> State:
         if now.moving:
-            return now.replace(moving=False, scored=False)
+            return self._toggled(now)
         if now.stage:
             return now.replace(stage="")
         return now.replace(chosen="") if now.chosen else now.replace(cursor=None)
@@ -457,17 +435,19 @@ class AddressMap(View[Moment]):
 
     def _real(self, now: State) -> State:
         """The next of the three maps of a network; the first one sets the axis for all."""
-        turn = self._turn(now)
-        if turn or (now.reach and now.what.name == PUBLISHED):
-            return self.changed(now, **REAL[turn])
-        found = self.changed(now, what=PUBLISHED, batch=None, budgets=PASSED, **REAL[0])
+        how, in_place = REAL[self._turn(now)]
+        if now.reach and now.what.name == PUBLISHED:
+            return self.changed(now, how=how, in_place=in_place)
+        found = self.changed(
+            now, what=PUBLISHED, batch=None, budgets=PASSED, how=how, in_place=in_place
+        )
         return found.replace(reach=packing(found).arena)
 
     def _turn(self, now: State) -> int:
         """Which of the three a press shows: the one after the one on display, else the first."""
-        shown = {"how": now.how, "in_place": now.in_place}
-        known_ = now.what.name == PUBLISHED and now.reach and shown in REAL
-        return (REAL.index(shown) + 1) % len(REAL) if known_ else 0
+        shown = now.how, now.in_place
+        held = now.what.name == PUBLISHED and now.reach and shown in REAL
+        return (REAL.index(shown) + 1) % len(REAL) if held else 0
 
     # -- what is shown --------------------------------------------------------------------------
 
@@ -501,7 +481,7 @@ class AddressMap(View[Moment]):
 
     def compose(self, scene: Scene) -> Page:
         moment, now = self.rows_of(scene.now), scene.now
-        here = [free_here()] if scene.live and now.free and not toy(now) else []
+        here = [free_here()] if scene.live and now.free and not now.what.toy else []
         was, slides = self._was(scene)
         return address_page.page(moment, [*now.budgets, *here], scene.width, was, slides)
 
@@ -512,7 +492,7 @@ class AddressMap(View[Moment]):
         alone = scene.live and not now.beside
         if before is None or before.beside or before.what is not now.what or not alone:
             return None, False
-        axis = toy(now) or now.reach == before.reach > 0
+        axis = now.what.toy or now.reach == before.reach > 0
         return packing(before), scene.news and axis and now.hand is None
 
 

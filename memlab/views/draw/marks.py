@@ -259,7 +259,8 @@ class Rects(Mark):
         left, top, right, bottom = (left + gap, top + gap, right - gap, bottom - gap)
         if self.bar is not None:
             right = left + np.minimum(self.bar, (right - left) / 3)
-        return np.stack((left, top, right, bottom), axis=1).tolist()
+        boxes: list[list[float]] = np.stack((left, top, right, bottom), axis=1).tolist()
+        return boxes
 
     def on(self, axes: Any) -> None:
         for place in self.places if self.bar is None else ():
