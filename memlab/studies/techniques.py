@@ -18,7 +18,8 @@ from memlab.studies.steps import Measured
 
 EXACT = ("technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra")
 RAN = ("measured", "residual", "run", "slower", "results")
-"""Columns of the text, and of what runs used."""
+SHORT = ("peak", "plain", "no_reuse", "again", "extra", "distance")
+"""Columns of the text, of what runs used, and of a picture."""
 BEST = ("within", "chain")
 """Techniques that are the best schedules of a chain."""
 
@@ -191,8 +192,8 @@ class TechniqueStudy:
 
     def cells(self, *keys: str) -> list[list[str]]:
         """The heads of some columns, then their cells for each technique."""
-        heads = [_say(f"table.{key}") for key in keys]
-        return [heads, *([told[key] for key in keys] for told in map(self.told, self.rows))]
+        heads = {key: _say(f"table.{key}") for key in (*EXACT, *RAN, *SHORT)}
+        return [[told[name] for name in keys] for told in (heads, *map(self.told, self.rows))]
 
     def told(self, row: Technique) -> dict[str, str]:
         """Its figures as texts, by column: short ones and exact ones; those of its runs, too."""

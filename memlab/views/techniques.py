@@ -15,7 +15,7 @@ from memlab.networks.graph import Network
 from memlab.step.step import Step
 from memlab.studies.amounts import unit_of
 from memlab.studies.compare import compare_techniques
-from memlab.studies.techniques import RAN, Technique, TechniqueStudy
+from memlab.studies.techniques import RAN, SHORT, Technique, TechniqueStudy
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.marks import Fact, Glyph, Label, Line, Mark, Pen, Points, Rule, Text
@@ -34,8 +34,6 @@ SYMBOLS = {
 }  # fmt: skip
 """The mark of each technique: no two that stand together share shape and filling, but for two
 schedules of one chain."""
-SHORT = ("peak", "plain", "no_reuse", "again", "extra", "distance")
-"""The columns of the table; the text has every byte."""
 FAR = 1.5
 """What takes so many times the bytes of all others is written at the edge."""
 ROUND = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
