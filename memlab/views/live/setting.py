@@ -185,9 +185,10 @@ class Setting(Generic[T]):
 
     # -- in the browser -----------------------------------------------------------------------
 
-    def events(self) -> list[str]:
-        """The names of the events of its controls."""
-        return []
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The names of the events of its controls: its own, and that of a box beside it."""
+        return () if type(self) is Setting else (self.name, f"{self.name}_number")
 
     def read(self, event: str, value: Any, now: State) -> Any:
         """What an event of the browser chooses, to be checked as if Python had given it.
@@ -233,9 +234,6 @@ class Choice(Setting[T]):
 
     options: Sequence[T] | Mapping[T, str] | Callable[[State], Sequence[T] | Mapping[T, str]]
     default: Any = field(default=..., kw_only=True)
-
-    def events(self) -> list[str]:
-        return [self.name]
 
     @property
     def usual(self) -> Any:
@@ -289,9 +287,6 @@ class Number(Setting[int]):
     most: int | Callable[[State], int] = LARGEST
     default: Any = field(default=1, kw_only=True)
 
-    def events(self) -> list[str]:
-        return [self.name]
-
     def allowed(self, given: Any, now: State) -> int:
         least, most = self.span(now)
         return whole(self.what or self.name, super().allowed(given, now), least, most)
@@ -330,9 +325,6 @@ class Range(Number):
     box: bool = field(default=False, kw_only=True)
     stops: Sequence[int] = field(default=(), kw_only=True)
     at: Callable[[State], int] | None = field(default=None, kw_only=True)
-
-    def events(self) -> list[str]:
-        return [self.name, f"{self.name}_number"] if self.box else [self.name]
 
     def read(self, event: str, value: Any, now: State) -> int:
         if event != self.name:
@@ -378,9 +370,6 @@ class Text(Setting[T]):
 
     show: Callable[[T], str] = field(default=str, kw_only=True)
 
-    def events(self) -> list[str]:
-        return [self.name]
-
     def read(self, event: str, value: Any, now: State) -> Any:
         text = "" if value is None else str(value)
         return None if self.optional and not text.strip() else text
@@ -402,9 +391,6 @@ class Check(Setting[bool]):
     ``<name>_no`` name the two."""
 
     default: Any = field(default=False, kw_only=True)
-
-    def events(self) -> list[str]:
-        return [self.name]
 
     def allowed(self, given: Any, now: State) -> bool:
         return flag(self.what or self.name, super().allowed(given, now))

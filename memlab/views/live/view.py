@@ -134,7 +134,7 @@ class View(Widget, Generic[S]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         given = signature(type(self)).bind(*args, **kwargs).arguments
         self._kept: deque[tuple[State, S]] = deque(maxlen=KEPT)
-        self._events = {name: part for part in self.settings.values() for name in part.events()}
+        self._events = {name: part for part in self.settings.values() for name in part.events}
         self._origin: Scene | None = None
         self._news = self._told = False
         self._width = self.widest
