@@ -84,7 +84,7 @@ def _places(
     """Boxes that fit between two curves, each with the room that it leaves."""
     span = int(wide) + 2 * MARGIN
     tops, bottoms = frame.columns(high), frame.columns(low)
-    if span >= len(tops) or float((bottoms - tops).max()) <= tall + 4:
+    if span >= len(tops):
         return []
     slide = np.lib.stride_tricks.sliding_window_view
     highest = slide(tops, span)[::stride].max(axis=1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -57,9 +58,20 @@ class Name(Label):
 # -- places ----------------------------------------------------------------------------------------
 
 
-def thickest(low: Floats, high: Floats) -> Finder:
-    """Between two curves, where there is the most room."""
-    return lambda pen, wide, tall: pen.board.widest(pen.frame, low, high, wide, tall)
+def thickest(low: Floats, high: Floats, lines: Sequence[Floats] = ()) -> Finder:
+    """Between two curves, where there is the most room; where lines cut the slice apart, in one of
+    its layers, from the top."""
+
+    def find(pen: Pen, wide: float, tall: float) -> Box | None:
+        frame = pen.frame
+        if float((frame.heights(low) - frame.heights(high)).max()) <= tall + 4:
+            return None
+        edges = [low, *(np.minimum(np.maximum(line, low), high) for line in lines), high]
+        layers = list(pairwise(edges))[::-1]
+        boxes = (pen.board.widest(frame, *layer, wide, tall) for layer in layers)
+        return next((box for box in boxes if box), None)
+
+    return find
 
 
 def near(x: float, y: float, curves: Sequence[Floats]) -> Finder:

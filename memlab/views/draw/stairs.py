@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
@@ -11,9 +12,6 @@ import numpy.typing as npt
 from memlab.views.draw.svg import Box
 
 Floats = npt.NDArray[np.float64]
-Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""The first operations of some runs, and those after their last ones."""
-
 
 TALLEST = 40_000
 """Tenths of a pixel that a picture with a staircase has from top to bottom at most."""
@@ -21,50 +19,63 @@ TALLEST = 40_000
 
 @dataclass(frozen=True, eq=False)
 class Stair:
-    """A curve in pixels: its height at every operation, and the steps of its path, which are
-    worked out once. ``x`` are the steps to the boundaries between operations."""
+    """A curve in pixels: its height at every operation in tenths of a pixel, and the steps of its
+    path, which are worked out once. ``x`` are the steps to the boundaries between operations."""
 
     curve: Floats
-    ys: Floats
+    tenths: npt.NDArray[np.int64]
     x: list[str]
 
     @cached_property
-    def jumps(self) -> npt.NDArray[np.int64]:
+    def ys(self) -> Floats:
+        """The heights in pixels."""
+        return self.tenths / 10
+
+    @cached_property
+    def _listed(self) -> list[int]:
+        listed: list[int] = self.tenths.tolist()
+        return listed
+
+    def to(self, operation: int) -> str:
+        """Up or down to the height at an operation."""
+        return _levels()[self._listed[operation]]
+
+    @cached_property
+    def jumps(self) -> list[int]:
         """The operations at which it rises or falls."""
-        return np.flatnonzero(self.ys[1:] != self.ys[:-1]) + 1
+        found: list[int] = (np.flatnonzero(self.tenths[1:] != self.tenths[:-1]) + 1).tolist()
+        return found
 
     @cached_property
     def forth(self) -> list[str]:
         """To each jump, and from there up or down: two strings for each."""
-        return self._steps(self.jumps, self.ys[self.jumps])
+        return self._steps(self.jumps, self.jumps)
 
     @cached_property
     def back(self) -> list[str]:
         """The same, walked from right to left."""
-        return self._steps(self.jumps[::-1], self.ys[self.jumps[::-1] - 1])
+        jumps = self.jumps[::-1]
+        return self._steps(jumps, [jump - 1 for jump in jumps])
 
-    def _steps(self, jumps: npt.NDArray[np.int64], ys: Floats) -> list[str]:
-        """Strings that are there already are put in order, since a picture has thousands."""
-        levels, tenths = _levels(), np.rint(10 * ys).astype(np.int64).tolist()
-        found = [""] * (2 * len(tenths))
-        found[::2] = map(self.x.__getitem__, jumps.tolist())
-        found[1::2] = map(levels.__getitem__, tenths)
+    def _steps(self, jumps: list[int], levels: list[int]) -> list[str]:
+        """Strings that are there already are put in order: a picture has thousands of steps."""
+        found = [""] * (2 * len(jumps))
+        found[::2] = map(self.x.__getitem__, jumps)
+        found[1::2] = map(_levels().__getitem__, map(self._listed.__getitem__, levels))
         return found
 
     def walk(self, first: int, stop: int) -> str:
-        """The path over some of its jumps."""
-        return "".join(self.forth[2 * first : 2 * stop])
+        """From the left end of some operations to the right end, and where it begins."""
+        a, b = bisect_right(self.jumps, first), bisect_left(self.jumps, stop)
+        steps = "".join(self.forth[2 * a : 2 * b])
+        return f"{self.to(first)}{steps}{self.x[stop]}"
 
     def walk_back(self, first: int, stop: int) -> str:
         """The same from right to left."""
+        a, b = bisect_right(self.jumps, first), bisect_left(self.jumps, stop)
         end = 2 * len(self.jumps)
-        return "".join(self.back[end - 2 * stop : end - 2 * first])
-
-    def inside(self, runs: Runs) -> list[tuple[int, int]]:
-        """Which of its steps lie inside each of some runs of operations."""
-        first = np.searchsorted(self.jumps, runs[0], side="right")
-        stop = np.searchsorted(self.jumps, runs[1])
-        return list(zip(first.tolist(), stop.tolist(), strict=True))
+        steps = "".join(self.back[end - 2 * b : end - 2 * a])
+        return f"{self.to(stop - 1)}{steps}{self.x[first]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +99,17 @@ class Frame:
         """A curve in pixels; worked out once."""
         if id(curve) not in self._stairs:
             # it keeps the curve, so that no other one gets its id
-            self._stairs[id(curve)] = Stair(curve, self._pixels(curve), self.edges)
+            self._stairs[id(curve)] = Stair(curve, self._tenths(curve), self.edges)
         return self._stairs[id(curve)]
 
     def heights(self, curve: Floats) -> Floats:
         """The y of every operation to a tenth of a pixel, cut off at the top of the frame."""
         return self.stair(curve).ys
 
-    def _pixels(self, curve: Floats) -> Floats:
-        pixels = self.box.bottom - curve * ((self.box.bottom - self.box.top) / self.end)
-        return np.clip(np.round(pixels, 1), self.box.top, self.box.bottom)
+    def _tenths(self, curve: Floats) -> npt.NDArray[np.int64]:
+        top, bottom = 10 * self.box.top, 10 * self.box.bottom
+        pixels = np.rint(bottom - curve * ((bottom - top) / self.end))
+        return np.minimum(np.maximum(pixels, round(top)), round(bottom)).astype(np.int64)
 
     @property
     def edges(self) -> list[str]:
@@ -106,29 +118,30 @@ class Frame:
 
     def outline(self, curve: Floats) -> str:
         """The open staircase of a curve."""
-        stair, x = self.stair(curve), self.edges
-        return f"M{x[0][1:]} {stair.ys[0]:.1f}{''.join(stair.forth)}{x[-1]}"
+        return f"M{self._x(0)} {self._walked(self.stair(curve), 0, self.operations)}"
 
     def area(self, low: Floats, high: Floats) -> str:
         """The closed shape between two curves, only where there is something between them."""
-        over, under, x = self.stair(high), self.stair(low), self.edges
-        runs = _runs(under.ys - over.ys > 0.15)
+        over, under = self.stair(high), self.stair(low)
         return "".join(
-            f"M{x[first][1:]} {over.ys[first]:.1f}{over.walk(*there)}{x[stop]}"
-            f"V{under.ys[stop - 1]:.1f}{under.walk_back(*back)}{x[first]}Z"
-            for first, stop, there, back in zip(
-                *_lists(runs), over.inside(runs), under.inside(runs), strict=True
-            )
+            f"M{self._x(first)} {self._walked(over, first, stop)}{under.walk_back(first, stop)}Z"
+            for first, stop in _runs(under.tenths - over.tenths > 1)
         )
 
     def ridge(self, curve: Floats) -> str:
         """The open staircase of a curve where it leaves the ground."""
-        stair, x, ground = self.stair(curve), self.edges, f"{self.box.bottom:.1f}"
-        runs = _runs(self.box.bottom - stair.ys > 0.15)
+        stair, ground = self.stair(curve), f"{self.box.bottom:.1f}"
         return "".join(
-            f"M{x[first][1:]} {ground}V{stair.ys[first]:.1f}{stair.walk(*there)}{x[stop]}V{ground}"
-            for first, stop, there in zip(*_lists(runs), stair.inside(runs), strict=True)
+            f"M{self._x(first)} {ground}{stair.walk(first, stop)}V{ground}"
+            for first, stop in _runs(round(10 * self.box.bottom) - stair.tenths > 1)
         )
+
+    def _x(self, operation: int) -> str:
+        return self.edges[operation].removeprefix("H")
+
+    def _walked(self, stair: Stair, first: int, stop: int) -> str:
+        """A walk that begins where it is."""
+        return stair.walk(first, stop).removeprefix("V")
 
     def columns(self, curve: Floats) -> Floats:
         """The y of a curve in every column of pixels, for placing labels."""
@@ -148,12 +161,8 @@ def _edges(left: float, right: float, operations: int) -> list[str]:
     return [f"H{left + (right - left) * i / operations:.1f}" for i in range(operations + 1)]
 
 
-def _runs(seen: npt.NDArray[np.bool_]) -> Runs:
-    """Where it is true: the first indices and the ones after the last of every run."""
+def _runs(seen: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where it is true: the first index and the one after the last of every run."""
     padded = np.concatenate(([False], seen, [False]))
-    turns = np.flatnonzero(padded[1:] != padded[:-1])
-    return turns[::2], turns[1::2]
-
-
-def _lists(runs: Runs) -> list[list[int]]:
-    return [ends.tolist() for ends in runs]
+    turns = np.flatnonzero(padded[1:] != padded[:-1]).tolist()
+    return list(zip(turns[::2], turns[1::2], strict=True))

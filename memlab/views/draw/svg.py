@@ -83,8 +83,7 @@ class Svg:
     @contextmanager
     def group(self, **attributes: Any) -> Iterator[None]:
         """Elements written inside belong together."""
-        self.add("g", "", **attributes)
-        self.parts[-1] = self.parts[-1].removesuffix("</g>")
+        self.parts.append(f"<g{_written(attributes)}>")
         yield
         self.parts.append("</g>")
 
@@ -169,8 +168,12 @@ class Svg:
 
     def swatch(self, x: float, y: float, paint: Paint, faint: bool = False) -> None:
         """A small sample of a role, as tall as a line of text with the baseline ``y``."""
-        with self.group(opacity=0.5 if faint else None):
-            self.fill(box_path(Box(x, y - 9.5, x + 14, y + 1.5)), paint)
+        sample = box_path(Box(x, y - 9.5, x + 14, y + 1.5))
+        if not faint:
+            self.fill(sample, paint)
+            return
+        with self.group(opacity=0.5):
+            self.fill(sample, paint)
 
     def _pattern(self, paint: Paint) -> str:
         return self.patterns.setdefault(paint, f"{self.key}-p{len(self.patterns)}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,7 +82,7 @@ class Shown:
         before = self.before and self.before.now
         return before if before and comparable(before, self.now) else None
 
-    @property
+    @cached_property
     def verdicts(self) -> list[Verdict]:
         """Whether the peak fits into each budget."""
         return [self.now.judged(each) for each in self.budgets]
@@ -115,6 +114,11 @@ class Shown:
         """The dashed curves, which no name should cross."""
         counted = [self.now.memory.ground + self.tally.curve] if self.tally else []
         return [*([self.old.curve] if self.old else []), *counted]
+
+    @cached_property
+    def sky(self) -> Curve:
+        """The highest curve: over it there is nothing."""
+        return np.maximum(self.now.curve, self.old.curve) if self.old else self.now.curve
 
     @cached_property
     def facts(self) -> dict[Part, Fact]:
@@ -422,7 +426,7 @@ def _floor(shown: Shown) -> Name:
     ground, last = shown.now.memory.ground, shown.now.memory.operations
     below = np.maximum(ground - shown.axes.plot.last * 28 / HEIGHT, 0)
     spot = [(0.8 * last, float(ground.max()), "middle", 0.0, -6.0)]
-    high = shore(_sky(shown), ground)
+    high = shore(shown.sky, ground)
     word = Name(say("table.floor"), spot, bold=True, finders=[high], right=True)
     line = Name(say("floor_line"), spot, bold=True, chip=True, finders=[thickest(below, ground)],
                 instead=word)  # fmt: skip
@@ -433,10 +437,9 @@ def _floor(shown: Shown) -> Name:
 def _mountain(shown: Shown) -> Name:
     """What grows: in the sky over its left flank, else inside it."""
     now, ground = shown.now, shown.now.memory.ground
-    inside = _layers(shown, ground, now.curve)
     finders = [
-        flank(_sky(shown), ground, now.peak.index + 0.5),
-        *(thickest(*each) for each in inside),
+        flank(shown.sky, ground, now.peak.index + 0.5),
+        thickest(ground, now.curve, shown.dashed),
     ]
     spot = (0.5 * now.peak.index, 0.9 * now.peak.nbytes, "end", 0.0, 0.0)
     return Name(say("mountain_label"), [spot], bold=True, finders=finders)
@@ -445,24 +448,12 @@ def _mountain(shown: Shown) -> Name:
 def _slices(shown: Shown) -> Iterator[Name]:
     """The name of each slice of the stack where it is thickest."""
     for part, low, high in stack(shown.now):
-        finders = [thickest(*each) for each in _layers(shown, low, high)]
         chip = bool(theme.paint(part).pattern)
         yield Name(part.label, [_middle(low, high)], 14 if part.grows else 12, chip=chip,
-                   finders=finders)  # fmt: skip
-
-
-def _layers(shown: Shown, low: Curve, high: Curve) -> list[tuple[Curve, Curve]]:
-    """A slice as it is, or the parts that dashed curves cut it into, from the top."""
-    edges = [low, *(np.clip(line, low, high) for line in shown.dashed), high]
-    return list(pairwise(edges))[::-1]
+                   finders=[thickest(low, high, shown.dashed)])  # fmt: skip
 
 
 def _middle(low: Curve, high: Curve) -> Spot:
     """Where a slice is thickest."""
     at = int((high - low).argmax())
     return at + 0.5, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0
-
-
-def _sky(shown: Shown) -> Curve:
-    """The highest curve: over it there is nothing."""
-    return np.maximum(shown.now.curve, shown.old.curve) if shown.old else shown.now.curve
