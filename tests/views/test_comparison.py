@@ -85,7 +85,7 @@ def test_slices_lie_side_by_side_from_0_as_long_as_their_bytes():
 
 def test_every_slice_says_its_bytes_on_hover():
     view = compared("mnist_cnn", "sgd", 1)
-    facts = {each.get("data-fact", "") for each in ET.fromstring(view.svg()).iter()}
+    facts = {each.text or "" for each in ET.fromstring(view.svg()).iterfind(".//{*}g/{*}title")}
     for row in view.rows.rows:
         for part, nbytes in row.at_peak.items():
             assert not nbytes or f"{part.label}: {nbytes:,} B; {row.name}" in facts

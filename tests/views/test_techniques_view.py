@@ -82,7 +82,7 @@ def test_techniques_are_told_apart_without_colour():
 
 def test_points_and_lines_of_the_table_say_more_on_hover():
     view = as_if_run(shown("deep", 4))
-    facts = {each.get("data-fact", "") for each in ET.fromstring(view.svg()).iter()}
+    facts = {each.text or "" for each in ET.fromstring(view.svg()).iterfind(".//{*}g/{*}title")}
     for row in view.rows.rows:
         name = view.rows.name(row)
         assert any(fact.startswith(name) and row.call in fact for fact in facts)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from memlab.views.draw.page import Page
+
+_FACT = re.compile(r"""<g data-fact=(?:"([^"]*)"|'([^']*)')([^>]*)>""")
 
 
 class Still:
@@ -16,8 +19,8 @@ class Still:
         raise NotImplementedError
 
     def svg(self) -> str:
-        """The picture, which stands alone."""
-        return self.page().render()
+        """The picture, which stands alone: what marks say on hover, the browser itself shows."""
+        return _FACT.sub(_titled, self.page().render())
 
     def text(self) -> str:
         """The same in words."""
@@ -34,4 +37,9 @@ class Still:
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         page = self.page()
-        return {"image/svg+xml": page.render(), "text/plain": page.text()}
+        picture = _FACT.sub(_titled, page.render())
+        return {"image/svg+xml": picture, "text/plain": page.text()}
+
+
+def _titled(group: re.Match[str]) -> str:
+    return f"<g{group[3]}><title>{group[1] or group[2]}</title>"
