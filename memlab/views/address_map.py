@@ -48,7 +48,7 @@ def paint(kind: str) -> Paint:
 
 def arrow(radius: float) -> str:
     """What is cheap to make again: three quarters of a circle that end in a point."""
-    r, point = radius, radius * 0.55
+    r, point = radius, radius * 0.4
     ring = f"M0{-r:.1f}A{r:.1f} {r:.1f} 0 1 0 {r:.1f} 0"
     return f"{ring}M-.3{-r - point:.1f}v{2 * point:.1f}l{1.6 * point:.1f}{-point:.1f}Z"
 
@@ -275,9 +275,6 @@ class AddressChart:
             edge=0,
         )
         yield Rule(x=x, span=span, look="rule thin", above=26)
-        if self.toy:
-            name = say("busiest", index=self.packing.busiest + 1)
-            yield Label(name, [(x, self.scale.last, "start", 6, -10)], 11, kept=True)
         for _, first, _ in self.packing.subject.phases[1:]:
             yield Rule(x=first)
         if self.packing.bound != self.top and self.scale.holds(self.packing.bound):
@@ -426,7 +423,7 @@ class AddressChart:
     # -- lines with their names ---------------------------------------------------------------
 
     def _levels(self) -> Iterator[Mark]:
-        """The top of the arena, the lower bound, budgets and the guess."""
+        """The top of the arena, the lower bound, budgets, the guess; the busiest operation."""
         scale, bound, top, guess = (
             self.scale,
             self.packing.bound,
@@ -456,6 +453,9 @@ class AddressChart:
             yield Rule(y=guess, look="rule", width=1.4, dashes="1.5 4")
             yield Glyph(0, guess, "M-10-5.5V5.5L0 0Z", "hollow rule", ">", width=1.5)
             yield Label(say("guess"), places, 11, bold=True, apart=0.5)
+        if self.toy:
+            name, at = say("busiest", index=self.packing.busiest + 1), self.packing.busiest + 0.5
+            yield Label(name, [(at, scale.last, "start", 6, -10)], 11, apart=0.5)
 
     def _closed(self) -> Mark:
         """The thick line that closes the arena, with its number where no tick has it."""

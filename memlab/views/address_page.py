@@ -388,7 +388,7 @@ def _listed(chart: AddressChart) -> tuple[Table, str]:
     count, blocks = f"{len(hidden):,}", f"{sum(len(part.placed) for part in hidden):,}"
     heads = ["", *say("cut_heads", unit=unit).split("|")]
     others = say("cut_others", count=count, blocks=blocks) if hidden else ""
-    return Table(heads, rows, title=say("cut", index=at)), others
+    return Table(heads, rows, title=say("cut", index=at), gap=8), others
 
 
 def _parts(chart: AddressChart) -> list[Part]:

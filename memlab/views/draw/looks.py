@@ -18,6 +18,13 @@ def ink() -> Any:
     return mpl.rcParams["text.color"]
 
 
+def sheet() -> Any:
+    """The colour behind a chart, by the same style."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["axes.facecolor"]
+
+
 def colour(name: str) -> Any:
     """A colour of ours; the page's own where it is the current one, and what stands for a variable
     of a style: ``"var(--copy-on,#0072B2)"``."""
@@ -38,8 +45,10 @@ def filled(paint: Paint) -> dict[str, Any]:
 
 def hollow(look: str) -> dict[str, Any]:
     """How a rectangle is drawn of which there is only the edge."""
-    if look in ("page", "chip", "hollow"):
+    if look in ("chip", "hollow"):
         return {"facecolor": "none", "edgecolor": "none"}
+    if look == "page":
+        return {"facecolor": sheet(), "edgecolor": "none"}
     style = lined(look)
     return {"facecolor": "none", "edgecolor": style.pop("color"), **style}
 

@@ -541,6 +541,6 @@ class Phase(Mark):
         if self.first:
             axes.axvline(self.first, **lined("grid"))
         axes.annotate(
-            self.name, ((self.first + self.stop) / 2, top), (0, 4), textcoords="offset points",
-            ha="center", fontsize=11, annotation_clip=False,
+            self.name, ((self.first + self.stop) / 2, top), (0, -self.dy - 10), ha="center",
+            textcoords="offset points", fontsize=11, annotation_clip=False,
         )  # fmt: skip
