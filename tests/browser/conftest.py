@@ -1,5 +1,8 @@
 """What a browser test needs: Chromium, JupyterLab on the learners' copies, a page, and axe-core.
 
+Each process has one JupyterLab, in one tab: to load it takes longer than most tests. A test finds
+nothing open in it, and what it opens is closed behind it.
+
 def test_slider(open_lesson, findings):
     page = open_lesson("02_network.ipynb")      # open, and every cell run
     page.locator(".memlab-view input[type=range]").first.press("ArrowRight")
@@ -38,6 +41,12 @@ SETTINGS = {
     "docmanager-extension/plugin": {"autosave": False},
     "notebook-extension/tracker": {"windowingMode": "none"},  # every cell is in the page
 }
+VIEWPORT = {"width": 1300, "height": 1000}
+"""As wide as a laptop."""
+OPEN = """async ([path, id]) => {
+    const kernel = id ? {kernel: {id}} : {};
+    await jupyterapp.commands.execute("docmanager:open", {path, factory: "Notebook", ...kernel});
+}"""
 READY = """() => {
     const panel = window.jupyterapp?.shell.currentWidget;
     const kernel = panel?.sessionContext?.session?.kernel;
@@ -48,7 +57,23 @@ ERRORS = """() => jupyterapp.shell.currentWidget.model.sharedModel.cells
     .flatMap(cell => cell.toJSON().outputs ?? [])
     .filter(output => output.output_type === "error")
     .map(output => output.ename + ": " + output.evalue)"""
-SHUT_DOWN = "() => jupyterapp.serviceManager.sessions.shutdownAll()"
+CLOSE = """async id => {
+    const {sessions} = jupyterapp.serviceManager;
+    for (const widget of [...jupyterapp.shell.widgets("main")]) widget.dispose();
+    await sessions.refreshRunning();
+    for (const session of [...sessions.running()])
+        if (session.kernel?.id !== id) await sessions.shutdown(session.id);
+    return document.querySelectorAll(".jp-Dialog").length;
+}"""
+"""All kernels but one: they hold memory that the next test may need."""
+FORGET = """async code => {
+    const kernel = jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel;
+    if (kernel?.status !== "idle") return "";
+    await kernel.requestExecute({code, silent: true, store_history: false}).done;
+    return kernel.id;
+}"""
+"""All that a notebook has defined and shown; its kernel can go on, with memlab loaded."""
+FORGETTING = "import ipywidgets; ipywidgets.Widget.close_all(); %reset -sf"
 
 
 @dataclass(frozen=True)
@@ -59,8 +84,9 @@ class Server:
     token: str
     root: Path
 
-    def page(self, path):
-        return f"{self.url}/lab/tree/{path}?token={self.token}&reset"
+    @property
+    def start(self):
+        return f"{self.url}/lab?token={self.token}&reset"
 
 
 @pytest.fixture(scope="session")
@@ -85,8 +111,8 @@ def browser(chromium):
 
 @pytest.fixture
 def page(browser):
-    """A fresh page, as wide as a laptop; an uncaught error in its scripts fails the test."""
-    context = browser.new_context(viewport={"width": 1300, "height": 1000})
+    """A fresh page; an uncaught error in its scripts fails the test."""
+    context = browser.new_context(viewport=VIEWPORT)
     page, errors = context.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
@@ -126,58 +152,114 @@ def jupyterlab(chromium, tmp_path_factory):
             process.wait()
 
 
+@pytest.fixture(scope="session")
+def lab(browser, jupyterlab):
+    """The tab with JupyterLab in it."""
+    tab = browser.new_context(viewport=VIEWPORT).new_page()
+    start(tab, jupyterlab)
+    return tab
+
+
+def start(tab, jupyterlab):
+    """Load JupyterLab, with nothing open in it."""
+    tab.set_default_timeout(120_000)
+    tab.goto(jupyterlab.start)
+    tab.wait_for_function("() => window.jupyterapp")
+    tab.evaluate("() => jupyterapp.restored")
+    tab.evaluate("() => jupyterapp.shell.collapseLeft()")
+
+
 @pytest.fixture
-def open_lesson(page, jupyterlab):
+def open_notebook(lab, jupyterlab):
+    """`open_notebook("02_network.ipynb")` opens it, and no cell is run; an uncaught error in a
+    script fails the test."""
+    errors = []
+
+    def heard(error):
+        errors.append(str(error))
+
+    def opened(path, kernel=""):
+        lab.set_default_timeout(120_000)
+        lab.evaluate(OPEN, [path, kernel])
+        lab.wait_for_function(READY)
+        return lab
+
+    lab.on("pageerror", heard)
+    lab.set_viewport_size(VIEWPORT)
+    lab.emulate_media(reduced_motion="null")
+    yield opened
+    if lab.evaluate(CLOSE, Kernel.id):  # a dialog would stand before the next notebook
+        start(lab, jupyterlab)
+    lab.remove_listener("pageerror", heard)
+    assert errors == []
+
+
+@pytest.fixture
+def open_lesson(open_notebook):
     """`open_lesson("02_network.ipynb")` opens it, runs every cell and returns the page."""
 
-    def opened(path, seconds=120):
-        page.set_default_timeout(1000 * seconds)
-        page.goto(jupyterlab.page(path))
-        page.wait_for_function(READY)
+    def opened(path, kernel=""):
+        page = open_notebook(path, kernel)
         page.evaluate(RUN_ALL)
         page.wait_for_function(READY)
         assert page.evaluate(ERRORS) == []
         page.set_default_timeout(30_000)
         return page
 
-    yield opened
-    if page.evaluate("() => Boolean(window.jupyterapp)"):
-        page.evaluate(SHUT_DOWN)  # kernels hold memory that the next test may need
+    return opened
 
 
 @pytest.fixture
 def open_cells(jupyterlab, open_lesson):
     """`open_cells("x = 1", "x")` writes these cells into a notebook, which it opens and runs."""
 
-    def opened(*sources):
+    def opened(*sources, kernel=""):
         cells = [
             {"cell_type": "code", "source": source, "outputs": [], "execution_count": None}
             | {"id": f"cell{index}", "metadata": {}}
             for index, source in enumerate(sources)
         ]
-        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-        notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-        (jupyterlab.root / "cells.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-        page = open_lesson("cells.ipynb")
-        page.evaluate("() => jupyterapp.shell.collapseLeft()")
-        return page
+        python = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        notebook = {"cells": cells, "metadata": python, "nbformat": 4, "nbformat_minor": 5}
+        name = f"{secrets.token_hex(4)}.ipynb"
+        (jupyterlab.root / name).write_text(json.dumps(notebook), encoding="utf-8")
+        return open_lesson(name, kernel)
 
     return opened
 
 
+class Kernel:
+    """The kernel that tests of views share: to load memlab takes it longer than to draw one."""
+
+    id = ""
+
+
 @pytest.fixture
-def theme(page):
+def open_view(lab, open_cells):
+    """`open_view("memlab.views.number()")` shows it in a notebook of one cell; the kernel has
+    shown other views before."""
+
+    def opened(source):
+        return open_cells(f"import memlab\n{source}", kernel=Kernel.id)
+
+    yield opened
+    Kernel.id = ""
+    Kernel.id = lab.evaluate(FORGET, FORGETTING)
+
+
+@pytest.fixture
+def theme(lab):
     """`theme("Dark")` changes the theme of JupyterLab, which remembers it: light in the end."""
     change = "name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})"
 
     def changed(name):
         is_light = json.dumps(str(name == "Light").lower())
         there = f"document.body.dataset.jpThemeLight === {is_light}"
-        if page.evaluate(there):
+        if lab.evaluate(there):
             return
-        page.evaluate(change, f"JupyterLab {name}")
-        page.wait_for_function(there)
-        page.wait_for_timeout(500)  # two changes at once are an error of JupyterLab's
+        lab.evaluate(change, f"JupyterLab {name}")
+        lab.wait_for_function(there)
+        lab.wait_for_timeout(500)  # two changes at once are an error of JupyterLab's
 
     yield changed
     changed("Light")

@@ -7,9 +7,9 @@ MIB = 2**20
 
 
 @pytest.fixture
-def page_with_view(open_cells):
+def page_with_view(open_view):
     """A notebook with that view, opened."""
-    page = open_cells("import memlab\nmemlab.views.addresses()")
+    page = open_view("memlab.views.addresses()")
     slider(page).wait_for()
     return page
 

@@ -14,7 +14,7 @@ from lessons import build
 from memlab import strings
 from memlab.lesson.question import Kind, topics
 from memlab.lesson.task import tasks
-from tests.browser.conftest import ERRORS, READY
+from tests.browser.conftest import ERRORS
 
 IMAGES = build.LESSONS / "images"
 LESSONS = sorted(build.LESSONS.glob("[0-9]*.ipynb"))
@@ -217,20 +217,17 @@ def goes_through(learner):
 
 
 @pytest.fixture
-def learner(page, jupyterlab, tmp_path):
+def learner(open_notebook, tmp_path):
     """A learner in front of a lesson that nobody has opened before."""
 
     def opens(name):
+        page = open_notebook(name)
         page.set_default_timeout(60_000)
         page.set_viewport_size({"width": 1300, "height": 1500})  # a view fits in for its picture
-        page.goto(jupyterlab.page(name))
-        page.wait_for_function(READY)
-        page.evaluate("() => jupyterapp.shell.collapseLeft()")
         folder = IMAGES if os.environ.get("MEMLAB_PICTURES") == "1" else tmp_path
         return Learner(page, Path(folder))
 
-    yield opens
-    page.evaluate("() => jupyterapp.serviceManager.sessions.shutdownAll()")
+    return opens
 
 
 @pytest.mark.parametrize("name", [path.name for path in LESSONS])

@@ -6,16 +6,16 @@ import pytest
 
 import memlab
 
-SOURCE = "import memlab\nview = memlab.views.network_memory({!r}, free=False)\nview"
+SOURCE = "view = memlab.views.network_memory({!r}, free=False)\nview"
 ROOT = ".memlab-view"
 
 
 @pytest.fixture
-def shown(open_cells):
+def shown(open_view):
     """`shown("resnet50")` opens a notebook with that view and returns its page."""
 
     def opened(name):
-        page = open_cells(SOURCE.format(name))
+        page = open_view(SOURCE.format(name))
         page.locator(f"{ROOT} input[type=range]").wait_for()
         page.wait_for_timeout(300)  # the width of the page has been sent and answered
         return page

@@ -39,9 +39,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "lstm": {},
 }
 """Reduced images, with at least 2x2 before the last pooling; the others take 64 and 10 classes."""
+BETWEEN = ("vgg13", "vgg16", "resnet34", "resnet101", "resnet152")
+"""Networks whose layers are all in a smaller and in a larger one of their family."""
+ENDS = [name for name in ZOO if name not in BETWEEN]
 CASES = [
     (name, optimizer, FORMATS[(k + i // 2) % 2], BATCHES[(k + i) % 4])
-    for i, name in enumerate(ZOO)
+    for i, name in enumerate(ENDS)
     for k, optimizer in enumerate(OPTIMIZERS)
 ]
 
@@ -54,13 +57,16 @@ def build(name: str, optimizer: str, format: str) -> Step:
 
 
 def test_every_pair_of_choices_occurs() -> None:
-    choices = (ZOO, OPTIMIZERS, FORMATS, BATCHES)
+    choices = (ENDS, OPTIMIZERS, FORMATS, BATCHES)
     for one, other in combinations(range(4), 2):
         seen = {(case[one], case[other]) for case in CASES}
         assert seen == set(product(choices[one], choices[other]))
 
 
-@pytest.mark.parametrize(("name", "optimizer", "format", "batch"), CASES)
+@pytest.mark.parametrize(
+    ("name", "optimizer", "format", "batch"),
+    [*CASES, *((name, "momentum", "fp32", 2) for name in BETWEEN)],
+)
 def test_the_plan_holds(name: str, optimizer: str, format: str, batch: int) -> None:
     run = memlab.run(build(name, optimizer, format), batch)
     assert run.residual == 0
