@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from statistics import median
@@ -14,7 +15,7 @@ from memlab import units
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
-from memlab.planner import exact
+from memlab.planner import chains, exact
 from memlab.planner.book import plan
 from memlab.planner.graphs import LARGEST
 from memlab.planner.placement import Block, Placement, arrange, blocks
@@ -25,10 +26,10 @@ from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.studies.memory import network_of
-from memlab.studies.optimum import Trade, floor, trades, unbeaten, within
 from memlab.studies.steps import Measured, refuse
-from memlab.studies.techniques import BEST, Technique, TechniqueStudy
+from memlab.studies.techniques import BEST, Floor, Technique, TechniqueStudy, Trade
 from memlab.techniques import order
+from memlab.techniques.again import resequenced
 from memlab.techniques.cuts import cost, cuts
 from memlab.techniques.in_place import in_place
 from memlab.techniques.no_reuse import no_reuse
@@ -38,6 +39,8 @@ BESIDE = ("every", "cheap", "greedy")
 """Techniques that the best schedule of a chain is compared with."""
 LONGEST = 60
 """Stages of the longest chain whose optimum is looked for."""
+SCHEDULES = 32
+"""So many schedules of a chain are planned at most."""
 MOST, ENOUGH = 5, 0.2
 """So many runs of each are timed at most, fewer where they have taken so many seconds."""
 
@@ -219,6 +222,58 @@ def _placement(found: tuple[Block, ...]) -> Placement:
         except InputError:  # no proof in time
             pass
     return arrange(found, "best")
+
+
+# -- the optimum -------------------------------------------------------------------------------
+
+
+def trades(step: Step, batch: int) -> tuple[tuple[Trade, ...], int]:
+    """What the best schedules of the stages of a step take, from the least bytes to the least time
+    (fact E6), as they are planned; and how many there are, of which ``SCHEDULES`` are planned."""
+    found = cuts(step)
+    chain = found.chain(batch)
+    best = chains.frontier(chain)
+    count = min(len(best), SCHEDULES)
+    chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
+    schedules = (chains.least_time(chain, best[number][0]) for number in chosen)
+    made = (resequenced(step, found.order(schedule)) for schedule in schedules)
+    return tuple(trade(each, batch) for each in made), len(best)
+
+
+def trade(step: Step, batch: int) -> Trade:
+    """What a step takes."""
+    return Trade(plan(step).peak(batch), cost(step.ops, batch))
+
+
+def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
+    """Those that no other one beats in both, from the least bytes on."""
+    kept: list[Trade] = []
+    for each in sorted(found):
+        if not kept or each.cost < kept[-1].cost:
+            kept.append(each)
+    return tuple(kept)
+
+
+def within(step: Step, batch: int, nbytes: int, known: Iterable[Trade]) -> Trade | None:
+    """The fastest schedule of the stages whose peak is at most so many bytes, among those that are
+    ``known`` and the one of a search; ``None`` where all have a higher one."""
+    found = [*known]
+    with suppress(InputError):  # less than the least
+        found.append(trade(recompute(step, "chain", batch=batch, budget=nbytes), batch))
+    fits = (each for each in found if each.nbytes <= nbytes)
+    return min(fits, key=lambda each: (each.cost, each.nbytes), default=None)
+
+
+def floor(step: Step, batch: int) -> Floor:
+    """What is there before and after the step, and what the largest operation touches beside it."""
+    after = {each.storage.name for each in step.live_out}
+    there = {each.storage for each in step.live_in if each.storage.name in after}
+    always = sum(storage.size.at(batch) for storage in there)
+    found = []
+    for op in step.ops:
+        touched = {each.storage for each in (*op.touched(), *op.workspace.values())} - there
+        found.append(Floor(always + sum(each.size.at(batch) for each in touched), op.name))
+    return max(found, key=lambda each: each.nbytes)
 
 
 # -- measured -----------------------------------------------------------------------------------

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from memlab import strings, units
 from memlab.planner import clock
 from memlab.planner.placement import Placement
 from memlab.step.step import Step
 from memlab.studies.figures import columns, duration
-from memlab.studies.optimum import Floor, Trade
 from memlab.studies.steps import Measured
 
 EXACT = ("technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra")
@@ -22,6 +21,20 @@ SHORT = ("peak", "plain", "no_reuse", "again", "extra", "distance")
 """Columns of the text, of what runs used, and of a picture."""
 BEST = ("within", "chain")
 """Techniques that are the best schedules of a chain."""
+
+
+class Trade(NamedTuple):
+    """The most bytes alive, and nanoseconds by the clock."""
+
+    nbytes: int
+    cost: int
+
+
+class Floor(NamedTuple):
+    """Bytes that no order of the operations can do without, and the operation that needs them."""
+
+    nbytes: int
+    operation: str
 
 
 @dataclass(frozen=True)

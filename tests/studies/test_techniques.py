@@ -17,7 +17,7 @@ from memlab.devices import Room
 from memlab.planner import chains, clock
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.guard import DoesNotFitError
-from memlab.studies import compare, optimum
+from memlab.studies import compare
 from memlab.studies.compare import BESIDE, compare_techniques
 from memlab.techniques.cuts import cuts
 
@@ -145,7 +145,7 @@ def test_every_trade_is_a_step_that_can_be_had():
         for nbytes in budgets
     ]
     assert found.schedules == len(budgets) > 2
-    assert found.trades == optimum.unbeaten(optimum.trade(each, 4) for each in steps)
+    assert found.trades == compare.unbeaten(compare.trade(each, 4) for each in steps)
     for row in found.rows:
         if row.key in BESIDE:
             fits = [trade for trade in found.trades if trade.nbytes <= row.peak]

@@ -9,9 +9,10 @@ import pytest
 
 import memlab
 from memlab import units, views
-from memlab.studies.roles import STACK
+from memlab.studies.figures import STACK
 from memlab.studies.steps import Measured
 from memlab.techniques.precision import MODES
+from memlab.views.draw.marks import Rect
 from memlab.views.steps import Comparison, stack
 
 
@@ -76,11 +77,13 @@ def test_a_wrong_number_in_the_picture_would_be_seen():
 
 def test_slices_lie_side_by_side_from_0_as_long_as_their_bytes():
     for row in compared().rows.rows:
-        slices = [mark for mark in stack(row) if hasattr(mark, "x0")]
+        slices = [mark for mark in stack(row) if isinstance(mark, Rect)]
         assert slices[0].x0 == 0
         assert [each.x0 for each in slices[1:]] == [each.x1 for each in slices[:-1]]
         assert slices[-1].x1 == row.peak.nbytes
-        assert [each.fact.nbytes for each in slices] == [n for n in row.at_peak.values() if n]
+        assert [each.fact and each.fact.nbytes for each in slices] == [
+            n for n in row.at_peak.values() if n
+        ]
 
 
 def test_every_slice_says_its_bytes_on_hover():
