@@ -291,3 +291,27 @@ def test_importing_memlab_loads_no_view():
     code = "import sys, memlab; print('anywidget' in sys.modules or 'memlab.views' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("make", "key", "mark"),
+    [
+        (lambda: views.network_memory("resnet50", free=False), "ArrowDown", ("choose", "slice:0")),
+        (lambda: views.shifted_copies(free=False), "ArrowRight", ("pixel", "36")),
+        (views.addresses, "ArrowRight", None),
+    ],
+)
+def test_the_mark_that_the_keys_are_on_says_its_fact(make, key, mark):
+    """By its fact, or by what a press on it sends."""
+    found = make()
+    assert send(found, event("key", key))["fact"]
+    shown = found.now_["shown"]
+    if mark is None:
+        assert f'data-fact="{shown["fact"]}"' in shown["svg"]
+    else:
+        assert shown["fact"] == ":".join(mark)
+        name, value = mark
+        sends = re.findall(
+            r'<g data-fact="[^"]+" data-send="(.+?)" data-value="(.+?)"', shown["svg"]
+        )
+        assert (name, value) in sends

@@ -225,8 +225,9 @@ class ShiftedCopies(View[Lowering]):
 
     def says(self, scene: Scene) -> str:
         now, found = scene.now, self.rows_of(scene.now)
-        if scene.previous and scene.previous.pin != now.pin and self.fact(scene):
-            return self.fact(scene)
+        pinned = " ".join(told.pinned(found, found.small.parse(now.pin)))
+        if scene.previous and scene.previous.pin != now.pin and pinned:
+            return pinned
         if not found.count:
             return f"{told.headline(found)}. {units.exact(found.total)}."
         counter = say("head.counter", step=found.copies, count=found.count)
@@ -237,8 +238,7 @@ class ShiftedCopies(View[Lowering]):
         return " ".join([news, *(text for text, refused in fits if refused)])
 
     def fact(self, scene: Scene) -> str:
-        found = self.rows_of(scene.now)
-        return " ".join(told.pinned(found, found.small.parse(scene.now.pin)))
+        return str(scene.now.pin)
 
     def status(self, scene: Scene) -> str:
         return scene.now.done.text() if scene.now.done else ""

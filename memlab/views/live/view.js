@@ -57,10 +57,12 @@ function render({ model, el }) {
     return events.some((event) => event.name === name);
   }
 
+  root.addEventListener("keydown", (event) => {  // before anything else: what the pointer shows
+    if (event.key === "Escape" && pointer && told) { leave(); event.stopPropagation(); }
+  }, { capture: true });
   root.addEventListener("keydown", (event) => {  // what JupyterLab's command mode would take
     const run = event.key === "Enter" && event.shiftKey;
     const combined = event.ctrlKey || event.metaKey || event.altKey;
-    if (event.key === "Escape" && pointer && told) { tell(null); event.stopPropagation(); return; }
     if (event.key === "Escape") root.parentElement.closest("[tabindex]")?.focus();
     if (run || combined || event.key === "Escape" || event.key === "Tab") return;
     event.stopPropagation();
@@ -297,16 +299,18 @@ function render({ model, el }) {
     tell(held ? null : under(pointer, "[data-fact]"));
   }
   for (const kind of ["pointermove", "pointerdown"]) picture.addEventListener(kind, hover);
-  picture.addEventListener("pointerleave", () => { pointer = null; tell(null); });
+  function leave() { pointer = null; tell(null); }
+  picture.addEventListener("pointerleave", leave);
   picture.addEventListener("blur", () => { if (!pointer) tell(null); });
   window.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && pointer) tell(null);
+    if (event.key === "Escape" && pointer) leave();
   }, { signal: gone.signal });
 
   function retell(fact) {  // the picture is a new one: the same place, or the mark of the view's keys
     if (pointer) { tell(held ? null : under(pointer, "[data-fact]")); return; }
     const focused = root.getRootNode().activeElement === picture;
-    tell(focused && fact ? facts().find((mark) => mark.dataset.fact === fact) : null);
+    const is = ({ dataset: { fact: said, send: name, value } }) => [said, `${name}:${value}`].includes(fact);
+    tell(focused && fact ? facts().find(is) : null);
   }
 
   toggle.onclick = () => {

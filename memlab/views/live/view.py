@@ -28,7 +28,8 @@ must differ for the state before to become the dashed outline. ``do(now, name, v
 what is no setting: a button (``buttons``), a press on what the picture sends (``send=`` of a
 mark), and its keys (``name`` is ``"key"``). It returns a state: ``now.replace(...)`` for what keys
 and presses choose, ``self.changed(now, ...)`` for what is checked as a control is.
-``fact(scene)`` is the fact of the mark that the view's own keys are on.
+``fact(scene)`` tells the mark that the view's own keys are on: by its fact, or by what a press on
+it sends, ``"name:value"``.
 
 History never is in the state. ``scene.previous`` is the state before the last change;
 ``scene.before`` the scene that it was seen in: an axis is held there while ``scene.dragging``.
@@ -167,7 +168,7 @@ class View(Widget, Generic[S]):
         return ""
 
     def fact(self, scene: Scene) -> str:
-        """The fact of the mark that the view's own keys have come to."""
+        """The mark that the view's own keys have come to: its fact, or ``"name:value"``."""
         return ""
 
     def status(self, scene: Scene) -> str:

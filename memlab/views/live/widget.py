@@ -36,7 +36,7 @@ class Picture:
 
     ``svg`` is empty where there is no picture yet. ``shown`` is the value of the first range
     control that it was drawn for, ``state`` the machine-readable line for tests, ``text`` the
-    twin, ``says`` what a screen reader hears, ``fact`` the fact of the mark that the keyboard is
+    twin, ``says`` what a screen reader hears, ``fact`` tells the mark that the keyboard is
     on, ``status`` the line above the picture, ``lines`` stand below it and are read aloud when
     they change, ``after`` comes last, ``code`` is the line of Python that makes this view again.
     """

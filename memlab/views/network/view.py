@@ -326,6 +326,9 @@ class NetworkMemory(View[Cut]):
         verdicts = [found.verdict(each) for each in shown.verdicts]
         return here or " ".join([f"{found.equation[0]}.", news_of(shown), *verdicts])
 
+    def fact(self, scene: Scene) -> str:
+        return f"choose:{scene.now.chosen}"
+
     def _place(self, now: State, found: Cut) -> str:
         """The line in focus, or the operation of the cursor."""
         kind, _, number = now.chosen.partition(":")
