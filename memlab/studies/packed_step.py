@@ -15,7 +15,6 @@ from memlab.bench import torch_memory
 from memlab.errors import InputError, known, shorten
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
-from memlab.planner.entries import BEFORE
 from memlab.planner.ledger import Entry, Ledger
 from memlab.planner.placement import HOWS, TOY, Placement, arrange, place
 from memlab.step.build import training_step
@@ -118,10 +117,9 @@ class Subject:
 
     @cached_property
     def stages(self) -> tuple[str, ...]:
-        """The stages of the network, in the order of their first blocks."""
-        ordered = sorted(self.entries.values(), key=lambda entry: entry.birth)
-        born = (entry.stage for entry in ordered if entry.birth > BEFORE)
-        return tuple(dict.fromkeys(stage for stage in born if stage))
+        """The stages of the network, in the order of forward."""
+        rows = self.ledger.rows if self.ledger else ()
+        return tuple(dict.fromkeys(row.stage for row in rows if row.stage))
 
     @cached_property
     def cheap(self) -> frozenset[str]:

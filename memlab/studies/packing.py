@@ -16,7 +16,7 @@ from memlab.planner.entries import Tenant
 from memlab.planner.ledger import Entry
 from memlab.planner.placement import BY_HAND, Block, Placement
 from memlab.step.tensor import Role
-from memlab.studies.amounts import binary_sum, binary_unit, in_binary, number
+from memlab.studies.figures import binary_sum, binary_unit, in_binary, number
 from memlab.studies.packed_step import Subject, ordinal, say, say_how
 
 SHARE, SHARE_OF_STAGE = 200, 2_000
@@ -152,16 +152,15 @@ class Packing:
     @cached_property
     def blocks(self) -> tuple[Placed, ...]:
         """Every block, in order of birth."""
-        turns = {index: turn for turn, index in enumerate(self.placement.order, 1)}
-        pairs = enumerate(zip(self.placement.blocks, self.placement.addresses, strict=True))
-        found = [self._block(block, at, turns[index]) for index, (block, at) in pairs]
+        map_, subject = self.placement, self.subject
+        turns = {index: turn for turn, index in enumerate(map_.order, 1)}
+        found = []
+        for index, block in enumerate(map_.blocks):
+            entry, address = subject.entries.get(block.name), map_.addresses[index]
+            kind = subject.kind(entry, block.birth, block.death)
+            size = map_.load.sizes[index]
+            found.append(Placed(block, address, size, turns[index], kind, entry))
         return tuple(sorted(found, key=lambda placed: placed.block.birth))
-
-    def _block(self, block: Block, address: int, turn: int) -> Placed:
-        step = self.placement.alignment
-        entry = self.subject.entries.get(block.name)
-        kind = self.subject.kind(entry, block.birth, block.death)
-        return Placed(block, address, -(-block.nbytes // step) * step, turn, kind, entry)
 
     @cached_property
     def by_name(self) -> dict[str, Placed]:

@@ -17,7 +17,7 @@ import numpy as np
 from memlab import units
 from memlab.planner.placement import BY_HAND, Placement
 from memlab.step.tensor import Role
-from memlab.studies.amounts import binary_unit, in_binary, number
+from memlab.studies.figures import binary_unit, in_binary, number
 from memlab.studies.packed_step import ordinal, say
 from memlab.studies.packing import Packing, Part, Placed
 from memlab.views.draw import marks as draw
@@ -455,7 +455,8 @@ class AddressChart:
             yield Label(say("guess"), places, 11, bold=True, apart=0.5)
         if self.toy:
             name, at = say("busiest", index=self.packing.busiest + 1), self.packing.busiest + 0.5
-            yield Label(name, [(at, scale.last, "start", 6, -10)], 11, apart=0.5)
+            sides = [(at, scale.last, "start", 6, -10), (at, scale.last, "end", -6, -10)]
+            yield Label(name, sides, 11, apart=0.5)
 
     def _closed(self) -> Mark:
         """The thick line that closes the arena, with its number where no tick has it."""
