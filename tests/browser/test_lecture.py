@@ -9,7 +9,8 @@ from memlab.studies import small_picture as windows
 from memlab.studies.convolutions import amount
 from memlab.views.lecture import slides
 from memlab.views.lecture.page import SHORT, html
-from memlab.views.lecture.scenes import Recorded, scenes
+from memlab.views.lecture.scenes import scenes
+from memlab.views.lecture.slides import Recorded
 
 RECORDED = Recorded(115_605_504, 115_605_504, 0.0093, "Linux x86_64, 2 cores, 2026-11-21")
 STATE = "() => decodeURIComponent(location.hash.slice(1))"

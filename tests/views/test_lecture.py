@@ -25,7 +25,8 @@ from memlab.views.lecture import page as written
 from memlab.views.lecture import slides as facts
 from memlab.views.lecture.page import SHORT
 from memlab.views.lecture.page import html as page
-from memlab.views.lecture.scenes import Recorded, scenes
+from memlab.views.lecture.scenes import scenes
+from memlab.views.lecture.slides import Recorded
 from tests.lessons import test_instructor as pages
 from tests.lessons.structure import FORBIDDEN
 from tests.lessons.test_sources import LINK

@@ -6,7 +6,7 @@ from memlab import devices
 from memlab.studies.convolutions import write
 from memlab.views.lecture import slides
 from memlab.views.lecture.page import html
-from memlab.views.lecture.scenes import TIMES, Recorded
+from memlab.views.lecture.slides import TIMES, Recorded
 
 __all__ = ["LECTURES"]
 

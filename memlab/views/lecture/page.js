@@ -79,7 +79,6 @@ function fill(section) {
   Object.assign($("written"), { max: state.k ** 2, value: shown, disabled: !bench().count });
   section.classList.toggle("pinned", Boolean(state.pin));
   for (const mark of all(".pins", section)) mark.setAttribute("d", pinnedCells().d);
-  fit(section);
 }
 
 // -- pins: a pixel in all its copies, a place with its window and its column --------------------
@@ -88,16 +87,6 @@ const SIDE = 8;
 const pinnable = () => state.sheet ? state.sheet === "bench" : state.step < info().pinned;
 const shownBench = () => state.sheet ? bench() : DATA.bench["3-1-same"];
 const field = () => DATA.fields[state.sheet ? 1 : 0];
-
-// Targets as large as copies and matrix are.
-function fit(section) {
-  const { k, places } = shownBench(), sizes = { copies: [9 * k - 1, 9 * k - 1], matrix: [places ** 2, k * k] };
-  for (const target of all("[data-send]", section)) {
-    const [wide, high] = sizes[target.dataset.send] ?? [SIDE, SIDE];
-    target.setAttribute("width", wide);
-    target.setAttribute("height", high);
-  }
-}
 
 // The cells that belong to what is pinned, and how many of them are values and zeros.
 function pinnedCells() {
@@ -161,14 +150,15 @@ function panels() {
 const pin = (found) => { state.pin = found === state.pin ? "" : found; hold(); draw(); };
 
 function click({ target, clientX, clientY }) {
-  const kind = target.dataset?.send, { places } = shownBench();
+  const kind = target.dataset?.send, { k, places } = shownBench();
   if (!kind || !pinnable()) return;
   const { left, top, width } = target.getBoundingClientRect();
   const cell = width / target.getAttribute("width");
   const x = Math.floor((clientX - left) / cell), y = Math.floor((clientY - top) / cell);
+  const inside = Math.max(x, y) < 9 * k && x % 9 < places && y % 9 < places;
   if (kind === "input") pin(`pixel-${y * SIDE + x}`);
-  else if (kind === "matrix") pin(`place-${x}`);
-  else if (x % 9 < places && y % 9 < places) pin(`place-${y % 9 * places + x % 9}`);
+  else if (kind === "copies" && inside) pin(`place-${y % 9 * places + x % 9}`);
+  else if (kind === "matrix" && x < places ** 2 && y < k * k) pin(`place-${x}`);
 }
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };

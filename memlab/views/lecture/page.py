@@ -13,12 +13,26 @@ from typing import Any
 from memlab import strings, units
 from memlab.studies.convolutions import VALUE, amount, factor, short_times
 from memlab.studies.small_picture import KERNELS, PIXEL, PLACE, SIZE, SmallPicture, every
-from memlab.views.copies.small_picture import STYLE, Copies, Matrix
+from memlab.views.copies.small_picture import PITCH, STYLE, Copies, Matrix
 from memlab.views.draw import theme
 from memlab.views.draw.svg import Box
 from memlab.views.lecture import slides
-from memlab.views.lecture.scenes import ANSWERS, TIMES, Recorded, Scene, scenes
-from memlab.views.lecture.slides import COPIES, HIGH, INPUT, LEFT, MATRIX, RIGHT, WIDE, Slide, say
+from memlab.views.lecture.scenes import scenes
+from memlab.views.lecture.slides import (
+    ANSWERS,
+    COPIES,
+    HIGH,
+    INPUT,
+    LEFT,
+    MATRIX,
+    RIGHT,
+    TIMES,
+    WIDE,
+    Recorded,
+    Scene,
+    Slide,
+    say,
+)
 
 SHORT = ("question", "copies", "stride", "size", "need")
 """The scenes of the short form."""
@@ -103,12 +117,15 @@ def _svg(slide: Slide, name: str, kind: str, pinned: bool, number: int = 0, coun
 
 
 def _targets(corners: dict[str, tuple[int, int]], scene: bool) -> str:
-    """Where a pointer pins a pixel or a place, and room for the marks. The browser fits copies and
-    matrix to the kernel."""
+    """Where a pointer pins a pixel or a place, as large as the largest kernel needs it, and room
+    for the marks."""
     top, cell = (slides.TOP, slides.CELL) if scene else (HEAD, SMALL)
+    most = max(KERNELS)
+    sizes = {"copies": (most * PITCH - 1,) * 2, "matrix": (SIZE**2, most**2), "input": (SIZE, SIZE)}
     rects = "".join(
-        f'<rect x="{x}" y="{y}" fill="transparent" data-send="{name}"/>'
-        for name, (x, y) in corners.items()
+        f'<rect x="{corners[name][0]}" y="{corners[name][1]}" width="{wide}" height="{high}" '
+        f'fill="transparent" data-send="{name}"/>'
+        for name, (wide, high) in sizes.items()
     )
     place = f"translate({LEFT} {top})scale({cell})"
     return f'<g class="cells" transform="{place}">{rects}<path class="look-run pins"/></g>'

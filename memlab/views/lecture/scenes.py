@@ -4,22 +4,12 @@ may say. Most slides are states of the shifted copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from memlab import units
-from memlab.studies.convolutions import (
-    Written,
-    amount,
-    by_copy,
-    conv,
-    convolutions,
-    factor,
-    part_of,
-    short_times,
-)
+from memlab.studies import convolutions as convs
+from memlab.studies.convolutions import amount, part_of, short_times
 from memlab.studies.small_picture import KERNELS, PIXEL, SIZE, SmallPicture, kinds, lower
 from memlab.views.copies.page import CopyBar, boxes, filled_box, together
 from memlab.views.copies.small_picture import copy, grid, row, runs, single, square
@@ -29,6 +19,7 @@ from memlab.views.draw.scale import Scale
 from memlab.views.draw.svg import Box
 from memlab.views.lecture import slides
 from memlab.views.lecture.slides import (
+    ANSWERS,
     CELL,
     COPIES,
     INPUT,
@@ -37,46 +28,14 @@ from memlab.views.lecture.slides import (
     RIGHT,
     TEXT,
     TITLE,
+    Recorded,
+    Scene,
     Slide,
     U,
     lowering,
     place,
     say,
 )
-
-ANSWERS = ("A", "B", "C", "D")
-TIMES = 9
-"""How often the copy is written for real; the median is told."""
-
-
-@dataclass(frozen=True)
-class Recorded(Written):
-    """What was written when the page was made, with machine and date."""
-
-    where: str
-
-    def text(self) -> str:
-        """The run in words."""
-        return say("run.text", planned=units.exact(self.planned), residual=self.residual,
-                   measured=units.exact(self.measured), ms=self.ms, where=self.where)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Scene:
-    """``twins`` has a text for each slide. ``auto`` runs by itself from one slide to another,
-    ``stops`` are the slides at which the key for the next one halts, and on the first ``pinned``
-    of them other pixels and places can be pinned."""
-
-    name: str
-    slides: Sequence[Slide]
-    twins: Sequence[str]
-    notes: str
-    auto: tuple[int, int] | None = None
-    stops: Sequence[int] = ()
-    pinned: int = 0
-
-    def __post_init__(self) -> None:
-        assert len(self.twins) == len(self.slides), self.name
 
 
 def scenes(recorded: Recorded | None = None) -> list[Scene]:
@@ -368,11 +327,11 @@ def _stride() -> Scene:
 def _pointwise() -> Scene:
     """Under 1 x 1 the matrix is the input, so nothing is made; and how often that is so."""
     network, other, x, y = slides.pointwise_network(), slides.pointwise_network("v1"), 944, 244
-    none, part, whole = by_copy(convolutions(network))
+    none, part, whole = convs.by_copy(convs.convolutions(network))
     counts: dict[str, Any] = {
         "all": len(none + part + whole), "none": len(none), "parts": len(part),
-        "whole": len(whole), "part": part_of(factor(part[0])), "pointwise": len(none + part),
-        "stride": conv(part[0]).stride, "network": network.label,
+        "whole": len(whole), "part": part_of(convs.factor(part[0])), "pointwise": len(none + part),
+        "stride": convs.conv(part[0]).stride, "network": network.label,
     }  # fmt: skip
     drawn = [Slide(), Slide(), Slide()]
     for slide in drawn:
@@ -386,9 +345,9 @@ def _pointwise() -> Scene:
         slide.hero(amount(slides.lowered(slides.layer(1))), "pointwise.used")
         slide.label(x, y - 16, "pointwise.none")
         slide.square(x, y, U, class_="ghost")
-    _strip(drawn[2], counts, factor(part[0]))
+    _strip(drawn[2], counts, convs.factor(part[0]))
     twins = [say("pointwise.twin"), say("pointwise.twin_none"), say("pointwise.twin_net", **counts)]
-    others = len(by_copy(convolutions(other))[0])
+    others = len(convs.by_copy(convs.convolutions(other))[0])
     notes = say("pointwise.notes", other=other.label, others=others, **counts)
     return Scene("pointwise", drawn, twins, notes)
 
@@ -396,7 +355,7 @@ def _pointwise() -> Scene:
 def _strip(slide: Slide, counts: dict[str, Any], ratio: Fraction) -> None:
     """The convolutions of a network in order, filled as far as their copies reach."""
     slide.say(LEFT, 534, "pointwise.net", 30, **counts)
-    nodes = convolutions(slides.pointwise_network())
+    nodes = convs.convolutions(slides.pointwise_network())
     chart = Chart(
         Scale(0, len(nodes)), Scale(0, 1), boxes(nodes, slides.BATCH), 44, left=0, right=0
     )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from memlab import devices, strings, zoo
+from memlab import devices, strings, units, zoo
 from memlab.lesson import quantities
 from memlab.networks.graph import Network, Node
 from memlab.studies.convolutions import (
     Workspace,
+    Written,
     changed,
     conv,
     input_bytes,
@@ -216,6 +217,43 @@ class Slide(Svg):
         with self.cells((TEXT, y), 32):
             self.path("M0 .5h1", class_="zero-run")
             self.path(square(0, 0, 1), class_="edge")
+
+
+# -- scenes ---------------------------------------------------------------------------------------
+
+ANSWERS = ("A", "B", "C", "D")
+TIMES = 9
+"""How often the copy is written for real; the median is told."""
+
+
+@dataclass(frozen=True)
+class Recorded(Written):
+    """What was written when the page was made, with machine and date."""
+
+    where: str
+
+    def text(self) -> str:
+        """The run in words."""
+        return say("run.text", planned=units.exact(self.planned), residual=self.residual,
+                   measured=units.exact(self.measured), ms=self.ms, where=self.where)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scene:
+    """``twins`` has a text for each slide. ``auto`` runs by itself from one slide to another,
+    ``stops`` are the slides at which the key for the next one halts, and on the first ``pinned``
+    of them other pixels and places can be pinned."""
+
+    name: str
+    slides: Sequence[Slide]
+    twins: Sequence[str]
+    notes: str
+    auto: tuple[int, int] | None = None
+    stops: Sequence[int] = ()
+    pinned: int = 0
+
+    def __post_init__(self) -> None:
+        assert len(self.twins) == len(self.slides), self.name
 
 
 def shared(small: SmallPicture, first: int, second: int) -> int:
