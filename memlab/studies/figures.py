@@ -1,14 +1,17 @@
-"""Figures as text, where ``units`` has no form of its own: tables, durations, ratios, powers."""
+"""What studies share: figures as text, where ``units`` has no form of its own, and the slices of
+a stack of bytes, by which whoever sums up a ledger names its bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import east_asian_width
 
-from memlab import strings
+from memlab import strings, units
+from memlab.step.tensor import Role
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
@@ -83,7 +86,7 @@ def billions(rate: float) -> str:
     return ratio(rate / 1e9)
 
 
-def percent(part: float) -> str:
+def share(part: float) -> str:
     """``'1.7 %'``."""
     return f"{100 * part:.1f} %"
 
@@ -109,3 +112,119 @@ def figure(value: float, digits: int = 3) -> str:
 def _digits(value: float) -> int:
     """How many behind the point make three, but for large numbers."""
     return 2 if value < 9.995 else 1 if value < 99.95 else 0
+
+
+# -- amounts of bytes: equations, shares, changes -------------------------------------------------
+
+
+def unit_of(nbytes: int) -> str:
+    """The largest decimal unit that the amount fills; below 1 MB it is bytes."""
+    return next((u for u in ("TB", "GB", "MB") if abs(nbytes) >= units.DECIMAL[u]), "B")
+
+
+def sum_of(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
+    """The total with its unit and the parts without, all rounded alike and adding up on the page.
+
+    Three decimals, or the next best number of them with which rounded parts make a rounded total.
+
+    >>> sum_of(2_935_804_128, [212_652_256, 2_723_151_872])
+    ('2.936 GB', ['0.213', '2.723'])
+    """
+    unit = unit_of(total)
+    size = units.UNITS[unit]
+    tries = (0,) if unit == "B" else (3, 2, 4, 1, 5, 6, 7, 8, 9, 10, 11, 12)
+    digits = next(d for d in tries if _adds_up(total, parts, size, d))
+    shown = [units.in_unit(n, unit, digits).removesuffix(f" {unit}") for n in parts]
+    return units.in_unit(total, unit, digits), shown
+
+
+def binary(nbytes: int) -> str:
+    """The same amount in the binary unit beside it: ``'2.734 GiB'``; empty below 1 MB."""
+    unit = {"TB": "TiB", "GB": "GiB", "MB": "MiB"}.get(unit_of(nbytes))
+    return units.in_unit(nbytes, unit, 3) if unit else ""
+
+
+def percent(part: int, whole: int) -> str:
+    """``'92.8'``; nothing has a share in nothing."""
+    return f"{round(Fraction(1000 * part, whole)) / 10:,.1f}" if whole else "0.0"
+
+
+def signed(nbytes: int) -> str:
+    """A difference with its sign: ``'+102 MB'``, ``'−2.730 GB'``."""
+    return f"{'−' if nbytes < 0 else '+'}{units.short(abs(nbytes))}"
+
+
+def change(before: int, after: int) -> str:
+    """The change in percent with its sign: ``'+92.8 %'``, ``'−7.7 %'``."""
+    sign = "−" if after < before else "+"
+    return f"{sign}{percent(abs(after - before), before)} %"
+
+
+def _adds_up(total: int, parts: Sequence[int], size: int, digits: int) -> bool:
+    return sum(_rounded(n, size, digits) for n in parts) == _rounded(total, size, digits)
+
+
+def _rounded(nbytes: int, size: int, digits: int) -> int:
+    return round(Fraction(nbytes * 10**digits, size))
+
+
+# -- in binary units: an address is a multiple of a power of two -----------------------------------
+
+
+def binary_unit(nbytes: int) -> str:
+    """The unit for an arena of so many bytes: MiB, KiB or B."""
+    return next((u for u in ("MiB", "KiB") if nbytes >= 8 * units.UNITS[u]), "B")
+
+
+def number(nbytes: int, unit: str, digits: int | None = None) -> str:
+    """The number without its unit: whole where it is whole, else with one decimal."""
+    if digits is None:
+        digits = 0 if nbytes % units.UNITS[unit] == 0 else 1
+    return units.in_unit(nbytes, unit, digits).removesuffix(f" {unit}")
+
+
+def in_binary(nbytes: int) -> str:
+    """``'13 MiB'``, ``'2,585.4 MiB'``, ``'36 KiB'``, ``'40 B'``."""
+    unit = next((u for u in ("MiB", "KiB") if nbytes >= units.UNITS[u]), "B")
+    return f"{number(nbytes, unit)} {unit}"
+
+
+def binary_sum(total: int, parts: Sequence[int]) -> tuple[str, list[str], str]:
+    """A total and its parts without their unit, rounded so that they add up, and the unit."""
+    unit = binary_unit(total)
+    size = units.UNITS[unit]
+    tries = (0,) if all(n % size == 0 for n in (total, *parts)) else (1, 2, 3, 0, 4, 5, 6)
+    digits = next((d for d in tries if _adds_up(total, parts, size, d)), 1)
+    return number(total, unit, digits), [number(n, unit, digits) for n in parts], unit
+
+
+# -- the slices of a stack ------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """One slice of a stack: the part of a role that grows with the batch, or the part that does
+    not. A usual slice has its line in every table; another only where a plan has such bytes."""
+
+    role: Role
+    grows: bool
+
+    @property
+    def usual(self) -> bool:
+        """Whether a learner expects it, so that its absence is worth a line."""
+        return self.grows is (self.role in _GROW) and self.role is not Role.BUFFER
+
+    @property
+    def label(self) -> str:
+        """Its name for people, in the plural."""
+        side = "grows" if self.grows else "stays"
+        return strings.get(f"role.{self.role.value}.{side}")
+
+
+_GROW = (Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP)
+_STAY = (Role.PARAMETER, Role.OPTIMIZER_STATE, Role.BUFFER)
+_PASS = (Role.PARAMETER_GRADIENT, Role.WORKSPACE)
+
+FLOOR = tuple(Part(role, False) for role in (*_STAY, *_GROW, *_PASS))
+MOUNTAIN = tuple(Part(role, True) for role in (*reversed(_PASS), *_STAY, *_GROW))
+STACK = (*FLOOR, *MOUNTAIN)
+"""From the bottom of a stack to its top."""

@@ -18,7 +18,6 @@ from memlab.devices import DEVICES
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.networks.graph import Network, Node
 from memlab.step.algorithms import pointwise
-from memlab.studies.amounts import unit_of
 from memlab.studies.convolutions import (
     WAYS,
     Workspace,
@@ -33,6 +32,7 @@ from memlab.studies.convolutions import (
     times,
     workspace,
 )
+from memlab.studies.figures import unit_of
 from memlab.studies.memory import Budget
 from memlab.studies.small_picture import (
     KERNELS,

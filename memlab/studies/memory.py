@@ -27,7 +27,7 @@ from memlab.step.build import STORABLE, inference_step, training_step
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.studies.roles import FLOOR, MOUNTAIN, STACK, Part
+from memlab.studies.figures import FLOOR, MOUNTAIN, STACK, Part
 from memlab.techniques.precision import MODES, precision
 
 Curve = npt.NDArray[np.float64]

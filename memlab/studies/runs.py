@@ -11,7 +11,7 @@ from memlab import strings, units
 from memlab.errors import InputError, shorten, whole
 from memlab.planner.ledger import Row
 from memlab.runtime.run import Run
-from memlab.studies import amounts
+from memlab.studies import figures
 from memlab.studies.figures import Study
 from memlab.studies.memory import phases
 
@@ -191,7 +191,7 @@ def origin(name: str) -> str:
 
 def _signed(nbytes: int) -> str:
     """A difference with its sign and every digit."""
-    return f"{amounts.signed(nbytes)[0] if nbytes else ''}{units.exact(abs(nbytes))}"
+    return f"{figures.signed(nbytes)[0] if nbytes else ''}{units.exact(abs(nbytes))}"
 
 
 def _line(name: str, operations: Sequence[Operation]) -> list[str]:

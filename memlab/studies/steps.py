@@ -17,9 +17,8 @@ from memlab.runtime.session import kernels_of
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
-from memlab.studies.figures import Study
+from memlab.studies.figures import STACK, Part, Study
 from memlab.studies.memory import StepMemory
-from memlab.studies.roles import STACK, Part
 
 STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
 """The roles of the model state, which fact F1 counts in bytes per parameter."""

@@ -17,7 +17,7 @@ from memlab.errors import InputError, real, shorten, whole
 from memlab.formats import FORMATS, Format
 from memlab.runtime.run import Run
 from memlab.runtime.training import History
-from memlab.studies.figures import Study, figure, percent, raised
+from memlab.studies.figures import Study, figure, raised, share
 
 TRAININGS, POINTS = 10, 60
 """How many are shown at most, and the points of the longest."""
@@ -99,7 +99,7 @@ class Losses(Study):
     def sentences(self) -> list[str]:
         """The errors at the end, in the order that was asked for."""
         each = (
-            strings.get("training.curves.with", name=way.name, error=percent(way.history.error))
+            strings.get("training.curves.with", name=way.name, error=share(way.history.error))
             for way in self.ways
         )
         return [strings.get("training.curves.headline", errors=", ".join(each))]
@@ -356,7 +356,7 @@ class Sums(Study):
         """How far a way's sum is from the exact one, as a part of that."""
         if not np.isfinite(way.end):
             return figure(way.end)
-        return percent(abs(way.end - self.exact) / self.exact)
+        return share(abs(way.end - self.exact) / self.exact)
 
 
 def sums(format: str | Format, count: int, value: object) -> Sums:

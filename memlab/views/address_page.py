@@ -10,8 +10,8 @@ import numpy as np
 
 from memlab import strings, units
 from memlab.errors import listed
-from memlab.studies.amounts import binary_unit, in_binary, number
 from memlab.studies.cut import hundredths
+from memlab.studies.figures import binary_unit, in_binary, number
 from memlab.studies.memory import Budget, budget
 from memlab.studies.packed_step import PUBLISHED, recorded_peak, say, say_how
 from memlab.studies.packing import Packing, Part, Placed

@@ -9,7 +9,7 @@ from typing import Any
 from memlab import strings, units
 from memlab.errors import InputError, flag, known, shorten
 from memlab.planner.placement import BY_HAND, HOWS, Placement
-from memlab.studies.amounts import in_binary
+from memlab.studies.figures import in_binary
 from memlab.studies.memory import free_here, network_of
 from memlab.studies.packed_step import (
     OFFERED,

@@ -10,7 +10,7 @@ from memlab import strings, units
 from memlab.bench import curves, lanes, reading
 from memlab.bench.curves import GAIN, Curve, Measured
 from memlab.bench.reading import Rate, Reading
-from memlab.studies.figures import Study, billions, percent, ratio
+from memlab.studies.figures import Study, billions, ratio, share
 from memlab.studies.timings import origin, where
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rule, Text
@@ -151,11 +151,11 @@ def width(curve: Curve) -> str:
         "format": curve.format,
         "lanes": curve.knee.lanes,
         "bits": curve.width,
-        "deviation": percent(curve.deviation),
+        "deviation": share(curve.deviation),
     }
     if not curve.ends:
         return strings.get("lanes.unbroken", **values)
-    more = strings.get("lanes.more", gain=percent(curve.gain))
+    more = strings.get("lanes.more", gain=share(curve.gain))
     beyond = more if curve.gain else strings.get("lanes.no_more")
     return strings.get("lanes.measured", **values, beyond=beyond)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memlab import strings, units
 from memlab.step.step import Step
-from memlab.studies.roles import STACK, Part
+from memlab.studies.figures import STACK, Part
 from memlab.studies.runs import origin
 from memlab.studies.steps import StepRow, StepStudy, compare_steps
 from memlab.views.draw import text as texts

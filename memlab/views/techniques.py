@@ -13,8 +13,8 @@ import numpy as np
 from memlab import strings, units
 from memlab.networks.graph import Network
 from memlab.step.step import Step
-from memlab.studies.amounts import unit_of
 from memlab.studies.compare import compare_techniques
+from memlab.studies.figures import unit_of
 from memlab.studies.techniques import RAN, SHORT, Technique, TechniqueStudy
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
@@ -67,7 +67,9 @@ class Techniques(Still):
 
     def stacks(self) -> Comparison:
         """The same steps by role, each at its own peak; what is placed is left out."""
-        return comparison(self.rows.unplaced, self.rows.batch)
+        found = self.rows
+        unplaced = (row for row in found.rows if row.placement is None)
+        return comparison({found.name(row): row.step for row in unplaced}, found.batch)
 
 
 def _say(key: str, **values: object) -> str:

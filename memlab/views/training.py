@@ -13,7 +13,7 @@ from memlab.formats import Format
 from memlab.runtime.training import History
 from memlab.step.tensor import Role
 from memlab.studies import training
-from memlab.studies.figures import figure, percent, raised
+from memlab.studies.figures import figure, raised, share
 from memlab.studies.training import (
     COUNTS,
     Given,
@@ -123,7 +123,7 @@ def _errors(ways: list[Training], high: float) -> Chart:
     across = counts_over(round(1000 * max(way.history.error for way in ways)), "%", 10)
     rows = []
     for way in ways:
-        error = percent(way.history.error)
+        error = share(way.history.error)
         fact = Fact(way.name, error, more=way.state)
         rows.append(Bar(1000 * way.history.error, "measured", [(error, True)], fact))
     return bars(rows, across, high / len(ways), _head("error"))
@@ -139,7 +139,7 @@ def _trainings(found: Losses) -> Table:
             f"{history.batch:,}",
             figure(history.losses[0]),
             _say("nan") if history.broken else figure(way.level),
-            percent(history.error),
+            share(history.error),
             f"{scales[0]:,g} → {scales[-1]:,g}" if scales else "–",
             units.exact(history.peak),
             _say("curves.seconds", seconds=history.seconds),

@@ -12,7 +12,7 @@ from memlab import strings
 from memlab.errors import InputError
 from memlab.networks.builder import network
 from memlab.planner.placement import HOWS, TOY, arrange
-from memlab.studies import amounts
+from memlab.studies import figures
 from memlab.studies.packed_step import (
     OFFERED,
     PUBLISHED,
@@ -119,7 +119,7 @@ def test_what_is_said_fits_into_json_and_its_figures_into_the_text(found):
     assert said["arena_bytes"] == found.arena
     assert len(said["overlaps"]) == len(found.overlaps)
     assert max(block["place"][3] for block in said["blocks"]) == found.arena
-    exact = f"arena {found.arena:,} B" if found.waste >= 0 else amounts.in_binary(-found.waste)
+    exact = f"arena {found.arena:,} B" if found.waste >= 0 else figures.in_binary(-found.waste)
     assert exact in found.text()
 
 
@@ -241,7 +241,7 @@ def test_ordinals(number, wanted):
 @pytest.mark.parametrize("arena", [13 * MIB, 2_712_948_224, 46_240_000, 300_000, 4_000, 640])
 def test_the_equation_adds_up_on_the_page(arena):
     bound = arena * 7 // 8 // 64 * 64
-    total, parts, unit = amounts.binary_sum(arena, [bound, arena - bound])
+    total, parts, unit = figures.binary_sum(arena, [bound, arena - bound])
     numbers = [float(text.replace(",", "")) for text in (total, *parts)]
     assert numbers[0] == pytest.approx(sum(numbers[1:]), abs=1e-9)
     assert unit in ("MiB", "KiB", "B")

@@ -14,7 +14,7 @@ from memlab.devices import Room
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.guard import DoesNotFitError
 from memlab.studies import steps as study
-from memlab.studies.roles import STACK
+from memlab.studies.figures import STACK
 from memlab.studies.steps import compare_steps
 from memlab.techniques.precision import MODES
 

@@ -14,7 +14,7 @@ from memlab import claims, devices, strings
 from memlab.bench import torch_memory
 from memlab.errors import InputError
 from memlab.planner.placement import TOY, arrange
-from memlab.studies import amounts
+from memlab.studies import figures
 from memlab.studies.packing import MOST
 from memlab.views import addresses
 from memlab.views.address_map import SMALL, paint
@@ -300,7 +300,7 @@ def test_a_budget_leaves_what_is_not_there_before(nbytes, verdict):
     found = view.rows.packing
     before = found.subject.before(32)
     assert (nbytes * MIB - before >= found.arena) is (verdict == "fits.")
-    room = amounts.in_binary(nbytes * MIB - before)
+    room = figures.in_binary(nbytes * MIB - before)
     (line,) = [each for each in view.text().splitlines() if each.startswith("room in")]
     assert line.startswith(f"room in {nbytes} MiB: {room}")
     assert line.endswith(f"The arena {verdict}")
@@ -378,10 +378,10 @@ def test_beside_what_pytorch_was_recorded_to_hold():
     found = torch_memory.beside(subject.step)
     shown = view.now_["shown"]
     (line,), (table,) = shown["lines"], shown["after"]
-    assert amounts.in_binary(sum(found.recorded.values())) in line[0]
+    assert figures.in_binary(sum(found.recorded.values())) in line[0]
     there = subject.before(16) + view.placement.arena
     assert there < sum(found.recorded.values())
-    assert amounts.in_binary(there) in line[0]
+    assert figures.in_binary(there) in line[0]
     assert "recorded" in line[0]
     differ = {role: abs(found.recorded[role] - found.planned[role]) for role in found.recorded}
     largest = max(differ, key=differ.__getitem__)

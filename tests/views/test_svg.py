@@ -6,8 +6,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from memlab.studies import amounts
-from memlab.studies.roles import FLOOR, MOUNTAIN
+from memlab.studies import figures
+from memlab.studies.figures import FLOOR, MOUNTAIN
 from memlab.views.draw import scale
 from memlab.views.draw import text as texts
 from memlab.views.draw.label import Board
@@ -103,7 +103,7 @@ def luminance(colour):
 def test_an_equation_adds_up_as_written(seed):
     draw = np.random.default_rng(seed)
     parts = [int(10 ** draw.uniform(3, 12)) for _ in range(2)]
-    total, shown = amounts.sum_of(sum(parts), parts)
+    total, shown = figures.sum_of(sum(parts), parts)
     digits = len(total.split()[0].partition(".")[2])
     values = [
         round(float(text.replace(",", "")) * 10**digits) for text in (*shown, total.split()[0])

@@ -15,7 +15,7 @@ import memlab
 from memlab import InputError, formats, views
 from memlab.runtime.run import Run
 from memlab.studies import training
-from memlab.studies.figures import figure, percent
+from memlab.studies.figures import figure, share
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import CROSS, Glyph, Points, Rect
 from memlab.views.draw.scale import Log, ratios_around
@@ -68,7 +68,7 @@ def test_curves_and_text_show_every_training_with_its_error(name: str) -> None:
     view = views.training_curves(HISTORIES[name])
     labels, text = drawn(view), view.text()
     for way in view.rows.ways:
-        error = percent(way.history.error)
+        error = share(way.history.error)
         assert any(way.name.startswith(label.rstrip("…")) for label in labels)
         assert error in labels
         (line,) = (line for line in text.split("\n") if line.startswith(f"{way.name}  "))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from memlab import units
-from memlab.studies.amounts import unit_of
+from memlab.studies.figures import unit_of
 
 Tick = tuple[float, str]
 """A value and its label."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memlab.step.tensor import Role
-from memlab.studies.roles import Part
+from memlab.studies.figures import Part
 
 
 @dataclass(frozen=True, slots=True)
