@@ -118,11 +118,6 @@ class TechniqueStudy:
         runs = [row.measured for row in self.rows if row.measured]
         return not any(run.residual or run.other for run in runs)
 
-    @property
-    def unplaced(self) -> dict[str, Step]:
-        """The steps by name, but for what lies in an arena."""
-        return {self.name(row): row.step for row in self.rows if row.placement is None}
-
     def ratio(self, row: Technique, key: str = "plain") -> str:
         """The peak of a row divided by that of another one: ``'0.552'``."""
         return f"{row.peak / self.row(key).peak:,.3f}"
