@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import accumulate
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from tests.planner.test_large import wide
 from tests.strange import said
 
 
-def drawn(view: views.View) -> str:
+def drawn(view: views.View[Any]) -> str:
     """Its picture and its text, neither with a number that is none."""
     shown = view.svg() + view.text()
     assert not re.search(r"\b(nan|inf|NaN)\b", shown)

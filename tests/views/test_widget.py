@@ -206,7 +206,7 @@ def test_a_ledger_and_a_step_are_shown_as_they_are():
         ]  # fmt: skip
         assert "VGG-11, batch 16, fp32, Adam, training" in view.text()
     with pytest.raises(InputError, match="try 'vgg16'"):
-        views.network_memory(16)  # type: ignore[arg-type]
+        views.network_memory(16)
 
 
 def test_what_is_free_here_is_shown_live_and_never_stored(monkeypatch):
