@@ -168,7 +168,7 @@ def test_no_accessibility_finding(page_with_view, findings, theme, name):
     theme(name)
     page.locator(f"{ROOT} summary").click()
     page.get_by_role("button", name="Text").click()
-    assert page.locator(f"{ROOT} .ml-text").inner_text().startswith("VGG-16 conv1_2: 3 × 3")
+    wait(page, "root.querySelector('.ml-text').textContent.startsWith('VGG-16 conv1_2: 3 × 3')")
     assert findings(page, ROOT) == []
 
 
