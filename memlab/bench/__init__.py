@@ -15,6 +15,7 @@ from memlab.bench import (
     step,
     torch_lowering,
     torch_memory,
+    views,
 )
 from memlab.bench.timing import Result
 from memlab.errors import unknown
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "lanes": lanes.run,
     "torch-lowering": torch_lowering.run,
     "torch-memory": torch_memory.run,
+    "views": views.run,
     "gpu": gpu.run,
 }
 

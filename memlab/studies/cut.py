@@ -6,20 +6,19 @@ Printed, it is exact to the byte; two cuts say what changed from one to the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from memlab import strings, units
 from memlab.planner.ledger import BEFORE, Entry, Peak
 from memlab.step.rules import UPDATES
 from memlab.step.tensor import Role
-from memlab.studies import amounts
-from memlab.studies.figures import columns
+from memlab.studies import figures
+from memlab.studies.figures import FLOOR, MOUNTAIN, Part, columns
 from memlab.studies.memory import Budget, Curve, Slice, StepMemory, Verdict
-from memlab.studies.roles import Part
 
 LARGEST = 5
 """So many blocks are listed."""
@@ -33,11 +32,12 @@ def say(key: str, **values: object) -> str:
 # -- lines of its tables ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RoleRow:
-    """Bytes of one part of the stack inside the operation, and what each sample adds to it."""
+class Line(NamedTuple):
+    """A part of the stack, or a sum of several: its bytes inside the operation, and what each
+    sample adds to them."""
 
-    part: Part
+    part: Part | None
+    name: str
     nbytes: int
     each: int
 
@@ -135,23 +135,23 @@ class Cut:
         return self.stack[-1][1] if self.stack else self.memory.ground
 
     @cached_property
-    def roles(self) -> tuple[RoleRow, ...]:
+    def roles(self) -> tuple[Line, ...]:
         """One line for every part of the stack that has one, from the bottom up."""
         values = ((part, int(self.memory.lines[part][self.at])) for part in self.memory.parts)
         return tuple(
-            RoleRow(part, value * (self.batch if part.grows else 1), value * part.grows)
+            Line(part, part.label, value * (self.batch if part.grows else 1), value * part.grows)
             for part, value in values
         )
 
     @property
-    def floor(self) -> tuple[RoleRow, ...]:
+    def floor(self) -> tuple[Line, ...]:
         """The lines of what stays, from the bottom up."""
-        return tuple(row for row in self.roles if not row.part.grows)
+        return tuple(row for row in self.roles if row.part in FLOOR)
 
     @property
-    def mountain(self) -> tuple[RoleRow, ...]:
+    def mountain(self) -> tuple[Line, ...]:
         """The lines of what grows, from the bottom up."""
-        return tuple(row for row in self.roles if row.part.grows)
+        return tuple(row for row in self.roles if row.part in MOUNTAIN)
 
     @property
     def here(self) -> int:
@@ -238,7 +238,7 @@ class Cut:
     @cached_property
     def equation(self) -> tuple[str, list[str]]:
         """The peak with its unit, and its floor and mountain, which add up as they are written."""
-        return amounts.sum_of(self.peak.nbytes, [self.peak_floor, self.peak_mountain])
+        return figures.sum_of(self.peak.nbytes, [self.peak_floor, self.peak_mountain])
 
     def verdict(self, found: Verdict) -> str:
         """Whether a budget holds the peak and what it would hold."""
@@ -261,7 +261,7 @@ class Cut:
         where = say(
             "twin.peak",
             peak=self.equation[0],
-            binary=amounts.binary(peak.nbytes),
+            binary=figures.binary(peak.nbytes),
             bytes=units.exact(peak.nbytes),
             index=f"{peak.index + 1:,}",
             count=f"{self.memory.operations:,}",
@@ -286,26 +286,32 @@ class Cut:
         ]
         return [say("twin.bands", bands=", ".join(bands))]
 
+    @property
+    def lines(self) -> list[Line]:
+        """The stack from its top down, with the sums of its mountain, of its floor and of both."""
+        mountain, floor, alive = (
+            Line(None, say(f"table.{name}"), sum(r.nbytes for r in rows), sum(r.each for r in rows))
+            for name, rows in
+            (("mountain", self.mountain), ("floor", self.floor), ("alive", self.roles))
+        )  # fmt: skip
+        return [*self.mountain[::-1], mountain, floor, *self.floor[::-1], alive]
+
+    def share(self, line: Line) -> str:
+        """Its part of what is alive, in percent."""
+        return figures.percent(line.nbytes, self.here)
+
     def told_roles(self) -> list[str]:
         """The table by role."""
         index, name = f"{self.at + 1:,}", self.memory.ledger.rows[self.at].name
         at_peak = self.at == self.peak.index
         place = say("twin.at_peak") if at_peak else say("twin.at", index=index, name=name)
         each = say("twin.each", sample=self.memory.sample)
-        return columns(
-            [
-                [place, say("table.bytes"), say("twin.share"), each],
-                *(self._line(f"  {row.part.label}", [row]) for row in reversed(self.mountain)),
-                self._line(say("table.mountain"), self.mountain),
-                *(self._line(f"  {row.part.label}", [row]) for row in reversed(self.floor)),
-                self._line(say("table.floor"), self.floor),
-                self._line(say("table.alive"), self.roles),
-            ]
-        )
-
-    def _line(self, name: str, rows: Sequence[RoleRow]) -> list[str]:
-        nbytes, each = sum(row.nbytes for row in rows), sum(row.each for row in rows)
-        return [name, f"{nbytes:,}", f"{amounts.percent(nbytes, self.here)} %", f"{each:,}"]
+        cells = [
+            [f"{'  ' if line.part else ''}{line.name}", f"{line.nbytes:,}",
+             f"{self.share(line)} %", f"{line.each:,}"]
+            for line in self.lines
+        ]  # fmt: skip
+        return columns([[place, say("table.bytes"), say("twin.share"), each], *cells])
 
     @property
     def blocks_title(self) -> str:
@@ -368,8 +374,8 @@ class Cut:
             "bytes": self.here,
             "peak": {"operation": self.peak.index + 1, "bytes": self.peak.nbytes},
             "roles": [
-                {"role": row.part.role.value, "grows": row.part.grows, "bytes": row.nbytes}
-                for row in self.roles
+                {"role": part.role.value, "grows": part.grows, "bytes": row.nbytes}
+                for part, row in zip(self.memory.parts, self.roles, strict=True)
             ],
             "blocks": [asdict(row) | {"role": row.role.value} for row in self.blocks],
             "slices": [{"name": row.part.name, "bytes": row.nbytes} for row in self.slices],
@@ -447,7 +453,7 @@ def _effect(old: Cut, new: Cut) -> str:
     return say(
         f"change.{'grows' if change > 0 else 'falls' if change else 'same'}",
         amount=units.short(abs(change)),
-        percent=amounts.change(old.peak.nbytes, new.peak.nbytes),
+        percent=figures.change(old.peak.nbytes, new.peak.nbytes),
         moves=moves,
     )
 
@@ -455,7 +461,7 @@ def _effect(old: Cut, new: Cut) -> str:
 def _parts(old: Cut, new: Cut) -> str:
     """What became of the two parts of the peak."""
     floor, mountain = new.peak_floor - old.peak_floor, new.peak_mountain - old.peak_mountain
-    return say("change.parts", floor=amounts.signed(floor), mountain=amounts.signed(mountain))
+    return say("change.parts", floor=figures.signed(floor), mountain=figures.signed(mountain))
 
 
 # -- names and amounts -----------------------------------------------------------------------------
@@ -468,4 +474,4 @@ def optimizer_name(name: str, short: bool = False) -> str:
 
 def hundredths(nbytes: int) -> str:
     """With two decimals: what is free on a machine changes too fast for three."""
-    return units.in_unit(nbytes, amounts.unit_of(nbytes), 2)
+    return units.in_unit(nbytes, figures.unit_of(nbytes), 2)

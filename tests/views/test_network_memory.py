@@ -116,9 +116,9 @@ def test_a_ledger_alone_is_drawn():
 def test_every_slice_says_its_bytes_and_its_largest_block():
     view = views.network_memory("resnet50", free=False)
     svg = view.svg()
-    for row in view.rows.roles:
-        name = f"{row.part.label}, operation 179: {row.nbytes:,} B"
-        block = view.rows.largest.get(row.part)
+    for part, row in zip(view.rows.memory.parts, view.rows.roles, strict=True):
+        name = f"{row.name}, operation 179: {row.nbytes:,} B"
+        block = view.rows.largest.get(part)
         more = f"; the largest is {block.name}, {block.formula}" if block else ""
         assert f'data-fact="{name}{more}"' in svg
 
@@ -223,7 +223,8 @@ def test_what_the_operations_of_another_network_are_is_not_kept():
     view = views.network_memory("resnet50", cursor=300)
     view.unfolded = "stage 2"
     view.network = "vgg16"
-    assert (view.cursor, view.unfolded) == (None, "")
+    assert view.state.cursor is None
+    assert view.state.unfolded == ""
 
 
 def test_the_live_view_offers_the_modes_and_makes_itself_again():

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from memlab import units
 from memlab.step.tensor import Role
-from memlab.studies import amounts
-from memlab.studies.cut import BlockRow, Cut, RoleRow, SliceRow, news, say
-from memlab.studies.roles import Part
+from memlab.studies import figures
+from memlab.studies.cut import BlockRow, Cut, SliceRow, news, say
 from memlab.studies.tally import CHAIN, RuleRow, Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
@@ -83,7 +82,7 @@ class Headline(Block):
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
         total, (floor, mountain) = self.now.equation
         right = say("equation", floor=floor, mountain=mountain, unit=total.split()[-1])
-        binary, base = amounts.binary(self.now.peak.nbytes), y + 21
+        binary, base = figures.binary(self.now.peak.nbytes), y + 21
         end = svg.text(x, base, say("headline", peak=total), 20, bold=True).right
         for text, dim in ((f"({binary})" if binary else "", True), (right, False)):
             if text and end + 9 + texts.width(text, 16) > x + width:
@@ -139,33 +138,24 @@ def _before(shown: Shown) -> Words:
 # -- the cut ---------------------------------------------------------------------------------------
 
 
-class Line(NamedTuple):
-    """A line of the table: a slice of the stack, or a sum of them."""
-
-    part: Part | None
-    name: str
-    rows: Sequence[RoleRow]
-
-
-def _lines(now: Cut) -> list[Line]:
-    """From the top of the stack down."""
-    mountain, floor = ([Line(row.part, row.part.label, [row]) for row in rows[::-1]]
-                       for rows in (now.mountain, now.floor))  # fmt: skip
-    sums = [Line(None, say(f"table.{name}"), rows) for name, rows in
-            (("mountain", now.mountain), ("floor", now.floor), ("alive", now.roles))]  # fmt: skip
-    return [*mountain, sums[0], sums[1], *floor, sums[2]]
-
-
 def _table(shown: Shown, gap: float) -> Table:
     """What is alive at the cursor, by slice of the stack."""
-    now, lines = shown.now, _lines(shown.now)
+    now, lines = shown.now, shown.now.lines
     return Table(
         ["", say("table.bytes"), say("table.share"), say("table.each", sample=now.memory.sample)],
-        [_cells(now, line) for line in lines],
+        [
+            [
+                line.name,
+                units.short(line.nbytes) if line.nbytes else "0",
+                now.share(line),
+                units.short(line.each),
+            ]
+            for line in lines
+        ],
         looks=[theme.paint(line.part) if line.part else None for line in lines],
         facts=[shown.facts[line.part] if line.part else None for line in lines],
         bold=[index for index, line in enumerate(lines) if not line.part],
-        dim=[index for index, line in enumerate(lines) if not any(row.nbytes for row in line.rows)],
+        dim=[index for index, line in enumerate(lines) if not line.nbytes],
         title=say("table.alive_at", index=f"{now.at + 1:,}"),
         rules={len(now.mountain): "limit", len(lines) - 2: "rule faint"},
         wide=True,
@@ -174,25 +164,18 @@ def _table(shown: Shown, gap: float) -> Table:
     )
 
 
-def _cells(now: Cut, line: Line) -> list[str]:
-    nbytes, each = sum(row.nbytes for row in line.rows), sum(row.each for row in line.rows)
-    share = amounts.percent(nbytes, now.here)
-    return [line.name, units.short(nbytes) if nbytes else "0", share, units.short(each)]
-
-
 def _bar(shown: Shown, plot: Chart) -> Chart:
     """The stack at the cursor on the scale of the plot, with lines to the table at its right."""
     now, end, low = shown.now, plot.y.last, 0
     marks: list[Mark] = []
     first = LINES[13] + 2 * ROW - HEAD - 4
-    bases = {line.part: first + ROW * index for index, line in enumerate(_lines(now))}
-    for row in now.roles:
+    bases = {line.part: first + ROW * index for index, line in enumerate(now.lines)}
+    for part, row in zip(now.memory.parts, now.roles, strict=True):
         bottom, top = min(low, end), min(low + row.nbytes, end)
         low += row.nbytes
         if top > bottom:
-            paint, fact = theme.paint(row.part), shown.facts[row.part]
-            marks += [Rect(0, 1, bottom, top, paint, edge=0.5, fact=fact),
-                      Leader((bottom + top) / 2, bases[row.part])]  # fmt: skip
+            bar = Rect(0, 1, bottom, top, theme.paint(part), edge=0.5, fact=shown.facts[part])
+            marks += [bar, Leader((bottom + top) / 2, bases[part])]
     floor = min(sum(row.nbytes for row in now.floor), end)
     marks += [Rect(0, 1, 0, min(low, end)), Rule(y=floor, look="limit", above=4, below=4),
               Text(0.5, 0, f"{now.at + 1:,}", 11, "middle", dy=16)]  # fmt: skip

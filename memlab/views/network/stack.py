@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memlab import strings, units
-from memlab.studies.cut import BlockRow, Cut, RoleRow, comparable, differences, hundredths, say
+from memlab.studies.cut import BlockRow, Cut, comparable, differences, hundredths, say
+from memlab.studies.figures import Part
 from memlab.studies.memory import Budget, Curve, Verdict
-from memlab.studies.roles import Part
 from memlab.studies.tally import Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
@@ -124,7 +124,8 @@ class Shown:
     def facts(self) -> dict[Part, Fact]:
         """What each slice of the stack says: its bytes inside the operation of the cursor, and its
         largest block."""
-        return {row.part: slice_fact(self.now, row) for row in self.now.roles}
+        rows = zip(self.now.memory.parts, self.now.roles, strict=True)
+        return {part: slice_fact(self.now, part, row.nbytes) for part, row in rows}
 
     @property
     def torn(self) -> bool:
@@ -187,12 +188,12 @@ def stack(now: Cut) -> Iterator[tuple[Part, Curve, Curve]]:
         low = high
 
 
-def slice_fact(now: Cut, row: RoleRow) -> Fact:
+def slice_fact(now: Cut, part: Part, nbytes: int) -> Fact:
     """What a slice of the stack says."""
-    name = say("fact.slice", name=row.part.label, index=f"{now.at + 1:,}")
-    block = now.largest.get(row.part)
+    name = say("fact.slice", name=part.label, index=f"{now.at + 1:,}")
+    block = now.largest.get(part)
     more = say("fact.largest", name=block.name, formula=block.formula) if block else ""
-    return Fact(name, nbytes=row.nbytes, more=more)
+    return Fact(name, nbytes=nbytes, more=more)
 
 
 def block_fact(block: BlockRow) -> Fact:

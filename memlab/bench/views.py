@@ -1,0 +1,71 @@
+"""How long a live view takes from a slider's event to its next picture, and which part takes it.
+
+The views lie above this package, so they are timed in a process of their own, as a notebook's
+kernel is one.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from memlab.bench.timing import Line, Result, line, machine, ratio
+
+AIM = 0.025
+"""Seconds from event to picture, in Python."""
+PARTS = ("settings", "study", "page", "svg", "text")
+
+TIMED = """
+import json, sys
+from dataclasses import replace
+from memlab import views
+from memlab.bench.timing import interleave
+
+view = views.network_memory("resnet50", free=False)
+batches = 32, 64
+kept = {}
+
+def settings(turn):
+    kept["state"] = view.changed(view.state, batch=batches[turn % 2])
+
+def study(turn):
+    view.rows_of(kept["state"])
+
+def page(turn):
+    kept["page"] = view.compose(replace(view.scene(live=True), now=kept["state"]))
+
+def svg(turn):
+    kept["page"].render("key", standalone=False)
+
+def text(turn):
+    kept["page"].text()
+
+def event(turn):
+    events = [{"name": "batch", "value": 5 + turn % 2, "dragging": False}]
+    view._receive(view, {"number": 1, "events": events}, [])
+
+parts = {each.__name__: each for each in (settings, study, page, svg, text)}
+samples = {name: [] for name in (*parts, "event")}
+for turn in range(int(sys.argv[1])):
+    for name, case in (*parts.items(), ("event", event)):
+        samples[name] += interleave({name: lambda _: case(turn)}, repeats=1, warm_up=0)[name]
+print(json.dumps({name: seconds[1:] for name, seconds in samples.items()}))
+"""
+
+
+def run(repeats: int = 40) -> Result:
+    """Time the parts of one slider event of the network view, ResNet-50 from batch 32 to 64."""
+    command = [sys.executable, "-c", TIMED, str(repeats + 1)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return Result("views", machine(), tuple(lines(json.loads(done.stdout))))
+
+
+def lines(samples: dict[str, list[float]]) -> list[Line]:
+    """The whole event, each of its parts, and what share of the event that is."""
+    event = tuple(samples["event"])
+    found = [line("network view, ResNet-50, a slider's event", event, AIM)]
+    for name in PARTS:
+        found.append(line(f"{name} alone", tuple(samples[name])))
+    drawn = ratio("svg, against the event", tuple(samples["svg"]), event)
+    return [*found, drawn]
