@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
