@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import devices, strings, units
-from memlab.errors import known, unknown
+from memlab.errors import InputError, known, shorten, unknown
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.networks.resnets import VARIANTS
@@ -343,6 +343,17 @@ def network_of(name: str, variant: str = "") -> Network:
     if key not in _BUILT:
         _BUILT[key] = zoo.build(name, variant=variant or None)
     return _BUILT[key]
+
+
+def named_or_given(found: object) -> Network:
+    """A network, or the one of the zoo that a name stands for.
+
+    Raises:
+        InputError: neither.
+    """
+    if not isinstance(found, Network | str):
+        raise InputError(f"give a network or its name, got {shorten(found)}; try 'vgg16'.")
+    return network_of(found) if isinstance(found, str) else found
 
 
 def variants(network: Network) -> tuple[str, ...]:

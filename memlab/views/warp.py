@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memlab import units
-from memlab.errors import InputError, shorten
-from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.convolutions import conv, find
-from memlab.studies.memory import network_of
+from memlab.studies.memory import named_or_given
 from memlab.studies.warps import (
     CELLS,
     FP32,
@@ -51,13 +49,6 @@ PAINT = {LOAD: PAINTS[Role.FEATURE_MAP], STORE: PAINTS[Role.WORKSPACE]}
 Place = tuple[float, float, float, float]
 
 
-def _network(given: object) -> Network:
-    found = network_of(given) if isinstance(given, str) else given
-    if not isinstance(found, Network):
-        raise InputError(f"give a network or its name, got {shorten(given)}; try 'vgg16'.")
-    return found
-
-
 def _warp(now: State, warp: int = 0) -> Warp:
     return Warp(now.network, now.layer, now.order, now.stride, warp)
 
@@ -71,7 +62,7 @@ class WarpMemory(View[Warp]):
     network = Setting(
         doc="a name of ``memlab.zoo``, or a network of yours",
         default="vgg16",
-        check=_network,
+        check=named_or_given,
         fixed=True,
         code="plain",
         write=lambda network: repr(network.name),

@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from memlab import units
-from memlab.errors import InputError, flag, printed, shorten
-from memlab.networks.graph import Network
+from memlab.errors import InputError, flag, printed
 from memlab.studies import convolutions as convs
 from memlab.studies import lowering as told
 from memlab.studies.convolutions import WAYS, Written, amount, conv, times
 from memlab.studies.lowering import BATCHES, MOST, Lowering, of_layer, say
-from memlab.studies.memory import free_here, network_of
+from memlab.studies.memory import free_here, named_or_given, network_of
 from memlab.studies.small_picture import KERNELS, PADS, PIXEL, PLACE, STRIDES, SmallPicture
 from memlab.views.copies.page import CARD, Shown, page_of
 from memlab.views.copies.small_picture import PITCH
@@ -32,12 +31,6 @@ LAYERS = (
     ("resnet50", "1.2.conv1"),
 )
 """The real layers to choose from: 3 x 3 large and small, 7 x 7 at stride 2, 1 x 1."""
-
-
-def _network(given: object) -> Network:
-    if not isinstance(given, Network | str):
-        raise InputError(f"give a network or its name, got {shorten(given)}; try 'vgg16'.")
-    return network_of(given) if isinstance(given, str) else given
 
 
 def _first(now: State) -> str:
@@ -103,7 +96,7 @@ class ShiftedCopies(View[Lowering]):
     network = Setting(
         doc="a name of ``memlab.zoo``, or a network of yours; ``'vgg16'`` if not given",
         default=lambda now: network_of("vgg16"),
-        check=_network,
+        check=named_or_given,
         code="plain",
         write=lambda network: repr(network.name),
     )
