@@ -213,7 +213,7 @@ def test_panels_open_and_close(lecture):
 def test_a_click_on_a_pixel_finds_all_its_copies(lecture, where, pixel):
     tab = lecture(where)
     chosen = windows.lower(*((7, 1, "none") if "k=7" in where else (3,)))
-    cell, left, top = (8, 64, 120) if "bench" in where else (16, 64, 244)
+    cell, left, top = (8, 64, 110) if "bench" in where else (16, 64, 244)
     row, column = divmod(pixel, 8)
     tab.mouse.click(left + (column + 0.5) * cell, top + (row + 0.5) * cell)
     assert f"pin=pixel-{pixel}" in state(tab)

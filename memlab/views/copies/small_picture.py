@@ -248,7 +248,7 @@ class Copies(Part):
         x, y = self.input
         svg.add("g", letter(), transform=f"translate({x:g} {y:g})")
         svg.path(square(x, y, SIZE), class_="edge input")
-        if self.framed:
+        if self.framed and self.told:
             self._read(svg)
         counts = self.found.small.counts(self.found.count) if self.told else ()
         for pixel, count in enumerate(counts):

@@ -158,7 +158,7 @@ def _shared(text: str) -> tuple[str, str]:
 
 # -- two sheets beside the scenes -----------------------------------------------------------------
 
-SMALL, HEAD = 8, 120
+SMALL, HEAD = 8, 110
 """The side of a cell of the bench, and where its picture begins."""
 BENCH = {"input": (0, 0), "copies": (17, 0), "matrix": (80, 0)}
 FIELD = {"input": INPUT, "copies": COPIES, "matrix": MATRIX}
@@ -171,9 +171,9 @@ def _bench() -> Slide:
     slide, matrix = Slide(), LEFT + SMALL * BENCH["matrix"][0]
     slide.says("title", LEFT, 64, "s42 b")
     slide.says("bench-keys", RIGHT, 64, "s28 dim", "end")
-    slide.label(LEFT, 106, "label.input")
-    slide.says("copies", LEFT + SMALL * BENCH["copies"][0], 106, "s28")
-    slide.says("matrix", matrix, 106, "s28")
+    slide.label(LEFT, 98, "label.input")
+    slide.says("copies", LEFT + SMALL * BENCH["copies"][0], 98, "s28")
+    slide.says("matrix", matrix, 98, "s28")
     for small in every():
         with slide.group(data_variant=small.key, class_="off"), slide.cells((LEFT, HEAD), SMALL):
             for part in _parts(small):
