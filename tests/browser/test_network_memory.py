@@ -177,7 +177,7 @@ def test_the_picture_has_keys_of_its_own(shown):
     page.keyboard.press("Escape")
     sees(page, "The mountain, cut apart by stage")
     page.keyboard.press("ArrowUp")
-    spoken = page.locator(f"{ROOT} .ml-quiet")
+    spoken = page.locator(f"{ROOT} .ml-quiet").first
     wait(page, "root.querySelector('.ml-quiet').textContent.includes('made by')")
     assert "needed by" in spoken.text_content()
 
