@@ -56,7 +56,8 @@ def test_copies_are_what_the_kernel_writes(small):
 
 def test_values_and_zeros_add_up():
     small, strided = lower(3), lower(3, 2)
-    assert (small.cells - small.zeros, small.zeros, small.factor) == (484, 92, 9)
+    assert (small.cells - small.zeros, small.zeros) == (484, 92)
+    assert small.factor == 9
     assert (strided.cells - strided.zeros, strided.zeros) == (121, 23)
     assert not lower(1).made
     assert lower(1, 2).made
