@@ -289,9 +289,9 @@ class Option(Block):
 def spoken(turn: Round) -> str:
     """The picture of a reveal in one line."""
     marked = [
-        f"{marks}: {words.option(turn, name).removesuffix('.')}"
-        for name in turn.topic.options
-        if (marks := _marks(turn, name))
+        f"{marks}: {words.option(turn, answer).removesuffix('.')}"
+        for answer in turn.topic.options
+        if (marks := _marks(turn, answer))
     ]
     return "; ".join([*marked, *(f"{bar.name}: {bar.label}" for bar in _bars(turn))])
 
@@ -300,9 +300,9 @@ def _revealed(turn: Round, width: float) -> Iterator[Block]:
     """The options, or the diagnosis of a number, then the bars."""
     assert turn.truth is not None
     diagnosis = _diagnosis(turn)
-    for index, name in enumerate(turn.topic.options):
-        chosen, right = name == turn.guess, name == turn.truth.value
-        said = words.option(turn, name), _marks(turn, name), diagnosis * chosen
+    for index, answer in enumerate(turn.topic.options):
+        chosen, right = answer == turn.guess, answer == turn.truth.value
+        said = words.option(turn, answer), _marks(turn, answer), diagnosis * chosen
         yield Option(*said, chosen, right, gap=0 if index else 14)
     if not turn.topic.options:
         yield Words(diagnosis, 13, gap=10)
@@ -315,10 +315,10 @@ def _diagnosis(turn: Round) -> str:
     return words.diagnosis(turn, turn.verdict) if turn.verdict else ""
 
 
-def _marks(turn: Round, name: str) -> str:
+def _marks(turn: Round, answer: str) -> str:
     """What an answer is besides an option: ``"your guess, right answer"``."""
     assert turn.truth is not None
-    keys = {"card.guess": name == turn.guess, "card.right": name == turn.truth.value}
+    keys = {"card.guess": answer == turn.guess, "card.right": answer == turn.truth.value}
     return ", ".join(strings.get(key) for key, holds in keys.items() if holds)
 
 
