@@ -46,6 +46,7 @@ def test_nothing_collides_or_is_cut_off(factory: str, name: str, width: int) -> 
     svg = shown(factory, name, width).svg()
     assert svg.collisions() == []
     assert svg.outside() == []
+    assert min(label.size for label in svg.labels) >= 11
 
 
 @pytest.mark.parametrize(("factory", "name"), NAMES)
