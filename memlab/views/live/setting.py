@@ -350,7 +350,8 @@ class Range(Number):
 
     def said(self, now: State, labels: Labels) -> str:
         least, most = (f"{end:,}" for end in self.span(now))
-        value, key = f"{self.standing(now):,}", f"{self.name}_spoken"
+        value = f"{self.standing(now):,}"
+        key = f"{self.name}_spoken"
         return labels(key, value=value, least=least, most=most) if labels.has(key) else value
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
@@ -399,14 +400,18 @@ class Check(Setting[bool]):
         return value is True or value == "yes"
 
     def said(self, now: State, labels: Labels) -> str:
-        key = f"{self.name}_{'yes' if self.value(now) else 'no'}"
-        if labels.has(key):
-            return labels(key)
-        return labels(self.name) if self.value(now) else ""
+        words = self._words(labels) or {"yes": labels(self.name), "no": ""}
+        return words["yes" if self.value(now) else "no"]
 
     def controls(self, now: State, labels: Labels) -> list[Control]:
-        name, value, place = self.name, self.value(now), self.place
-        if not labels.has(f"{name}_yes"):
-            return [Control("checkbox", name, labels(name), value, place)]
-        options = tuple((each, labels(f"{name}_{each}")) for each in ("yes", "no"))
-        return [Control("select", name, labels(name), "yes" if value else "no", place, options)]
+        value, label = self.value(now), labels(self.name)
+        if not (words := self._words(labels)):
+            return [Control("checkbox", self.name, label, value, self.place)]
+        chosen = "yes" if value else "no"
+        return [Control("select", self.name, label, chosen, self.place, tuple(words.items()))]
+
+    def _words(self, labels: Labels) -> dict[str, str]:
+        """The names of the two, where they have any."""
+        if not labels.has(f"{self.name}_yes"):
+            return {}
+        return {"yes": labels(f"{self.name}_yes"), "no": labels(f"{self.name}_no")}
