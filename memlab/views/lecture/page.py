@@ -178,11 +178,11 @@ def _bench() -> Slide:
         with slide.group(data_variant=small.key, class_="off"), slide.cells((LEFT, HEAD), SMALL):
             for part in _parts(small):
                 part.write(slide)
-    for kind in (PIXEL, PLACE):
+    for kind, name in ((PIXEL, say("bench.pixels")), (PLACE, say("bench.places"))):
         x = LEFT + SMALL * BENCH["input" if kind == PIXEL else "copies"][0] - 4
         box = Box(x, HEAD - 4, x + SIZE * SMALL + 8, HEAD + SIZE * SMALL + 4)
         slide.rect(box, class_="cursor", data_cursor=kind, tabindex=0, role="application",
-                   aria_label=say(f"bench.{kind}s"))  # fmt: skip
+                   aria_label=name)  # fmt: skip
     for name, x, y, kind in (
         ("pinned", matrix, 546, "s30 b"), ("pinned2", matrix, 584, "s30"),
         ("bytes", LEFT, 652, "s56 b"), ("factor", 352, 632, "s30"), ("over", 352, 668, "s30 b"),
