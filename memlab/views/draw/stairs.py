@@ -20,11 +20,18 @@ TALLEST = 40_000
 @dataclass(frozen=True, eq=False)
 class Stair:
     """A curve in pixels: its height at every operation in tenths of a pixel, and the steps of its
-    path, which are worked out once. ``x`` are the steps to the boundaries between operations."""
+    path, which are worked out once. ``x`` are the steps to the boundaries between operations,
+    ``wide`` is the frame in pixels."""
 
     curve: Floats
     tenths: npt.NDArray[np.int64]
     x: list[str]
+    wide: int
+
+    @cached_property
+    def columns(self) -> Floats:
+        """The height in every column of pixels."""
+        return self.ys[_columns(self.wide, len(self.tenths))]
 
     @cached_property
     def ys(self) -> Floats:
@@ -99,7 +106,8 @@ class Frame:
         """A curve in pixels; worked out once."""
         if id(curve) not in self._stairs:
             # it keeps the curve, so that no other one gets its id
-            self._stairs[id(curve)] = Stair(curve, self._tenths(curve), self.edges)
+            wide = int(self.box.right - self.box.left)
+            self._stairs[id(curve)] = Stair(curve, self._tenths(curve), self.edges, wide)
         return self._stairs[id(curve)]
 
     def heights(self, curve: Floats) -> Floats:
@@ -145,9 +153,13 @@ class Frame:
 
     def columns(self, curve: Floats) -> Floats:
         """The y of a curve in every column of pixels, for placing labels."""
-        wide = int(self.box.right - self.box.left)
-        index = np.arange(wide) * self.operations // wide
-        return self.heights(curve)[index]
+        return self.stair(curve).columns
+
+
+@lru_cache(maxsize=32)
+def _columns(wide: int, operations: int) -> npt.NDArray[np.int64]:
+    """The operation in every column of pixels."""
+    return np.arange(wide) * operations // wide
 
 
 @cache

@@ -16,6 +16,7 @@ from memlab.views.draw import theme
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint
 
+_SHIFT = {"start": 0.0, "middle": 0.5, "end": 1.0}
 _SPECIAL = re.compile(r"""[&<>"\n\r\t]""")
 _ENTITIES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 MARGIN = 12
@@ -50,10 +51,12 @@ class Label(NamedTuple):
     chart: bool = False
 
 
-def text_box(x: float, y: float, content: Runs, size: float, anchor: str = "start") -> Box:
+def text_box(
+    x: float, y: float, content: Runs, size: float, anchor: str = "start", bold: bool = False
+) -> Box:
     """Where a line of text stands whose baseline is ``y``; digits and capitals fill its height."""
-    wide = texts.measure(content, size)
-    left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+    wide = texts.measure(content, size, bold)
+    left = x - wide * _SHIFT[anchor]
     return Box(left, y - 0.75 * size, left + wide, y + 0.22 * size)
 
 
@@ -116,20 +119,20 @@ class Svg:
 
         The width that it was given is written down: in another font it fits too.
         """
-        runs = [(content, bold)] if isinstance(content, str) else list(content)
-        bold = len(runs) == 1 and runs[0][1]
-        box = text_box(x, y, runs, size, anchor)
+        if not isinstance(content, str) and len(content) == 1:
+            ((content, bold),) = content
+        left, top, right, bottom = box = text_box(x, y, content, size, anchor, bold)
         if chip:
-            left, top, right, bottom = box
             self.rect(Box(left - 3, top - 2, right + 3, bottom + 2), rx=2.5, class_="chip")
-        pieces = [escape(piece) for piece, _ in runs]
-        if len(runs) > 1:
-            pieces = [f"<tspan class='b'>{piece}</tspan>" if heavy else piece
-                      for piece, (_, heavy) in zip(pieces, runs, strict=True)]  # fmt: skip
-        body = "".join(pieces)
+        if isinstance(content, str):
+            body = escape(content)
+        else:
+            bold = False
+            body = "".join(f"<tspan class='b'>{escape(piece)}</tspan>" if heavy else escape(piece)
+                           for piece, heavy in content)  # fmt: skip
         kinds = f"s{size:g}{' b' if bold else ''}{' dim' if dim else ''}"
         end = "" if anchor == "start" else f' text-anchor="{anchor}"'
-        fit = f'textLength="{box.right - box.left:.1f}" lengthAdjust="spacingAndGlyphs"'
+        fit = f'textLength="{right - left:.1f}" lengthAdjust="spacingAndGlyphs"'
         place = f'x="{_value(x)}" y="{_value(y)}" class="{kinds}"{end}'
         self.parts.append(f"<text {place} {fit if body else ''}>{body}</text>")
         self.labels.append(Label(texts.plain(content), box, size, bold, self.charting))
