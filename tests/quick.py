@@ -15,7 +15,7 @@ from numba.core.dispatcher import Dispatcher
 
 MARKER = "measures"
 FOLDERS = ("bench", "browser", "kernels", "runtime")
-SECONDS = 5
+SECONDS = 10
 """Of a processor, for a test with its fixtures and all that it imports first."""
 PROCESSES = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.system", "os.startfile")
 HERE = Path(__file__).resolve().parent

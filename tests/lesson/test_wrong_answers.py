@@ -70,6 +70,7 @@ def test_the_stub_is_not_yet(name):
     assert report.text().startswith("Not yet:")
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(("name", "slip"), WRONG)
 def test_a_wrong_answer_fails_with_its_question(name, slip):
     answer = wrong(name, ZOO[name][slip])

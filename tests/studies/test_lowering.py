@@ -44,6 +44,7 @@ def test_copies_are_windows_over_the_padded_picture(small):
     assert copies == by_windows(small.k, small.stride, small.pad).tolist()
 
 
+@pytest.mark.measures
 @each
 def test_copies_are_what_the_kernel_writes(small):
     image = np.arange(1, 65, dtype=np.float32).reshape(1, 8, 8)
@@ -247,6 +248,7 @@ def test_every_convolution_of_the_zoo_is_drawn_or_refused_in_a_sentence():
 # -- written for real -----------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("changes", [{}, {"k": 5}, {"stride": 2}, {"pad": "none"}])
 def test_one_image_is_written_and_measured(changes):
     node = lowering("conv3_2", **changes).node
@@ -256,6 +258,7 @@ def test_one_image_is_written_and_measured(changes):
     assert 0 < done.seconds < 10
 
 
+@pytest.mark.measures
 def test_what_is_measured_is_not_the_plan(monkeypatch):
     """A kernel that writes another size would be seen."""
     monkeypatch.setattr(convolutions, "lowered_bytes", lambda node, batch: 1000)

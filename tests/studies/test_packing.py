@@ -303,6 +303,7 @@ def test_the_toy_and_a_counting_do_not_run_and_a_long_step_is_refused():
             run_map(found.subject, found.placement, found.batch)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("how", ["no reuse", "birth", "best"])
 @pytest.mark.parametrize("inside", [False, True])
 def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, inside):
@@ -322,6 +323,7 @@ def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, inside):
     assert json.loads(json.dumps(ran.as_dict()))["arena"] == ran.arena
 
 
+@pytest.mark.measures
 def test_an_inference_has_predictions_and_no_loss():
     subject = subject_of(memlab.inference_step(memlab.zoo.mnist_cnn()))
     ran = run_map(subject, subject.placement(2, "birth"), 2)
@@ -331,6 +333,7 @@ def test_an_inference_has_predictions_and_no_loss():
     assert "0 of 1 predictions differ" in ran.news()
 
 
+@pytest.mark.measures
 def test_nan_that_may_be_of_the_training_is_not_said_to_be_read():
     ran = run_map(SUBJECT, SUBJECT.placement(2, "birth"), 2)
     said = str(replace(ran, unclear=("backward of fc3",)))
@@ -338,6 +341,7 @@ def test_nan_that_may_be_of_the_training_is_not_said_to_be_read():
     assert "read it" not in said
 
 
+@pytest.mark.measures
 def test_a_loss_that_is_nan_in_both_runs_is_the_same():
     ran = run_map(SUBJECT, SUBJECT.placement(2, "birth"), 2)
     nan = replace(ran, loss=float("nan"), expected=float("nan"))
@@ -346,6 +350,7 @@ def test_a_loss_that_is_nan_in_both_runs_is_the_same():
     assert str(nan).count("bit for bit") == str(ran).count("bit for bit") >= 1
 
 
+@pytest.mark.measures
 def test_a_fault_is_silent_the_same_loss_and_wrong_gradients():
     found = packing(SUBJECT, "best", 2)
     passing, address = found.broken()

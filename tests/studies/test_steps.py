@@ -172,6 +172,7 @@ def test_a_residual_is_said():
     assert lines(wrong.table(), "measured here, peak, bytes")[0][0] == f"{3 * peak:,}"
 
 
+@pytest.mark.measures
 def test_what_does_not_fit_is_refused_before_anything_runs(monkeypatch):
     peaks = [row.peak.nbytes for row in compared("mnist_cnn", "adam", 8).rows]
     monkeypatch.setattr(Cpu, "room", lambda self: Room(max(peaks) - 1))
@@ -180,6 +181,7 @@ def test_what_does_not_fit_is_refused_before_anything_runs(monkeypatch):
         compare_steps(steps("mnist_cnn"), 8, measure=True)
 
 
+@pytest.mark.measures
 def test_a_step_without_kernels_is_refused_before_anything_runs(monkeypatch):
     network = memlab.zoo.build("linear1")
     monkeypatch.setattr(study, "run", lambda *_, **__: pytest.fail("it ran"))

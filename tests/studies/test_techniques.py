@@ -63,6 +63,7 @@ def line(text, name):
 # -- figures ------------------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_each_row_is_what_its_call_gives(case):
     name, batch = case

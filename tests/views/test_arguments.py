@@ -13,6 +13,7 @@ import memlab
 from memlab import lesson, views
 from memlab.views.live.view import View
 from memlab.views.live.widget import Widget, events
+from tests.quick import apart
 from tests.strange import STRANGE, mostly_refused, said
 
 LIVE: dict[str, Callable[[], Widget]] = {
@@ -84,6 +85,7 @@ def event(name: Any, value: Any, dragging: Any = False) -> dict[str, Any]:
     return {"number": 7, "events": [{"name": name, "value": value, "dragging": dragging}]}
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", sorted(LIVE.keys() - {"residual"}))
 def test_every_message_of_a_control(name: str) -> None:
     view = LIVE[name]()
@@ -151,10 +153,13 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
 }
 ARGUMENTS = [(make, name) for make in MAKERS for name in inspect.signature(make).parameters
              if name != "progress"]  # fmt: skip
+MEASURING = {(views.comparison, "measure"), (views.techniques, "measure")}
 
 
 @pytest.mark.parametrize(
-    ("make", "name"), ARGUMENTS, ids=lambda part: getattr(part, "__name__", part)
+    ("make", "name"),
+    apart(ARGUMENTS, MEASURING.__contains__),
+    ids=lambda part: getattr(part, "__name__", part),
 )
 def test_every_argument_of_every_view(make: Callable[..., Any], name: str) -> None:
     mostly_refused(lambda given: make(**MAKERS[make] | {name: given}))

@@ -94,6 +94,7 @@ def test_every_slice_says_its_bytes_on_hover():
             assert not nbytes or f"{part.label}: {nbytes:,} B; {row.name}" in facts
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", sorted(memlab.zoo.ZOO))
 def test_every_network_is_drawn_without_collisions(name):
     first = memlab.training_step(memlab.zoo.build(name), "adam")

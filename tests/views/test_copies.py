@@ -504,6 +504,7 @@ def test_a_redraw_is_quick(view):
 # -- what a page keeps ----------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 def test_what_only_this_machine_knows_is_shown_live_and_never_stored(monkeypatch):
     monkeypatch.setattr(devices, "free_memory", lambda: 3_000_000_000)
     view = views.shifted_copies(layer="conv5_1", batch=1)
@@ -529,6 +530,7 @@ def test_what_only_this_machine_knows_is_shown_live_and_never_stored(monkeypatch
 # -- written for real -----------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     "changes", [{}, {"k": 5}, {"stride": 2}, {"pad": "none"}, {"how": "im2col-image"}]
 )

@@ -57,6 +57,7 @@ def labels(chart: Chart) -> Iterator[str]:
             yield from (plain(line) for way in mark.ways for line in way.name)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("factory", FIRST)
 def test_a_figure_has_the_texts_and_the_scales_of_the_picture(factory: str, tmp_path: Any) -> None:
     page = page_of(MADE[FIRST[factory]]())

@@ -192,6 +192,7 @@ def test_it_says_what_was_measured_and_what_was_not(planned):
     assert "Not measured" in data(planned)["run"]
 
 
+@pytest.mark.measures
 def test_the_run_is_measured():
     done = lecture.record()
     assert done.planned == done.measured == facts.lowered(facts.layer(), 1) == 115_605_504

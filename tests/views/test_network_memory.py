@@ -32,6 +32,7 @@ def checked(view, width=960):
 # -- picture ------------------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", sorted(zoo.ZOO))
 def test_every_network_is_drawn_without_collisions(name):
     view = views.network_memory(name)

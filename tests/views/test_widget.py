@@ -281,12 +281,14 @@ print(*sorted(data))
 """
 
 
+@pytest.mark.measures
 def test_a_plan_alone_shows_its_picture():
     command = [sys.executable, "-c", IN_A_NOTEBOOK]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["image/svg+xml", "text/plain"]
 
 
+@pytest.mark.measures
 def test_importing_memlab_loads_no_view():
     code = "import sys, memlab; print('anywidget' in sys.modules or 'memlab.views' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
