@@ -139,9 +139,12 @@ def words(module: Module) -> set[str]:
 
 
 def fields(node: ast.AST) -> Iterator[str]:
-    """The names in a named tuple."""
+    """The names in a named tuple, and those of the settings of a view."""
     if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases):
         yield from (ast.unparse(one.target) for one in node.body if isinstance(one, ast.AnnAssign))
+    elif isinstance(node, ast.ClassDef) and any("View[" in ast.unparse(one) for one in node.bases):
+        for one in node.body:
+            yield from map(ast.unparse, one.targets if isinstance(one, ast.Assign) else ())
 
 
 def spread(target: ast.expr | None) -> list[str]:
