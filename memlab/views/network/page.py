@@ -40,7 +40,7 @@ def page(shown: Shown, width: float) -> Page:
     now, wide = shown.now, width >= WIDE
     plot = chart(shown, right=2 if wide else 12)
     table, blocks = _table(shown, plot.above - HEAD if wide else 10), _largest(shown)
-    lower = _rules(shown.tally, width) if shown.tally else _stages(shown)
+    lower = _rules(shown.tally, width) if shown.tally else _stages(shown, plot.right)
     roles = Words(now.told_roles, drawn=False, gap=1)
     parts: list[Block] = [plot, lower, roles, table, blocks]
     if wide:
@@ -223,7 +223,7 @@ def _choosable(shown: Shown, value: str, block: Block, fact: Fact) -> Choosable:
     return Choosable(block, value, value == shown.chosen, fact)
 
 
-def _stages(shown: Shown) -> Below:
+def _stages(shown: Shown, right: float) -> Below:
     """The mountain cut apart by stage, or one stage by layer, on the operations of the plot."""
     now, end = shown.now, shown.axes.rows.end
     pitch = min(TALL / max(len(now.slices), 1), 48)
@@ -235,7 +235,7 @@ def _stages(shown: Shown) -> Below:
         chart = _stage(shown, row, pitch, aside, value == shown.chosen)
         if not index:  # its lines go on through the others
             chart = replace(chart, marks=[*_uprights(now, pitch * (len(names) - 1)), *chart.marks])
-        rows.append(_choosable(shown, value, chart, fact))
+        rows.append(_choosable(shown, value, replace(chart, right=right), fact))
     title = Table((), (), title=now.slices_title, note=say("rows.scale", end=end), told=False)
     return _told(Below([title, *rows]), now.told_slices)
 
@@ -304,9 +304,9 @@ class Entry(Block):
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
         block, base = self.block, y + 13
         sample(svg, theme.PAINTS[block.role], x, base + 1)
-        room = width - 28 - texts.width(block.span, 11)
+        room = width - 32 - texts.width(block.span, 11)
         svg.text(x + 20, base, texts.fitted(block.name, room, 12), 12)
-        svg.text(x + width, base, block.span, 11, "end", dim=True)
+        svg.text(x + width - 4, base, block.span, 11, "end", dim=True)
         svg.text(x + 20, base + 14.5, block.formula, 11, dim=True)
         return base + 18.5
 

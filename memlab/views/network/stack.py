@@ -156,7 +156,7 @@ def chart(shown: Shown, right: float) -> Chart:
         Axis(),
         left=LEFT,
         right=right,
-        above=10 - BANDS,
+        above=16 - BANDS,
         below=0 if at_peak else 18,
         previous=[Stairs(shown.old.curve)] if shown.old else [],
         name=say("axis"),
