@@ -212,10 +212,9 @@ class Cut:
         )
 
     @cached_property
-    def largest(self) -> dict[Part, BlockRow]:
+    def largest(self) -> dict[Part, Entry]:
         """The block that has the most of each part of the stack that has bytes."""
-        found = self.memory.blocks.largest_of_each(self.at)
-        return {part: self.block(entry) for part, entry in found.items()}
+        return self.memory.blocks.largest_of_each(self.at)
 
     # -- in words ---------------------------------------------------------------------------
 

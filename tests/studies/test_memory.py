@@ -79,7 +79,7 @@ def test_the_largest_block_of_a_part_is_one_of_its_role_and_alive():
         assert (size.per_sample if part.grows else size.fixed) == max(sizes)
     weights = shown.largest.get(Part(Role.PARAMETER, False))
     assert weights is not None
-    assert weights.formula == "4096·25088·4 B = 411,041,792 B"
+    assert weights.formula(8) == "4096·25088·4 B = 411,041,792 B"
 
 
 def test_the_figures_that_the_lesson_tells():

@@ -120,7 +120,7 @@ def test_every_slice_says_its_bytes_and_its_largest_block():
     for part, row in zip(view.rows.memory.parts, view.rows.roles, strict=True):
         name = f"{row.name}, operation 179: {row.nbytes:,} B"
         block = view.rows.largest.get(part)
-        more = f"; the largest is {block.name}, {block.formula}" if block else ""
+        more = f"; the largest is {block.name}, {block.formula(32)}" if block else ""
         assert f'data-fact="{name}{more}"' in svg
 
 

@@ -192,7 +192,8 @@ def slice_fact(now: Cut, part: Part, nbytes: int) -> Fact:
     """What a slice of the stack says."""
     name = say("fact.slice", name=part.label, index=f"{now.at + 1:,}")
     block = now.largest.get(part)
-    more = say("fact.largest", name=block.name, formula=block.formula) if block else ""
+    formula = block.formula(now.batch) if block else ""
+    more = say("fact.largest", name=block.name, formula=formula) if block else ""
     return Fact(name, nbytes=nbytes, more=more)
 
 
