@@ -48,7 +48,9 @@ function render({ model, el }) {
   function flush() {
     if (waiting || !queue.length) return;
     waiting = ++number;
-    model.send({ number, events: queue });
+    try {
+      model.send({ number, events: queue });
+    } catch { /* the kernel has gone: nobody answers */ }
     sent = queue;
     queue = [];
   }
