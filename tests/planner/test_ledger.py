@@ -67,6 +67,7 @@ def test_timeline_equals_brute_force(net: Network, batch: int, optimizer: str | 
     assert brute[ledger.peak_at(batch).index] == max(brute)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", sorted(memlab.zoo.ZOO))
 def test_timeline_of_every_zoo_network_equals_brute_force(name: str) -> None:
     step = memlab.training_step(memlab.zoo.build(name), "adam")
