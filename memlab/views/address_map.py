@@ -23,7 +23,8 @@ from memlab.studies.packing import Packing, Part, Placed
 from memlab.views.draw import marks as draw
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Glyph, Label, Mark, Pen, Rect, Rects, Rule, Text
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Fact, Glyph, Mark, Pen, Rect, Rects, Rule
 from memlab.views.draw.scale import SKY, Linear, operations, over
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import FREE, PAINTS, Paint

@@ -27,20 +27,10 @@ from memlab.views.address_map import (
     paint,
 )
 from memlab.views.draw import text as texts
+from memlab.views.draw.board import spread
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.label import spread
-from memlab.views.draw.marks import (
-    Area,
-    Glyph,
-    Label,
-    Mark,
-    Pen,
-    Phase,
-    Press,
-    Rect,
-    Rule,
-    Text,
-)
+from memlab.views.draw.labels import Label, Phase, Text
+from memlab.views.draw.marks import Area, Glyph, Mark, Pen, Press, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale, operations
 from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words

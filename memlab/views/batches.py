@@ -21,15 +21,14 @@ from memlab.networks.graph import Network, Node
 from memlab.networks.layers import text as dims
 from memlab.studies import timings
 from memlab.studies.figures import Study, columns, duration, ratio
-from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Mark, Rule, Text
+from memlab.views.draw.labels import Text
+from memlab.views.draw.marks import Fact, Mark, Rule
 from memlab.views.draw.page import Page
-from memlab.views.draw.report import report
 from memlab.views.draw.scale import Log, powers_around
-from memlab.views.draw.still import Still
+from memlab.views.draw.still import Still, report
 from memlab.views.draw.table import Table, Words
-from memlab.views.draw.ways import Names, Way, drawn
+from memlab.views.draw.ways import Bar, Names, Way, bars, drawn
 
 WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
 MOST = 5

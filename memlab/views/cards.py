@@ -20,13 +20,13 @@ from memlab.lesson.exercise import HINTS, Exercise
 from memlab.lesson.guess import Guess
 from memlab.lesson.question import Kind, Topic
 from memlab.views.draw import text as texts
-from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Fact, symbol
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import TIGHT, Scale, bytes_over, counts_over
 from memlab.views.draw.svg import Svg
 from memlab.views.draw.table import Block, Words
+from memlab.views.draw.ways import Bar, bars
 from memlab.views.live.control import Control, among, stop, width
 from memlab.views.live.widget import Line, Picture, Widget
 

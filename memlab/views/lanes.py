@@ -13,11 +13,11 @@ from memlab.bench.reading import Rate, Reading
 from memlab.studies.figures import Study, billions, ratio, share
 from memlab.studies.timings import origin, where
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rule, Text
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Fact, Line, Mark, Points, Rule
 from memlab.views.draw.page import Page
-from memlab.views.draw.report import report
 from memlab.views.draw.scale import powers_around
-from memlab.views.draw.still import Still
+from memlab.views.draw.still import Still, report
 from memlab.views.draw.table import Table, Words
 from memlab.views.draw.ways import Names, Way, drawn
 

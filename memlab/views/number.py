@@ -11,7 +11,8 @@ from memlab.formats import NUMBERS
 from memlab.studies.numbers import STEPS, Field, Line, Number, shown
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.marks import Fact, Label, Mark, Points, Rect, Rule, Text
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Fact, Mark, Points, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Block, Key, Table, Words

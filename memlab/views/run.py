@@ -14,15 +14,16 @@ from memlab.studies.runs import Bar as Peak
 from memlab.studies.runs import Operation, RunStudy, origin, study_run
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
-from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Area, Fact, Mark, Phase, Points, Rect, Rule, Stairs, Text
+from memlab.views.draw.labels import Phase, Text
+from memlab.views.draw.marks import Area, Fact, Mark, Points, Rect, Rule, Stairs
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import TIGHT, bytes_over, operations
 from memlab.views.draw.still import Still
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint
+from memlab.views.draw.ways import Bar, bars
 
 BEHIND = 220
 """The operation of a peak takes so many pixels at most."""

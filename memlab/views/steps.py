@@ -13,7 +13,8 @@ from memlab.studies.steps import StepRow, StepStudy, compare_steps
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Label, Mark, Rect, Text
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Fact, Mark, Rect
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import TIGHT, Linear, Scale, bytes_over
 from memlab.views.draw.still import Still

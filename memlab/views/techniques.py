@@ -18,7 +18,8 @@ from memlab.studies.figures import unit_of
 from memlab.studies.techniques import RAN, SHORT, Technique, TechniqueStudy
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Glyph, Label, Line, Mark, Pen, Points, Rule, Text
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Fact, Glyph, Line, Mark, Pen, Points, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Linear, Scale, Tick
 from memlab.views.draw.stairs import Floats

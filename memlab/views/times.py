@@ -16,11 +16,10 @@ from memlab.networks.graph import Network
 from memlab.studies import figures, timings
 from memlab.studies.figures import SECONDS, Study, duration
 from memlab.studies.timings import Algorithms, origin
-from memlab.views.draw.bars import Bar, bars
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Label, Line, Mark, Points, Rule, Text
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Fact, Line, Mark, Points, Rule
 from memlab.views.draw.page import Page
-from memlab.views.draw.report import report
 from memlab.views.draw.scale import (
     TIGHT,
     Log,
@@ -30,9 +29,10 @@ from memlab.views.draw.scale import (
     ratios_around,
     seconds_over,
 )
-from memlab.views.draw.still import Still
+from memlab.views.draw.still import Still, report
 from memlab.views.draw.table import Beside, Key, Table, Words
 from memlab.views.draw.text import shortened
+from memlab.views.draw.ways import Bar, bars
 
 GROUPS = 190
 """Room for their names."""

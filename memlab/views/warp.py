@@ -26,7 +26,8 @@ from memlab.studies.warps import (
 )
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.marks import Fact, Mark, Rect, Rects, Text
+from memlab.views.draw.labels import Text
+from memlab.views.draw.marks import Fact, Mark, Rect, Rects
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words

@@ -12,9 +12,9 @@ import pytest
 from matplotlib.text import Text
 
 from memlab import views
-from memlab.views.draw import marks
+from memlab.views.draw import labels as written
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.marks import Label
+from memlab.views.draw.labels import Label
 from memlab.views.draw.svg import Svg
 from memlab.views.draw.text import plain
 from memlab.views.draw.ways import Names
@@ -51,7 +51,7 @@ def labels(chart: Chart) -> Iterator[str]:
             yield from (axis.title, axis.note)
             yield from (label for _, label in axis.marks(scale) if axis.labels)
     for mark in chart.marks:
-        if isinstance(mark, marks.Text) or (isinstance(mark, Label) and not mark.room):
+        if isinstance(mark, written.Text) or (isinstance(mark, Label) and not mark.room):
             yield plain(mark.content)
         if isinstance(mark, Names):
             yield from (plain(line) for way in mark.ways for line in way.name)

@@ -3,13 +3,15 @@
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from typing import Any
 
 import pytest
 
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.marks import Label, Mark, Phase, Text
+from memlab.views.draw.labels import Label, Phase, Text
+from memlab.views.draw.marks import Mark
 from memlab.views.draw.page import Page
 from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words
 from memlab.views.draw.text import plain
@@ -23,6 +25,7 @@ PAGES = apart(NAMES, lambda name: name == ("prediction_card", "02.output"))  # i
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
 
+@cache
 def shown(factory: str, name: str, width: int = 820) -> Page:
     return page_of(MADE[factory, name](), width)
 

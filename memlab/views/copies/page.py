@@ -21,7 +21,8 @@ from memlab.views.copies.small_picture import PITCH, Copies, Matrix
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.marks import Fact, Glyph, Label, Mark, Pen, Rect, Rule, Text
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Fact, Glyph, Mark, Pen, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Linear, Scale
 from memlab.views.draw.svg import Box, Svg, box_path

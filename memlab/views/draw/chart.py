@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from memlab.views.draw import text as texts
-from memlab.views.draw.label import Board
-from memlab.views.draw.looks import lined
+from memlab.views.draw.board import Board
 from memlab.views.draw.marks import Mark, Pen
 from memlab.views.draw.scale import Scale, Tick
 from memlab.views.draw.svg import Box, Svg, text_box
 from memlab.views.draw.table import Block, Table
+from memlab.views.draw.theme import lined
 
 TICK = 8
 """Between a label of an axis and the frame."""

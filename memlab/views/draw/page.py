@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from memlab.views.draw import looks
 from memlab.views.draw import text as texts
+from memlab.views.draw import theme
 from memlab.views.draw.marks import Glyph
 from memlab.views.draw.svg import MARGIN, Label, Svg
 from memlab.views.draw.table import Block, paragraphs
@@ -96,10 +96,10 @@ def _sample(sheet: Any, look: Any, x: float, base: float) -> None:
     from matplotlib.patches import Rectangle
 
     if isinstance(look, Paint):
-        sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **looks.filled(look)))
+        sheet.add_patch(Rectangle((x, base - 9.5), 14, 11, **theme.filled(look)))
     elif isinstance(look, Glyph):
-        sheet.scatter([x + 7], [base - 4], marker=look.marker, color=looks.ink())
+        sheet.scatter([x + 7], [base - 4], marker=look.marker, color=theme.ink())
     elif isinstance(look, int) or look in ("dot", "hollow", "ring"):
-        sheet.scatter([x + 7], [base - 4], **looks.marked(look, 7.2))
+        sheet.scatter([x + 7], [base - 4], **theme.marked(look, 7.2))
     else:
-        sheet.plot([x, x + 15], [base - 4, base - 4], **looks.lined(look))
+        sheet.plot([x, x + 15], [base - 4, base - 4], **theme.lined(look))

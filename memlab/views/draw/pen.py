@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from memlab import strings, units
-from memlab.views.draw.label import Board
+from memlab.views.draw.board import Board
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.stairs import Frame
 from memlab.views.draw.svg import Box, Svg

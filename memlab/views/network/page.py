@@ -15,7 +15,8 @@ from memlab.studies.tally import CHAIN, RuleRow, Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.marks import Area, Fact, Label, Mark, Pen, Rect, Rule, Stairs, Text
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Area, Fact, Mark, Pen, Rect, Rule, Stairs
 from memlab.views.draw.page import Page
 from memlab.views.draw.svg import Box, Svg
 from memlab.views.draw.table import LINES, ROW, Below, Beside, Block, Table, Words, sample

@@ -21,28 +21,36 @@ from memlab.studies.tally import Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.looks import ink
-from memlab.views.draw.marks import (
+from memlab.views.draw.labels import (
+    Label,
+    Name,
+    Phase,
+    Spot,
+    Text,
+    aside,
+    beside,
+    flank,
+    near,
+    shore,
+    thickest,
+)
+from memlab.views.draw.marks import (  # fmt: skip
     UP,
     Area,
     Fact,
     Glyph,
-    Label,
     Mark,
     Pen,
-    Phase,
     Points,
     Press,
     Rect,
     Rule,
     Stairs,
-    Text,
-)  # fmt: skip
-from memlab.views.draw.names import Name, Spot, aside, beside, flank, near, shore, thickest
+)
 from memlab.views.draw.scale import Linear
 from memlab.views.draw.svg import Box, text_box
 from memlab.views.draw.text import Runs
-from memlab.views.draw.theme import Paint
+from memlab.views.draw.theme import Paint, ink
 
 HEIGHT, LEFT = 256, 72
 """Of the frame, and what is free to its left."""

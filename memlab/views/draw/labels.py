@@ -1,21 +1,25 @@
-"""Names on curves over operations, where there is room for them.
+"""Texts on a chart: where they stand, or where there is room for them.
 
-A name has finders: each knows a kind of place, such as the thickest part of a slice, and takes the
-best one that is free on the board.
+A label has places, and stands at the first that is free. A name on curves has finders: each knows a
+kind of place, such as the thickest part of a slice, and takes the best one that is free.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from memlab.views.draw import text as texts
-from memlab.views.draw.marks import Label, Pen
+from memlab.views.draw.pen import Fact, Mark, Pen
 from memlab.views.draw.stairs import Floats
-from memlab.views.draw.svg import Box
+from memlab.views.draw.svg import Box, text_box
+from memlab.views.draw.text import Runs
+from memlab.views.draw.theme import HA, lined
 
 LINE = 14
 """From line to line of a name."""
@@ -25,6 +29,158 @@ Spot = tuple[float, float, str, float, float]
 
 Finder = Callable[[Pen, float, float], Box | None]
 """Takes a free place for a name so many pixels wide and tall."""
+
+
+@dataclass(frozen=True)
+class Text(Mark):
+    """A text at a value, moved by ``dx`` and ``dy`` pixels; its baseline is there, and the end
+    that ``anchor`` names: start, middle, end. ``held`` keeps it inside the picture; it is shortened
+    to ``room``, in values of x."""
+
+    x: float
+    y: float
+    content: Runs
+    size: float = 12
+    anchor: str = "start"
+    dx: float = 0
+    dy: float = 0
+    bold: bool = False
+    dim: bool = False
+    chip: bool = False
+    held: bool = False
+    room: float = 0
+    fact: Fact | None = None
+
+    def runs(self, pen: Pen) -> Runs:
+        """The text with its weight."""
+        if not isinstance(self.content, str):
+            return self.content
+        room = abs(pen.x(self.room) - pen.x(0)) if self.room else inf
+        return [(texts.shortened(self.content, room, self.size, self.bold), self.bold)]
+
+    def box(self, pen: Pen) -> Box:
+        """Its pixels."""
+        x, y = pen.x(self.x) + self.dx, pen.y(self.y) + self.dy
+        box = text_box(x, y, self.runs(pen), self.size, self.anchor)
+        if not self.held:
+            return box
+        away = max(0.0, 0.5 - box.left) or min(0.0, pen.svg.width - 1 - box.right)
+        return Box(box.left + away, box.top, box.right + away, box.bottom)
+
+    def draw(self, pen: Pen) -> None:
+        box = self.box(pen)
+        anchors = {"start": box.left, "middle": (box.left + box.right) / 2, "end": box.right}
+        y = pen.y(self.y) + self.dy
+        pen.svg.text(
+            anchors[self.anchor], y, self.runs(pen), self.size, self.anchor, self.bold, self.dim,
+            self.chip,
+        )  # fmt: skip
+
+    def takes(self, pen: Pen) -> Iterator[Box]:
+        yield self.box(pen)
+
+    def on(self, axes: Any) -> None:
+        axes.annotate(
+            texts.plain(self.content), (self.x, self.y), (self.dx, -self.dy),
+            textcoords="offset points", ha=HA[self.anchor], va="baseline", fontsize=self.size,
+            fontweight="bold" if self.bold else "normal", annotation_clip=False,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Label(Mark):
+    """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``, or by
+    ``boxes`` of pixels. Where none is free it is left out, or, ``kept``, stands at the first. What
+    is wider than its ``room``, in values of x, is left out, too. With ``leader`` it stays inside
+    the frame, and a thin line leads to it where it stands so many pixels higher or lower."""
+
+    content: Runs
+    places: Sequence[tuple[float, float, str, float, float]]
+    size: float = 12
+    bold: bool = False
+    dim: bool = False
+    chip: bool = False
+    kept: bool = False
+    apart: float = 3
+    inside: bool = True
+    room: float = 0
+    leader: float = 0
+    fact: Fact | None = None
+    late: ClassVar[bool] = True
+
+    def texts(self) -> list[Text]:
+        """One for each of its places."""
+        return [
+            Text(x, y, self.content, self.size, anchor, dx, dy, self.bold, self.dim, self.chip)
+            for x, y, anchor, dx, dy in self.places
+        ]
+
+    def draw(self, pen: Pen) -> None:
+        tries = self.texts()
+        if self.room and texts.measure(self.content, self.size) > pen.x(self.room) - pen.x(0):
+            return
+        for each in tries:
+            box = each.box(pen)
+            if self._fits(pen, box) and pen.board.free(box, self.apart):
+                pen.board.take(box)
+                self._lead(pen, each, box)
+                each.draw(pen)
+                return
+        if self.kept and tries:
+            pen.board.take(tries[0].box(pen))
+            tries[0].draw(pen)
+
+    def _fits(self, pen: Pen, box: Box) -> bool:
+        if self.leader and not (pen.box.top <= box.top and box.bottom <= pen.box.bottom):
+            return False
+        return not self.inside or (box.left >= 0 and box.right <= pen.svg.width)
+
+    def _lead(self, pen: Pen, text: Text, box: Box) -> None:
+        if self.leader and abs(text.dy) > self.leader:
+            x, edge = pen.x(text.x), box.bottom if text.dy < 0 else box.top
+            end = min(max(x, box.left), box.right)
+            pen.svg.line(x, pen.y(text.y), end, edge, class_="rule thin")
+
+    def on(self, axes: Any) -> None:
+        (start, _), (end, _) = axes.transData.transform([(0, 0), (self.room, 0)])
+        if not self.room or 1.2 * texts.measure(self.content, self.size) < end - start:
+            self.texts()[0].on(axes)
+
+
+@dataclass(frozen=True)
+class Phase(Mark):
+    """A bracket above the chart over some operations, with its name where there is room, and a
+    line where it begins."""
+
+    name: str
+    first: float
+    stop: float
+    dy: float = -14
+
+    def draw(self, pen: Pen) -> None:
+        left, right, y = pen.x(self.first) + 0.7, pen.x(self.stop) - 0.7, pen.box.top + self.dy
+        pen.svg.path(
+            f"M{left:.1f} {y + 9:g}V{y + 5:g}H{right:.1f}V{y + 9:g}", class_="rule", opacity=0.7
+        )
+        middle = (left + right) / 2
+        box = text_box(middle, y, self.name, 12, "middle")
+        if box.right <= pen.svg.width and pen.board.first([box], 2):
+            pen.svg.text(middle, y, self.name, 12, "middle")
+        if self.first:
+            x = pen.x(self.first)
+            pen.svg.line(x, pen.box.top, x, pen.box.bottom, class_="grid")
+
+    def on(self, axes: Any) -> None:
+        top = axes.get_ylim()[1]
+        if self.first:
+            axes.axvline(self.first, **lined("grid"))
+        axes.annotate(
+            self.name, ((self.first + self.stop) / 2, top), (0, -self.dy - 10), ha="center",
+            textcoords="offset points", fontsize=11, annotation_clip=False,
+        )  # fmt: skip
+
+
+# -- names on curves -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
