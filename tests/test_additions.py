@@ -76,7 +76,7 @@ from memlab.views.draw.still import Still as _Still
 class _Cut(_Still):
     def page(self):
         from memlab.views.draw.chart import Chart
-        from memlab.views.draw.marks import Text
+        from memlab.views.draw.labels import Text
         from memlab.views.draw.page import Page
         from memlab.views.draw.scale import Scale
         far = Text(2, 0.5, "a text that is outside")
