@@ -15,8 +15,10 @@ from typing import Any
 ENGLISH = "en"
 
 
+@cache
 def language() -> str:
-    """The language of the texts: ``MEMLAB_LANGUAGE``, or English."""
+    """The language of the texts: ``MEMLAB_LANGUAGE`` when the first one was asked for, or
+    English."""
     return os.environ.get("MEMLAB_LANGUAGE", ENGLISH)
 
 
