@@ -28,10 +28,12 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "ignore:Proactor event loop:RuntimeWarning")
 
 
-def pytest_collection_finish():
-    """Thousands of tests are objects that stay: a collection need not look at them each time."""
-    gc.collect()
-    gc.freeze()
+def pytest_runtest_setup():
+    """Thousands of tests are objects that stay: a collection need not look at them each time.
+    A benchmark freezes too, and thaws everything behind it."""
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_sessionstart(session):
