@@ -72,7 +72,7 @@ def test_an_example_with_a_text_that_is_cut_off_does_not_pass(copy: Path) -> Non
     name = re.findall(r"def (\w+)\(", view[2])[-1]
     (copy / view[0]).write_text(view[2], "utf-8")
     wrong = f"""
-from memlab.views.draw.still import Still as _Still
+from memlab.views.draw.page import Still as _Still
 class _Cut(_Still):
     def page(self):
         from memlab.views.draw.chart import Chart

@@ -10,7 +10,7 @@ from memlab.views.cards import ExerciseCard, PredictionCard, exercise_card, pred
 from memlab.views.copies import ShiftedCopies, shifted_copies
 from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
 from memlab.views.live.view import View
-from memlab.views.network.view import NetworkMemory, network_memory
+from memlab.views.network import NetworkMemory, network_memory
 from memlab.views.number import NumberBits, number
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.steps import Comparison, comparison

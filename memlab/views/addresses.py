@@ -27,10 +27,9 @@ from memlab.studies.packing import Packing
 from memlab.views import address_page
 from memlab.views.address_map import Moment, fact
 from memlab.views.draw.page import Page
-from memlab.views.live.control import stop
 from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State, Text
 from memlab.views.live.view import Scene, View, maker
-from memlab.views.live.widget import Line
+from memlab.views.live.widget import Line, stop
 
 BATCH, MOST = 32, 4096
 """The batch that is shown first, and the largest one that is placed."""

@@ -24,9 +24,8 @@ from memlab.studies.figures import Study, columns, duration, ratio
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Mark, Rule
-from memlab.views.draw.page import Page
+from memlab.views.draw.page import Page, Still, report
 from memlab.views.draw.scale import Log, powers_around
-from memlab.views.draw.still import Still, report
 from memlab.views.draw.table import Table, Words
 from memlab.views.draw.ways import Bar, Names, Way, bars, drawn
 

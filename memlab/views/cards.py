@@ -27,8 +27,7 @@ from memlab.views.draw.scale import TIGHT, Scale, bytes_over, counts_over
 from memlab.views.draw.svg import Svg
 from memlab.views.draw.table import Block, Words
 from memlab.views.draw.ways import Bar, bars
-from memlab.views.live.control import Control, among, stop, width
-from memlab.views.live.widget import Line, Picture, Widget
+from memlab.views.live.widget import Control, Line, Picture, Widget, among, stop, width
 
 WIDEST, NARROWEST = 820, 480
 INDENT, PITCH = 44, 26

@@ -15,9 +15,8 @@ from memlab.studies.timings import origin, where
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Fact, Line, Mark, Points, Rule
-from memlab.views.draw.page import Page
+from memlab.views.draw.page import Page, Still, report
 from memlab.views.draw.scale import powers_around
-from memlab.views.draw.still import Still, report
 from memlab.views.draw.table import Table, Words
 from memlab.views.draw.ways import Names, Way, drawn
 

@@ -17,9 +17,8 @@ from memlab.views.draw import theme
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Phase, Text
 from memlab.views.draw.marks import Area, Fact, Mark, Points, Rect, Rule, Stairs
-from memlab.views.draw.page import Page
+from memlab.views.draw.page import Page, Still
 from memlab.views.draw.scale import TIGHT, bytes_over, operations
-from memlab.views.draw.still import Still
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint

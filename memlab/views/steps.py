@@ -15,9 +15,8 @@ from memlab.views.draw import theme
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Fact, Mark, Rect
-from memlab.views.draw.page import Page
+from memlab.views.draw.page import Page, Still
 from memlab.views.draw.scale import TIGHT, Linear, Scale, bytes_over
-from memlab.views.draw.still import Still
 from memlab.views.draw.table import Block, Key, Table, Words
 
 TALL, THIN = 32, 8

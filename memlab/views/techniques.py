@@ -20,10 +20,9 @@ from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Fact, Glyph, Line, Mark, Pen, Points, Rule
-from memlab.views.draw.page import Page
+from memlab.views.draw.page import Page, Still
 from memlab.views.draw.scale import Linear, Scale, Tick
 from memlab.views.draw.stairs import Floats
-from memlab.views.draw.still import Still
 from memlab.views.draw.svg import Box
 from memlab.views.draw.table import Block, Table, Words
 from memlab.views.draw.text import Runs

@@ -19,7 +19,7 @@ from memlab.studies.timings import Algorithms, origin
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Fact, Line, Mark, Points, Rule
-from memlab.views.draw.page import Page
+from memlab.views.draw.page import Page, Still, report
 from memlab.views.draw.scale import (
     TIGHT,
     Log,
@@ -29,7 +29,6 @@ from memlab.views.draw.scale import (
     ratios_around,
     seconds_over,
 )
-from memlab.views.draw.still import Still, report
 from memlab.views.draw.table import Beside, Key, Table, Words
 from memlab.views.draw.text import shortened
 from memlab.views.draw.ways import Bar, bars

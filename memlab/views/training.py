@@ -28,9 +28,8 @@ from memlab.views.draw import theme
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import CROSS, Fact, Glyph, Mark, Rect, Rule
-from memlab.views.draw.page import Page
+from memlab.views.draw.page import Page, Still, report
 from memlab.views.draw.scale import Log, Scale, counts, counts_over, ratios_around
-from memlab.views.draw.still import Still, report
 from memlab.views.draw.table import Beside, Table, Words
 from memlab.views.draw.text import shortened, wrap
 from memlab.views.draw.ways import Bar, Names, Way, bars, drawn

@@ -9,7 +9,7 @@ from memlab import devices, views
 from memlab.errors import InputError
 from memlab.networks import counting, zoo
 from memlab.studies.memory import OFFERED
-from memlab.views.network.view import STOPS
+from memlab.views.network import STOPS
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ from memlab import strings
 from memlab.errors import InputError
 from memlab.units import parse, short
 from memlab.views.draw.page import Page
-from memlab.views.live.control import among
 from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State, Text
 from memlab.views.live.view import View, maker
+from memlab.views.live.widget import among
 
 TEXTS = {
     "name": "Demo",

@@ -19,9 +19,9 @@ from memlab.studies.small_picture import KERNELS, PADS, PIXEL, PLACE, STRIDES, S
 from memlab.views.copies.page import CARD, Shown, page_of
 from memlab.views.copies.small_picture import PITCH
 from memlab.views.draw.page import Page
-from memlab.views.live.control import typed
 from memlab.views.live.setting import Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.widget import typed
 
 MOVES = {"ArrowLeft": (0, -1), "ArrowRight": (0, 1), "ArrowUp": (-1, 0), "ArrowDown": (1, 0)}
 LAYERS = (

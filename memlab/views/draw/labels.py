@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from memlab.views.draw import text as texts
-from memlab.views.draw.pen import Fact, Mark, Pen
+from memlab.views.draw.marks import Fact, Mark, Pen
 from memlab.views.draw.stairs import Floats
 from memlab.views.draw.svg import Box, text_box
 from memlab.views.draw.text import Runs

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from memlab.errors import LARGEST, flag, known, whole
-from memlab.views.live.control import Control, Labels, among, one_of, stop, typed
+from memlab.views.live.widget import Control, Labels, among, one_of, stop, typed
 
 if TYPE_CHECKING:
     from typing import Self

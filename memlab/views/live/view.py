@@ -45,9 +45,8 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
-from memlab.views.live.control import Control, Labels, width
 from memlab.views.live.setting import Range, Setting, State, of
-from memlab.views.live.widget import Line, Picture, Widget
+from memlab.views.live.widget import Control, Labels, Line, Picture, Widget, width
 
 if TYPE_CHECKING:
     from memlab.views.draw.page import Page
