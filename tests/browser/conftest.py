@@ -74,6 +74,11 @@ FORGET = """async code => {
 }"""
 """All that a notebook has defined and shown; its kernel can go on, with memlab loaded."""
 FORGETTING = "import ipywidgets; ipywidgets.Widget.close_all(); %reset -sf"
+STILL = """() => {
+    const seen = document.querySelector(".memlab")?.outerHTML, still = seen && seen === window.seen;
+    window.seen = seen;
+    return still;
+}"""  # a view is drawn again when it knows how wide its page is
 
 
 @dataclass(frozen=True)
@@ -240,7 +245,9 @@ def open_view(lab, open_cells):
     shown other views before."""
 
     def opened(source):
-        return open_cells(f"import memlab\n{source}", kernel=Kernel.id)
+        page = open_cells(f"import memlab\n{source}", kernel=Kernel.id)
+        page.wait_for_function(STILL, polling=200)
+        return page
 
     yield opened
     Kernel.id = ""
