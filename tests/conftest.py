@@ -28,12 +28,28 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "ignore:Proactor event loop:RuntimeWarning")
 
 
+class Garbage:
+    """Whether a collection looks at what the tests are; a benchmark thaws it behind itself.
+
+    Python knows how many objects are frozen, and counts them one by one when it is asked.
+    """
+
+    thawed = True
+    thaw = staticmethod(gc.unfreeze)
+
+
+def _thaw():
+    Garbage.thawed = True
+    Garbage.thaw()
+
+
 def pytest_runtest_setup():
-    """Thousands of tests are objects that stay: a collection need not look at them each time.
-    A benchmark freezes too, and thaws everything behind it."""
-    if not gc.get_freeze_count():
+    """Thousands of tests are objects that stay: a collection need not look at them each time."""
+    if Garbage.thawed:
+        gc.unfreeze = _thaw
         gc.collect()
         gc.freeze()
+        Garbage.thawed = False
 
 
 def pytest_sessionstart(session):
