@@ -194,6 +194,7 @@ def test_the_text_is_one_button_away(shown):
     button, twin = page.get_by_role("button", name="Text"), page.locator(f"{ROOT} .ml-text")
     assert not twin.is_visible()
     button.click()
+    twin.get_by_text("MNIST CNN, batch 32").wait_for()
     assert twin.inner_text().startswith("MNIST CNN, batch 32")
     assert button.get_attribute("aria-pressed") == "true"
 
