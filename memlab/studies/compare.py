@@ -25,7 +25,7 @@ from memlab.runtime.run import run
 from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import Size
-from memlab.studies.memory import network_of
+from memlab.studies.recipe import network_of
 from memlab.studies.steps import Measured, refuse
 from memlab.studies.techniques import BEST, Floor, Technique, TechniqueStudy, Trade
 from memlab.techniques import order

@@ -6,7 +6,6 @@ Every figure is a line: bytes inside each operation that stay, or that each samp
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -17,27 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import devices, strings, units
-from memlab.errors import InputError, known, shorten, unknown
-from memlab.networks import zoo
 from memlab.networks.graph import Network
-from memlab.networks.resnets import VARIANTS
-from memlab.planner.book import plan
 from memlab.planner.ledger import Column, Entry, Ledger, Line, Row, column, evaluate
-from memlab.step.build import STORABLE, inference_step, training_step
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import FLOOR, MOUNTAIN, STACK, Part
-from memlab.techniques.precision import MODES, precision
 
 Curve = npt.NDArray[np.float64]
 """Bytes inside every operation, for drawing only."""
-
-MIXED = tuple(name for name, mode in MODES.items() if mode.master)
-"""Mixed precision: parameters in a small format, with a master copy in fp32."""
-
-OFFERED = (*STORABLE, *MIXED)
-"""The formats of a step built here: one for every array, or mixed."""
 
 ROLES = list(Role)
 ROWS = 6
@@ -288,79 +275,6 @@ def phases(rows: Sequence[Row]) -> tuple[tuple[Phase, int, int], ...]:
 
 def _phase(numbered: tuple[int, Row]) -> Phase:
     return numbered[1].phase
-
-
-# -- what it is made from --------------------------------------------------------------------------
-
-_MADE: OrderedDict[tuple[object, ...], tuple[Network | Ledger, StepMemory]] = OrderedDict()
-_KEPT = 12
-
-
-def step_memory(
-    subject: Network | Ledger,
-    optimizer: str = "momentum",
-    training: bool = True,
-    format: str = "fp32",
-) -> StepMemory:
-    """The memory of a step with these settings, which a ledger has already; the last few are kept.
-
-    Raises:
-        InputError: an unknown optimizer or format.
-    """
-    key: tuple[object, ...] = (id(subject), optimizer if training else "", training, format)
-    if key not in _MADE:
-        _MADE[key] = subject, _make(subject, optimizer, training, format)
-    _MADE.move_to_end(key)
-    if len(_MADE) > _KEPT:
-        _MADE.popitem(last=False)
-    return _MADE[key][1]
-
-
-def _make(subject: Network | Ledger, optimizer: str, training: bool, format: str) -> StepMemory:
-    if isinstance(subject, Ledger):
-        return StepMemory(subject)
-    mixed = format if format in MIXED else ""
-    stored = "fp32" if mixed else format
-    if training:
-        step = training_step(subject, optimizer, stored)
-    else:
-        step = inference_step(subject, stored)
-    return StepMemory(plan(precision(step, mixed) if mixed else step), subject, mixed)
-
-
-_BUILT: dict[tuple[str, str], Network] = {}
-
-
-def network_of(name: str, variant: str = "") -> Network:
-    """A network of the zoo; the same one each time.
-
-    Raises:
-        InputError: an unknown name or variant.
-    """
-    if not isinstance(variant, str):
-        raise unknown("variant", variant, VARIANTS)
-    key = (known("network", name, zoo.ZOO), variant)
-    if key not in _BUILT:
-        _BUILT[key] = zoo.build(name, variant=variant or None)
-    return _BUILT[key]
-
-
-def named_or_given(found: object) -> Network:
-    """A network, or the one of the zoo that a name stands for.
-
-    Raises:
-        InputError: neither.
-    """
-    if not isinstance(found, Network | str):
-        raise InputError(f"give a network or its name, got {shorten(found)}; try 'vgg16'.")
-    return network_of(found) if isinstance(found, str) else found
-
-
-def variants(network: Network) -> tuple[str, ...]:
-    """The published forms of a network of the zoo; none where there is one form."""
-    if not network.variant or network.name not in zoo.ZOO:
-        return ()
-    return VARIANTS
 
 
 # -- what it is held against -----------------------------------------------------------------------

@@ -22,7 +22,8 @@ from memlab.step.op import Phase
 from memlab.step.published import chen2016
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.studies.memory import network_of, phases
+from memlab.studies.memory import phases
+from memlab.studies.recipe import network_of
 from memlab.techniques.in_place import in_place
 from memlab.techniques.schedules import CHEAP
 

@@ -10,7 +10,7 @@ from memlab import strings, units
 from memlab.errors import InputError, flag, known, shorten
 from memlab.planner.placement import BY_HAND, HOWS, Placement
 from memlab.studies.figures import in_binary
-from memlab.studies.memory import free_here, network_of
+from memlab.studies.memory import free_here
 from memlab.studies.packed_step import (
     OFFERED,
     PUBLISHED,
@@ -24,6 +24,7 @@ from memlab.studies.packed_step import (
     subject_of,
 )
 from memlab.studies.packing import Packing
+from memlab.studies.recipe import network_of
 from memlab.views import address_page
 from memlab.views.address_map import Moment, fact
 from memlab.views.draw.page import Page

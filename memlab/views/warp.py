@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from memlab import units
 from memlab.step.tensor import Role
 from memlab.studies.convolutions import conv, find
-from memlab.studies.memory import named_or_given
+from memlab.studies.recipe import named_or_given
 from memlab.studies.warps import (
     CELLS,
     FP32,

@@ -11,14 +11,15 @@ from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.cut import Cut, comparable, cut, news
 from memlab.studies.figures import Part
-from memlab.studies.memory import MIXED, Budget, StepMemory, budget, network_of, step_memory
+from memlab.studies.memory import Budget, StepMemory, budget
+from memlab.studies.recipe import MIXED, Recipe, memory_of, network_of
 from memlab.studies.tally import CHAIN, Tally
 
 BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))
 
 
 def found(name="resnet50", batch=32, optimizer="momentum", training=True, format="fp32", at=None):
-    return cut(step_memory(network_of(name), optimizer, training, format), batch, at, BUDGETS)
+    return cut(memory_of(Recipe(network_of(name), optimizer, training, format)), batch, at, BUDGETS)
 
 
 def tally(shown: Cut, rule="conv-sums") -> Tally:
@@ -33,7 +34,7 @@ CASES = [("mnist_cnn", 32), ("resnet50", 32), ("vgg16", 8), ("googlenet", 100), 
 
 @pytest.mark.parametrize(("name", "batch"), CASES)
 def test_the_parts_add_up_at_every_operation(name, batch):
-    memory = step_memory(network_of(name))
+    memory = memory_of(Recipe(network_of(name)))
     timeline = memory.ledger.timeline(batch)
     for at in range(0, len(timeline), max(1, len(timeline) // 50)):
         shown = cut(memory, batch, at)
@@ -127,7 +128,7 @@ def test_a_network_without_stages_is_cut_by_layer():
     x = memlab.network("tiny", image=(3, 32, 32))
     for _ in range(9):
         x = x.conv(16, 3, pad="same").relu()
-    shown = cut(step_memory(x.flatten().linear(10).cross_entropy()), 4)
+    shown = cut(memory_of(Recipe(x.flatten().linear(10).cross_entropy())), 4)
     assert len(shown.slices) == 6
     assert shown.slices_title == "The mountain, cut apart by layer"
 

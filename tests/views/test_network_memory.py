@@ -8,7 +8,7 @@ import memlab
 from memlab import devices, views
 from memlab.errors import InputError
 from memlab.networks import counting, zoo
-from memlab.studies.memory import OFFERED
+from memlab.studies.recipe import OFFERED
 from memlab.views.network import STOPS
 
 

@@ -14,7 +14,8 @@ from memlab.studies import convolutions as convs
 from memlab.studies import lowering as told
 from memlab.studies.convolutions import WAYS, Written, amount, conv, times
 from memlab.studies.lowering import BATCHES, MOST, Lowering, of_layer, say
-from memlab.studies.memory import free_here, named_or_given, network_of
+from memlab.studies.memory import free_here
+from memlab.studies.recipe import named_or_given, network_of
 from memlab.studies.small_picture import KERNELS, PADS, PIXEL, PLACE, STRIDES, SmallPicture
 from memlab.views.copies.page import CARD, Shown, page_of
 from memlab.views.copies.small_picture import PITCH

@@ -13,17 +13,10 @@ from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
 from memlab.step.rules import UPDATES
 from memlab.step.step import Step
+from memlab.studies import recipe
 from memlab.studies.cut import Cut, cut, optimizer_name, say
-from memlab.studies.memory import (
-    OFFERED,
-    Budget,
-    StepMemory,
-    budget,
-    free_here,
-    network_of,
-    step_memory,
-    variants,
-)  # fmt: skip
+from memlab.studies.memory import Budget, StepMemory, budget, free_here
+from memlab.studies.recipe import OFFERED, Recipe, network_of, variants
 from memlab.studies.tally import RULES
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import Check, Choice, Range, Setting, State
@@ -63,7 +56,9 @@ def subject_of(given: object) -> Network | Ledger:
 
 def memory_of(now: State) -> StepMemory:
     """The memory of the step that the settings make, or of the ledger as it is."""
-    return step_memory(now.subject, now.optimizer, now.training, now.format)
+    if isinstance(now.subject, Ledger):
+        return recipe.memory_of(now.subject)
+    return recipe.memory_of(Recipe(now.subject, now.optimizer, now.training, now.format))
 
 
 def of_network(now: State) -> bool:

@@ -1,0 +1,62 @@
+"""A recipe makes the step that the techniques make when they are called by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab.studies.recipe import OFFERED, Recipe, memory_of, network_of
+from memlab.techniques.precision import MODES
+
+BATCH = 4
+
+
+def test_the_techniques_come_in_their_order() -> None:
+    network = network_of("mnist_cnn")
+    made = Recipe(network, "adam", format="mixed fp16", again="every", k=2, in_place=True).step()
+    step = memlab.precision(memlab.training_step(network, "adam"), "mixed fp16")
+    assert made == memlab.in_place(memlab.recompute(step, "every", k=2))
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_a_format_is_that_of_the_step_or_a_mode(name: str) -> None:
+    network = network_of("mnist_cnn")
+    if name in MODES and MODES[name].master:
+        step = memlab.precision(memlab.training_step(network), name)
+    else:
+        step = memlab.training_step(network, format=name)
+    assert Recipe(network, format=name).step() == step
+
+
+def test_a_role_has_a_format_of_its_own() -> None:
+    network = network_of("mnist_cnn")
+    made = Recipe(network, roles=(("feature_map", "fp8_e5m2"),)).step()
+    assert made == memlab.precision(memlab.training_step(network), feature_map="fp8_e5m2")
+
+
+def test_a_budget_decides_at_a_batch() -> None:
+    network = network_of("mnist_cnn")
+    step = memlab.training_step(network)
+    least = memlab.plan(memlab.recompute(step, "chain", batch=BATCH)).peak(BATCH)
+    made = Recipe(network, again="chain", batch=BATCH, budget=least).step()
+    assert memlab.plan(made).peak(BATCH) <= least
+    with pytest.raises(memlab.InputError, match="least"):
+        Recipe(network, again="chain", batch=BATCH, budget=1000).step()
+
+
+@pytest.mark.parametrize(
+    "choice", [{"in_place": True}, {"optimizer": "adam"}, {"algorithm": "direct"}]
+)
+def test_every_choice_makes_a_memory_of_its_own(choice: dict[str, Any]) -> None:
+    network = network_of("mnist_cnn")
+    plain, other = memory_of(Recipe(network)), memory_of(Recipe(network, **choice))
+    assert plain is not other
+    assert memory_of(Recipe(network, **choice)) is other
+
+
+def test_an_inference_has_no_optimizer() -> None:
+    network = network_of("mnist_cnn")
+    made = [memory_of(Recipe(network, name, training=False)) for name in ("sgd", "adam")]
+    assert made[0] is made[1]
