@@ -60,7 +60,7 @@ INVENTED = (
     "copies.list_new",
     "lanes.class_name",
     "views.import_all",
-    "network.verdict.before",
+    "memory.verdict.before",
     "addresses.result.first",
     "number.control.title.long",
     "exercise.width",

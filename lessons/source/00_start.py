@@ -96,7 +96,7 @@ double.guess("double").reveal()
 # handwritten digits, from left to right. Then move **Batch**.
 
 # %%
-view = views.network_memory("mnist_cnn", networks=("mnist_cnn",))
+view = views.memory("mnist_cnn", networks=("mnist_cnn",))
 view
 
 # %% [markdown]
@@ -117,7 +117,7 @@ view
 
 # %%
 if double.answered():
-    alexnet = views.network_memory("alexnet", networks=("alexnet", "mnist_cnn"))
+    alexnet = views.memory("alexnet", networks=("alexnet", "mnist_cnn"))
     alexnet.batch = 64
     display(alexnet)
 

@@ -16,7 +16,7 @@
 import memlab
 from memlab import counting, lesson, units, views, zoo
 
-views.network_memory("alexnet", networks=("alexnet",), batch=64, rules=False)
+views.memory("alexnet", networks=("alexnet",), batch=64, rules=False)
 
 # %% [markdown]
 # This is one training step of AlexNet, from left to right: forward, loss, backward, update.
@@ -95,7 +95,7 @@ halve.guess(2).reveal()
 
 # %%
 if halve.answered():
-    vgg = views.network_memory("vgg16", networks=("vgg16",), batch=8, optimizer="adam")
+    vgg = views.memory("vgg16", networks=("vgg16",), batch=8, optimizer="adam")
     vgg.batch = 4
     display(vgg)
 
@@ -109,7 +109,7 @@ if halve.answered():
 floor = 4 * 4 * zoo.vgg16().parameters
 print("4 arrays:", units.both(floor))
 if halve.answered():
-    small = views.network_memory("vgg16", batch=4, optimizer="adam")
+    small = views.memory("vgg16", batch=4, optimizer="adam")
     print(small.text().split("\n\n")[0])
 
 # %% [markdown]
@@ -131,7 +131,7 @@ resnet.guess("1.1").reveal()
 
 # %%
 if resnet.answered():
-    view = views.network_memory("resnet50", networks=("resnet50", "vgg16"), batch=32)
+    view = views.memory("resnet50", networks=("resnet50", "vgg16"), batch=32)
     view.batch = 16
     display(view)
 
@@ -173,7 +173,7 @@ total.guess("1.0").reveal()
 # %%
 if total.answered():
     both = ("resnet50", "vgg16")
-    display(views.network_memory("resnet50", networks=both, batch=32, rule="conv-sums"))
+    display(views.memory("resnet50", networks=both, batch=32, rule="conv-sums"))
 
 # %% [markdown]
 # A counting rule changes no bar: it draws an outline. What is inside the outline is counted; what

@@ -22,7 +22,7 @@ from dataclasses import replace
 from memlab import views
 from memlab.bench.timing import interleave
 
-view = views.network_memory("resnet50", free=False)
+view = views.memory("resnet50", free=False)
 batches = 32, 64
 kept = {}
 
@@ -55,7 +55,7 @@ print(json.dumps({name: seconds[1:] for name, seconds in samples.items()}))
 
 
 def run(repeats: int = 40) -> Result:
-    """Time the parts of one slider event of the network view, ResNet-50 from batch 32 to 64."""
+    """Time the parts of one slider event of the memory view, ResNet-50 from batch 32 to 64."""
     command = [sys.executable, "-c", TIMED, str(repeats + 1)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return Result("views", machine(), tuple(lines(json.loads(done.stdout))))
@@ -64,7 +64,7 @@ def run(repeats: int = 40) -> Result:
 def lines(samples: dict[str, list[float]]) -> list[Line]:
     """The whole event, each of its parts, and what share of the event that is."""
     event = tuple(samples["event"])
-    found = [line("network view, ResNet-50, a slider's event", event, AIM)]
+    found = [line("memory view, ResNet-50, a slider's event", event, AIM)]
     for name in PARTS:
         found.append(line(f"{name} alone", tuple(samples[name])))
     drawn = ratio("svg, against the event", tuple(samples["svg"]), event)

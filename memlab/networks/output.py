@@ -118,7 +118,7 @@ class Output:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Layers written inside belong to this stage: one row of the network-memory view."""
+        """Layers written inside belong to this stage: one row of the memory view."""
         before, self.start.stage = self.start.stage, named("a stage", name, "stage 1")
         try:
             yield

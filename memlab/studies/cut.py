@@ -26,7 +26,7 @@ LARGEST = 5
 
 def say(key: str, **values: object) -> str:
     """A text about the memory of a network."""
-    return strings.get(f"network.{key}", **values)
+    return strings.get(f"memory.{key}", **values)
 
 
 # -- lines of its tables ---------------------------------------------------------------------------

@@ -157,7 +157,7 @@ class StepMemory:
         """What a batch is made of, in one word."""
         inputs = [entry for entry in self.ledger.entries if entry.role is Role.INPUT]
         images = any(name == "H" for entry in inputs for name, _ in entry.axes)
-        return strings.get("network.image" if images else "network.sample")
+        return strings.get("memory.image" if images else "memory.sample")
 
     @cached_property
     def stages(self) -> tuple[str, ...]:
@@ -262,7 +262,7 @@ class StepMemory:
         large = sorted(slices, key=lambda each: -each.highest)[: ROWS - 1]
         small = [each for each in slices if each not in large]
         entries = [entry for each in small for entry in each.blocks.entries]
-        name = strings.get("network.others", count=len(small))
+        name = strings.get("memory.others", count=len(small))
         rest = Slice(name, Blocks(entries, self.operations))
         return (*(each for each in slices if each in large), rest)
 

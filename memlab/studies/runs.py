@@ -104,7 +104,7 @@ class RunStudy(Study):
     @property
     def title(self) -> str:
         """What has run: ``'Single linear layer, fp32, SGD, training, batch 4'``."""
-        return f"{self.step}, {strings.get('network.batch', batch=f'{self.batch:,}')}"
+        return f"{self.step}, {strings.get('memory.batch', batch=f'{self.batch:,}')}"
 
     @property
     def headline(self) -> str:
@@ -175,7 +175,7 @@ class RunStudy(Study):
         lines = []
         for phase, first, last in phases([operation.row for operation in self.operations]):
             name = strings.get(
-                "network.twin.band" if last > first else "network.twin.one",
+                "memory.twin.band" if last > first else "memory.twin.one",
                 phase=strings.get(f"phase.{phase}"),
                 first=f"{first + 1:,}",
                 last=f"{last + 1:,}",

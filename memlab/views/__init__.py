@@ -1,6 +1,6 @@
 """Every picture and every widget of memlab; loading it loads anywidget and ipywidgets.
 
->>> view = memlab.views.network_memory("resnet50", batch=32)
+>>> view = memlab.views.memory("resnet50", batch=32)
 >>> print(view)
 """
 
@@ -10,7 +10,7 @@ from memlab.views.cards import ExerciseCard, PredictionCard, exercise_card, pred
 from memlab.views.copies import ShiftedCopies, shifted_copies
 from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
 from memlab.views.live.view import View
-from memlab.views.network import NetworkMemory, network_memory
+from memlab.views.memory import Memory, memory
 from memlab.views.number import NumberBits, number
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.steps import Comparison, comparison
@@ -34,8 +34,8 @@ __all__ = [
     "ExerciseCard",
     "GradientHistogram",
     "LaneColumns",
+    "Memory",
     "MemoryRate",
-    "NetworkMemory",
     "NumberBits",
     "PlannedAndMeasured",
     "PredictionCard",
@@ -54,8 +54,8 @@ __all__ = [
     "exercise_card",
     "gradient_histogram",
     "lane_columns",
+    "memory",
     "memory_rate",
-    "network_memory",
     "number",
     "planned_and_measured",
     "prediction_card",

@@ -93,7 +93,7 @@ def _rooms(found: Packing, budgets: Sequence[Budget]) -> list[tuple[int, str]]:
     its name; what is free here comes with its amount. The toy has none."""
     before, names = found.subject.before(found.batch), []
     for each in () if found.subject.toy else budgets:
-        live = strings.get("network.budget.live", amount=hundredths(each.nbytes))
+        live = strings.get("memory.budget.live", amount=hundredths(each.nbytes))
         name = live if each.live else say("room", name=each.name)
         names.append((max(each.nbytes - before, 0), name))
     return names
@@ -108,7 +108,7 @@ def _title(moment: Moment) -> str:
     placed = say_how(found.placement.how)
     for other in others:
         placed = say("and", first=placed, second=say_how(other.placement.how))
-    batch = strings.get("network.batch", batch=f"{found.batch:,}")
+    batch = strings.get("memory.batch", batch=f"{found.batch:,}")
     inside = say("in_place") if found.subject.inside else ""
     about = [found.subject.label, "" if found.subject.toy else batch, inside, placed, found.stage]
     return ", ".join(filter(None, about))
@@ -174,7 +174,7 @@ def _axes(moment: Moment, rooms: Sequence[tuple[int, str]]) -> Iterator[str]:
     found = moment.packing
     bands = [
         strings.get(
-            f"network.twin.{'band' if last > first else 'one'}",
+            f"memory.twin.{'band' if last > first else 'one'}",
             phase=strings.get(f"phase.{phase}"),
             first=f"{first + 1:,}",
             last=f"{last + 1:,}",

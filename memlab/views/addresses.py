@@ -214,7 +214,7 @@ class AddressMap(View[Moment]):
         when=a_step,
         follows=("what",),
         code=a_step,
-        brief=lambda now: strings.get("network.batch", batch=f"{now.batch:,}"),
+        brief=lambda now: strings.get("memory.batch", batch=f"{now.batch:,}"),
     )
     stage = Choice(
         lambda now: {"": say("control.every_stage")} | {n: n for n in subject(now).stages},

@@ -17,8 +17,8 @@ from memlab.studies.cut import cut
 from memlab.studies.memory import StepMemory, budget
 from memlab.views.cards import exercise_card, prediction_card
 from memlab.views.live.widget import Widget
-from memlab.views.network.page import page
-from memlab.views.network.stack import Shown
+from memlab.views.memory.page import page
+from memlab.views.memory.stack import Shown
 from memlab.views.run import planned_and_measured
 
 BATCH = 32

@@ -15,7 +15,7 @@ def test_every_part_of_an_event_is_timed():
     result = views.run(repeats=2)
     names = [line.name for line in result.lines]
     assert names == [
-        "network view, ResNet-50, a slider's event",
+        "memory view, ResNet-50, a slider's event",
         *(f"{part} alone" for part in views.PARTS),
         "svg, against the event",
     ]

@@ -30,7 +30,7 @@ IDLE = """() => {
     return panel.sessionContext.session.kernel.status === "idle"
         && cells.every(cell => cell.executionState !== "running");
 }"""
-PICTURES = {"02.output": "prediction", "02.largest_batch": "check", "halve": "network-memory"}
+PICTURES = {"02.output": "prediction", "02.largest_batch": "check", "halve": "memory"}
 """The pictures of the README, by the card, exercise or gate in whose cell they are taken."""
 WRONG = {
     "00.mebibytes": ("    return nbytes / 1000**2", "decimal"),

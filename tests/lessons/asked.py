@@ -9,7 +9,7 @@ from tests.lessons import truths
 from tests.lessons.parts import CARD, Lesson, calls, functions, minutes_line, sections, tree
 
 SUBGOALS, SHORT = ("shapes", "bytes", "lifetime", "peak"), 20
-VIEWS = {"network_memory": ("network",), "shifted_copies": ("network", "layer")}
+VIEWS = {"memory": ("network",), "shifted_copies": ("network", "layer")}
 """The live views, and what each is of: its first arguments, and keys of what a question is on."""
 
 

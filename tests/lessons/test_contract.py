@@ -47,7 +47,7 @@ SOURCE = """# %% [markdown]
 # %%
 from memlab import lesson, units, views
 
-views.network_memory("vgg16", batch=64)
+views.memory("vgg16", batch=64)
 
 # %% [markdown]
 # ![The floor and the mountain](images/a.png)
@@ -177,7 +177,7 @@ def test_the_small_lesson_keeps_it(lesson):
 
 LONG = "largest.check(largest_batch)\n" + ("\n# %%\n" + "x\n" * 5) * 10
 TWICE = '# %% tags=["numbers"]\n{"26M": "25.6 * 10**6"}\n\n# %%\noutput ='
-VIEW = 'views.network_memory("vgg16", batch=64)\n'
+VIEW = 'views.memory("vgg16", batch=64)\n'
 COPIES = 'views.shifted_copies("mnist_cnn", '
 EARLY = "# %%\nif output.answered():\n    pass\n\n# %%\noutput ="
 PLANTED = [
@@ -258,7 +258,7 @@ PLANTED = [
         VIEW,
         'views.run("vgg16")\n',
         "    print(units",
-        "    views.network_memory('vgg16')\n    print(units",
+        "    views.memory('vgg16')\n    print(units",
     ),
     ("hidden", "the truth of '07.output': 802_816", "print(seconds", "print(seconds, 802_816"),
     ("hidden", "the truth of '07.output': 803 kB", "print(seconds", "print(seconds, '803 kB'"),

@@ -107,35 +107,35 @@ def _() -> Any:
 
 def _network(*args: Any, then: dict[str, Any], **kwargs: Any) -> Any:
     """A view after a change, with the state before as its outline."""
-    view = views.network_memory(*args, **kwargs)
+    view = views.memory(*args, **kwargs)
     for name, value in then.items():
         setattr(view, name, value)
     return view
 
 
-@case("network_memory", "a larger batch")
+@case("memory", "a larger batch")
 def _() -> Any:
     return _network("resnet50", then={"batch": 64})
 
 
-@case("network_memory", "nearly all floor")
+@case("memory", "nearly all floor")
 def _() -> Any:
     return _network("vgg16", 8, "adam", guess="3 GB", then={"batch": 4, "cursor": 9})
 
 
-@case("network_memory", "a counting rule")
+@case("memory", "a counting rule")
 def _() -> Any:
-    return views.network_memory("resnet50", rule="conv-sums")
+    return views.memory("resnet50", rule="conv-sums")
 
 
-@case("network_memory", "a stage by layer, refused")
+@case("memory", "a stage by layer, refused")
 def _() -> Any:
     return _network("resnet152", 512, budgets=["8 GB", "24 GB"], then={"unfolded": "stage 3"})
 
 
-@case("network_memory", "a ledger")
+@case("memory", "a ledger")
 def _() -> Any:
-    return views.network_memory(memlab.plan(memlab.training_step(memlab.zoo.vgg11())), 16)
+    return views.memory(memlab.plan(memlab.training_step(memlab.zoo.vgg11())), 16)
 
 
 # -- shifted copies -------------------------------------------------------------------------------

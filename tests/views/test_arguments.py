@@ -17,8 +17,8 @@ from tests.quick import apart
 from tests.strange import STRANGE, mostly_refused, said
 
 LIVE: dict[str, Callable[[], Widget]] = {
-    "network": lambda: views.network_memory("mnist_cnn"),
-    "ledger": lambda: views.network_memory(memlab.plan(memlab.training_step(memlab.zoo.linear1()))),
+    "network": lambda: views.memory("mnist_cnn"),
+    "ledger": lambda: views.memory(memlab.plan(memlab.training_step(memlab.zoo.linear1()))),
     "addresses": lambda: views.addresses(),
     "addresses of a step": lambda: views.addresses("mnist_cnn"),
     "copies": lambda: views.shifted_copies(),
@@ -39,7 +39,7 @@ def settings(view: Widget) -> list[str]:
 
 PAIRS = [(name, setting) for name, make in LIVE.items() for setting in settings(make())]
 PAIRS.append(("residual", "variant"))
-LIVE["residual"] = lambda: views.network_memory("resnet18")
+LIVE["residual"] = lambda: views.memory("resnet18")
 
 
 def test_the_list_of_settings_is_that_of_the_views() -> None:
@@ -136,7 +136,7 @@ def test_every_shape_of_a_message(name: str) -> None:
 
 
 MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
-    views.network_memory: {"subject": "mnist_cnn"},
+    views.memory: {"what": "mnist_cnn"},
     views.addresses: {"what": "mnist_cnn"},
     views.shifted_copies: {"network": "mnist_cnn", "layer": "conv2", "k": 3},
     views.warp_memory: {"network": "mnist_cnn", "layer": "conv2"},

@@ -149,7 +149,7 @@ def test_a_skipped_card_has_no_bar_for_a_guess(amount):
 
 def test_a_view_is_no_card_and_a_card_no_view(amount):
     assert views.prediction_card(amount).now_["layout"]["classes"] == "memlab-card"
-    network = views.network_memory("mnist_cnn", free=False)
+    network = views.memory("mnist_cnn", free=False)
     assert network.now_["layout"]["classes"] == "memlab-view"
 
 

@@ -45,7 +45,7 @@ def test_the_largest_blocks_are_those_of_exact_sizes(net: Network, fixed: int, b
 
 @pytest.mark.parametrize("features", [1, 10**6, 10**13, 2**61])
 def test_the_picture_of_a_network(features: int) -> None:
-    view = views.network_memory(wide(features), free=False, guess=10**25)
+    view = views.memory(wide(features), free=False, guess=10**25)
     for batch in (1, 512, 10**6):
         view.batch = batch
         ledger, rows = view.rows.memory.ledger, view.rows

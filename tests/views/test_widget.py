@@ -15,7 +15,7 @@ from memlab.errors import InputError
 
 @pytest.fixture
 def view():
-    return views.network_memory("resnet50", free=False)
+    return views.memory("resnet50", free=False)
 
 
 def send(view, *events, number=1):
@@ -91,15 +91,15 @@ def test_between_two_stops_the_slider_says_so(view):
 
 
 def test_presets(view):
-    view = views.network_memory("mnist_cnn")
+    view = views.memory("mnist_cnn")
     send(view, event("surprise"))
-    assert view.code() == "memlab.views.network_memory('vgg16', batch=8, optimizer='adam')"
+    assert view.code() == "memlab.views.memory('vgg16', batch=8, optimizer='adam')"
     send(view, event("break"))
     assert "resnet50" in view.code()
     assert view.batch == 512
     assert not view.rows.verdicts[0].fits
     send(view, event("start"))
-    assert view.code() == "memlab.views.network_memory('mnist_cnn', batch=32, optimizer='momentum')"
+    assert view.code() == "memlab.views.memory('mnist_cnn', batch=32, optimizer='momentum')"
 
 
 def test_keys(view):
@@ -184,34 +184,34 @@ def test_its_code_makes_it_again(view):
 
 
 def test_it_offers_what_a_lesson_wants():
-    locked = views.network_memory("mnist_cnn", lock=True, rules=False)
+    locked = views.memory("mnist_cnn", lock=True, rules=False)
     names = [control.name for control in locked.controls()]
     assert names == ["batch", "batch_number", "optimizer", "training", "format", "start", "copy"]
-    two = views.network_memory("vgg16", networks=("vgg16", "resnet50"))
+    two = views.memory("vgg16", networks=("vgg16", "resnet50"))
     assert [v for v, _ in two.controls()[0].options] == ["vgg16", "resnet50"]
     two.network, two.batch = "resnet50", 4
     send(two, event("start"))
     assert two.network is not None
     assert (two.network.name, two.batch) == ("vgg16", 32)
     with pytest.raises(InputError, match="unknown network 'vgg61'"):
-        views.network_memory(networks=("vgg61",))
+        views.memory(networks=("vgg61",))
 
 
 def test_a_ledger_and_a_step_are_shown_as_they_are():
     step = memlab.training_step(memlab.zoo.vgg11(), optimizer="adam")
     for subject in (step, memlab.plan(step)):
-        view = views.network_memory(subject, batch=16)
+        view = views.memory(subject, batch=16)
         assert [control.name for control in view.controls()] == [
             "batch", "batch_number", "start", "copy",
         ]  # fmt: skip
         assert "VGG-11, batch 16, fp32, Adam, training" in view.text()
     with pytest.raises(InputError, match="try 'vgg16'"):
-        views.network_memory(16)
+        views.memory(16)
 
 
 def test_what_is_free_here_is_shown_live_and_never_stored(monkeypatch):
     monkeypatch.setattr(devices, "free_memory", lambda: 1_000_000_000)
-    view = views.network_memory("resnet50")
+    view = views.memory("resnet50")
     assert "Refused here: needs 2.808 GB, free 1.00 GB" in send(view, event("text"))["text"]
     bundle, _ = view._repr_mimebundle_() or ({}, {})
     stored = (view.svg(), view.text(), str(view), *map(str, bundle.values()))
@@ -232,14 +232,13 @@ def test_a_saved_notebook_has_the_picture_and_its_text(view):
     }
     assert bundle["text/plain"] == view.text() == str(view)
     assert bundle["image/svg+xml"] == view.svg()
-    again = views.network_memory("resnet50", free=False)
+    again = views.memory("resnet50", free=False)
     assert again.svg() == view.svg()
 
 
 def test_no_address_in_its_name(view):
-    assert (
-        repr(view) == "<network memory: ResNet-50 v1, batch 32, fp32, SGD with momentum, training>"
-    )
+    named = "<memory of a step: ResNet-50 v1, batch 32, fp32, SGD with momentum, training>"
+    assert repr(view) == named
     assert "0x" not in view.text()
 
 
@@ -298,7 +297,7 @@ def test_importing_memlab_loads_no_view():
 @pytest.mark.parametrize(
     ("make", "key", "mark"),
     [
-        (lambda: views.network_memory("resnet50", free=False), "ArrowDown", ("choose", "slice:0")),
+        (lambda: views.memory("resnet50", free=False), "ArrowDown", ("choose", "slice:0")),
         (lambda: views.shifted_copies(free=False), "ArrowRight", ("pixel", "36")),
         (views.addresses, "ArrowRight", None),
     ],

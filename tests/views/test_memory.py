@@ -1,4 +1,4 @@
-"""The network-memory view: its pictures at every setting, and how it answers."""
+"""The memory view: its pictures at every setting, and how it answers."""
 
 import xml.etree.ElementTree as ET
 
@@ -9,7 +9,7 @@ from memlab import devices, views
 from memlab.errors import InputError
 from memlab.networks import counting, zoo
 from memlab.studies.recipe import OFFERED
-from memlab.views.network import STOPS
+from memlab.views.memory import STOPS
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def checked(view, width=960):
 @pytest.mark.measures
 @pytest.mark.parametrize("name", sorted(zoo.ZOO))
 def test_every_network_is_drawn_without_collisions(name):
-    view = views.network_memory(name)
+    view = views.memory(name)
     for batch in (1, 2, 32, 64, 512, 1024):
         view.batch = batch
         checked(view)
@@ -44,7 +44,7 @@ def test_every_network_is_drawn_without_collisions(name):
 @pytest.mark.parametrize("width", [480, 600, 720, 819, 820, 868, 940, 960, 1200])
 @pytest.mark.parametrize("name", ["mnist_cnn", "resnet152", "vgg16", "googlenet"])
 def test_every_width_is_drawn_without_collisions(name, width):
-    view = views.network_memory(name, 128, "adam")
+    view = views.memory(name, 128, "adam")
     checked(view, width)
     view.act("batch", 9, True)
     checked(view, width)
@@ -75,21 +75,21 @@ SETTINGS = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_every_setting_is_drawn_without_collisions(settings):
     for batch in (1, 64):
-        view = views.network_memory("resnet50", batch)
+        view = views.memory("resnet50", batch)
         view.change(**settings)
         checked(view)
 
 
 @pytest.mark.parametrize("line", ["slice:1", "slice:5", "block:0", "block:4"])
 def test_every_line_in_focus_is_drawn_without_collisions(line):
-    view = views.network_memory("resnet50", cursor=200)
+    view = views.memory("resnet50", cursor=200)
     view.act("choose", line, False)
     checked(view)
 
 
 def test_every_cursor_is_drawn_without_collisions():
     for name in ("mnist_cnn", "resnet18"):
-        view = views.network_memory(name)
+        view = views.memory(name)
         view.batch = 64
         for at in range(1, view.rows.memory.operations + 1, 1 if name == "mnist_cnn" else 7):
             view.cursor = at
@@ -97,25 +97,25 @@ def test_every_cursor_is_drawn_without_collisions():
 
 
 def test_the_largest_batch_is_drawn():
-    checked(views.network_memory("resnet50", 1_000_000))
+    checked(views.memory("resnet50", 1_000_000))
     with pytest.raises(InputError, match="at most 1,000,000"):
-        views.network_memory("resnet50", 1_000_001)
+        views.memory("resnet50", 1_000_001)
 
 
 def test_a_ledger_alone_is_drawn():
     ledger = memlab.plan(memlab.training_step(memlab.zoo.vgg11()))
-    view = views.network_memory(ledger, 16)
+    view = views.memory(ledger, 16)
     assert view.rows.peak.nbytes == ledger.peak(16)
     checked(view)
     with pytest.raises(InputError, match="counting rule needs a network"):
-        views.network_memory(ledger, rule="everything")
+        views.memory(ledger, rule="everything")
 
 
 # -- what a mark says ---------------------------------------------------------------------------
 
 
 def test_every_slice_says_its_bytes_and_its_largest_block():
-    view = views.network_memory("resnet50", free=False)
+    view = views.memory("resnet50", free=False)
     svg = view.svg()
     for part, row in zip(view.rows.memory.parts, view.rows.roles, strict=True):
         name = f"{row.name}, operation 179: {row.nbytes:,} B"
@@ -125,7 +125,7 @@ def test_every_slice_says_its_bytes_and_its_largest_block():
 
 
 def test_every_block_says_its_formula_its_maker_and_its_last_reader():
-    svg = views.network_memory("resnet50", free=False).svg()
+    svg = views.memory("resnet50", free=False).svg()
     assert (
         "conv1.relu: 32·64·112·112·4 B = 102,760,448 B; "
         "made by conv1.relu; last read by backward of conv1.relu"
@@ -133,7 +133,7 @@ def test_every_block_says_its_formula_its_maker_and_its_last_reader():
 
 
 def test_every_stage_says_its_bytes():
-    view = views.network_memory("resnet50", free=False)
+    view = views.memory("resnet50", free=False)
     for row in view.rows.slices:
         assert f'data-fact="{row.part.name}: {row.nbytes:,} B; {row.in_blocks}"' in view.svg()
 
@@ -142,7 +142,7 @@ def test_every_stage_says_its_bytes():
 
 
 def test_the_text_is_that_of_the_study_with_what_was_before():
-    view = views.network_memory("vgg16", 8, "adam", guess="3 GB", free=False)
+    view = views.memory("vgg16", 8, "adam", guess="3 GB", free=False)
     view.batch = 4
     paragraphs = view.text().split("\n\n")
     told = set(view.rows.text().splitlines())
@@ -159,7 +159,7 @@ def test_the_text_is_that_of_the_study_with_what_was_before():
 
 
 def test_a_text_begins_at_the_start():
-    text = views.network_memory("vgg16").text()
+    text = views.memory("vgg16").text()
     assert text.endswith("Before this change: nothing, this is the start.")
     assert "Free here" not in text
 
@@ -168,7 +168,7 @@ def test_a_text_begins_at_the_start():
 
 
 def test_the_axis_stays_during_a_drag_and_follows_after_it():
-    view = views.network_memory("resnet50", 32)
+    view = views.memory("resnet50", 32)
     assert "3 GB" in checked(view)
     for place in (6, 7, 8):
         view.act("batch", place, True)
@@ -183,7 +183,7 @@ def test_the_axis_stays_during_a_drag_and_follows_after_it():
 
 
 def test_a_drag_that_comes_back_changes_nothing():
-    view = views.network_memory("resnet50", 32, free=False)
+    view = views.memory("resnet50", 32, free=False)
     view.batch = 64
     before = view.svg()
     view.act("batch", 7, True)
@@ -204,14 +204,14 @@ def test_a_drag_that_comes_back_changes_nothing():
     ids=str,
 )
 def test_the_outline_is_there_only_where_the_operations_are_the_same(change, outlined):
-    view = views.network_memory("resnet50")
+    view = views.memory("resnet50")
     view.change(**change)
     assert ("before: " in checked(view)) is outlined
     assert "Before this change: ResNet-50 v1, batch 32" in view.text()
 
 
 def test_a_rule_is_compared_with_no_state_before():
-    view = views.network_memory("resnet50")
+    view = views.memory("resnet50")
     view.batch = 64
     view.rule = "conv-sums"
     assert "before: " not in checked(view)
@@ -221,7 +221,7 @@ def test_a_rule_is_compared_with_no_state_before():
 
 
 def test_what_the_operations_of_another_network_are_is_not_kept():
-    view = views.network_memory("resnet50", cursor=300)
+    view = views.memory("resnet50", cursor=300)
     view.unfolded = "stage 2"
     view.network = "vgg16"
     assert view.state.cursor is None
@@ -229,7 +229,7 @@ def test_what_the_operations_of_another_network_are_is_not_kept():
 
 
 def test_the_live_view_offers_the_modes_and_makes_itself_again():
-    view = views.network_memory("mnist_cnn", free=False)
+    view = views.memory("mnist_cnn", free=False)
     select = next(control for control in view.controls() if control.name == "format")
     assert [name for name, _ in select.options] == list(OFFERED)
     for name in OFFERED:
@@ -245,7 +245,7 @@ def test_stops_are_the_powers_of_two_to_512():
 
 
 def test_a_figure_has_the_plot_the_bar_and_a_row_for_each_stage():
-    view = views.network_memory("resnet50", free=False)
+    view = views.memory("resnet50", free=False)
     view.batch = 64
     axes = {each.get_label(): each for each in view.figure().axes}
     assert [row.part.name for row in view.rows.slices if row.part.name not in axes] == []

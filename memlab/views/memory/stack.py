@@ -1,4 +1,4 @@
-"""The plot of the network-memory view: the stack of bytes over the operations of one step.
+"""The plot of the memory view: the stack of bytes over the operations of one step.
 
 The floor, the mountain, the state before as an outline, a flag at the peak, budgets, a guess, and
 names where there is room for them; what has no room is in the table beside it.

@@ -1,4 +1,4 @@
-"""The page of the network-memory view: the plot, the cut at the cursor, the stages, the blocks."""
+"""The page of the memory view: the plot, the cut at the cursor, the stages, the blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memlab.views.draw.page import Page
 from memlab.views.draw.svg import Box, Svg
 from memlab.views.draw.table import LINES, ROW, Below, Beside, Block, Table, Words, sample
 from memlab.views.draw.theme import Paint
-from memlab.views.network.stack import HEIGHT, LEFT, Shown, block_fact, chart
+from memlab.views.memory.stack import HEIGHT, LEFT, Shown, block_fact, chart
 
 WIDE, SIDE, BAR, APART = 820, 300, 26, 18
 """From this width on a bar and the table stand beside the plot; so wide are they, and so far from

@@ -1,4 +1,4 @@
-"""The network-memory view in JupyterLab: keyboard, pointer, number box, buttons, accessibility."""
+"""The memory view in JupyterLab: keyboard, pointer, number box, buttons, accessibility."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 import memlab
 
-SOURCE = "view = memlab.views.network_memory({!r}, free=False)\nview"
+SOURCE = "view = memlab.views.memory({!r}, free=False)\nview"
 ROOT = ".memlab-view"
 
 
@@ -121,7 +121,7 @@ def test_the_buttons_show_what_they_promise(shown):
     settled(page, 5)
     assert state(page)[0] == "mnist_cnn"
     page.get_by_role("button", name="Copy state").click()
-    page.get_by_text("memlab.views.network_memory('mnist_cnn', batch=32").wait_for()
+    page.get_by_text("memlab.views.memory('mnist_cnn', batch=32").wait_for()
 
 
 def test_what_more_hides_is_named_and_reached(shown):

@@ -1,4 +1,4 @@
-"""The network-memory view: its settings, its keys, and how a change is told."""
+"""The memory view: its settings, its keys, and how a change is told."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from memlab.views.draw.page import Page
 from memlab.views.live.setting import Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
 from memlab.views.live.widget import Control, Labels, stop
-from memlab.views.network.page import news_of, page
-from memlab.views.network.stack import Shown, cursor_words
+from memlab.views.memory.page import news_of, page
+from memlab.views.memory.stack import Shown, cursor_words
 
 STOPS = tuple(2**power for power in range(10))
 """The batches that the slider stops at."""
 MOST = 1_000_000
 """The largest batch that is drawn."""
 PRESETS: dict[str, dict[str, Any]] = {
-    "surprise": {"subject": "vgg16", "batch": 8, "optimizer": "adam"},
-    "break": {"subject": "resnet50", "batch": 512, "optimizer": "momentum"},
+    "surprise": {"what": "vgg16", "batch": 8, "optimizer": "adam"},
+    "break": {"what": "resnet50", "batch": 512, "optimizer": "momentum"},
 }
 """The first is nearly all floor; the second fits few machines."""
 
@@ -39,7 +39,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 # -- what is shown ---------------------------------------------------------------------------------
 
 
-def subject_of(given: object) -> Network | Ledger:
+def what_of(given: object) -> Network | Ledger:
     """A network of the zoo by its name, one that was given, or the plan of a step.
 
     Raises:
@@ -56,14 +56,14 @@ def subject_of(given: object) -> Network | Ledger:
 
 def memory_of(now: State) -> StepMemory:
     """The memory of the step that the settings make, or of the ledger as it is."""
-    if isinstance(now.subject, Ledger):
-        return recipe.memory_of(now.subject)
-    return recipe.memory_of(Recipe(now.subject, now.optimizer, now.training, now.format))
+    if isinstance(now.what, Ledger):
+        return recipe.memory_of(now.what)
+    return recipe.memory_of(Recipe(now.what, now.optimizer, now.training, now.format))
 
 
 def of_network(now: State) -> bool:
     """Whether a network is shown, and no ledger alone."""
-    return isinstance(now.subject, Network)
+    return isinstance(now.what, Network)
 
 
 def networks_of(now: State) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ def find(now: State, name: str) -> Network:
 
 def forms(now: State) -> tuple[str, ...]:
     """The published forms of the network."""
-    return variants(now.subject) if of_network(now) else ()
+    return variants(now.what) if of_network(now) else ()
 
 
 def rules_of(now: State) -> dict[str, str]:
@@ -111,7 +111,7 @@ class NetworkChoice(Choice[Any]):
         if len(names) < 2:
             return []
         options = tuple((name, find(now, name).title) for name in names)
-        return [Control("select", self.name, labels(self.name), now.subject.name, options=options)]
+        return [Control("select", self.name, labels(self.name), now.what.name, options=options)]
 
 
 class VariantChoice(Choice[str]):
@@ -135,25 +135,25 @@ def never(now: State) -> bool:
 # -- the view --------------------------------------------------------------------------------------
 
 
-class NetworkMemory(View[Cut]):
+class Memory(View[Cut]):
     """Bytes over the operations of one step: the floor and the mountain.
 
     Set a setting from Python, such as ``view.batch``, and the picture follows; ``view.rows`` has
     the exact figures.
     """
 
-    name, made_by = "network", "network_memory"
-    positional = ("subject", "batch", "optimizer")
+    name, made_by = "memory", "memory"
+    positional = ("what", "batch", "optimizer")
     presets = PRESETS
     picture_keys = (
         *("ArrowLeft", "ArrowRight", "Home", "End", "KeyP"),
         *("ArrowDown", "ArrowUp", "Enter", "Escape"),
     )
 
-    subject = Setting(
+    what = Setting(
         doc="a name of ``memlab.zoo``, a network of yours, or a step or ledger as it is",
         default=lambda now: network_of("mnist_cnn"),
-        check=subject_of,
+        check=what_of,
         code="plain",
         write=lambda found: repr(found.name) if isinstance(found, Network) else "ledger",
     )
@@ -163,8 +163,8 @@ class NetworkMemory(View[Cut]):
         when=of_network,
         argument=False,
         code="never",
-        get=lambda now: now.subject if of_network(now) else None,
-        put=lambda now, found: {"subject": found},
+        get=lambda now: now.what if of_network(now) else None,
+        put=lambda now, found: {"what": found},
     )
     batch = Range(
         1, MOST, doc="the mini-batch size", default=32, stops=STOPS, box=True, code="always"
@@ -175,8 +175,8 @@ class NetworkMemory(View[Cut]):
         default=None,
         place="more",
         code=lambda now: bool(forms(now)),
-        get=lambda now: now.subject.variant if of_network(now) else "",
-        put=lambda now, form: {"subject": network_of(now.subject.name, form)},
+        get=lambda now: now.what.variant if of_network(now) else "",
+        put=lambda now, form: {"what": network_of(now.what.name, form)},
     )
     optimizer = Choice(
         {name: optimizer_name(name) for name in UPDATES},
@@ -247,7 +247,7 @@ class NetworkMemory(View[Cut]):
         doc="offer the counting rules", default=True, when=never, fixed=True, code="never"
     )
     own: Setting[Any] = Setting(
-        doc="what the view was made for", default=lambda now: now.subject, fixed=True,
+        doc="what the view was made for", default=lambda now: now.what, fixed=True,
         argument=False,
     )  # fmt: skip
     unfolded = Choice(
@@ -281,7 +281,7 @@ class NetworkMemory(View[Cut]):
 
     def buttons(self, now: State) -> Mapping[str, str]:
         names = networks_of(now)
-        offered = [key for key, preset in PRESETS.items() if preset["subject"] in names[1:] + names]
+        offered = [key for key, preset in PRESETS.items() if preset["what"] in names[1:] + names]
         return {name: name for name in ("start", *(offered if len(names) > 1 else ()), "copy")}
 
     def compose(self, scene: Scene) -> Page:
@@ -358,7 +358,7 @@ class NetworkMemory(View[Cut]):
         return _choose(now, value) if value in lines else None
 
 
-network_memory = maker(NetworkMemory)
+memory = maker(Memory)
 
 
 def _choose(now: State, line: str) -> State:
