@@ -19,6 +19,7 @@ from memlab import devices, strings, units
 from memlab.networks.graph import Network
 from memlab.planner.ledger import Column, Entry, Ledger, Line, Row, column, evaluate
 from memlab.step.op import Phase
+from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import FLOOR, MOUNTAIN, STACK, Part
@@ -126,14 +127,16 @@ class Slice:
 
 @dataclass(frozen=True, eq=False)
 class StepMemory:
-    """The ledger of one step, and the network that it was built from where there is one.
+    """The ledger of one step, and where there is one the network that it was built from.
 
-    ``mixed`` is the name of its mixed precision, of which the ledger knows the small format alone.
+    ``mixed`` is the name of its mixed precision, of which the ledger knows the small format alone;
+    ``step`` knows who reads each block, of which the ledger knows the last reader alone.
     """
 
     ledger: Ledger
     network: Network | None = None
     mixed: str = ""
+    step: Step | None = None
     _fits: dict[int, int | None] = field(default_factory=dict)
     _slices: dict[str, tuple[Slice, ...]] = field(default_factory=dict)
 

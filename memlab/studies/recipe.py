@@ -86,12 +86,13 @@ class Recipe:
         return in_place(step) if self.in_place else step
 
 
-_MADE: OrderedDict[tuple[object, ...], tuple[Recipe | Ledger, StepMemory]] = OrderedDict()
+_MADE: OrderedDict[tuple[object, ...], tuple[Recipe | Step | Ledger, StepMemory]] = OrderedDict()
 _KEPT = 32
 
 
-def memory_of(subject: Recipe | Ledger) -> StepMemory:
-    """The memory of the step of a recipe, or of the one that a ledger has; the last few are kept.
+def memory_of(subject: Recipe | Step | Ledger) -> StepMemory:
+    """The memory of the step of a recipe, of a step, or of the one that a ledger has; the last few
+    are kept.
 
     Raises:
         InputError: as ``Recipe.step``.
@@ -105,10 +106,13 @@ def memory_of(subject: Recipe | Ledger) -> StepMemory:
     return _MADE[key][1]
 
 
-def _make(subject: Recipe | Ledger) -> StepMemory:
+def _make(subject: Recipe | Step | Ledger) -> StepMemory:
     if isinstance(subject, Ledger):
         return StepMemory(subject)
-    return StepMemory(plan(subject.step()), subject.network, subject.mixed)
+    if isinstance(subject, Step):
+        return StepMemory(plan(subject), step=subject)
+    step = subject.step()
+    return StepMemory(plan(step), subject.network, subject.mixed, step)
 
 
 # -- networks of the zoo ---------------------------------------------------------------------------

@@ -60,3 +60,11 @@ def test_an_inference_has_no_optimizer() -> None:
     network = network_of("mnist_cnn")
     made = [memory_of(Recipe(network, name, training=False)) for name in ("sgd", "adam")]
     assert made[0] is made[1]
+
+
+def test_a_memory_knows_its_step() -> None:
+    recipe = Recipe(network_of("mnist_cnn"))
+    step = recipe.step()
+    assert memory_of(recipe).step == step
+    assert memory_of(step).step is step
+    assert memory_of(memlab.plan(step)).step is None
