@@ -19,6 +19,7 @@ from memlab.step import algorithms
 from memlab.step.build import STORABLE, inference_step, training_step
 from memlab.step.step import Step
 from memlab.studies.memory import StepMemory
+from memlab.techniques.block_states import eight_bit_states
 from memlab.techniques.in_place import in_place
 from memlab.techniques.precision import MODES, precision
 from memlab.techniques.recompute import recompute
@@ -38,8 +39,9 @@ class Recipe:
     """What a step is made of: a network, how it trains, and its techniques, in their order.
 
     ``format`` is that of every array, or mixed; ``roles`` are the pairs of a role and its format
-    that differ. ``again`` is a way to recompute, with ``k`` stages in a segment of ``"every"``, and
-    with the ``batch`` and the ``budget`` in bytes of ``"chain"``.
+    that differ; with ``eight_bit`` the optimizer's state is in 8 bits (``eight_bit_states``).
+    ``again`` is a way to recompute, with ``k`` stages in a segment of ``"every"``, and with the
+    ``batch`` and the ``budget`` in bytes of ``"chain"``.
     """
 
     network: Network
@@ -47,6 +49,7 @@ class Recipe:
     training: bool = True
     format: str = "fp32"
     roles: tuple[tuple[str, str], ...] = ()
+    eight_bit: bool = False
     algorithm: str = algorithms.DEFAULT
     again: str = ""
     k: int | None = None
@@ -69,8 +72,8 @@ class Recipe:
         """The step.
 
         Raises:
-            InputError: an unknown optimizer, format, role, algorithm or way; a budget below the
-                least peak that was found.
+            InputError: an unknown optimizer, format, role, algorithm or way; an optimizer without
+                a state in fp32 for 8 bits; a budget below the least peak that was found.
         """
         stored = "fp32" if self.mixed else self.format
         if self.training:
@@ -80,6 +83,8 @@ class Recipe:
         if self.mixed or self.roles:
             roles: Any = dict(self.roles)
             step = precision(step, self.mixed or None, **roles)
+        if self.eight_bit:
+            step = eight_bit_states(step)
         if self.again:
             given: Any = {"k": self.k, "batch": self.batch, "budget": self.budget}
             step = recompute(step, self.again, **given)

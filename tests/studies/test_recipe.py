@@ -36,6 +36,15 @@ def test_a_role_has_a_format_of_its_own() -> None:
     assert made == memlab.precision(memlab.training_step(network), feature_map="fp8_e5m2")
 
 
+def test_states_in_8_bits_come_after_the_formats() -> None:
+    network = network_of("mnist_cnn")
+    made = Recipe(network, "adam", format="mixed bf16", eight_bit=True).step()
+    mixed = memlab.precision(memlab.training_step(network, "adam"), "mixed bf16")
+    assert made == memlab.eight_bit_states(mixed)
+    with pytest.raises(memlab.InputError, match="has no state in fp32"):
+        Recipe(network, "sgd", eight_bit=True).step()
+
+
 def test_a_budget_decides_at_a_batch() -> None:
     network = network_of("mnist_cnn")
     step = memlab.training_step(network)
