@@ -3,29 +3,18 @@
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from functools import cache
 
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import memlab
-from memlab import views, zoo
+from memlab import views
+from tests.studies.test_runs import STEPS, ran
+from tests.views.shown import drawn
 
 pytestmark = pytest.mark.measures
 
-STEPS = {
-    "linear1": (lambda: memlab.training_step(zoo.linear1(), "sgd"), 4),
-    "mnist_cnn": (lambda: memlab.training_step(zoo.mnist_cnn()), 5),
-    "mnist_cnn, inference": (lambda: memlab.inference_step(zoo.mnist_cnn()), 3),
-    "resnet18": (lambda: memlab.training_step(zoo.build("resnet18", image=64)), 2),
-}
 GUESSES = (None, 0, 100, "4 MB", 10**15)
-
-
-@cache
-def ran(name):
-    make, batch = STEPS[name]
-    return memlab.run(make(), batch)
 
 
 def plant(run, at, nbytes=8):
@@ -35,12 +24,6 @@ def plant(run, at, nbytes=8):
     after[at] += nbytes
     before[at + 1] += nbytes
     return replace(run, inside=inside, after=after, before=before)
-
-
-def drawn(view):
-    """The texts of the picture, which parses."""
-    ET.fromstring(view.svg())
-    return [label.content for label in view.page().svg().labels]
 
 
 def integers(text):

@@ -21,12 +21,11 @@ from memlab.studies.figures import duration
 from memlab.studies.timings import Algorithms
 from memlab.views import AlgorithmTimes
 from memlab.views.draw import theme
-from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Line, Points
 from memlab.views.draw.scale import Log
-from memlab.views.draw.table import Beside
 from memlab.views.times import BenchmarkTimes
 from tests.views.measurements import ALGORITHMS, FALLING, LIBRARIES, PLOTS, result
+from tests.views.shown import charts, drawn
 
 
 @cache
@@ -35,20 +34,6 @@ def measured() -> tuple[Network, AlgorithmTimes]:
     x = memlab.network("small", image=(8, 12, 12)).conv(4, 3, pad=1, name="first")
     net = x.conv(4, 3, stride=2).flatten().linear(3).cross_entropy()
     return net, views.algorithm_times(net, "first", batch=2, progress=False)
-
-
-def drawn(view: Any) -> list[str]:
-    """The texts of the picture, whose words are as large as they must be."""
-    svg = view.page().svg()
-    assert min(label.size for label in svg.labels) >= 11
-    return [label.content for label in svg.labels]
-
-
-def charts(view: Any) -> list[Chart]:
-    found: list[Any] = []
-    for block in view.page().blocks:
-        found += [part for part, _ in block.parts] if isinstance(block, Beside) else [block]
-    return [block for block in found if isinstance(block, Chart)]
 
 
 # -- the same figures in pictures and text ------------------------------------------------------

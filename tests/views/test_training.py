@@ -16,11 +16,10 @@ from memlab import InputError, formats, views
 from memlab.runtime.run import Run
 from memlab.studies import training
 from memlab.studies.figures import figure, share
-from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import CROSS, Glyph, Points, Rect
 from memlab.views.draw.scale import Log, ratios_around
-from memlab.views.draw.table import Beside
 from tests.views.measurements import COUNTED, HISTORIES, MANY, NAN, SPREAD, SUMMED, history
+from tests.views.shown import charts, drawn
 
 
 @cache
@@ -29,20 +28,6 @@ def run() -> Run:
     x = memlab.network("small", image=(3, 8, 8)).conv(8, 3, name="first").relu()
     step = memlab.training_step(x.flatten().linear(10).cross_entropy())
     return memlab.run(step, 8, keep="gradients")
-
-
-def drawn(view: Any) -> list[str]:
-    """The texts of the picture, whose words are as large as they must be."""
-    svg = view.page().svg()
-    assert min(label.size for label in svg.labels) >= 11
-    return [label.content for label in svg.labels]
-
-
-def charts(view: Any) -> list[Chart]:
-    found: list[Any] = []
-    for block in view.page().blocks:
-        found += [part for part, _ in block.parts] if isinstance(block, Beside) else [block]
-    return [block for block in found if isinstance(block, Chart)]
 
 
 @pytest.mark.parametrize(
