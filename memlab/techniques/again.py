@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
+from typing import TypeVar
 
 from memlab.errors import InputError
 from memlab.step.op import NONE, Op, Operands, Phase
@@ -19,6 +20,8 @@ from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Tensor
 from memlab.techniques.order import AGAIN
+
+T = TypeVar("T")
 
 STATISTICS = ("mean", "inverse_deviation")
 """What a batch norm keeps of the batch. It is small, and the running statistics must move once: a
@@ -35,7 +38,7 @@ def resequenced(step: Step, order: Sequence[int]) -> Step:
         InputError: an operation that changes something in place stands there twice.
     """
     versions = _Versions()
-    needed = _without_idle(step, order)
+    needed = without_idle(order, [*map(made, step.ops)], [*map(read, step.ops)])
     ops = tuple(versions.run(step.ops[index], index) for index in needed)
     step.check_new(tensor for op in ops if AGAIN in op.attributes for tensor in op.writes.values())
     return replace(step, ops=ops)
@@ -52,19 +55,24 @@ def made(op: Op) -> set[str]:
     return {each.storage.name for slot, each in op.writes.items() if slot not in kept}
 
 
-def _without_idle(step: Step, order: Sequence[int]) -> list[int]:
-    """The order without repeats whose results nobody reads before they are made again."""
+def read(op: Op) -> set[str]:
+    """The storages that an operation reads or changes."""
+    return {each.storage.name for each in (*op.reads.values(), *op.updates.values())}
+
+
+def without_idle(order: Sequence[int], made: Sequence[set[T]], read: Sequence[set[T]]) -> list[int]:
+    """The order without repeats whose results nobody reads before they are made again, from what
+    each operation makes anew and reads."""
     times = Counter(order)
     kept: list[int] = []
-    wanted: set[str] = set()
+    wanted: set[T] = set()
     for index in reversed(order):
-        op = step.ops[index]
         times[index] -= 1
-        if times[index] and wanted.isdisjoint(made(op)):
+        if times[index] and wanted.isdisjoint(made[index]):
             continue
         kept.append(index)
-        wanted -= made(op)
-        wanted |= {each.storage.name for each in (*op.reads.values(), *op.updates.values())}
+        wanted -= made[index]
+        wanted |= read[index]
     return kept[::-1]
 
 
@@ -82,7 +90,7 @@ class _Versions:
         if not times:
             return replace(op, reads=self.read(op.reads), updates=self.read(op.updates))
         suffix = " again" if times == 1 else f" again, {times} times"
-        repeat = _repeatable(op)
+        repeat = repeatable(op)
         reads = self.read(repeat.reads)
         return replace(
             repeat,
@@ -114,7 +122,7 @@ def _renamed(tensor: Tensor, suffix: str) -> Tensor:
     return replace(tensor, name=tensor.name + suffix, storage=storage)
 
 
-def _repeatable(op: Op) -> Op:
+def repeatable(op: Op) -> Op:
     """The operation as it may run again: it changes nothing in place.
 
     Raises:

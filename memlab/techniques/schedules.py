@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from memlab import units
@@ -19,8 +20,9 @@ from memlab.planner.stages import Chain, Schedule, Stage, simulate
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.techniques.again import made, names_of, resequenced
-from memlab.techniques.cuts import Cuts, cost, cuts
+from memlab.techniques.cuts import Cuts, cuts
 from memlab.techniques.in_place import in_place
+from memlab.techniques.liveness import Liveness
 from memlab.techniques.tasks import tasks_of
 
 CHEAP = ("batch_norm", "layer_norm", "relu", "tanh", "gelu", "dropout", "max_pool2d", "avg_pool2d")
@@ -47,6 +49,11 @@ class Wish:
     in_place: bool = False
     rated: dict[tuple[bool, tuple[int, ...]], _Rated] = field(default_factory=dict, compare=False)
     """What was rated already, by ``in_place`` and the order."""
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        """For the bytes of many orders."""
+        return Liveness(self.step, self.batch)
 
 
 @dataclass(frozen=True)
@@ -188,10 +195,11 @@ def _rated(wish: Wish, order: Order) -> _Rated:
     """Orders come again, found for other bytes: each is planned once."""
     key = wish.in_place, tuple(order)
     if key not in wish.rated:
-        step = resequenced(wish.step, order)
-        alive = in_place(step) if wish.in_place else step
-        peak = plan(alive).peak(wish.batch)
-        wish.rated[key] = _Rated(order, peak, cost(step.ops, wish.batch))
+        lives = wish.liveness.of(order)
+        peak = lives.peak
+        if wish.in_place:
+            peak = plan(in_place(resequenced(wish.step, order))).peak(wish.batch)
+        wish.rated[key] = _Rated(order, peak, lives.cost)
     return wish.rated[key]
 
 
