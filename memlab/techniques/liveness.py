@@ -164,10 +164,9 @@ class _Walk:
         """What has been noted, of the device alone."""
         for number in self.all._left:
             self.death[self.first[number]] = len(self.done)
-        number, birth, death = (
-            np.array(x, np.int64) for x in (self.number, self.birth, self.death)
-        )
-        here = self.all.here[number]
+        columns = (self.number, self.birth, self.death)
+        which, birth, death = (np.array(each, np.int64) for each in columns)
+        here = self.all.here[which]
         order, again, times = (np.array(each) for each in zip(*self.done, strict=True))
         nbytes = self.all.nbytes[which]
         return Lives(order, again, times, birth[here], death[here], nbytes[here], which[here])
