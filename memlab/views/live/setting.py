@@ -92,7 +92,7 @@ class Setting(Generic[T]):
         check: makes the value of what Python gives, or raises InputError.
         follows: settings with which it becomes its default again.
         when: whether its control is offered in a state.
-        place: of its control, ``"main"`` or ``"more"``.
+        place: of its control, ``"main"`` or ``"more"``, or a function of the state.
         what: its name in an error, where that is not its own.
         argument: whether the factory takes it.
         fixed: whether it stays as the factory was given it.
@@ -112,7 +112,7 @@ class Setting(Generic[T]):
     check: Callable[[Any], T] | None = None
     follows: Iterable[str] = ()
     when: Callable[[State], bool] = always
-    place: str = "main"
+    place: str | Callable[[State], str] = "main"
     what: str = ""
     argument: bool = True
     fixed: bool = False
@@ -276,7 +276,7 @@ class Choice(Setting[T]):
             return []
         listed = tuple((str(value), text) for value, text in options.items())
         value = str(self.value(now))
-        return [Control("select", self.name, labels(self.name), value, self.place, listed)]
+        return [Control("select", self.name, labels(self.name), value, of(self.place, now), listed)]
 
 
 @dataclass(eq=False)
@@ -307,7 +307,7 @@ class Number(Setting[int]):
         """The box that it is typed into."""
         least, most = self.span(now)
         high = most if most < LARGEST else None
-        value, place = self.value(now), self.place
+        value, place = self.value(now), of(self.place, now)
         return Control("number", name, labels(name), value, place, least=least, most=high,
                        beside=beside)  # fmt: skip
 
@@ -357,8 +357,8 @@ class Range(Number):
     def controls(self, now: State, labels: Labels) -> list[Control]:
         least, most = self.ends(now)
         label = labels(self.name, most=f"{self.span(now)[1]:,}")
-        slider = Control("range", self.name, label, self.where(now), self.place, least=least,
-                         most=most, spoken=self.said(now, labels))  # fmt: skip
+        slider = Control("range", self.name, label, self.where(now), of(self.place, now),
+                         least=least, most=most, spoken=self.said(now, labels))  # fmt: skip
         beside = f"{self.name}_number"
         return [slider, *([self._box(beside, now, labels, True)] if self.box else [])]
 
@@ -382,7 +382,7 @@ class Text(Setting[T]):
     def controls(self, now: State, labels: Labels) -> list[Control]:
         example = labels(f"{self.name}_example") if labels.has(f"{self.name}_example") else ""
         value = self.said(now, labels)
-        return [Control("text", self.name, labels(self.name), value, self.place,
+        return [Control("text", self.name, labels(self.name), value, of(self.place, now),
                         placeholder=example)]  # fmt: skip
 
 
@@ -406,9 +406,10 @@ class Check(Setting[bool]):
     def controls(self, now: State, labels: Labels) -> list[Control]:
         value, label = self.value(now), labels(self.name)
         if not (words := self._words(labels)):
-            return [Control("checkbox", self.name, label, value, self.place)]
+            return [Control("checkbox", self.name, label, value, of(self.place, now))]
         chosen = "yes" if value else "no"
-        return [Control("select", self.name, label, chosen, self.place, tuple(words.items()))]
+        place, options = of(self.place, now), tuple(words.items())
+        return [Control("select", self.name, label, chosen, place, options)]
 
     def _words(self, labels: Labels) -> dict[str, str]:
         """The names of the two, where they have any."""

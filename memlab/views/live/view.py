@@ -294,7 +294,7 @@ class View(Widget, Generic[S]):
     def more(self) -> str:
         now = self.state
         labels = Labels(self.name, self.values(now))
-        hidden = [each for each in self.settings.values() if each.place == "more"]
+        hidden = [each for each in self.settings.values() if of(each.place, now) == "more"]
         shown = [each for each in hidden if each.when(now) and each.controls(now, labels)]
         told = filter(None, (each.told(now, labels) for each in shown))
         return strings.get("widget.more", values=", ".join(told)) if shown else ""
