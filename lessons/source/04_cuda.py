@@ -105,26 +105,20 @@ warp
 warp.guess("128 B").reveal()
 
 # %% [markdown]
-# The loads and the stores of one such warp. A row of the picture is a line of memory:
+# The loads and the stores of one warp, in both orders. A row of boxes is a line of memory:
 
 # %%
 if warp.answered():
-    display(views.warp_memory("vgg16", "conv1_2", "column"))
+    display(views.warp_memory("vgg16", "conv1_2"))
 
 # %% [markdown]
-# Its loads need fewer sectors than its stores: the values of a window stand beside each other in
-# the image, 3 by 3. Now with neighbours along a row:
-
-# %%
-if warp.answered():
-    display(views.warp_memory("vgg16", "conv1_2", "row"))
-
-# %% [markdown]
-# Each sector of the stores is full: this access is **coalesced**. The loads begin 1 value before a
-# sector, because kx is 0, and so a 5th sector moves. `memlab.kernels.cuda.im2col` has this order.
+# Down a column, the loads need fewer sectors than the stores: the values of a window stand beside
+# each other in the image, 3 by 3. Along a row, each sector of the stores is full: this access is
+# **coalesced**. The loads begin 1 value before a sector, because kx is 0, and so a 5th sector
+# moves. `memlab.kernels.cuda.im2col` has this order.
 #
-# **Change it.** Set **Stride** to 2. Which side pays, and how much? Then set **Warp** to 0. Why
-# does it load nothing?
+# **Change it.** Set **Stride** to 2. Which side pays along a row, and how much? Then set **Warp**
+# to 0. Why does it load nothing along a row?
 
 # %% [markdown] tags=["solution"]
 # **Answer.** The loads: every second value is used, and 288 B move for 128 B. Warp 0 has ky 0 and
@@ -234,7 +228,7 @@ for way in ("im2col-image", "implicit-gemm"):
 # one oy. **Bytes:** its loads are 4 B apart, from the sector of the first one to that of the last:
 
 # %%
-loads = views.warp_memory("vgg16", "conv1_2", "row").rows.load.addresses
+loads = views.warp_memory("vgg16", "conv1_2").rows.row.load.addresses
 print(f"bytes {loads[0]} to {loads[-1]}: sectors {loads[0] // 32} to {loads[-1] // 32}")
 
 # %% [markdown]
@@ -295,8 +289,7 @@ exercise.check(moved)
 
 # %%
 for layer in ("conv1_2", "conv5_1"):
-    for order in ("row", "column"):
-        rows = views.warp_memory("vgg16", layer, order).rows
+    for order, rows in views.warp_memory("vgg16", layer).rows.orders.items():
         print(layer, order, moved(rows.load.addresses), moved(rows.store.addresses))
 
 # %% [markdown]
@@ -322,6 +315,6 @@ for layer in ("conv1_2", "conv5_1"):
 
 # %% tags=["numbers"]
 {
-    "288 B": "memlab.views.warp_memory(stride=2).rows.load.moved",
+    "288 B": "memlab.views.warp_memory(stride=2).rows.row.load.moved",
     "512 B": "2 * 8 * 8 * 4",
 }

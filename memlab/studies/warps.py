@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import prod
 from typing import Any
 
@@ -32,9 +33,7 @@ SECTOR, LINE = 32, 128
 FP32 = 4
 CELLS = LINE // FP32
 """Values of a line."""
-MOST = WARP * SECTOR
-"""Bytes that move for a warp where no 2 threads share a sector."""
-LOAD, STORE = "load", "store"
+LOAD, STORE = SIDES = "load", "store"
 ROW, COLUMN = ORDERS = "row", "column"
 STRIDES = (1, 2, 4)
 
@@ -108,11 +107,6 @@ class Side:
         return [address for _, address in self.accesses]
 
     @property
-    def sectors(self) -> int:
-        """How many sectors move."""
-        return len(sectors(self.addresses))
-
-    @property
     def moved(self) -> int:
         """Bytes that move."""
         return moved(self.addresses)
@@ -132,23 +126,17 @@ class Side:
         )
 
     @property
+    def step(self) -> int | None:
+        """Bytes from the value of a thread to that of the next one; None where they differ."""
+        apart = {after - before for before, after in pairwise(self.addresses)}
+        return apart.pop() if len(apart) == 1 else None
+
+    @property
     def cost(self) -> str:
         """``'Loads move 160 B and use 128 B of it.'``"""
         key = "nothing" if not self.moved else "whole" if self.moved == self.used else "part"
         sizes = {"moved": units.exact(self.moved), "used": units.exact(self.used)}
         return say(key, side=say(f"side.{self.name}"), **sizes)
-
-    @property
-    def headline(self) -> str:
-        """``'Loads from the image: 5 sectors in 2 lines'``."""
-        count, touched = self.sectors, len(self.lines)
-        return say(
-            "lines",
-            side=say(f"side.{self.name}"),
-            array=say(f"array.{self.name}"),
-            sectors=say("sector" if count == 1 else "sectors", count=count),
-            lines=say("line" if touched == 1 else "several", count=touched),
-        )
 
 
 def _line(start: int, accesses: list[tuple[int, int]]) -> Line:
@@ -160,9 +148,53 @@ def _line(start: int, accesses: list[tuple[int, int]]) -> Line:
 
 
 @dataclass(frozen=True)
-class Warp(Study):
-    """A warp, counted from 0, that lowers one image of a layer, drawn with its own stride or with
-    another; ``order`` says how its threads are numbered.
+class Warp:
+    """The warp of that number, counted from 0, of the threads that lower one image of a layer in an
+    order."""
+
+    node: Node
+    order: str
+    number: int
+
+    @cached_property
+    def threads(self) -> tuple[Thread, ...]:
+        """The threads of the warp that have a value to do."""
+        return threads(self.node, self.order, self.number)
+
+    @cached_property
+    def load(self) -> Side:
+        """What they load from the image."""
+        return Side(LOAD, tuple((t.number, t.load) for t in self.threads if t.load is not None))
+
+    @cached_property
+    def store(self) -> Side:
+        """What they store to the lowered matrix."""
+        return Side(STORE, tuple((t.number, t.store) for t in self.threads))
+
+    @property
+    def sides(self) -> dict[str, Side]:
+        """The loads and the stores, by name."""
+        return {LOAD: self.load, STORE: self.store}
+
+    @property
+    def sentences(self) -> list[str]:
+        """What moves for it, its first thread and its last, and why some access nothing."""
+        order, costs = say(f"order.{self.order}"), " ".join(s.cost for s in self.sides.values())
+        order = f"{order[0].upper()}{order[1:]}"
+        names = ("number", "c", "ky", "kx", "oy", "ox")
+        ends = (self.threads[0], self.threads[-1])
+        told = [say("thread", **{n: getattr(end, n) for n in names}) for end in ends]
+        idle = WARP - len(self.threads)
+        padding = len(self.threads) - len(self.load.accesses)
+        few = [say(key, count=n) for key, n in (("idle", idle), ("padding", padding)) if n]
+        return [say("which", order=order, number=f"{self.number:,}", costs=costs),
+                " ".join([*told, *few])]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Warps(Study):
+    """A warp in both orders, that lowers one image of a layer, drawn with its own stride or with
+    another. Its number counts from 0; without one, each order has a warp that no padding reaches.
 
     Raises:
         InputError: no such convolution.
@@ -170,9 +202,8 @@ class Warp(Study):
 
     network: Network
     layer: str
-    order: str
     stride: int
-    warp: int = 0
+    number: int | None = None
 
     def __post_init__(self) -> None:
         find(self.network, self.layer)
@@ -188,94 +219,62 @@ class Warp(Study):
 
     @cached_property
     def last(self) -> int:
-        """The number of the last warp."""
-        return warps(self.node, self.order) - 1
+        """The number of the last warp that both orders have."""
+        return min(warps(self.node, order) for order in ORDERS) - 1
+
+    @cached_property
+    def orders(self) -> dict[str, Warp]:
+        """The warp in each order."""
+        return {
+            order: Warp(self.node, order, inner(self.node, order) if self.number is None
+                        else self.number)
+            for order in ORDERS
+        }  # fmt: skip
 
     @property
-    def inner(self) -> int:
-        """A warp that no padding reaches, where the image is large enough."""
-        return min(inner(self.node, self.order), self.last)
-
-    @cached_property
-    def threads(self) -> tuple[Thread, ...]:
-        """The threads of the warp that have a value to do."""
-        return threads(self.node, self.order, self.warp)
-
-    @cached_property
-    def load(self) -> Side:
-        """What they load from the image."""
-        return Side(LOAD, tuple((t.number, t.load) for t in self.threads if t.load is not None))
-
-    @cached_property
-    def store(self) -> Side:
-        """What they store to the lowered matrix."""
-        return Side(STORE, tuple((t.number, t.store) for t in self.threads))
+    def row(self) -> Warp:
+        """Neighbours along a row of the lowered matrix."""
+        return self.orders[ROW]
 
     @property
-    def sides(self) -> tuple[Side, Side]:
-        """First the loads, then the stores."""
-        return self.load, self.store
+    def column(self) -> Warp:
+        """Neighbours down a column of it."""
+        return self.orders[COLUMN]
 
     # -- in words -----------------------------------------------------------------------------
 
     @property
     def title(self) -> str:
-        """``'VGG-16 conv1_2: 3x3, to 64, ..., fp32; neighbours along a row, warp 8 (0 to 99)'``."""
-        return f"{self._layer}; {self.which}"
-
-    @property
-    def which(self) -> str:
-        """The order of the threads, and the warp."""
-        order = say(f"order.{self.order}")
-        return say("which", order=order, warp=f"{self.warp:,}", last=f"{self.last:,}")
+        """The layer, its settings, and how many warps there are."""
+        settings, shape = self.node.layer.describe(), text(self.node.input_shapes[0])
+        return say("title", network=self.network.title, layer=self.layer, settings=settings,
+                   shape=shape, last=f"{self.last:,}")  # fmt: skip
 
     @property
     def headline(self) -> str:
-        """What moves for loads and for stores."""
-        return " ".join(side.cost for side in self.sides)
-
-    @property
-    def ends(self) -> str:
-        """The first thread and the last: ``'Thread 0: c 0, ky 0, kx 0, oy 1, ox 32. ...'``."""
-        names = ("number", "c", "ky", "kx", "oy", "ox")
-        ends = (self.threads[0], self.threads[-1])
-        return " ".join(say("thread", **{n: getattr(end, n) for n in names}) for end in ends)
-
-    @property
-    def idle(self) -> str:
-        """Why some of the 32 access nothing."""
-        idle = WARP - len(self.threads)
-        padding = len(self.threads) - len(self.load.accesses)
-        counts = {"idle": idle, "padding": padding}
-        return " ".join(say(key, count=count) for key, count in counts.items() if count)
+        """Of the side with the larger ratio: ``'Column order moves 8 times ...'``."""
+        moved = {name: [self.orders[order].sides[name].moved for order in ORDERS] for name in SIDES}
+        ratios = {name: Fraction(max(both), min(both)) for name, both in moved.items() if all(both)}
+        name = max(reversed(SIDES), key=lambda name: ratios.get(name, 0))
+        if ratios.get(name, 1) == 1:
+            return say("same")
+        order = say(f"worse.{ORDERS[moved[name].index(max(moved[name]))]}")
+        return say("more", order=order, ratio=f"{float(ratios[name]):.3g}", side=say(f"few.{name}"))
 
     @property
     def sentences(self) -> list[str]:
-        return [each for each in (self.headline, self.ends, self.idle) if each]
+        told = [sentence for warp in self.orders.values() for sentence in warp.sentences]
+        return [f"{self.headline}.", *told]
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "network": self.network.name,
-            "layer": self.layer,
-            "order": self.order,
-            "stride": self.stride,
-            "warp": self.warp,
-            "sides": {
+        orders = {
+            order: {"warp": warp.number} | {
                 side.name: {"moved": side.moved, "used": side.used, "addresses": side.addresses}
-                for side in self.sides
-            },
-        }
-
-    @property
-    def _layer(self) -> str:
-        node = self.node
-        return say(
-            "title",
-            network=self.network.title,
-            layer=node.name,
-            settings=node.layer.describe(),
-            shape=text(node.input_shapes[0]),
-        )
+                for side in warp.sides.values()
+            }
+            for order, warp in self.orders.items()
+        }  # fmt: skip
+        return {"network": self.network.name, "layer": self.layer, "stride": self.stride, **orders}
 
 
 def span(numbers: Sequence[int]) -> str:
@@ -314,13 +313,16 @@ def warps(node: Node, order: str) -> int:
 
 def inner(node: Node, order: str) -> int:
     """A warp that no padding reaches, where the image is large enough."""
-    rows, _, wide = matrix(node)
-    pad = conv(node).padding
-    if order == COLUMN:
-        return -(-(pad * wide + pad) * rows // WARP)
-    x = lanes(node)
+    rows, high, wide = matrix(node)
+    pad, x = conv(node).padding, lanes(node)
     across = -(-wide // x)
-    return -(-pad * x // WARP) * across + min(1, across - 1)
+    if order == COLUMN:
+        found = -(-(pad * wide + pad) * rows // WARP)
+    elif wide >= 2 * x:
+        found = -(-pad * x // WARP) * across + 1
+    else:  # the middle of the window, where a row has no second full warp
+        found = (conv(node).kernel ** 2 // 2) * -(-high * x // WARP) * across
+    return min(found, warps(node, order) - 1)
 
 
 def lanes(node: Node) -> int:

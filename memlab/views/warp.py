@@ -1,4 +1,4 @@
-"""One warp of a lowering: where in memory its threads load and store, and what moves for them."""
+"""One warp of a lowering, in two orders: where its threads load and store, and what moves."""
 
 from __future__ import annotations
 
@@ -13,52 +13,48 @@ from memlab.studies.warps import (
     FP32,
     LINE,
     LOAD,
-    MOST,
-    ORDERS,
     SECTOR,
+    SIDES,
     STORE,
     STRIDES,
     Line,
     Side,
-    Warp,
+    Warps,
     say,
     span,
 )
-from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Mark, Rect, Rects
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
-from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words
-from memlab.views.draw.theme import PAINTS, Paint
-from memlab.views.live.setting import Choice, Range, Setting, State
+from memlab.views.draw.table import Below, Beside, Block, Table, Words
+from memlab.views.draw.theme import PAINTS
+from memlab.views.live.setting import Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
 
-PITCH, CELL, TALL, GAP = 14, 8, 10, 5
-"""Pixels: from line to line, a value, how tall it is, from sector to sector."""
-SECTORS, VALUES = LINE // SECTOR, SECTOR // FP32
-SPAN = CELLS * CELL + (SECTORS - 1) * GAP
-ROOM = 66
-"""For the numbers of the threads behind a line."""
-BEFORE = 72
-"""For the byte of a line before its cells."""
-NARROW = 800
+PITCH, ROOM = 9, 56
+"""Pixels from line to line, and for the numbers of the threads behind them."""
+SECTORS, VALUES, GAP = LINE // SECTOR, SECTOR // FP32, 1
+"""Sectors of a line, values of a sector, and what is free between two sectors, in values."""
+NARROW = 700
 """Below it the stores stand below the loads."""
 PAINT = {LOAD: PAINTS[Role.FEATURE_MAP], STORE: PAINTS[Role.WORKSPACE]}
 """A layer lowers a map into its workspace."""
 Place = tuple[float, float, float, float]
 
 
-def _warp(now: State, warp: int = 0) -> Warp:
-    return Warp(now.network, now.layer, now.order, now.stride, warp)
+def _warps(now: State, number: int | None = None) -> Warps:
+    return Warps(now.network, now.layer, now.stride, number)
 
 
-class WarpMemory(View[Warp]):
-    """The loads and stores of one warp that lowers an image, on the lines of memory."""
+class WarpMemory(View[Warps]):
+    """The loads and stores of a warp that lowers an image, on the lines of memory: with neighbours
+    along a row of the lowered matrix, and down a column."""
 
-    name, made_by, widest = "warp", "warp_memory", 840
-    positional = ("network", "layer", "order")
+    name, made_by, widest = "warp", "warp_memory", 820
+    positional = ("network", "layer")
+    picture_keys = ("KeyN",)
 
     network = Setting(
         doc="a name of ``memlab.zoo``, or a network of yours",
@@ -71,12 +67,6 @@ class WarpMemory(View[Warp]):
     layer = Setting[str](
         doc="the name of a convolution in it", default="conv1_2", fixed=True, code="plain"
     )
-    order = Choice(
-        ORDERS,
-        doc='where neighbouring threads go in the lowered matrix, along a ``"row"`` or down a '
-        '``"column"``',
-        code="plain",
-    )
     stride = Choice(
         STRIDES,
         doc="1, 2 or 4; the layer's own if not given",
@@ -85,128 +75,137 @@ class WarpMemory(View[Warp]):
     )
     warp = Range(
         0,
-        lambda now: _warp(now).last,
-        doc="its number, counted from 0; one that no padding reaches if not given",
-        default=lambda now: _warp(now).inner,
+        lambda now: _warps(now).last,
+        doc="its number, counted from 0; in each order one that no padding reaches if not given",
+        default=None,
+        at=lambda now: _warps(now).row.number,
         box=True,
-        follows=["order", "stride"],
-        code="always",
+        follows=["stride"],
     )
+    numbers = Check(doc="whether every line is listed", argument=False)
 
-    def study(self, now: State) -> Warp:
-        return _warp(now, now.warp)
+    def study(self, now: State) -> Warps:
+        return _warps(now, now.warp)
+
+    def described(self, now: State) -> object:
+        return now.stride, now.warp
 
     def buttons(self, now: State) -> dict[str, str]:
         return {"copy": "copy"}
 
+    def do(self, now: State, name: str, value: object) -> State | None:
+        return now.replace(numbers=not now.numbers) if name == "key" else None
+
     def line(self, now: State) -> str:
-        cost = (side.moved for side in self.rows_of(now).sides)
-        return "|".join(map(str, (now.order, now.stride, now.warp, *cost)))
+        found = self.rows_of(now)
+        moved = (side.moved for each in found.orders.values() for side in each.sides.values())
+        return "|".join(map(str, (now.stride, found.row.number, *moved)))
 
     def says(self, scene: Scene) -> str:
-        found = self.rows_of(scene.now)
-        return f"{found.which}. {found.headline}"
+        return self.rows_of(scene.now).sentences[0]
 
     def compose(self, scene: Scene) -> Page:
         found = self.rows_of(scene.now)
-        sides = [Below(list(_side(side)), gap=10) for side in found.sides]
-        wide = scene.width >= NARROW
-        blocks: list[Block] = [
-            Words(found.headline, 16, bold=True, gap=3),
-            Words(found.ends, gap=4),
-            Words(found.idle),
-            *([Beside([(side, 1) for side in sides], gap=10)] if wide else sides),
-            Key(_key(), 11, gap=10),
+        was = self.rows_of(scene.previous) if scene.previous else None
+        listed = scene.now.numbers
+        blocks = [
+            Words([[(found.headline, True)]], 20, told=False, gap=3),
+            Words(say("see"), 13, told=False),
+            _sides(scene.width, [_side(found, was, name) for name in SIDES]),
+            Words(found.sentences, drawn=False),
+            Words([f"{found.title}.", *found.sentences[1:]], told=False, drawn=listed, gap=14),
+            _sides(scene.width, [_listed(found, name, listed) for name in SIDES]),
         ]
-        return Page(found.title, blocks, scene.width, self.says(scene))
+        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
 
 
 warp_memory = maker(WarpMemory)
 
 
+def _sides(width: float, sides: list[Block]) -> Block:
+    """Loads and stores, beside each other where there is room."""
+    return Beside([(side, 1) for side in sides]) if width >= NARROW else Below(sides)
+
+
 # -- loads, or stores -----------------------------------------------------------------------------
 
 
-def _side(side: Side) -> Iterator[Block]:
-    """What moves and what is used as a bar, and line by line below it."""
-    yield Words(f"{side.headline}.", 13, bold=True)
-    moved, most = units.exact(side.moved), units.exact(MOST)
-    bar = [*_painted(side.name, [_bar(MOST)], [_bar(side.moved)], [_bar(side.used)]),
-           Text(0, 2, say("head.bytes"), 11, "end", dx=-8, dim=True),
-           Text(SPAN, 2, most, 11, dx=8)]  # fmt: skip
-    yield _chart(bar, 12, told=[say("bar", moved=moved, most=most)])
-    lines = side.lines
-    names = ("line", "sectors", "values", "threads")
-    rows = [[f"{line.start:,}", _drawn(line), f"{len(line.cells)}", span(line.threads)]
-            for line in lines]  # fmt: skip
-    table = Table([say(f"head.{name}") for name in names], rows, ">")
-    yield _chart(list(_lines(side, lines)), PITCH * len(lines), above=18, told=table)
+def _side(found: Warps, was: Warps | None, name: str) -> Block:
+    """What moves in each order, and line by line where."""
+    parts = []
+    for order, warp in found.orders.items():
+        side, before = warp.sides[name], was.orders[order].sides[name] if was else None
+        step = "" if side.step is None else say("next", step=units.exact(side.step))
+        head = [
+            Words(say(f"order.{order}"), 13, told=False),
+            Words([[(units.exact(side.moved), True), (say("moves"), False)]], 20, told=False),
+            Words([step or " "], 11, dim=True, told=False),
+        ]
+        parts.append((Below([*head, _lines(side, before)]), 1))
+    title = Words(say(f"array.{name}"), 13, bold=True, told=False)
+    return Below([title, Beside(parts, apart=14, gap=6)], gap=16)
 
 
-def _chart(
-    marks: list[Mark], tall: float, above: float = 0, told: Table | list[str] | None = None
-) -> Chart:
-    return Chart(Scale(0, SPAN), Scale(0, max(tall, 1)), marks, tall, left=BEFORE,
-                 right=ROOM + 8, above=above, told=told or (), gap=4)  # fmt: skip
-
-
-def _lines(side: Side, lines: tuple[Line, ...]) -> Iterator[Mark]:
-    """From the top down: the byte of a line, its cells, and its threads."""
-    top, moves, still, used = PITCH * len(lines), list[Place](), list[Place](), list[Place]()
-    yield Text(0, top, say("head.line"), 11, "end", dx=-8, dy=-8, dim=True)
-    yield Text(0, top, say("head.sectors"), 11, dy=-8, dim=True)
-    yield Text(SPAN, top, say("head.threads"), 11, dx=8, dy=-8, dim=True)
-    for index, line in enumerate(lines):
-        y = top - PITCH * index - TALL
-        for sector in range(SECTORS):
-            (moves if sector in line.sectors else still).append(_cells(sector, 0, VALUES, y))
-        used += [_cells(*divmod(cell, VALUES), 1, y) for cell in line.cells]
-        yield Text(0, y, f"{line.start:,}", 11, "end", dx=-8, dy=-1)
-        yield Text(SPAN, y, _threads(line), 11, dx=8, dy=-1)
-    yield from _painted(side.name, still, moves, used)
-    for index, line in enumerate(lines):
-        y = top - PITCH * index
-        yield Rect(0, SPAN, y - TALL, y, "target", fact=_fact(line))
-
-
-def _painted(name: str, still: list[Place], moves: list[Place], used: list[Place]) -> list[Mark]:
-    """What does not move, what of the rest is used, and all that moves."""
-    return [Rects(still, "grid"), Rects(used, PAINT[name]), Rects(moves, "rule")]
-
-
-def _bar(nbytes: int) -> Place:
-    """The same scale for every warp: as much as moves where no 2 threads share a sector."""
-    return (0, SPAN * nbytes / MOST, 0, 12)
-
-
-def _cells(sector: int, first: int, count: int, y: float) -> Place:
-    """Some values of a sector."""
-    left = sector * (VALUES * CELL + GAP) + CELL * first
-    return (left, left + CELL * count, y, y + TALL)
-
-
-def _threads(line: Line) -> str:
-    """Their numbers, or how many they are where there is no room."""
-    numbers = span(line.threads)
-    fits = texts.width(numbers, 11) <= ROOM
-    return numbers if fits else say("count", count=len(line.threads))
-
-
-def _fact(line: Line) -> Fact:
-    shares = {"sectors": len(line.sectors), "values": len(line.cells)}
-    more = say("fact", **shares, threads=span(line.threads))
-    return Fact(f"{say('head.line')} {line.start:,}", more=more)
-
-
-def _drawn(line: Line) -> str:
-    """Which sectors move: ``'#..#'``."""
-    return "".join("#" if sector in line.sectors else "." for sector in range(SECTORS))
-
-
-def _key() -> list[tuple[int | Paint | str, str]]:
-    """What the three looks are."""
-    return [
-        *((PAINT[name], f"{say(f'side.{name}')}: {say('key.used')}") for name in PAINT),
-        ("edge", say("key.moved")),
-        ("edge grid", say("key.still")),
+def _lines(side: Side, before: Side | None) -> Chart:
+    """The lines of memory from the first to the last: what moves, and what of it is used."""
+    lines, moves = side.lines, _sectors(side)
+    still = [_cells(n, y, 0, VALUES) for y in range(len(lines)) for n in range(SECTORS)]
+    used = [
+        _cells(cell // VALUES, y, cell % VALUES, 1)
+        for y, line in enumerate(lines)
+        for cell in line.cells
     ]
+    marks: list[Mark] = [Rects(still, "grid"), Rects(used, PAINT[side.name], edge=0.4),
+                         Rects(moves, "rule"), *_told(side, lines)]  # fmt: skip
+    gone = [place for place in _sectors(before) if place not in moves] if before else []
+    long = max(len(lines), 1)
+    return Chart(Scale(0, CELLS + GAP * (SECTORS - 1)), Scale(long, 0), marks, PITCH * long,
+                 left=1, right=ROOM, gap=6, previous=[Rects(gone)] if gone else [])  # fmt: skip
+
+
+def _told(side: Side, lines: tuple[Line, ...]) -> Iterator[Mark]:
+    """What each line says; the first and the last thread, where each stores to its own line."""
+    for y, line in enumerate(lines):
+        shares = {"sectors": len(line.sectors), "values": len(line.cells)}
+        more = say("fact", **shares, threads=span(line.threads))
+        fact = Fact(f"{say('table.line')} {line.start:,}", more=more)
+        yield Rect(0, CELLS + GAP * (SECTORS - 1), y, y + 1, "target", fact=fact)
+    if side.name == STORE and 1 < len(lines) == len(side.accesses):
+        for y, line in ((0, lines[0]), (len(lines) - 1, lines[-1])):
+            label = say("number", number=line.threads[0])
+            yield Text(CELLS + GAP * (SECTORS - 1), y + 1, label, 11, dx=7, dy=-1)
+
+
+def _sectors(side: Side) -> list[Place]:
+    """Those that move."""
+    return [
+        _cells(sector, y, 0, VALUES) for y, line in enumerate(side.lines) for sector in line.sectors
+    ]
+
+
+def _cells(sector: int, y: int, first: int, count: int) -> Place:
+    """Some values of a sector."""
+    left = sector * (VALUES + GAP) + first
+    return (left, left + count, y + 0.1, y + 0.8)
+
+
+# -- all numbers ----------------------------------------------------------------------------------
+
+
+def _listed(found: Warps, name: str, drawn: bool) -> Block:
+    """Every line of both orders: its byte, which sectors move (``'#..#'``), values and threads."""
+    tables: list[Block] = []
+    for order, warp in found.orders.items():
+        rows = [
+            [
+                f"{line.start:,}",
+                "".join("#" if sector in line.sectors else "." for sector in range(SECTORS)),
+                f"{len(line.cells)}",
+                span(line.threads),
+            ]
+            for line in warp.sides[name].lines
+        ]
+        title = say("head", side=say(f"array.{name}"), order=say(f"order.{order}"))
+        heads = [say(f"table.{head}") for head in ("line", "sectors", "values", "threads")]
+        tables.append(Table(heads, rows, "><>>", title, drawn=drawn, gap=10))
+    return Below(tables)

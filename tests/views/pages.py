@@ -87,9 +87,11 @@ def _() -> Any:
 # -- one warp -------------------------------------------------------------------------------------
 
 
-@case("warp_memory", "32 lines of stores")
+@case("warp_memory", "all numbers, after another stride")
 def _() -> Any:
-    return views.warp_memory(order="column")
+    view = views.warp_memory(stride=4)
+    view.stride, view.numbers = 1, True
+    return view
 
 
 @case("warp_memory", "in the padding")

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections import defaultdict
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from memlab.errors import InputError
 from memlab.kernels import cuda as on_device
 from memlab.networks.builder import network
 from memlab.studies import warps as study
-from memlab.studies.warps import MOST, ORDERS, Warp, span, threads, warps
+from memlab.studies.warps import ORDERS, Warp, Warps, span, threads, warps
+from memlab.views.draw.chart import Chart
+from memlab.views.draw.marks import Rects
 from memlab.views.warp import warp_memory
+from tests.views.test_pages import flat, numerals
 
 simulated = pytest.mark.skipif(not on_device.target().simulated, reason="a GPU logs no accesses")
 VGG = zoo.vgg16()
@@ -122,7 +126,7 @@ def test_a_warp_along_a_row_is_one_of_the_cuda_kernel(net, monkeypatch, accesses
     [("row", 1, 160, 128), ("row", 2, 288, 128), ("column", 1, 352, 1024)],
 )
 def test_the_figures_that_the_lesson_tells(order, stride, load, store):
-    found = warp_memory(VGG, "conv1_2", order, stride=stride).rows
+    found = warp_memory(VGG, "conv1_2", stride=stride).rows.orders[order]
     assert (found.load.moved, found.store.moved) == (load, store)
     assert found.load.used == found.store.used == 128
 
@@ -132,15 +136,40 @@ def test_the_figures_that_the_lesson_tells(order, stride, load, store):
 def test_moved_bytes_are_those_of_the_sectors_that_hold_a_value(net, order):
     node = net.by_name["conv"]
     for warp in range(0, warps(node, order), 3):
-        found = Warp(net, "conv", order, node.layer.stride, warp)
-        for side in found.sides:
+        for side in Warp(node, order, warp).sides.values():
             touched = {byte // 32 for first in side.addresses for byte in range(first, first + 4)}
-            assert side.moved == 32 * len(touched) <= MOST
-            assert side.sectors == sum(len(line.sectors) for line in side.lines)
+            assert side.moved == 32 * len(touched) <= 1024
+            assert len(touched) == sum(len(line.sectors) for line in side.lines)
             assert side.used == 4 * sum(len(line.cells) for line in side.lines)
             assert sorted(t for line in side.lines for t in line.threads) == [
                 number for number, _ in side.accesses
             ]
+
+
+@pytest.mark.parametrize(
+    ("layer", "stride", "says"),
+    [
+        ("conv1_2", 1, "Column order moves 8 times the bytes (stores)"),
+        ("conv1_2", 4, "Column order moves 8 times the bytes (stores)"),
+        ("conv5_1", 1, "Column order moves 8 times the bytes (stores)"),
+    ],
+)
+def test_the_title_is_the_larger_of_the_two_ratios(layer, stride, says):
+    found = Warps(VGG, layer, stride)
+    assert found.headline == says
+    ratios = [found.column.sides[name].moved / found.row.sides[name].moved for name in study.SIDES]
+    assert f" {max(ratios):.3g} times" in says
+
+
+def test_two_orders_that_move_the_same_are_said_to():
+    one = network("one", image=(1, 1, 64)).conv(1, 1, name="conv").flatten().linear(2)
+    assert Warps(one.cross_entropy(), "conv", 1, 0).headline == "Both orders move the same bytes"
+
+
+def test_the_step_is_that_from_thread_to_thread():
+    found = Warps(VGG, "conv1_2", 2)
+    assert (found.row.load.step, found.row.store.step) == (8, 4)
+    assert (found.column.load.step, found.column.store.step) == (None, 4 * 112 * 112)
 
 
 def test_values_that_share_a_sector_move_once():
@@ -150,49 +179,77 @@ def test_values_that_share_a_sector_move_once():
 
 
 def test_a_warp_in_the_padding_loads_nothing():
-    found = Warp(VGG, "conv1_2", "row", 1)
-    assert found.load.moved == found.load.used == 0
-    assert found.load.lines == ()
+    found = Warps(VGG, "conv1_2", 1, 0)
+    assert found.row.load.moved == found.row.load.used == 0
+    assert found.row.load.lines == ()
     assert "Loads move nothing." in found.text()
     assert "32 are in the padding" in found.text()
 
 
 def test_the_first_warp_that_is_shown_has_no_padding():
-    for layer in ("conv1_1", "conv1_2", "conv3_1"):
-        for order in ORDERS:
-            found = warp_memory(VGG, layer, order).rows
-            assert len(found.load.accesses) == len(found.threads) > 16
+    for layer, stride in product(("conv1_1", "conv1_2", "conv3_1"), (1, 2, 4)):
+        for found in Warps(VGG, layer, stride).orders.values():
+            assert len(found.load.accesses) == len(found.threads) > 13
 
 
 # -- picture and text ---------------------------------------------------------------------------
 
 
-@by_order
 @pytest.mark.parametrize("stride", [1, 2, 4])
 @pytest.mark.parametrize(
     ("name", "layer"),
     [("vgg16", "conv1_2"), ("vgg16", "conv5_1"), ("resnet50", "conv1"), ("resnet50", "4.2.conv2")],
 )
-def test_every_layer_is_drawn_without_collisions(name, layer, order, stride):
-    view = warp_memory(zoo.build(name), layer, order, stride=stride)
-    for warp in (0, view.warp, view.rows.last // 2, view.rows.last):
+def test_every_layer_is_drawn_without_collisions_and_with_few_numerals(name, layer, stride):
+    view = warp_memory(zoo.build(name), layer, stride=stride)
+    for warp in (None, 0, view.rows.last // 2, view.rows.last):
         view.warp = warp
         svg = view.page().svg()
         assert svg.collisions() == []
         assert svg.outside() == []
+        assert len(numerals(label.content for label in svg.labels)) <= 12
+        assert svg.height <= 490
 
 
 def test_a_line_says_its_threads_on_hover_and_the_text_says_them_all():
-    page = warp_memory(order="column").page()
-    fact = "line at byte 896; 1 of its 4 sectors move, values used: 3, threads: 3–5"
+    page = warp_memory().page()
+    fact = "line at byte 896; 1 of its 4 sectors of 32 B move, values used: 3, threads: 3–5"
     assert f'data-fact="{fact}"' in page.render()
     assert ["896", "#...", "3", "3–5"] in [line.split() for line in page.text().splitlines()]
 
 
+def gone(view):
+    """How many sectors of each side are dashed."""
+    found = [block for block in flat(view.page().blocks) if isinstance(block, Chart)]
+    old = [[mark for mark in chart.previous if isinstance(mark, Rects)] for chart in found]
+    return [sum(len(mark.places) for mark in marks) for marks in old]
+
+
+def test_frames_are_as_many_as_sectors_that_move():
+    view = warp_memory()
+    drawn = [part for part in view.page().svg().parts if part.startswith("<path") and
+             'class="rule"' in part]  # fmt: skip
+    assert [part.count("M") for part in drawn] == [160 // 32, 352 // 32, 128 // 32, 1024 // 32]
+    view.stride = 2
+    assert gone(view) == [0, 0, 2, 32]  # the stores are at other places of their lines
+    view.stride = 1
+    assert gone(view) == [288 // 32 - 160 // 32, 0, 2, 32]
+
+
+def test_all_numbers_come_with_the_box_and_with_a_key():
+    view = warp_memory()
+    first = view.page()
+    view.act("numbers", True, False)
+    assert "6,222,720" in str(view.page().svg().labels)
+    assert view.page().text() == first.text()
+    view.act("key", "KeyN", False)
+    assert view.page().render() == first.render()
+
+
 def test_a_study_says_what_the_picture_says():
-    found = Warp(VGG, "conv1_2", "row", 2, 5)
-    assert all(sentence in warp_memory(stride=2).text() for sentence in found.sentences)
-    told = found.as_dict()["sides"]["load"]
+    found = Warps(VGG, "conv1_2", 2, 5)
+    assert all(sentence in warp_memory(stride=2, warp=5).text() for sentence in found.sentences)
+    told = found.as_dict()["row"]["load"]
     assert (told["moved"], told["used"], len(told["addresses"])) == (288, 128, 32)
 
 
@@ -202,9 +259,9 @@ def test_numbers_in_a_row_are_a_span():
 
 
 def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
-    view = warp_memory(order="column")
+    view = warp_memory()
     assert not build.VARIES.search(view.text())
-    assert warp_memory(order="column").svg() == view.svg()
+    assert warp_memory().svg() == view.svg()
     assert set(view.stored()) == {"image/svg+xml", "text/plain"}
 
 
@@ -220,13 +277,14 @@ def send(view, **events):
 
 def test_the_controls_change_what_is_shown():
     view = warp_memory()
-    assert (view.order, view.stride, view.warp) == ("row", 1, 8)
-    assert send(view, warp=9)["shown"] == 9
-    shown = send(view, order="column")
-    assert (view.warp, shown["state"]) == (4050, "column|1|4050|352|1024")
-    assert "Stores move 1,024 B" in shown["says"]
-    send(view, stride="2", warp_number=" 17 ")
-    assert (view.stride, view.warp) == (2, 17)
+    assert [found.number for found in view.rows.orders.values()] == [8, 4050]
+    shown = send(view, warp=9)
+    assert (shown["shown"], view.rows.column.number) == (9, 9)
+    shown = send(view, stride="2")
+    assert shown["state"] == "2|5|288|128|352|1024"
+    assert shown["says"] == "Column order moves 8 times the bytes (stores)."
+    send(view, warp_number=" 17 ")
+    assert view.warp == 17
     assert send(view, warp=10**9)["shown"] == view.rows.last
 
 
@@ -243,13 +301,12 @@ def test_the_controls_change_what_is_shown():
 def test_a_bad_number_gets_one_sentence_and_changes_nothing(value, says):
     view = warp_memory()
     assert send(view, warp_number=value)["error"] == says
-    assert view.warp == 8
+    assert view.warp is None
 
 
 @pytest.mark.parametrize(
     "given",
     [
-        {"order": "diagonal"},
         {"stride": 3},
         {"stride": 0},
         {"warp": -1},
@@ -267,11 +324,11 @@ def test_bad_input_gets_one_sentence(given):
 
 def test_python_steers_it_and_its_code_makes_it_again():
     view = warp_memory()
-    view.order, view.stride = "column", 2
+    view.stride = 2
     view.warp = 100
     with pytest.raises(InputError):
         view.stride = 3
     again = eval(view.code(), {"memlab": memlab})
     assert again.text() == view.text()
     assert repr(view).startswith("<memory that a warp moves: VGG-16 conv1_2: 3x3, to 64, stride 2")
-    assert repr(view).endswith("down a column of the matrix, warp 100 (0 to 225,791)>")
+    assert repr(view).endswith("1 image, fp32, warps 0 to 225,791>")

@@ -230,7 +230,7 @@ function render({ model, el }) {
   // -- the picture ------------------------------------------------------------------------------
 
   picture.addEventListener("keydown", (event) => {
-    const own = keys.size ? keys.has(event.code) && (() => send("key", event.code)) : walk(event.code);
+    const own = keys.has(event.code) ? () => send("key", event.code) : walks && walk(event.code);
     if (!own || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
@@ -369,7 +369,8 @@ function render({ model, el }) {
   }
 
   function reach(layout) {  // by keyboard, where there is something to reach
-    const walks = !keys.size && facts().length > 0, reached = walks || keys.size > 0;
+    walks = !/Arrow/.test([...keys]) && facts().length > 0;
+    const reached = walks || keys.size > 0;
     help.textContent = layout.help || (walks ? layout.walk : "");
     help.hidden = !help.textContent;
     help.classList.toggle("ml-walk", walks);
@@ -381,7 +382,7 @@ function render({ model, el }) {
     }
   }
 
-  let names = "", keys = new Set();
+  let names = "", keys = new Set(), walks = false;  // arrows walk the marks, unless they are a view's own
   function follow() {
     const { layout, shown, answer } = model.get("now_");
     keys = new Set(layout.keys);

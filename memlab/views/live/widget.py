@@ -69,7 +69,8 @@ class Widget(anywidget.AnyWidget):
     classes = "memlab-view"
     """The classes of its root: ``memlab-view`` is what a page measures and a lesson opens with."""
     picture_keys: Sequence[str] = ()
-    """The keys that its picture takes, by ``event.code``; without any, arrows walk its marks."""
+    """The keys that its picture takes, by ``event.code``; arrows that are not among them walk its
+    marks."""
 
     def __init__(self) -> None:
         super().__init__()
