@@ -107,13 +107,13 @@ class WarpMemory(View[Warps]):
     def compose(self, scene: Scene) -> Page:
         found = self.rows_of(scene.now)
         was = self.rows_of(scene.previous) if scene.previous else None
-        listed = scene.now.numbers
+        said, listed = [f"{found.title}.", *found.sentences[1:]], scene.now.numbers
         blocks = [
             Words([[(found.headline, True)]], 20, told=False, gap=3),
             Words(say("see"), 13, told=False),
             _sides(scene.width, [_side(found, was, name) for name in SIDES]),
-            Words(found.sentences, drawn=False),
-            Words([f"{found.title}.", *found.sentences[1:]], told=False, drawn=listed, gap=14),
+            Words([found.sentences[0], *said], drawn=False),
+            Words(said, told=False, drawn=listed, gap=14),
             _sides(scene.width, [_listed(found, name, listed) for name in SIDES]),
         ]
         return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
