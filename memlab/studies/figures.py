@@ -122,6 +122,12 @@ def unit_of(nbytes: int) -> str:
     return next((u for u in ("TB", "GB", "MB") if abs(nbytes) >= units.DECIMAL[u]), "B")
 
 
+def three(nbytes: int) -> str:
+    """Three digits: ``'2.81 GB'``, ``'102 MB'``, ``'56 B'``."""
+    unit = next((u for u in ("TB", "GB", "MB", "kB") if abs(nbytes) >= units.DECIMAL[u]), "B")
+    return units.in_unit(nbytes, unit, _digits(abs(nbytes) / units.UNITS[unit]) * (unit != "B"))
+
+
 def sum_of(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
     """The total with its unit and the parts without, all rounded alike and adding up on the page.
 

@@ -24,6 +24,7 @@ from memlab.views.training import (
     running_sum,
     training_curves,
 )
+from memlab.views.vectors import FilledVectors, vectors
 from memlab.views.warp import WarpMemory, warp_memory
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "BatchTimes",
     "Comparison",
     "ExerciseCard",
+    "FilledVectors",
     "GradientHistogram",
     "LaneColumns",
     "Memory",
@@ -64,5 +66,6 @@ __all__ = [
     "techniques",
     "training_curves",
     "vector_lanes",
+    "vectors",
     "warp_memory",
 ]

@@ -104,6 +104,29 @@ def _() -> Any:
     return views.warp_memory("resnet50", "4.2.conv2", stride=2)
 
 
+# -- batch, vectors and formats -------------------------------------------------------------------
+
+
+def _vectors(*args: Any, then: dict[str, Any], **given: Any) -> Any:
+    """A view after changes, with the state before the last one as its outline."""
+    view = views.vectors(*args, **given)
+    for name, value in then.items():
+        setattr(view, name, value)
+    return view
+
+
+VECTORS: dict[str, Callable[[], Any]] = {
+    "32 images": partial(_vectors, then={"batch": 32}),
+    "twice the lanes": partial(_vectors, batch=32, then={"format": "fp16", "batch": 64}),
+    "all numbers": partial(_vectors, batch=33, then={"numbers": True}),
+    "channels": partial(_vectors, "vgg16", then={"source": "channels", "bits": 128}),
+    "without a price": partial(_vectors, "mnist_cnn", 5, then={"format": "int8"}),
+    "more than fit": partial(_vectors, "alexnet", 10**6, format="fp64", then={"batch": 999_999}),
+}
+for _name, _make in VECTORS.items():
+    case("vectors", _name)(_make)
+
+
 # -- the memory of a network ----------------------------------------------------------------------
 
 

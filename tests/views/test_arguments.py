@@ -24,6 +24,7 @@ LIVE: dict[str, Callable[[], Widget]] = {
     "copies": lambda: views.shifted_copies(),
     "warp": lambda: views.warp_memory(),
     "number": lambda: views.number(),
+    "vectors": lambda: views.vectors("mnist_cnn"),
     "amount": lambda: views.PredictionCard(lesson.predict("02.output")),
     "times": lambda: views.PredictionCard(lesson.predict("01.gradients")),
     "choice": lambda: views.PredictionCard(lesson.predict("01.sign")),
