@@ -24,7 +24,7 @@ from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from tests.networks_at_random import networks, tied
-from tests.runtime.test_run import ENDS, SMALL
+from tests.runtime.test_run import SMALL, SMALLEST
 from tests.staged_networks import NETWORKS, OPTIMIZERS, step
 from tests.techniques.same import differences, ran
 
@@ -59,7 +59,7 @@ def ways(batch: int) -> dict[str, Rewrite]:
     return {**rewrites, "drop": drop}
 
 
-ZOO = list(zip(ENDS, cycle(ways(BATCH)), strict=False))
+ZOO = list(zip(SMALLEST, cycle(ways(BATCH)), strict=False))
 
 
 def rewritten(before: Step, chosen: tuple[str, ...], again: Rewrite) -> Step:
