@@ -128,6 +128,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--convention", metavar="C", default="everything", help="how feature maps are counted")
         add("--save", metavar="FILE", help="write the plan as JSON, for memlab diff")
         add("--trace", metavar="FILE", help="write a trace for ui.perfetto.dev")
+        add("--picture", metavar="FILE", help="draw it: svg, png or pdf; html has a batch slider")
     if command == "fit":
         add("--memory", metavar="SIZE", required=True, help="such as 12GB, 512MiB or 1048576")
     if command == "compare":

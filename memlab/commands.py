@@ -22,6 +22,8 @@ from memlab.options import asked, built, count, planned
 from memlab.reports import facts_of, identity, paragraph, placed, table
 
 OUTPUT = "the standard output"
+PICTURES = ("svg", "png", "pdf", "html")
+"""What a picture can be; an html page has a slider over the batch."""
 
 
 def plan(options: Options) -> int:
@@ -30,11 +32,17 @@ def plan(options: Options) -> int:
     from memlab.planner import files
 
     batch, rule = count("batch", options.batch), counting.find(options.convention)
-    save, trace = _targets(options.save, options.trace)
+    save, trace, picture = _targets(options.save, options.trace, options.picture)
+    kind = _kind(picture)
     network, step, ledger = planned(options, batch)
     facts = facts_of(network, step, ledger, batch) | asked(options)
     facts |= placed(step, ledger, batch, options.place) | {"convention": rule.name}
     facts["feature_map_values"] = rule.values(network)
+    if picture:
+        from memlab import views
+        from memlab.views.files import drawn
+
+        atomic.write(picture, drawn(views.memory(step, batch, free=False), kind))
     if save:
         files.save(ledger, save)
     if trace:
@@ -237,6 +245,15 @@ def _target(path: str) -> Path:
     if target.is_file() and any(_is_stream(target, number) for number in (1, 2)):
         raise _unwritable(path, "what this command prints goes there already")
     return target
+
+
+def _kind(picture: Path | None) -> str:
+    """What a picture is to be, by the end of its name."""
+    kind = picture.suffix.removeprefix(".").lower() if picture else PICTURES[0]
+    if kind not in PICTURES:
+        raise InputError(f"a picture ends in .{', .'.join(PICTURES[:-1])} or .{PICTURES[-1]}, got "
+                         f"{shorten(str(picture))}; try out.{PICTURES[0]}.")  # fmt: skip
+    return kind
 
 
 def _is_stream(target: Path, number: int) -> bool:

@@ -28,7 +28,7 @@ from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Mark, Rect, Rects
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
-from memlab.views.draw.table import Below, Beside, Block, Table, Words
+from memlab.views.draw.table import LINES, Below, Beside, Block, Table, Words
 from memlab.views.draw.theme import PAINTS
 from memlab.views.live.setting import Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
@@ -139,14 +139,14 @@ def _side(found: Warps, was: Warps | None, name: str) -> Block:
         head = [
             Words(say(f"order.{order}"), 13, told=False),
             Words([[(units.exact(side.moved), True), (say("moves"), False)]], 20, told=False),
-            Words([step or " "], 11, dim=True, told=False),
+            Words(step, 11, dim=True, told=False),
         ]
-        parts.append((Below([*head, _lines(side, before)]), 1))
+        parts.append((Below([*head, _lines(side, before, 6 if step else 6 + LINES[11])]), 1))
     title = Words(say(f"array.{name}"), 13, bold=True, told=False)
     return Below([title, Beside(parts, apart=14, gap=6)], gap=16)
 
 
-def _lines(side: Side, before: Side | None) -> Chart:
+def _lines(side: Side, before: Side | None, gap: float) -> Chart:
     """The lines of memory from the first to the last: what moves, and what of it is used."""
     lines, moves = side.lines, _sectors(side)
     still = [_cells(n, y, 0, VALUES) for y in range(len(lines)) for n in range(SECTORS)]
@@ -160,7 +160,7 @@ def _lines(side: Side, before: Side | None) -> Chart:
     gone = [place for place in _sectors(before) if place not in moves] if before else []
     long = max(len(lines), 1)
     return Chart(Scale(0, CELLS + GAP * (SECTORS - 1)), Scale(long, 0), marks, PITCH * long,
-                 left=1, right=ROOM, gap=6, previous=[Rects(gone)] if gone else [])  # fmt: skip
+                 left=1, right=ROOM, gap=gap, previous=[Rects(gone)] if gone else [])  # fmt: skip
 
 
 def _told(side: Side, lines: tuple[Line, ...]) -> Iterator[Mark]:

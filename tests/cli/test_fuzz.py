@@ -67,6 +67,7 @@ VALUES = {
     "--place": ["no reuse", "birth", "biggest", "best fit", "exact", "best"],
     "--device": ["cpu"], "--convention": ["everything", "vdnn", "cs231n"],
     "--save": TARGETS, "--trace": TARGETS, "--output": TARGETS, "--plot": TARGETS,
+    "--picture": [*TARGETS, "p.svg", "P.HTML"],
 }  # fmt: skip
 TOGETHER = {
     ("plan", "run", "fit"): [
@@ -76,7 +77,7 @@ TOGETHER = {
     ("plan", "run"): ["chain --budget 1GB", "exact --budget 1MB", "greedy --budget 300kB"],
 }
 """Ways to recompute, with the options that each needs."""
-WRITES = {"plan": ["--save", "--trace"], "lecture": ["--output"], "bench": ["--plot"]}
+WRITES = {"plan": ["--save", "--trace", "--picture"], "lecture": ["--output"], "bench": ["--plot"]}
 SLOW = {"--measure"}
 """What takes seconds each time; nor is `--device cuda` drawn, which is simulated."""
 COMMANDS = ["plan"] * 12 + ["fit", "diff", "lecture"] * 3 + ["run", "bench"] * 2

@@ -86,6 +86,7 @@ def test_a_file_behind_a_link_is_written_and_keeps_its_mode(here, run, option):
 @posix
 @pytest.mark.parametrize(
     "words", [["plan", "linear1", "--save"], ["plan", "linear1", "--trace"],
+              ["plan", "linear1", "--picture"],
               ["lecture", "k2", "--no-run", "-o"], ["bench", "im2col", "--plot"]],
     ids=" ".join,
 )  # fmt: skip

@@ -14,7 +14,6 @@ from matplotlib.text import Text
 from memlab import views
 from memlab.views.draw import labels as written
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.labels import Label
 from memlab.views.draw.svg import Svg
 from memlab.views.draw.text import plain
 from memlab.views.draw.ways import Names
@@ -45,13 +44,13 @@ def charts(svg: Svg, figure: Any) -> list[tuple[Chart, Any]]:
 
 
 def labels(chart: Chart) -> Iterator[str]:
-    """What a chart has to say, but for labels that may be left out where there is no room."""
+    """What a chart has to say at values; other labels are among the words of the picture."""
     for scale, axis in ((chart.x, chart.x_axis), (chart.y, chart.y_axis)):
         if axis:
             yield from (axis.title, axis.note)
             yield from (label for _, label in axis.marks(scale) if axis.labels)
     for mark in chart.marks:
-        if isinstance(mark, written.Text) or (isinstance(mark, Label) and not mark.room):
+        if isinstance(mark, written.Text):
             yield plain(mark.content)
         if isinstance(mark, Names):
             yield from (plain(line) for way in mark.ways for line in way.name)

@@ -139,12 +139,15 @@ class Label(Mark):
         if self.leader and abs(text.dy) > self.leader:
             x, edge = pen.x(text.x), box.bottom if text.dy < 0 else box.top
             end = min(max(x, box.left), box.right)
-            pen.svg.line(x, pen.y(text.y), end, edge, class_="rule thin")
+            pen.svg.line(x, pen.y(text.y), end, edge, class_="rule faint")
+
+    def lower(self, pen: Pen) -> None:
+        pen.svg.charting = False  # where it stands is found here: a figure has it at that place
+        super().lower(pen)
+        pen.svg.charting = True
 
     def on(self, axes: Any) -> None:
-        (start, _), (end, _) = axes.transData.transform([(0, 0), (self.room, 0)])
-        if not self.room or 1.2 * texts.measure(self.content, self.size) < end - start:
-            self.texts()[0].on(axes)
+        """Nothing: the page writes it, as it writes its words."""
 
 
 @dataclass(frozen=True)

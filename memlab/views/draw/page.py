@@ -48,6 +48,10 @@ class Page:
         """The picture as an SVG element."""
         return self.svg(key).render(self.says or self.title, standalone)
 
+    def alone(self, key: str = "") -> str:
+        """The picture as a file: what marks say on hover, the browser itself shows."""
+        return _FACT.sub(_titled, self.render(key))
+
     def text(self) -> str:
         """The same in words."""
         lines = paragraphs(self.blocks)
@@ -65,7 +69,7 @@ class Page:
         svg = self.svg("figure")
         wide, tall = svg.width + 2 * MARGIN, svg.height + 2 * MARGIN
         figure = Figure(figsize=(wide / 72, tall / 72), dpi=72)
-        sheet = figure.add_axes((0, 0, 1, 1), label="words")
+        sheet = figure.add_axes((0, 0, 1, 1), label="words", zorder=5)
         sheet.set_axis_off()
         sheet.set(xlim=(-MARGIN, wide - MARGIN), ylim=(tall - MARGIN, -MARGIN))
         for label in svg.words:
@@ -121,8 +125,8 @@ class Still:
         raise NotImplementedError
 
     def svg(self) -> str:
-        """The picture, which stands alone: what marks say on hover, the browser itself shows."""
-        return _FACT.sub(_titled, self.page().render())
+        """The picture, which stands alone."""
+        return self.page().alone()
 
     def text(self) -> str:
         """The same in words."""
@@ -139,8 +143,7 @@ class Still:
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         page = self.page()
-        picture = _FACT.sub(_titled, page.render())
-        return {"image/svg+xml": picture, "text/plain": page.text()}
+        return {"image/svg+xml": page.alone(), "text/plain": page.text()}
 
 
 def _titled(group: re.Match[str]) -> str:

@@ -74,7 +74,7 @@ class Svg:
     samples: list[tuple[Any, float, float]] = field(default_factory=list)
     """The marks beside texts: what each is of, its left end and its baseline."""
     charting: bool = False
-    """A chart is being drawn: the texts are its own."""
+    """A chart is being drawn: the texts are its own, and stand at values."""
     patterns: dict[Paint, str] = field(default_factory=dict)
     shapes: int = 0
 
@@ -199,7 +199,7 @@ class Svg:
 
     @property
     def words(self) -> list[Label]:
-        """The texts that belong to no chart."""
+        """The texts that stand at no value of a chart."""
         return [label for label in self.labels if not label.chart]
 
     def render(self, title: str = "", standalone: bool = True) -> str:
