@@ -258,22 +258,20 @@ class Lifetimes(Study):
         return [b for b in before.blocks if self.block(b.name) is None and b.name in followers]
 
     def _changed(self, before: Lifetimes) -> tuple[str, str]:
-        was, now = units.exact(before.most), units.exact(self.most)
-        values: dict[str, object] = {"was": was, "now": now}
+        values: dict[str, object] = {"was": units.exact(before.most),
+                                     "now": units.exact(self.most)}  # fmt: skip
         if self.alike(before) and (gone := self.gone(before)):
             return self._in_place(before, gone, values)
         if self.alike(before) and (own := before.gone(self)):
-            return say("title.apart", **values), say(
-                "apart", names=_listed([block.symbol for block in own])
-            )
-        times = _times(before.most, self.most)
+            names = _listed([block.symbol for block in own])
+            return say("title.apart", **values), say("apart", names=names)
+        if before.most == self.most:
+            return say("title.same", **values), say("dashed")
         if before.batch == self.batch or before.step != self.step:
-            key = "same" if before.most == self.most else "other"
-            return say(f"title.{key}", times=times, **values), say("dashed")
-        grows = self.batch > before.batch
-        batch = _times(before.batch, self.batch)
-        title = say("title.batch" if grows else "title.smaller", batch=batch, times=times, **values)
-        return title, self._grown(before)
+            return say("title.other", **values), self._grown(before)
+        batch, times = _times(before.batch, self.batch), _times(before.most, self.most)
+        key = "batch" if self.batch > before.batch else "smaller"
+        return say(f"title.{key}", batch=batch, times=times, **values), self._grown(before)
 
     def _in_place(
         self, before: Lifetimes, gone: Sequence[Life], values: dict[str, object]
@@ -291,9 +289,12 @@ class Lifetimes(Study):
         here = [(b, before.block(b.name)) for b in self.alive(self.peak)]
         other = [b.symbol for b, was in here if was and was.nbytes != b.nbytes]
         same = [b.symbol for b, was in here if was and was.nbytes == b.nbytes]
-        if not (other and same):
+        key = "grown" if self.most > before.most else "shrunk"
+        if not other:
             return say("dashed")
-        return say("grown", other=_listed(other), same=_listed(same))
+        if not same:
+            return say(f"all_{key}")
+        return say(key, other=_listed(other), same=_listed(same))
 
 
 def _begun(text: str) -> str:

@@ -130,7 +130,11 @@ def test_a_title_is_what_the_bytes_say(case: str) -> None:
 def test_a_sentence_says_what_grows_and_what_went() -> None:
     now = found(ONE, 8)
     _, said = now.finding(found(ONE, 1), now.peak, None)
-    assert said == "x, t, y and dE/dy grow with the batch; w1, w2 and E stay as they are."
+    assert said == "x, t, y and dE/dy are larger; w1, w2 and E stay as they are."
+    _, said = found(ONE, 1).finding(now, 3, None)
+    assert said == "x, t, y and dE/dy are smaller; w1, w2 and E stay as they are."
+    _, said = found(memlab.training_step(zoo.linear1(), "sgd"), 1).finding(found(ONE, 1), 3, None)
+    assert said == "Each block of the peak is smaller than before."
     inside = found(memlab.in_place(TINY))
     _, said = inside.finding(found(TINY), inside.peak, None)
     assert said.startswith("2 blocks of 128 B go, and the peak is only 64 B lower")

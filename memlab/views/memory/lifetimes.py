@@ -42,8 +42,8 @@ from memlab.views.draw.theme import Paint
 
 START, END = 34, 38
 """What is there before the step and after it, in pixels."""
-ROOM = 316
-"""Pixels for all bars and the highest pile."""
+ROOM, BELOW_FORMULAS = 316, 272
+"""Pixels for all bars and the highest pile; a single layer has more controls above it."""
 TALLEST, GAP, LINE, LEAST = 30, 3.5, 12.5, 1.6
 """The height of a bar at most, what is free below it, the least from bar to bar, and the least
 that is drawn of a block."""
@@ -146,8 +146,8 @@ class Sheet:
         """Pixels for a byte: as many as there is room for."""
         largest = max(max(self._sizes(each)) for each in self.lives)
         most = max(self.now.most, self.held.most if self.held else 0)
-        scale = TALLEST / largest
-        while sum(self._pitches(scale)) + most * scale > ROOM - (self.head - 25):
+        scale, room = TALLEST / largest, BELOW_FORMULAS if self.formulas else ROOM
+        while sum(self._pitches(scale)) + most * scale > room:
             scale *= 0.98
         return scale
 
