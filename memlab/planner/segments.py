@@ -6,7 +6,7 @@ Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost" (arXiv 1604.06
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from itertools import pairwise
 from math import isqrt
 
@@ -14,7 +14,7 @@ from memlab.errors import InputError, whole
 from memlab.planner.stages import Chain, Schedule, simulate
 
 
-def every_kth(chain: Chain, k: int) -> Schedule:
+def every_kth(chain: Sized, k: int) -> Schedule:
     """Store the output of every ``k``-th stage; with k = n, keep everything.
 
     Raises:
@@ -27,10 +27,14 @@ def every_kth(chain: Chain, k: int) -> Schedule:
     return _cut(range(step, stages, step), stages)
 
 
-def sqrt(chain: Chain) -> Schedule:
-    """Store the output of every k-th of n stages, k the nearest whole number to the root of n: the
-    rule for stages that are all alike (fact E1)."""
-    return every_kth(chain, (isqrt(4 * len(chain)) + 1) // 2)
+def root(stages: int) -> int:
+    """The nearest whole number to the root of n: the rule for stages that are all alike (E1)."""
+    return (isqrt(4 * stages) + 1) // 2
+
+
+def sqrt(chain: Sized) -> Schedule:
+    """Store the output of every k-th of n stages, by that rule."""
+    return every_kth(chain, root(len(chain)))
 
 
 def best_kth(chain: Chain) -> Schedule:

@@ -76,6 +76,11 @@ def without_idle(order: Sequence[int], made: Sequence[set[T]], read: Sequence[se
     return kept[::-1]
 
 
+def repeated(times: int) -> str:
+    """What a name gets where it runs again, so many times by then."""
+    return "" if not times else " again" if times == 1 else f" again, {times} times"
+
+
 class _Versions:
     """The newest block of memory for every storage that was made again."""
 
@@ -89,7 +94,7 @@ class _Versions:
         self.times[index] += 1
         if not times:
             return replace(op, reads=self.read(op.reads), updates=self.read(op.updates))
-        suffix = " again" if times == 1 else f" again, {times} times"
+        suffix = repeated(times)
         repeat = repeatable(op)
         reads = self.read(repeat.reads)
         return replace(

@@ -16,7 +16,7 @@ from memlab import units
 from memlab.errors import InputError, unknown
 from memlab.planner import chains, graphs, outputs, segments
 from memlab.planner.book import plan
-from memlab.planner.stages import Chain, Schedule, Stage, simulate
+from memlab.planner.stages import Chain, Schedule, simulate
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.techniques.again import made, names_of, resequenced
@@ -27,9 +27,6 @@ from memlab.techniques.tasks import tasks_of
 
 CHEAP = ("batch_norm", "layer_norm", "relu", "tanh", "gelu", "dropout", "max_pool2d", "avg_pool2d")
 """Kinds that compute little for each byte that they write."""
-
-_ALIKE = Stage(1, 2, 1, 1, 1, 2, 1, 1, 2)
-"""A stage of a chain of which only the number of stages counts."""
 
 HALVINGS = 10
 """How often the bytes between the least and the most of a chain are halved in a search."""
@@ -68,8 +65,8 @@ class Way:
 
 def _every(wish: Wish) -> Order:
     found = cuts(wish.step)
-    chain = Chain((_ALIKE,) * len(found.parts))
-    schedule = segments.sqrt(chain) if wish.k is None else segments.every_kth(chain, wish.k)
+    parts = found.parts
+    schedule = segments.sqrt(parts) if wish.k is None else segments.every_kth(parts, wish.k)
     return found.order(schedule)
 
 

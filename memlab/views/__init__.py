@@ -12,6 +12,7 @@ from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lane
 from memlab.views.live.view import View
 from memlab.views.memory import Memory, memory
 from memlab.views.number import NumberBits, number
+from memlab.views.recompute import Recompute, recompute
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.steps import Comparison, comparison
 from memlab.views.techniques import Techniques, techniques
@@ -41,6 +42,7 @@ __all__ = [
     "NumberBits",
     "PlannedAndMeasured",
     "PredictionCard",
+    "Recompute",
     "RunningSum",
     "ShiftedCopies",
     "Techniques",
@@ -61,6 +63,7 @@ __all__ = [
     "number",
     "planned_and_measured",
     "prediction_card",
+    "recompute",
     "running_sum",
     "shifted_copies",
     "techniques",

@@ -247,6 +247,31 @@ for _name, _make in MAPS.items():
     case("addresses", _name)(_make)
 
 
+# -- the waves of recomputation -------------------------------------------------------------------
+
+
+@case("recompute", "a U, all numbers")
+def _() -> Any:
+    view = views.recompute("resnet200", 5)
+    view.numbers = True
+    return view
+
+
+@case("recompute", "the smallest k")
+def _() -> Any:
+    return views.recompute("resnet50", 1)
+
+
+@case("recompute", "a budget")
+def _() -> Any:
+    return views.recompute("resnet50", budget="1.2 GB")
+
+
+@case("recompute", "nearly all floor")
+def _() -> Any:
+    return views.recompute("mnist_cnn", batch=1)
+
+
 # -- steps side by side, techniques, runs ---------------------------------------------------------
 
 

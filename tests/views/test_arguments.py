@@ -147,6 +147,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.training_curves: {"histories": {}},
     views.planned_and_measured: {"run": None},
     views.comparison: {"steps": {"a": memlab.training_step(memlab.zoo.linear1())}},
+    views.recompute: {"what": "mnist_cnn"},
     views.techniques: {"network": "linear1"},
     views.lane_columns: {"network": "mnist_cnn"},
     views.prediction_card: {"card": lesson.predict("02.output")},

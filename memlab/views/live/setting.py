@@ -316,32 +316,33 @@ class Number(Setting[int]):
 class Range(Number):
     """A slider from ``least`` to ``most``, with a ``box`` beside it that takes any number.
 
-    Where it has ``stops`` it stops at these values only, which grow, and a value that the box took
-    stands between them as its logarithm does. ``at`` is where it stands while the value is None.
+    Where it has ``stops``, or a function of the state that gives them, it stops at these values
+    only, which grow, and another value stands between them as its logarithm does. ``at`` is where
+    it stands while the value is None.
     The text ``<view>.control.<name>_spoken`` says the value, which it names as ``{value}``, with
     ``{least}`` and ``{most}``; ``<name>_number`` is the label of the box.
     """
 
     box: bool = field(default=False, kw_only=True)
-    stops: Sequence[int] = field(default=(), kw_only=True)
+    stops: Sequence[int] | Callable[[State], Sequence[int]] = field(default=(), kw_only=True)
     at: Callable[[State], int] | None = field(default=None, kw_only=True)
 
     def read(self, event: str, value: Any, now: State) -> int:
         if event != self.name:
             return super().read(event, value, now)
         place = stop(self.what or self.name, value, *self.ends(now))
-        return self.stops[place] if self.stops else place
+        stops = of(self.stops, now)
+        return stops[place] if stops else place
 
     def ends(self, now: State) -> tuple[int, int]:
         """The ends of the slider: values, or numbers of stops."""
-        return (0, len(self.stops) - 1) if self.stops else self.span(now)
+        stops = of(self.stops, now)
+        return (0, len(stops) - 1) if stops else self.span(now)
 
     def where(self, now: State) -> float:
         """Where the slider stands; between two stops that is no whole number."""
-        value = self.standing(now)
-        if not self.stops:
-            return value
-        return among(self.stops, value)
+        value, stops = self.standing(now), of(self.stops, now)
+        return among(stops, value) if stops else value
 
     def standing(self, now: State) -> int:
         """Its value, or the one that stands for None."""
