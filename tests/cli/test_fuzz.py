@@ -25,7 +25,7 @@ from tests.fuzzing import ROUND, search
 
 pytestmark = pytest.mark.measures
 
-SECONDS = 20, 8
+SECONDS = 8, 4
 """In this process, and in others."""
 
 # -- lines --------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.measures  # and draws for long
 
 TASKS = sorted(tasks())
 BY_HAND = int(os.environ.get("MEMLAB_MUTANT_SEEDS", "0"))
-SEEDS = range(BY_HAND or 4)
+SEEDS = range(BY_HAND or 2)
 SHARE = 1 if BY_HAND else 20
 """Every so many mutants of a slip are tried; of the solution, all."""
 WIDE = 3000 if BY_HAND else 300

@@ -30,7 +30,7 @@ from tests.fuzzing import ROUND, search
 
 pytestmark = pytest.mark.measures
 
-SECONDS = 8
+SECONDS = 4
 Way = tuple[Any, ...]
 Damage = Callable[[Any, st.DataObject], Any]
 RAW = (
