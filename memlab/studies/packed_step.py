@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memlab import strings, units
-from memlab.bench import torch_memory
 from memlab.errors import InputError, known, shorten
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
+from memlab.planner.entries import BEFORE
 from memlab.planner.ledger import Entry, Ledger
 from memlab.planner.placement import HOWS, TOY, Placement, arrange, place
 from memlab.step.build import training_step
 from memlab.step.op import Phase
-from memlab.step.published import chen2016
 from memlab.step.step import Step
+from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.memory import phases
 from memlab.studies.recipe import network_of
 from memlab.techniques.in_place import in_place
-from memlab.techniques.schedules import CHEAP
 
 if TYPE_CHECKING:
     from memlab.kernels.registry import Array
@@ -34,12 +33,8 @@ if TYPE_CHECKING:
 TOY_NAME = "toy"
 SMALL = "mnist_cnn"
 """The network that runs here in a moment; its gradients are kept, so that a run compares them."""
-PUBLISHED = "resnet50 chen2016"
-"""ResNet-50 v1.5 as a paper counts it (``memlab.step.published``)."""
-OFFERED = (TOY_NAME, SMALL, "vgg16", "resnet50", PUBLISHED)
+OFFERED = (TOY_NAME, SMALL, "vgg16", "resnet50")
 
-LONG = 4
-"""A life is long from this part of the step on: a quarter."""
 GFLOP = 10**9
 PATIENCE = 150 * GFLOP
 """The work of one step that is worth waiting for."""
@@ -53,12 +48,6 @@ def say(key: str, /, **values: object) -> str:
 def say_how(name: str) -> str:
     """A way to place as people say it."""
     return say(f"how.{name.replace(' ', '_')}")
-
-
-def ordinal(number: int) -> str:
-    """``'1st'``, ``'22nd'``, ``'13th'``."""
-    last = "th" if number % 100 in (11, 12, 13) else str(number % 10)
-    return say(f"ordinal.{last if last in ('1', '2', '3') else 'th'}", number=f"{number:,}")
 
 
 # -- what is packed -------------------------------------------------------------------------------
@@ -79,11 +68,6 @@ class Subject:
     def toy(self) -> bool:
         """Six tensors without a network."""
         return self.step is None
-
-    @property
-    def inside(self) -> bool:
-        """Whether outputs overwrite inputs."""
-        return self.step is not self.plain
 
     @cached_property
     def in_place(self) -> Subject:
@@ -116,25 +100,6 @@ class Subject:
         """The parts of the step with their first and last operation; none for the toy."""
         return phases(self.ledger.rows) if self.ledger else ()
 
-    @cached_property
-    def stages(self) -> tuple[str, ...]:
-        """The stages of the network, in the order of forward."""
-        rows = self.ledger.rows if self.ledger else ()
-        return tuple(dict.fromkeys(row.stage for row in rows if row.stage))
-
-    @cached_property
-    def cheap(self) -> frozenset[str]:
-        """Blocks that are cheap to make again: kept for backward through a long life, and filled
-        by nothing but operations that compute little for each byte that they write."""
-        return frozenset(name for name, entry in self.entries.items() if self._is_cheap(entry))
-
-    def _is_cheap(self, entry: Entry) -> bool:
-        if self.ledger is None or self.kind(entry, entry.birth, entry.death) != "kept":
-            return False
-        writers = [tenant.first for tenant in entry.tenants] or [entry.birth]
-        long = (entry.death - entry.birth) * LONG >= self.operations
-        return long and all(self.ledger.rows[index].kind in CHEAP for index in writers)
-
     def kind(self, entry: Entry | None, birth: int, death: int) -> str:
         """``"kept"`` or ``"short"`` for a feature map and in the toy, else the name of a role. What
         is kept for backward is born before backward and ends in it."""
@@ -149,9 +114,15 @@ class Subject:
         starts = (first for phase, first, _ in self.phases if phase is Phase.BACKWARD)
         return next(starts, self.operations)
 
+    @cached_property
+    def outside(self) -> tuple[Entry, ...]:
+        """What is there before the step: it lies beside the arena. What is needed longest first."""
+        found = (e for e in self.entries.values() if e.birth == BEFORE and e.memory == DEVICE)
+        return tuple(sorted(found, key=lambda entry: -entry.death))
+
     def before(self, batch: int) -> int:
-        """Bytes that are there before the step; they lie beside the arena."""
-        return _before(self, batch)
+        """Its bytes."""
+        return sum(entry.size.at(batch) for entry in self.outside)
 
     def operation(self, index: int) -> str:
         """The name of an operation; the toy's have none."""
@@ -173,18 +144,12 @@ class Subject:
 
 
 @lru_cache(maxsize=24)
-def _before(subject: Subject, batch: int) -> int:
-    return 0 if subject.ledger is None else subject.ledger.before(batch)[0]
-
-
-@lru_cache(maxsize=24)
 def _placed(subject: Subject, batch: int, how: str) -> Placement:
     return arrange(TOY, how) if subject.step is None else place(subject.step, batch, how)
 
 
 def subject_of(given: str | Network | Step) -> Subject:
-    """What is packed, from ``"toy"``, a name of ``memlab.zoo``, ``"resnet50 chen2016"``, a network
-    or a step.
+    """What is packed, from ``"toy"``, a name of ``memlab.zoo``, a network or a step.
 
     Raises:
         InputError: none of these.
@@ -197,40 +162,16 @@ def subject_of(given: str | Network | Step) -> Subject:
     if not isinstance(given, Step):
         said = shorten(given)
         raise InputError(f"give the toy, a network or a step, got {said}; try 'resnet50'.")
-    return Subject(given.network or "step", _label(given), given, given)
+    label = ", ".join((given.label or given.network, *given.notes))
+    return Subject(given.network or "step", label, given, given)
 
 
 @lru_cache(maxsize=8)
 def _of_name(name: str) -> Subject:
     if name == TOY_NAME:
-        return Subject(TOY_NAME, strings.get("addresses.toy"), named=True)
-    if name == PUBLISHED:
-        step = chen2016(network_of("resnet50", "v1.5"))
-        return Subject(PUBLISHED, _label(step), step, step, named=True)
+        return Subject(TOY_NAME, say("toy"), named=True)
     network = network_of(name, "v1.5" if name == "resnet50" else "")
     return replace(subject_of(network), named=True)
-
-
-def _label(step: Step) -> str:
-    return ", ".join((step.label or step.network, *step.notes))
-
-
-def recorded_peak(subject: Subject, batch: int) -> torch_memory.Beside | None:
-    """The peak of the plan beside what PyTorch was recorded to hold in the same step, in place or
-    not; None where none was recorded."""
-    step = subject.step
-    if step is None or batch != torch_memory.BATCH or not torch_memory.FILE.exists():
-        return None
-    settings = (step.network, step.optimizer, step.format, step.training)
-    same = settings == (torch_memory.NETWORK, "momentum", "fp32", True)
-    plain = torch_memory.VARIANT in step.label and set(step.notes) <= {"in place"}
-    return _beside(subject) if same and plain else None
-
-
-@lru_cache(maxsize=8)
-def _beside(subject: Subject) -> torch_memory.Beside:
-    assert subject.step is not None
-    return torch_memory.beside(subject.step)
 
 
 # -- running it ------------------------------------------------------------------------------------
@@ -265,11 +206,6 @@ class ArenaRun:
     unclear: tuple[str, ...] = ()
 
     @property
-    def planned(self) -> int:
-        """The bytes of the arena in the plan."""
-        return self.placement.arena
-
-    @property
     def same_loss(self) -> bool:
         """The loss is the same, bit for bit; NaN is the same as NaN."""
         return repr(self.loss) == repr(self.expected)
@@ -279,29 +215,20 @@ class ArenaRun:
         """The arrays that differ."""
         return tuple(found for found in self.differences if found.values)
 
-    def news(self) -> str:
-        """All of it in one sentence."""
-        trained = "news_same" if self.same_loss else "news_other"
-        key = "news" if self.loss is None else trained
-        return say(f"run.{key}", measured=units.exact(self.arena), **self._counts)
-
     def sentences(self) -> list[str]:
-        """Arena, loss, arrays; one line for every array that differs."""
-        residual = units.exact(abs(self.arena - self.planned))
-        measured, planned = units.exact(self.arena), units.exact(self.planned)
+        """Arena, loss, arrays; who read what is free; one line for every array that differs."""
+        planned = self.placement.arena
+        amounts = {"measured": self.arena, "planned": planned, "residual": self.arena - planned}
+        count, what = len(self.differences), say(f"run.what.{self.what}")
         return [
-            say("run.arena", residual=residual, measured=measured, planned=planned),
+            say("run.arena", **{key: units.exact(abs(n)) for key, n in amounts.items()}),
             *self._losses(),
-            say("run.some_differ" if self.wrong else "run.none_differ", **self._counts),
+            say("run.some_differ" if self.wrong else "run.none_differ", count=count, what=what,
+                wrong=len(self.wrong)),
             *self._faults(),
             *(say("run.differ", name=found.name, values=f"{found.values:,}", of=f"{found.of:,}")
               for found in self.wrong),
         ]  # fmt: skip
-
-    @property
-    def _counts(self) -> dict[str, object]:
-        what = say(f"run.what.{self.what}")
-        return {"wrong": len(self.wrong), "count": len(self.differences), "what": what}
 
     def _losses(self) -> list[str]:
         if self.loss is None or self.expected is None:
@@ -323,10 +250,7 @@ class ArenaRun:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self) | {
-            "placement": self.placement.as_dict(),
-            "same_loss": self.same_loss,
-        }
+        return asdict(self) | {"placement": self.placement.as_dict(), "same_loss": self.same_loss}
 
     __str__ = __repr__ = text
 
@@ -339,19 +263,12 @@ def run_map(subject: Subject, placement: Placement, batch: int) -> ArenaRun:
     """
     from memlab.runtime.run import run
 
-    if subject.step is None or subject.plain is None:
-        raise InputError(say("run.toy"))
-    if subject.name == PUBLISHED:
-        raise InputError(say("run.published"))
-    work = sum(op.flops.at(batch) for op in subject.step.ops)
-    if work > PATIENCE:
-        flops = f"{work // GFLOP:,}"
-        raise InputError(say("run.long", what=subject.label, batch=f"{batch:,}", flops=flops))
+    step, plain = _runnable(subject, batch)
     faults = len(placement.overlaps())
-    apart = run(subject.plain, batch)
-    here = run(subject.step, batch, placement=placement, poison=not faults, overlapping=faults > 0)
+    apart = run(plain, batch)
+    here = run(step, batch, placement=placement, poison=not faults, overlapping=faults > 0)
     trained = "gradients" if apart.gradients else "parameters"
-    what = trained if subject.step.training else "predictions"
+    what = trained if step.training else "predictions"
     found = differences(_arrays(apart, what), _arrays(here, what))
     assert here.arena is not None
     assert here.placement is not None
@@ -359,6 +276,17 @@ def run_map(subject: Subject, placement: Placement, batch: int) -> ArenaRun:
         here.placement, here.arena, here.loss, apart.loss, what, found, faults, here.nan,
         here.unclear,
     )  # fmt: skip
+
+
+def _runnable(subject: Subject, batch: int) -> tuple[Step, Step]:
+    """The step, and the one before it ran in place."""
+    if subject.step is None or subject.plain is None:
+        raise InputError(say("run.toy"))
+    work = sum(op.flops.at(batch) for op in subject.step.ops)
+    if work > PATIENCE:
+        flops = f"{work // GFLOP:,}"
+        raise InputError(say("run.long", what=subject.label, batch=f"{batch:,}", flops=flops))
+    return subject.step, subject.plain
 
 
 def _arrays(found: Run, what: str) -> Mapping[str, Array]:

@@ -1,9 +1,17 @@
-"""The address map in JupyterLab: placings, Move mode by keyboard, a silent fault, both themes."""
+"""The address map in JupyterLab: placings, Move mode by keyboard, a silent fault, both themes,
+and its first level on a small screen."""
 
 import pytest
 
 ROOT = ".memlab-view"
 MIB = 2**20
+HEIGHTS = """root => [
+    jupyterapp.shell.currentWidget.content.node.clientHeight,
+    document.querySelector(`${root} .ml-picture`).getBoundingClientRect().bottom
+        - document.querySelector(root).getBoundingClientRect().top,
+]"""
+"""What a notebook shows without scrolling, and what a view takes from its controls to its picture's
+end."""
 
 
 @pytest.fixture
@@ -45,14 +53,17 @@ def test_placings_cursor_and_presets(page_with_view):
     page.get_by_role("button", name="Surprising").click()
     settled(page, "birth", 13 * MIB)
     assert "13 MiB or 8 MiB" in picture(page).text_content()
-    page.get_by_role("button", name="Run with these addresses").click()
+    page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("The toy has no arithmetic").wait_for()
 
 
 def test_the_toy_is_packed_by_keyboard(page_with_view):
     page = page_with_view
     picture(page).focus()
-    press(page, "2", "m", "ArrowRight")
+    page.get_by_label("Placing", exact=True).select_option("birth")
+    settled(page, "birth", 13 * MIB)
+    picture(page).focus()
+    press(page, "m", "ArrowRight")
     page.get_by_role("button", name="Score").wait_for()
     moves = {"D": 4, "E": 5, "F": 9}  # down to the lowest place of each
     chosen = "F"
@@ -67,7 +78,7 @@ def test_the_toy_is_packed_by_keyboard(page_with_view):
     press(page, "Escape")
     page.get_by_role("button", name="Move mode", exact=True).wait_for()
     assert page.get_by_role("button", name="Score").count() == 0
-    press(page, "3")
+    page.get_by_label("Placing", exact=True).select_option("biggest")
     settled(page, "biggest", 8 * MIB)
 
 
@@ -94,14 +105,26 @@ def test_both_themes_have_no_accessibility_finding_and_their_own_colours(
     assert found["Light"] != found["Dark"]
 
 
-def test_a_real_network_press_by_press_and_one_stage_of_it(page_with_view):
+@pytest.mark.parametrize("args", ["how='birth', beside='biggest'", "'resnet50', 16, how='best'"])
+def test_the_first_level_with_its_controls_stands_on_a_small_screen(open_view, args):
+    page = open_view(f"memlab.views.addresses({args})")
+    size = page.viewport_size
+    page.set_viewport_size({"width": 1366, "height": 768})
+    try:
+        slider(page).wait_for()
+        room, taken = page.evaluate(HEIGHTS, ROOT)
+        assert taken <= room
+    finally:
+        page.set_viewport_size(size)
+
+
+def test_a_real_network_and_every_number_of_it(page_with_view):
     page = page_with_view
-    for label in ("Real", "Real: in place", "Real: share addresses"):
-        page.get_by_role("button", name=label, exact=True).click()
-    page.locator(f"{ROOT}[data-state^='resnet50 chen2016|best|']").wait_for()
-    assert "room in 4 GB" in picture(page).text_content()
+    page.get_by_role("button", name="Real", exact=True).click()
+    page.locator(f"{ROOT}[data-state^='resnet50|best|']").wait_for()
+    assert "1.28 GiB" in picture(page).text_content()
     picture(page).focus()
-    press(page, "Enter", "Enter")
-    picture(page).get_by_text("Only conv1").first.wait_for()
-    press(page, "Escape")
-    picture(page).get_by_text("Only conv1").first.wait_for(state="detached")
+    press(page, "n")
+    picture(page).get_by_text("In memory at operation").wait_for()
+    page.get_by_label("All numbers").uncheck()
+    picture(page).get_by_text("In memory at operation").wait_for(state="detached")

@@ -15,18 +15,14 @@ from memlab.planner.placement import HOWS, TOY, arrange
 from memlab.studies import figures
 from memlab.studies.packed_step import (
     OFFERED,
-    PUBLISHED,
     TOY_NAME,
     Subject,
     differences,
-    ordinal,
-    recorded_peak,
     run_map,
     say_how,
     subject_of,
 )
-from memlab.studies.packing import MOST, SHARE, Packing
-from memlab.techniques.schedules import CHEAP
+from memlab.studies.packing import MOST, SHARE, Packing, shortly
 
 MIB = 2**20
 ORDERS = ("no reuse", "birth", "biggest", "best fit", "exact")
@@ -41,11 +37,14 @@ def small(channels=4):
 
 STEP = memlab.training_step(small(), "sgd").keep("gradients")
 SUBJECT = subject_of(STEP)
+TINY = memlab.training_step(
+    memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error(), "sgd"
+)
 
 
-def packing(subject: Subject | str = TOY_NAME, how="birth", batch=1, stage=""):
+def packing(subject: Subject | str = TOY_NAME, how="birth", batch=1):
     found = subject_of(subject) if isinstance(subject, str) else subject
-    return Packing(found, batch, found.placement(batch, how), stage)
+    return Packing(found, batch, found.placement(batch, how))
 
 
 def by_hand(addresses=None, **moved):
@@ -57,13 +56,13 @@ def by_hand(addresses=None, **moved):
 
 
 def several():
-    """The toy in every placing, networks with and without reuse, one stage, faults."""
+    """The toy in every placing, networks with and without reuse, a few bytes, faults."""
     yield from (packing(how=how) for how in ORDERS)
     yield packing("mnist_cnn", "best", 32)
     yield packing(subject_of("mnist_cnn").in_place, "no reuse", 32)
     yield packing(SUBJECT, "best fit", 3)
-    yield packing(subject_of("resnet50").in_place, "best", 16, "stage 1")
-    yield packing(PUBLISHED, "no reuse", 32)
+    yield packing(subject_of("resnet50").in_place, "best", 16)
+    yield packing(subject_of(TINY), "birth", 8)
     yield packing(subject_of(memlab.recompute(STEP, "cheap")).in_place, "best", 3)
     yield by_hand(D=0)
     yield by_hand((0,) * 6)
@@ -83,51 +82,68 @@ def several():
 )
 def test_the_toy_lies_where_the_facts_say(how, arena, wanted):
     found = packing(how=how)
-    assert found.arena == arena * MIB
-    assert (found.bound, found.busiest + 1, found.total) == (8 * MIB, 5, 13 * MIB)
+    map_ = found.placement
+    assert map_.arena == arena * MIB
+    assert (map_.lower_bound, map_.busiest + 1, map_.total) == (8 * MIB, 5, 13 * MIB)
     assert [n // MIB for n in found.alive] == [1, 3, 4, 4, 8, 7, 6, 4]
     assert {name: found.by_name[name].address // MIB for name in wanted} == wanted
 
 
 @pytest.mark.parametrize("found", list(several()))
 def test_live_bytes_are_those_of_the_plan_and_no_arena_is_below_them(found):
-    assert max(found.alive) == found.bound
-    assert found.alive.index(found.bound) == found.busiest
+    map_ = found.placement
+    assert max(found.alive) == map_.lower_bound
+    assert found.alive.index(map_.lower_bound) == map_.busiest
     for operation in range(found.subject.operations):
         assert sum(each.size for each in found.at(operation)) == found.alive[operation]
-    assert found.arena == max(each.top for each in found.blocks)
+    assert map_.arena == max(each.top for each in found.blocks)
     if found.made is None:
-        assert found.arena >= found.bound
+        assert map_.arena >= map_.lower_bound
         assert found.overlaps == ()
 
 
-@pytest.mark.parametrize("found", list(several()))
-def test_a_cut_has_every_block_that_is_alive_once(found):
-    for operation in (0, found.busiest, found.subject.operations - 1):
-        alive = [each for each in found.at(operation) if found.of_stage(each)]
-        parts = found.cut(operation)
-        assert [each for part in parts for each in part.placed] == alive
-        assert all(part.low <= each.address < part.high for part in parts for each in part.placed)
-    half = len(found.blocks) // 2
-    assert all(each.turn <= half for part in found.cut(found.busiest, half) for each in part.placed)
+@pytest.mark.parametrize("step", [TINY, STEP, memlab.in_place(STEP)])
+def test_what_lies_outside_is_what_the_plan_has_before_the_step(step):
+    found, ledger = packing(subject_of(step), "best", 8), memlab.plan(step)
+    there = sum(tensor.storage.size.at(8) for tensor in step.live_in)
+    assert found.subject.before(8) == ledger.before(8)[0] == there
+    assert {entry.name for entry in found.subject.outside}.isdisjoint(found.by_name)
+    deaths = [entry.death for entry in found.subject.outside]
+    assert deaths == sorted(deaths, reverse=True)
+    assert figures.in_binary(there) in found.text()
+
+
+def test_true_bytes_and_rounded_ones_are_told_apart():
+    found = packing(subject_of(TINY), "birth", 8)
+    alive = [block for block in found.placement.blocks
+             if block.birth <= found.placement.busiest <= block.death]  # fmt: skip
+    true, rounded = sum(b.nbytes for b in alive), sum(-(-b.nbytes // 64) * 64 for b in alive)
+    assert (true, rounded) == (428, 576)
+    assert (
+        f"{true} B together. Each is rounded up to a multiple of 64 B: {rounded} B" in found.text()
+    )
+    assert "rounded" not in packing().text()
+    (loss,) = (block for block in found.as_dict()["blocks"] if block["name"] == "loss")
+    assert loss["bytes"] == 4
+    assert loss["place"][3] - loss["place"][2] == 64
 
 
 @pytest.mark.parametrize("found", list(several()))
 def test_what_is_said_fits_into_json_and_its_figures_into_the_text(found):
     said = found.as_dict()
     json.dumps(said)
-    assert said["arena_bytes"] == found.arena
+    assert said["arena_bytes"] == found.placement.arena
     assert len(said["overlaps"]) == len(found.overlaps)
-    assert max(block["place"][3] for block in said["blocks"]) == found.arena
-    exact = f"arena {found.arena:,} B" if found.waste >= 0 else figures.in_binary(-found.waste)
-    assert exact in found.text()
+    assert max(block["place"][3] for block in said["blocks"]) == found.placement.arena
+    for nbytes in (found.placement.arena, found.placement.lower_bound, found.placement.total):
+        assert f"{nbytes:,} B" in found.text()
 
 
 def test_blocks_stand_for_themselves_from_half_a_percent_on():
     found = packing("resnet50", "best", 32)
-    assert {each.name for each in (*found.large, *found.small)} == set(found.by_name)
-    assert all(each.size * SHARE >= found.arena for each in found.large)
-    assert all(each.size * SHARE < found.arena for each in found.small)
+    large = {each.name for each in found.large}
+    for each in found.blocks:
+        assert (each.name in large) is (each.size * SHARE >= found.placement.arena)
     assert 20 < len(found.large) <= MOST
 
 
@@ -147,23 +163,6 @@ def test_kept_for_backward_is_born_before_backward_and_read_in_it():
     assert kinds["relu1"] == "kept"
     assert kinds["gradient of conv1"] == "gradient_map"
     assert kinds["gradient of conv1.weight"] == "parameter_gradient"
-
-
-@pytest.mark.parametrize("inside", [False, True])
-def test_cheap_to_make_again_is_a_long_life_that_began_cheaply(inside):
-    plain = subject_of("resnet50")
-    subject = plain.in_place if inside else plain
-    found = packing(subject, "best", 32)
-    marked = {each.name for each in found.cheap}
-    assert marked
-    assert subject.ledger is not None
-    for each in found.blocks:
-        writers = [tenant.first for tenant in each.tenants] or [each.block.birth]
-        cheap = all(subject.ledger.rows[index].kind in CHEAP for index in writers)
-        long = (each.block.death - each.block.birth) * 4 >= subject.operations
-        assert (each.name in marked) is (each.kind == "kept" and cheap and long)
-    assert found.facts(found.cheap[0])[0] == ("feature map, kept for backward, cheap to make again")
-    assert packing().cheap == ()
 
 
 # -- what is packed -----------------------------------------------------------------------------
@@ -211,46 +210,57 @@ def test_the_story_tells_free_places_that_are_free(how):
         before = [each for each in found.turns[: count - 1] if each.lives_with(told.placed)]
         for low, high in told.holes:
             assert all(each.top <= low or each.address >= high for each in before)
-        if told.fate == "top":
+        if told.refused:
             assert told.refused == told.holes
             assert all(high - low < told.placed.size for low, high in told.holes)
             assert told.placed.address == max(each.top for each in before)
+            assert "on top" in told.text()
 
 
 def test_the_toy_in_order_of_birth_shows_why_nothing_is_saved():
     found = packing()
     assert found.story(6) == [
         "A at 0, B at 1, C at 3, D at 4, E at 7, F at 9",
-        "6th: F needs 4 MiB. Free while it lives: 3 MiB and 3 MiB. Too small, so it goes on top, "
+        "F needs 4 MiB. Free while it lives: 3 MiB and 3 MiB. Too small, so it goes on top, "
         "to 9 MiB.",
     ]
     assert found.story(0) == ["", "The arena is empty."]
     assert found.saved() == "Nothing is saved: it is as much as without reuse."
     assert [(low // MIB, high // MIB) for low, high in found.turn(6).refused] == [(0, 3), (4, 7)]
+    assert packing(how="biggest").story(6) == [
+        "F at 0, D at 0, B at 3, E at 5, A at 0, C at 7",
+        "F and D share addresses: they never live at the same time.",
+    ]
 
 
 @pytest.mark.parametrize(
-    ("number", "wanted"),
-    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"),
-     (21, "21st"), (112, "112th"), (1003, "1,003rd")],
+    ("how", "says"),
+    [
+        ("birth", "Nothing is shared: 13 MiB, though only 8 MiB live at once"),
+        ("biggest", "13 MiB of tensors share 8 MiB: no arena can be smaller"),
+    ],
+)
+def test_the_headline_is_what_the_placing_gives(how, says):
+    assert packing(how=how).headline(6) == says
+    assert packing(how=how).headline(1).startswith("1 of 6 blocks lie: ")
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "wanted"),
+    [(0, "0 B"), (1, "1 B"), (1000, "0.98 KiB"), (13 * MIB, "13 MiB"), (1_377_881_600, "1.28 GiB"),
+     (999 * MIB, "999 MiB"), (214_302_656, "204 MiB"), (2**80, "1,099,511,627,776 TiB")],
 )  # fmt: skip
-def test_ordinals(number, wanted):
-    assert ordinal(number) == wanted
-
-
-@pytest.mark.parametrize("arena", [13 * MIB, 2_712_948_224, 46_240_000, 300_000, 4_000, 640])
-def test_the_equation_adds_up_on_the_page(arena):
-    bound = arena * 7 // 8 // 64 * 64
-    total, parts, unit = figures.binary_sum(arena, [bound, arena - bound])
-    numbers = [float(text.replace(",", "")) for text in (total, *parts)]
-    assert numbers[0] == pytest.approx(sum(numbers[1:]), abs=1e-9)
-    assert unit in ("MiB", "KiB", "B")
+def test_three_digits(nbytes, wanted):
+    assert shortly(nbytes) == wanted
 
 
 def test_what_was_moved_by_hand_is_said():
-    assert by_hand(D=0).story(6) == ["D: moved by hand from 4 MiB to 0 B."]
-    assert by_hand(D=0, A=4 * MIB, B=0).story(6) == ["3 blocks were moved by hand."]
-    assert by_hand(D=4 * MIB).story(6) == ["Every block is where it was."]
+    assert by_hand(D=0).story(6) == ["Moved by hand: D."]
+    assert by_hand(D=4 * MIB).story(6) == ["Moved by hand: –."]
+    assert by_hand(D=0, A=4 * MIB).moved == (
+        (by_hand(A=4 * MIB).by_name["A"], 0),
+        (by_hand(D=0).by_name["D"], 4 * MIB),
+    )
 
 
 # -- faults and the optimum ---------------------------------------------------------------------
@@ -292,10 +302,9 @@ def test_the_optimum_of_a_step_is_the_best_known_unless_it_is_the_bound():
 # -- running ------------------------------------------------------------------------------------
 
 
-def test_the_toy_and_a_counting_do_not_run_and_a_long_step_is_refused():
+def test_the_toy_does_not_run_and_a_long_step_is_refused():
     for name, says in (
         (TOY_NAME, "no arithmetic"),
-        (PUBLISHED, "no arithmetic"),
         ("vgg16", "GFLOP"),
     ):
         found = packing(name, batch=32)
@@ -311,7 +320,7 @@ def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, inside):
     placement = subject.placement(2, how)
     ran = run_map(subject, placement, 2)
     assert ran.placement == placement
-    assert ran.arena == ran.planned == placement.arena
+    assert ran.arena == placement.arena
     assert ran.same_loss
     assert ran.what == "gradients"
     assert ran.wrong == ()
@@ -319,7 +328,6 @@ def test_the_step_runs_at_these_addresses_with_the_same_gradients(how, inside):
     assert ran.nan == ()
     assert "all the same" in str(ran)
     assert "no operation read it" in str(ran)
-    assert f"the same loss, 0 of {len(ran.differences)} gradients" in ran.news()
     assert json.loads(json.dumps(ran.as_dict()))["arena"] == ran.arena
 
 
@@ -330,7 +338,6 @@ def test_an_inference_has_predictions_and_no_loss():
     assert (ran.loss, ran.what, ran.wrong, ran.nan) == (None, "predictions", (), ())
     assert "1 predictions compared bit for bit: all the same" in str(ran)
     assert "oss" not in str(ran)
-    assert "0 of 1 predictions differ" in ran.news()
 
 
 @pytest.mark.measures
@@ -371,20 +378,3 @@ def test_bits_are_compared_not_values():
     wanted = {"a": np.array([0.0, np.nan, 1.0], np.float32)}
     got = {"a": np.array([-0.0, np.nan, 1.0], np.float32)}
     assert differences(wanted, got)[0].values == 1
-
-
-def test_what_pytorch_was_recorded_to_hold_is_of_one_step_only():
-    subject = subject_of("resnet50")
-    for found in (subject, subject.in_place):
-        beside = recorded_peak(found, 16)
-        assert beside is not None
-        assert found.ledger is not None
-        assert sum(beside.planned.values()) == found.ledger.peak(16)
-    assert recorded_peak(subject, 32) is None
-    assert recorded_peak(subject_of(TOY_NAME), 16) is None
-    resnet = memlab.zoo.build("resnet50", variant="v1.5")
-    others = (
-        memlab.training_step(resnet, "sgd"),
-        memlab.recompute(memlab.training_step(resnet), "cheap"),
-    )
-    assert [recorded_peak(subject_of(step), 16) for step in others] == [None, None]

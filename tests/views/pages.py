@@ -218,8 +218,8 @@ MAP_STEP = memlab.training_step(small_network(), "sgd").keep("gradients")
 
 
 def _map(*args: Any, then: dict[str, Any] | None = None, **given: Any) -> Any:
-    """An address map, and then what is chosen in it; what is free here is nobody else's."""
-    view = views.addresses(*args, free=False, **given)
+    """An address map, and then what is chosen in it."""
+    view = views.addresses(*args, **given)
     for name, value in (then or {}).items():
         view.act(name, value, False)
     return view
@@ -227,21 +227,20 @@ def _map(*args: Any, then: dict[str, Any] | None = None, **given: Any) -> Any:
 
 MAPS: dict[str, Callable[[], Any]] = {
     **{how: partial(_map, how=how) for how in ("birth", "biggest", "best fit", "exact")},
-    "two orders": partial(_map, how="birth", beside="biggest", guess="10 MiB"),
-    "five blocks lie": partial(_map, how="birth", packed=5, cursor=5, chosen="D"),
+    "two orders": partial(_map, how="birth", beside="biggest"),
+    "two orders, every number": partial(_map, how="birth", beside="biggest", numbers=True),
+    "five blocks lie": partial(_map, how="birth", packed=5, cursor=5, chosen="D", numbers=True),
     "no block lies": partial(_map, how="birth", packed=0),
     "a fault": partial(_map, how="birth", moved={"D": 0}, chosen="D",
                        then={"move": None, "score": None}),
-    "all in one place": partial(_map, moved=dict.fromkeys("ABCDEF", 0), cursor=6),
+    "all in one place": partial(_map, moved=dict.fromkeys("ABCDEF", 0), cursor=6, numbers=True),
     "a network": partial(_map, "mnist_cnn", how="best"),
     "in place": partial(_map, "mnist_cnn", in_place=True, cursor=4),
-    "a step": partial(_map, MAP_STEP, 3, how="best fit"),
-    "recomputed": lambda: _map(memlab.recompute(MAP_STEP, "cheap"), 3, how="best", in_place=True,
-                               budgets=["4 GB", "1 MB"]),
-    "beside PyTorch": partial(_map, "resnet50", 16, how="best", in_place=True),
-    "one stage": partial(_map, "resnet50", 16, how="best", in_place=True, stage="stage 1",
-                         chosen="1.1.norm1"),
-    "past the budgets": partial(_map, then={"real": None}),
+    "a step of few bytes": partial(_map, MAP_STEP, 3, how="best fit", numbers=True),
+    "recomputed": lambda: _map(memlab.recompute(MAP_STEP, "cheap"), 3, how="best", in_place=True),
+    "ResNet-50": partial(_map, then={"real": None}),
+    "ResNet-50, every number": partial(_map, "resnet50", 16, how="best", in_place=True,
+                                       cursor=300, numbers=True),
 }  # fmt: skip
 for _name, _make in MAPS.items():
     case("addresses", _name)(_make)

@@ -67,13 +67,14 @@ def test_the_picture_of_a_network(features: int) -> None:
 
 @pytest.mark.parametrize("features", [1, 10**6, 10**13, 2**61])
 def test_the_map_of_addresses(features: int) -> None:
-    view = views.addresses(wide(features), batch=4096, free=False, guess=10**25)
+    view = views.addresses(wide(features), batch=4096)
     for how in ("no reuse", "birth", "biggest", "best fit", "best"):
         view.how = how
         packed = view.rows.packing
         alive = [sum(p.size for p in packed.at(at)) for at in range(packed.subject.operations)]
         assert packed.alive == alive
-        assert packed.bound == max(alive) <= packed.arena == max(p.top for p in packed.blocks)
+        bound, arena = packed.placement.lower_bound, packed.placement.arena
+        assert bound == max(alive) <= arena == max(p.top for p in packed.blocks)
         assert drawn(view)
 
 
