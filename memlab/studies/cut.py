@@ -6,18 +6,22 @@ Printed, it is exact to the byte; two cuts say what changed from one to the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from memlab import strings, units
 from memlab.planner.ledger import BEFORE, Entry, Peak
 from memlab.step.rules import UPDATES
 from memlab.step.tensor import Role
-from memlab.studies import figures
-from memlab.studies.figures import FLOOR, MOUNTAIN, Part, columns
+from memlab.studies import figures, recipe
+from memlab.studies.figures import FLOOR, MOUNTAIN, Part, Study
 from memlab.studies.memory import Budget, Curve, Slice, StepMemory, Verdict
 
 LARGEST = 5
@@ -57,22 +61,15 @@ class BlockRow:
     needed: str
 
     @property
-    def span(self) -> str:
-        """When it is alive, in few words."""
-        if not self.first and not self.last:
-            return say("largest.always")
-        if not self.first:
-            return say("largest.from_before", last=f"{self.last:,}")
-        if not self.last:
-            return say("largest.until_after", first=f"{self.first:,}")
-        return say("largest.span", first=f"{self.first:,}", last=f"{self.last:,}")
+    def story(self) -> str:
+        """Who made it and who waits for it."""
+        key = ("made" if self.first else "before") + ("_needed" if self.last else "_stays")
+        return say(f"largest.{key}", made=self.made, needed=self.needed)
 
     @property
     def life(self) -> str:
-        """Who made it and who waits for it."""
-        key = ("made" if self.first else "before") + ("_needed" if self.last else "_stays")
-        key = key.removesuffix("_needed") if self.first else key
-        return say(f"largest.{key}", name=self.name, made=self.made, needed=self.needed)
+        """The same with its name."""
+        return f"{self.name}: {self.story}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ class SliceRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class Cut(Study):
     """What is alive inside operation ``at``, counted from 0, of a step at a batch.
 
     ``stage`` is the one whose layers are told apart; without one the stages are.
@@ -219,61 +216,68 @@ class Cut:
     # -- in words ---------------------------------------------------------------------------
 
     @property
-    def settings(self) -> tuple[str, str, str, str, str]:
-        """The network, the batch, the optimizer, the kind of step and the format."""
-        ledger = self.memory.ledger
+    def settings(self) -> list[str]:
+        """The network, its sizes, the batch, the format, the optimizer, the kind of step, and what
+        else was chosen."""
+        memory, ledger = self.memory, self.memory.ledger
         kind = strings.get("step.training" if ledger.training else "step.inference")
         batch = say("batch", batch=f"{self.batch:,}")
-        return self.memory.label, batch, optimizer_name(ledger.optimizer), kind, self.memory.format
+        sizes = recipe.unusual(memory.network) if memory.network else []
+        words = [memory.label, *sizes, batch, memory.format, optimizer_name(ledger.optimizer), kind]
+        notes = ledger.notes if memory.chosen is None else memory.chosen
+        return [each for each in (*words, *notes) if each]
 
     @property
     def title(self) -> str:
-        """``'ResNet-50 v1, batch 32, fp32, SGD with momentum, training'``; of a ledger alone also
-        what techniques have noted."""
-        label, batch, optimizer, kind, number_format = self.settings
-        notes = () if self.memory.network else self.memory.ledger.notes
-        return ", ".join(filter(None, [label, batch, number_format, optimizer, kind, *notes]))
+        """``'ResNet-50 v1, batch 32, fp32, SGD with momentum, training'``."""
+        return ", ".join(self.settings)
 
-    @cached_property
-    def equation(self) -> tuple[str, list[str]]:
-        """The peak with its unit, and its floor and mountain, which add up as they are written."""
-        return figures.sum_of(self.peak.nbytes, [self.peak_floor, self.peak_mountain])
+    def equation(self, few: bool = False) -> tuple[str, list[str]]:
+        """The peak with its unit, and its floor and mountain, which add up as they are written: in
+        three decimals, or in ``few`` digits."""
+        return figures.sum_of(self.peak.nbytes, [self.peak_floor, self.peak_mountain], few)
 
-    def verdict(self, found: Verdict) -> str:
-        """Whether a budget holds the peak and what it would hold."""
+    def headline(self, few: bool = False) -> list[tuple[str, bool]]:
+        """The equation of the peak, of which the peak is bold."""
+        total, (floor, mountain) = self.equation(few)
+        right = say("equation", floor=floor, mountain=mountain, unit=total.split()[-1])
+        binary = "" if few else figures.binary(self.peak.nbytes)
+        return [(say("headline", peak=total), True), (f"({binary}) {right}" if binary else right,
+                                                      False)]  # fmt: skip
+
+    def verdict(self, found: Verdict, few: bool = False) -> str:
+        """Whether a budget holds the peak and what it would hold; in ``few`` digits without what it
+        has."""
         live, largest = found.budget.live, found.largest
-        if found.fits:
+        if self.memory.ledger.batches is not None:
+            key = "holds" if found.fits else "over"
+        elif found.fits:
             key = "always" if largest is None else "fits"
         else:
             key = "refused" if largest else "none"
         return say(
-            f"budget.{'live_' if live else ''}{key}",
+            f"budget.{'few_' if live and few else 'live_' if live else ''}{key}",
             name=found.budget.name,
             free=hundredths(found.budget.nbytes),
-            peak=self.equation[0],
+            peak=self.equation()[0],
             largest="" if largest is None else f"{largest:,}",
         )
 
-    def told_peak(self) -> list[str]:
-        """The peak in two sentences."""
+    @property
+    def sentences(self) -> list[str]:
+        """The peak to the byte in two sentences, the verdicts, and where each phase is."""
         peak, sample = self.peak, self.memory.sample
         where = say(
-            "twin.peak",
-            peak=self.equation[0],
-            binary=figures.binary(peak.nbytes),
+            "exact.peak",
             bytes=units.exact(peak.nbytes),
             index=f"{peak.index + 1:,}",
             count=f"{self.memory.operations:,}",
             name=peak.row.name,
-        ).replace(" ()", "")
+        )
         floor, mountain, each = map(
             units.exact, (self.peak_floor, self.peak_mountain, self.peak_each)
         )
-        parts = say("twin.floor", floor=floor, mountain=mountain, each=each, sample=sample)
-        return [where, parts]
-
-    def told_phases(self) -> list[str]:
-        """From where to where each phase goes."""
+        parts = say("exact.floor", floor=floor, mountain=mountain, each=each, sample=sample)
         bands = [
             say(
                 "twin.band" if last > first else "twin.one",
@@ -283,7 +287,7 @@ class Cut:
             )
             for phase, first, last in self.memory.phases
         ]
-        return [say("twin.bands", bands=", ".join(bands))]
+        return [where, parts, say("exact.bands", bands=", ".join(bands))]
 
     @property
     def lines(self) -> list[Line]:
@@ -295,47 +299,14 @@ class Cut:
         )  # fmt: skip
         return [*self.mountain[::-1], mountain, floor, *self.floor[::-1], alive]
 
-    def share(self, line: Line) -> str:
-        """Its part of what is alive, in percent."""
-        return figures.percent(line.nbytes, self.here)
-
-    def told_roles(self) -> list[str]:
-        """The table by role."""
-        index, name = f"{self.at + 1:,}", self.memory.ledger.rows[self.at].name
-        at_peak = self.at == self.peak.index
-        place = say("twin.at_peak") if at_peak else say("twin.at", index=index, name=name)
-        each = say("twin.each", sample=self.memory.sample)
-        cells = [
-            [f"{'  ' if line.part else ''}{line.name}", f"{line.nbytes:,}",
-             f"{self.share(line)} %", f"{line.each:,}"]
-            for line in self.lines
-        ]  # fmt: skip
-        return columns([[place, say("table.bytes"), say("twin.share"), each], *cells])
-
     @property
     def blocks_title(self) -> str:
-        """How many blocks are listed, of how many."""
-        if self.alive == len(self.blocks):
-            return say("largest.all", alive=self.alive)
-        return say("largest.title", count=len(self.blocks), alive=f"{self.alive:,}")
-
-    @property
-    def other_blocks(self) -> list[str]:
-        """The ones that are not listed, in one sentence where there are such."""
+        """How many blocks are listed, of how many, and the bytes of the others."""
         count = self.alive - len(self.blocks)
-        amount = units.exact(self.others)
-        return [say("largest.others", count=f"{count:,}", amount=amount)] if count else []
-
-    def told_blocks(self) -> list[str]:
-        """The largest blocks, each with its formula and its life."""
-        roles = [strings.get(f"role.{block.role.value}.one") for block in self.blocks]
-        cells = [
-            [f"  {block.name}", role, block.formula]
-            for block, role in zip(self.blocks, roles, strict=True)
-        ]
-        lives = [f"    {block.life}" for block in self.blocks]
-        lines = [line for pair in zip(columns(cells, left=3), lives, strict=True) for line in pair]
-        return [self.blocks_title, *lines, *(f"  {line}" for line in self.other_blocks)]
+        if not count:
+            return say("largest.all", alive=self.alive)
+        others = say("largest.others", count=f"{count:,}", amount=units.exact(self.others))
+        return say("largest.title", count=len(self.blocks), alive=f"{self.alive:,}", others=others)
 
     @property
     def slices_title(self) -> str:
@@ -343,26 +314,6 @@ class Cut:
         if self.stage:
             return say("rows.title_layers", stage=self.stage)
         return say("rows.title" if self.memory.stages else "rows.title_no_stages")
-
-    def told_slices(self) -> list[str]:
-        """The mountain by stage, or a stage by layer."""
-        cells = [
-            [f"  {row.part.name}", units.exact(row.nbytes), row.in_blocks] for row in self.slices
-        ]
-        return [self.slices_title, *columns(cells)]
-
-    def text(self) -> str:
-        """The cut in words: exact bytes by role, by block and by stage."""
-        head = [
-            f"{self.title}.",
-            *self.told_peak(),
-            *map(self.verdict, self.verdicts),
-            *self.told_phases(),
-        ]
-        parts = (head, self.told_roles(), self.told_blocks(), self.told_slices())
-        return "\n\n".join("\n".join(part) for part in parts)
-
-    __str__ = text
 
     def as_dict(self) -> dict[str, Any]:
         """The same for JSON; operations are counted from 1."""
@@ -406,34 +357,77 @@ def cut(
 # -- from one cut to another -----------------------------------------------------------------------
 
 
-def comparable(old: Cut, new: Cut) -> bool:
-    """Whether the two have the same operations, so that one outlines the other."""
-    one, other = old.memory, new.memory
-    return (
-        one.ledger.network == other.ledger.network
-        and one.ledger.training is other.ledger.training
-        and one.operations == other.operations
-    )
+Spans = npt.NDArray[np.int64]
+"""Of two operations each: the first of a span, and the one after its last."""
 
 
-def news(old: Cut, new: Cut) -> str:
-    """What a change of the settings did to the peak."""
-    parts = "" if old.memory is new.memory else f" {_parts(old, new)}"
-    return f"{_cause(old, new)} {_effect(old, new)}{parts}"
+def before(old: Cut, new: Cut) -> Curve:
+    """What was shown last, as a curve over the operations of now.
+
+    Operations of the same name stand for each other; what ran between two of them counts at the
+    second, by its most bytes, and where there was nothing the level stays. Steps that share few
+    names are laid over each other phase by phase.
+    """
+    if old.memory.ledger.rows is new.memory.ledger.rows:
+        return old.curve
+    spans = _spans(old.memory, new.memory)
+    found: Curve = np.maximum.reduceat(np.append(old.curve, 0), spans)[::2]
+    return found
+
+
+@lru_cache(maxsize=16)
+def _spans(old: StepMemory, new: StepMemory) -> Spans:
+    """The operations of ``old`` that stand for each one of ``new``."""
+    places = {row.name: index for index, row in enumerate(old.ledger.rows)}
+    shared = sum(row.name in places for row in new.ledger.rows)
+    named = 2 * shared >= min(old.operations, new.operations)
+    pairs = _by_name(places, new) if named else _by_phase(old, new)
+    return np.array(list(chain.from_iterable(pairs)), np.int64)
+
+
+def _by_name(places: dict[str, int], new: StepMemory) -> Iterator[tuple[int, int]]:
+    last = -1
+    for row in new.ledger.rows:
+        at = places.get(row.name, -1)
+        if at > last:
+            yield last + 1, at + 1
+            last = at
+        else:
+            yield max(last, 0), max(last, 0) + 1
+
+
+def _by_phase(old: StepMemory, new: StepMemory) -> Iterator[tuple[int, int]]:
+    known = {phase: (first, last + 1 - first) for phase, first, last in old.phases}
+    stop = 1
+    for phase, first, last in new.phases:
+        start, length = known.get(phase, (stop - 1, 0))
+        count = last + 1 - first
+        for index in range(count):
+            begin = start + length * index // count
+            stop = max(start - (-length * (index + 1) // count), begin + 1)
+            yield begin, stop
+
+
+def news(old: Cut, new: Cut, few: bool = False) -> str:
+    """What a change of the settings did to the peak; in ``few`` figures its amount alone."""
+    parts = "" if few or old.memory is new.memory else f" {_parts(old, new)}"
+    return f"{_cause(old, new)} {_effect(old, new, few)}{parts}"
 
 
 def differences(old: Cut, new: Cut) -> tuple[str, str]:
-    """The settings that differ, each as it was and as it is."""
-    pairs = [pair for pair in zip(old.settings, new.settings, strict=True) if pair[0] != pair[1]]
-    before, after = ([pair[side] for pair in pairs if pair[side]] for side in (0, 1))
-    return ", ".join(before), ", ".join(after)
+    """The settings that differ, as they were and as they are."""
+    was, now = old.settings, new.settings
+    gone = [each for each in was if each not in now]
+    come = [each for each in now if each not in was]
+    return ", ".join(gone), ", ".join(come)
 
 
 def _cause(old: Cut, new: Cut) -> str:
     """Which setting changed; a change of the batch alone is a statement about every operation."""
     if old.memory is not new.memory:
-        before, after = differences(old, new)
-        return say("change.other", old=before, new=after)
+        was, now = differences(old, new)
+        key = "other" if was and now else "on" if now else "off"
+        return say(f"change.{key}", old=_begun(was) if now else was, new=now)
     ratio = Fraction(new.batch, old.batch)
     key = {Fraction(2): "double", Fraction(1, 2): "half"}.get(ratio, "times")
     if ratio < 1 and key == "times":
@@ -442,17 +436,24 @@ def _cause(old: Cut, new: Cut) -> str:
     return say(f"change.{key}", old=f"{old.batch:,}", new=f"{new.batch:,}", ratio=value)
 
 
-def _effect(old: Cut, new: Cut) -> str:
+def _begun(words: str) -> str:
+    """The same as a sentence begins; fp32 stays fp32."""
+    first = words.partition(" ")[0].strip(",")
+    return words[:1].upper() + words[1:] if first.isalpha() else words
+
+
+def _effect(old: Cut, new: Cut, few: bool) -> str:
     """What became of the peak."""
     change = new.peak.nbytes - old.peak.nbytes
     moves = ""
-    if comparable(old, new) and new.peak.index != old.peak.index:
+    if not few and new.peak.row.name != old.peak.row.name:
         numbers = {"old": f"{old.peak.index + 1:,}", "new": f"{new.peak.index + 1:,}"}
         moves = say("change.moves", **numbers)
+    percent = f" ({figures.change(old.peak.nbytes, new.peak.nbytes)})"
     return say(
         f"change.{'grows' if change > 0 else 'falls' if change else 'same'}",
-        amount=units.short(abs(change)),
-        percent=figures.change(old.peak.nbytes, new.peak.nbytes),
+        amount=(figures.three if few else units.short)(abs(change)),
+        percent="" if few else percent,
         moves=moves,
     )
 

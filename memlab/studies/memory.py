@@ -130,13 +130,16 @@ class StepMemory:
     """The ledger of one step, and where there is one the network that it was built from.
 
     ``mixed`` is the name of its mixed precision, of which the ledger knows the small format alone;
-    ``step`` knows who reads each block, of which the ledger knows the last reader alone.
+    ``step`` knows who reads each block, of which the ledger knows the last reader alone; ``chosen``
+    is what was chosen beside network, format and optimizer, in words: the notes of the step where
+    nobody says.
     """
 
     ledger: Ledger
     network: Network | None = None
     mixed: str = ""
     step: Step | None = None
+    chosen: tuple[str, ...] | None = None
     _fits: dict[int, int | None] = field(default_factory=dict)
     _slices: dict[str, tuple[Slice, ...]] = field(default_factory=dict)
 

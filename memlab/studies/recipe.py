@@ -6,10 +6,13 @@ The last few steps are kept, each with its memory, so that what was seen before 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from inspect import Parameter, signature
 from typing import Any
 
-from memlab.errors import InputError, known, shorten, unknown
+from memlab import strings, units
+from memlab.errors import InputError, known, shorten
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.networks.resnets import VARIANTS
@@ -18,6 +21,8 @@ from memlab.planner.ledger import Ledger
 from memlab.step import algorithms
 from memlab.step.build import STORABLE, inference_step, training_step
 from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.studies.figures import STACK, Part
 from memlab.studies.memory import StepMemory
 from memlab.techniques.block_states import eight_bit_states
 from memlab.techniques.in_place import in_place
@@ -90,19 +95,91 @@ class Recipe:
             step = recompute(step, self.again, **given)
         return in_place(step) if self.in_place else step
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What was chosen beside network, format and optimizer, in words."""
+        found = [] if self.algorithm == algorithms.DEFAULT else [
+            algorithms.ALGORITHMS[self.algorithm].title
+        ]  # fmt: skip
+        names = {part.role.value: part.label for part in STACK
+                 if part.usual or part == Part(Role.BUFFER, False)}  # fmt: skip
+        found += [_say("role", role=names[role], format=format) for role, format in self.roles]
+        found += [_say("eight_bit")] if self.eight_bit else []
+        if self.again:
+            limit = "" if self.budget is None else units.short(self.budget)
+            key = f"{self.again}{'_k' if self.k else ''}{'_budget' if limit else ''}"
+            found.append(_say(f"again.{key}", k=self.k, budget=limit))
+        return (*found, *([_say("in_place")] if self.in_place else []))
 
-_MADE: OrderedDict[tuple[object, ...], tuple[Recipe | Step | Ledger, StepMemory]] = OrderedDict()
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    """A function that makes a step, and what it is called with."""
+
+    make: Callable[..., object]
+    given: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from others."""
+        return id(self.make), *self.given.items()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What it was called with, but for the batch, in words."""
+        return tuple(f"{name} {value}" for name, value in self.given.items() if name != "batch")
+
+    def step(self) -> Step | Ledger:
+        """What it makes.
+
+        Raises:
+            InputError: that is no step.
+        """
+        made = self.make(**self.given)
+        if isinstance(made, Step | Ledger):
+            return made
+        raise InputError(f"the function makes {shorten(made)} and no step; "
+                         "return a step, as memlab.training_step(network) does.")  # fmt: skip
+
+
+def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the settings that a function takes.
+
+    Raises:
+        InputError: it needs an argument that is no setting.
+    """
+    try:
+        taken = signature(make).parameters.values()
+    except ValueError:
+        raise InputError(f"nobody knows the arguments of {shorten(make)}; "
+                         "write lambda batch: ... around it.") from None  # fmt: skip
+    plain = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    for each in taken:
+        variable = each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        fits = each.kind in plain and each.name in settings
+        if not (fits or variable or each.default is not Parameter.empty):
+            raise InputError(f"the function takes {each.name!r}, which is no setting; name its "
+                             f"arguments after some of {', '.join(settings)}.")  # fmt: skip
+    return tuple(each.name for each in taken if each.kind in plain and each.name in settings)
+
+
+def _say(key: str, **values: object) -> str:
+    return strings.get(f"memory.chosen.{key}", **values)
+
+
+Subject = Recipe | Called | Step | Ledger
+_MADE: OrderedDict[tuple[object, ...], tuple[Subject, StepMemory]] = OrderedDict()
 _KEPT = 32
 
 
-def memory_of(subject: Recipe | Step | Ledger) -> StepMemory:
-    """The memory of the step of a recipe, of a step, or of the one that a ledger has; the last few
-    are kept.
+def memory_of(subject: Subject) -> StepMemory:
+    """The memory of the step of a recipe or of a function, of a step, or of the one that a ledger
+    has; the last few are kept.
 
     Raises:
-        InputError: as ``Recipe.step``.
+        InputError: as ``Recipe.step``, and as ``Called.step``.
     """
-    key = subject.key if isinstance(subject, Recipe) else (id(subject),)
+    key = subject.key if isinstance(subject, Recipe | Called) else (id(subject),)
     if key not in _MADE:
         _MADE[key] = subject, _make(subject)
     _MADE.move_to_end(key)
@@ -111,32 +188,81 @@ def memory_of(subject: Recipe | Step | Ledger) -> StepMemory:
     return _MADE[key][1]
 
 
-def _make(subject: Recipe | Step | Ledger) -> StepMemory:
-    if isinstance(subject, Ledger):
-        return StepMemory(subject)
-    if isinstance(subject, Step):
-        return StepMemory(plan(subject), step=subject)
-    step = subject.step()
-    return StepMemory(plan(step), subject.network, subject.mixed, step)
+def _make(subject: Subject) -> StepMemory:
+    if isinstance(subject, Recipe):
+        step = subject.step()
+        return StepMemory(plan(step), subject.network, subject.mixed, step, subject.words)
+    made = subject.step() if isinstance(subject, Called) else subject
+    ledger = made if isinstance(made, Ledger) else plan(made)
+    words = subject.words if isinstance(subject, Called) else None
+    return StepMemory(ledger, step=None if isinstance(made, Ledger) else made, chosen=words)
 
 
 # -- networks of the zoo ---------------------------------------------------------------------------
 
-_BUILT: dict[tuple[str, str], Network] = {}
+SIZES = {"variant": "variant", "image": "image", "depth": "layers", "inputs": "features",
+         "outputs": "outputs"}  # fmt: skip
+"""What can be chosen of a network of the zoo, and what its builder calls that."""
+
+Size = int | str
+_BUILT: dict[tuple[str, tuple[tuple[str, Size], ...]], Network] = {}
 
 
-def network_of(name: str, variant: str = "") -> Network:
-    """A network of the zoo; the same one each time.
+def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
+    """A network of the zoo; the same one each time. ``sizes`` are some of ``SIZES``.
 
     Raises:
-        InputError: an unknown name or variant.
+        InputError: an unknown name or variant, or a size that it does not have or not allow.
     """
-    if not isinstance(variant, str):
-        raise unknown("variant", variant, VARIANTS)
-    key = (known("network", name, zoo.ZOO), variant)
+    if variant != "" or not isinstance(variant, str):
+        sizes["variant"] = known("variant", variant, VARIANTS)
+    usual = _usual(known("network", name, zoo.ZOO))
+    for each in sizes:
+        if each not in usual:
+            raise InputError(f"{name} has no {each}; leave it out.")
+    chosen = {each: value for each, value in sizes.items() if value != usual[each]}
+    key = name, tuple(sorted(chosen.items()))
     if key not in _BUILT:
-        _BUILT[key] = zoo.build(name, variant=variant or None)
+        _BUILT[key] = zoo.ZOO[name](**{SIZES[each]: value for each, value in chosen.items()})
     return _BUILT[key]
+
+
+def _usual(name: str) -> dict[str, Size]:
+    """The sizes of a network of the zoo as it was published."""
+    taken = signature(zoo.ZOO[name]).parameters
+    found = {each: taken[given].default for each, given in SIZES.items() if given in taken}
+    if "outputs" not in found:
+        found.pop("inputs", None)
+    return found
+
+
+def sizes_of(network: Network) -> dict[str, Size]:
+    """What can be chosen of a network and was: of one of the zoo alone. Where there is one form it
+    has no variant."""
+    if network.name not in zoo.ZOO:
+        return {}
+    for (name, sizes), built in _BUILT.items():
+        if built is network:
+            found = _usual(name) | dict(sizes)
+            break
+    else:
+        if network != network_of(network.name):
+            return {}
+        found = _usual(network.name)
+    if not network.variant:
+        found.pop("variant", None)
+    return found
+
+
+def unusual(network: Network) -> list[str]:
+    """The sizes of a network that are not those published, in words."""
+    found = sizes_of(network)
+    usual = _usual(network.name) if found else {}
+    return [
+        _say(f"size.{name}", value=value)
+        for name, value in found.items()
+        if name != "variant" and value != usual[name]
+    ]
 
 
 def named_or_given(found: object) -> Network:
@@ -148,10 +274,3 @@ def named_or_given(found: object) -> Network:
     if not isinstance(found, Network | str):
         raise InputError(f"give a network or its name, got {shorten(found)}; try 'vgg16'.")
     return network_of(found) if isinstance(found, str) else found
-
-
-def variants(network: Network) -> tuple[str, ...]:
-    """The published forms of a network of the zoo; none where there is one form."""
-    if not network.variant or network.name not in zoo.ZOO:
-        return ()
-    return VARIANTS

@@ -20,8 +20,9 @@ from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network
 from memlab.planner.ledger import Entry
+from memlab.studies import figures
 from memlab.studies.cut import Cut, say
-from memlab.studies.figures import columns
+from memlab.studies.figures import Study
 from memlab.studies.memory import Blocks, Curve
 
 CHAIN = ("conv-only", "conv-sums", "relu-in-place", "everything")
@@ -60,7 +61,7 @@ class RuleRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Tally(Study):
     """All outputs of forward of a network at a cut; ``name`` is the rule that is told of."""
 
     cut: Cut
@@ -126,6 +127,19 @@ class Tally:
     # -- in words ---------------------------------------------------------------------------
 
     @property
+    def title(self) -> str:
+        """What is counted."""
+        return say("counted.title")
+
+    def headline(self, few: bool = False) -> list[tuple[str, bool]]:
+        """What the rule counts, alive here and freed: they add up as they are written."""
+        row = self.chosen
+        parts = [row.alive, row.nbytes - row.alive]
+        total, (alive, freed) = figures.sum_of(row.nbytes, parts, few)
+        return [(say("counted.headline", counted=total), True),
+                (say("counted.parts", alive=alive, freed=freed), False)]  # fmt: skip
+
+    @property
     def news(self) -> str:
         """What the rule holds of all that forward makes."""
         values = {"counted": units.short(self.chosen.nbytes), "all": units.short(self.nbytes)}
@@ -148,21 +162,6 @@ class Tally:
             "missed": units.short(row.missed),
         }
         return [say(f"counted.{key}", **values) for key in ("counts", "alive", "missed")]
-
-    def told(self) -> list[str]:
-        """The counting rules, the chosen one marked, and what it says."""
-        lines = [[say("counted.rule"), *self.heads]]
-        for row in self.rules:
-            mark = "> " if row.rule.name == self.name else "  "
-            numbers = (row.values, row.nbytes, row.alive, row.missed)
-            lines.append([f"{mark}{row.rule.title}", *(f"{number:,}" for number in numbers)])
-        return [say("counted.title"), *columns(lines), *self.sentences]
-
-    def text(self) -> str:
-        """The counting rules in words."""
-        return "\n".join(self.told())
-
-    __str__ = text
 
     def as_dict(self) -> dict[str, Any]:
         """The same for JSON."""

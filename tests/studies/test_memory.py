@@ -9,7 +9,7 @@ from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.step.tensor import Role
-from memlab.studies.cut import Cut, comparable, cut, news
+from memlab.studies.cut import Cut, before, cut, news
 from memlab.studies.figures import Part
 from memlab.studies.memory import Budget, StepMemory, budget
 from memlab.studies.recipe import MIXED, Recipe, memory_of, network_of
@@ -163,26 +163,33 @@ def test_the_curve_of_a_rule_is_what_it_counts_of_what_is_alive():
 
 
 def test_a_rule_is_told_with_what_it_misses():
-    lines = tally(found()).text().splitlines()
-    assert lines[0] == "Everything forward makes, each output once"
-    assert [line[:26] for line in lines if line.startswith("> ")] == ["> conv outputs + residual "]
-    assert lines[-1] == "1.240 GB of the mountain is alive here and not counted."
+    counted = tally(found())
+    assert counted.sentences[-1] == "1.240 GB of the mountain is alive here and not counted."
+    assert counted.headline(few=True) == [
+        ("2.1 GB counted:", True),
+        ("1.4 alive, 0.7 freed", False),
+    ]
 
 
 # -- in words -------------------------------------------------------------------------------------
 
 
-def test_the_text_has_every_figure_to_the_byte():
-    lines = found("vgg16", 8, "adam").text().splitlines()
-    assert lines[:3] == [
+def test_the_peak_is_told_to_the_byte():
+    shown = found("vgg16", 8, "adam")
+    assert shown.text().splitlines() == [
         "VGG-16, batch 8, fp32, Adam, training.",
-        "Peak 2.705 GB (2.519 GiB) = 2,704,815,492 B at operation 57 of 94, backward of conv4_3.",
+        "The peak is 2,704,815,492 B at operation 57 of 94, backward of conv4_3.",
         "Floor 2,207,069,572 B, grows 0 B per image; "
         "mountain 497,745,920 B, grows 62,218,240 B per image.",
+        "Operations: forward 1 to 38, loss 39, backward 40 to 78, update 79 to 94.",
     ]
-    assert "  optimizer state       1,106,860,352    40.9 %                  0" in lines
-    assert "    fc6.weight: there before the step, stays after it" in lines
-    assert "Operations: forward 1 to 38, loss 39, backward 40 to 78, update 79 to 94." in lines
+    lines = {line.name: (line.nbytes, line.each) for line in shown.lines}
+    assert lines["optimizer state"] == (1_106_860_352, 0)
+    assert shown.headline() == [
+        ("Peak 2.705 GB", True), ("(2.519 GiB) = floor 2.207 + mountain 0.498 GB", False)
+    ]  # fmt: skip
+    assert shown.headline(few=True)[1][0] == "= floor 2.2 + mountain 0.5 GB"
+    assert shown.blocks[0].life == "fc6.weight: there before the step, stays after it"
 
 
 def test_the_dict_has_the_figures_of_the_text():
@@ -202,14 +209,24 @@ def test_a_ledger_alone_says_what_techniques_have_noted():
     )
 
 
-def test_only_steps_with_the_same_operations_are_compared():
+def test_what_ran_between_two_operations_counts_at_the_second():
+    """From a step with repeats to the plain one: the waves are not lost."""
+    again = cut(memory_of(Recipe(network_of("resnet50"), again="every", k=2)), 32)
+    plain = found()
+    names = [row.name for row in again.memory.ledger.rows]
+    bytes_of = again.memory.ledger.timeline(32)
+    line, start = before(again, plain), 0
+    for at, row in enumerate(plain.memory.ledger.rows):
+        end = names.index(row.name) + 1
+        assert line[at] == max(bytes_of[start:end])
+        start = end
+    assert start == len(names)
+
+
+def test_the_same_operations_have_the_same_curve():
     start = found()
-    assert comparable(start, found(optimizer="adam"))
-    assert comparable(start, found(format="fp16"))
-    assert comparable(start, found(format="mixed bf16"))
-    assert not comparable(start, found(format="mixed fp16"))  # two operations for the scale
-    assert not comparable(start, found("vgg16"))
-    assert not comparable(start, found(training=False))
+    for other in (found(optimizer="adam"), found(format="fp16"), found(batch=8)):
+        assert before(other, start).tolist() == other.memory.ledger.timeline(other.batch)
 
 
 def test_news_names_what_changed():
@@ -226,7 +243,7 @@ def test_news_names_what_changed():
     )
     mixed = found(format="mixed bf16")
     assert news(start, mixed).startswith("fp32 to mixed bf16. The peak falls by ")
-    assert "mixed bf16 to bf16." in news(mixed, found(format="bf16"))
+    assert "Mixed bf16 to bf16." in news(mixed, found(format="bf16"))
     assert "ResNet-50 v1 to VGG-16." in news(start, found("vgg16"))
     moves = news(found("vgg16", 8, "adam"), found("vgg16", 4, "adam"))
     assert moves.endswith("(−8.1 %) and moves from operation 57 to 76.")

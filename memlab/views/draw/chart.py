@@ -173,7 +173,8 @@ def _lying(pen: Pen, axis: Axis, end: float) -> None:
                 svg.line(x, edge, x, edge + (-4 if on_top else 4), class_="rule", opacity=0.5)
     if axis.rule:
         svg.line(box.left, edge, box.right, edge, class_="rule", opacity=0.5)
-    _title(svg, axis, (box.left, end), box.top - 26 if on_top else box.bottom + 34)
+    low = box.bottom + 34 if axis.labels and ticks else box.bottom + 16
+    _title(svg, axis, (box.left, end), box.top - 26 if on_top else low)
 
 
 def _inside(x: float, label: str, width: float) -> float:

@@ -142,18 +142,19 @@ class Area(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Stairs(Mark):
-    """The edge of a curve, a value for each operation, by the class of its line. A ridge is drawn
-    only where it leaves the ground."""
+    """The edge of a curve, a value for each operation, by the class of its line. With a ``ridge``
+    it is drawn only where it leaves the ground, at that height."""
 
     curve: Floats
     look: str = "rule"
-    ridge: bool = False
+    ridge: float | None = None
     width: float | None = None
     opacity: float | None = None
     fact: Fact | None = None
 
     def draw(self, pen: Pen) -> None:
-        d = (pen.frame.ridge if self.ridge else pen.frame.outline)(self.curve)
+        frame = pen.frame
+        d = frame.outline(self.curve) if self.ridge is None else frame.ridge(self.curve, self.ridge)
         pen.svg.path(d, class_=self.look, opacity=self.opacity, stroke_width=self.width)
 
     def outline(self) -> Mark:

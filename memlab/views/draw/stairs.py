@@ -136,12 +136,12 @@ class Frame:
             for first, stop in _runs(under.tenths - over.tenths > 1)
         )
 
-    def ridge(self, curve: Floats) -> str:
+    def ridge(self, curve: Floats, ground: float = 0) -> str:
         """The open staircase of a curve where it leaves the ground."""
-        stair, ground = self.stair(curve), f"{self.box.bottom:.1f}"
+        stair, low = self.stair(curve), f"{self.y(ground):.1f}"
         return "".join(
-            f"M{self._x(first)} {ground}{stair.walk(first, stop)}V{ground}"
-            for first, stop in _runs(round(10 * self.box.bottom) - stair.tenths > 1)
+            f"M{self._x(first)} {low}{stair.walk(first, stop)}V{low}"
+            for first, stop in _runs(round(10 * self.y(ground)) - stair.tenths > 1)
         )
 
     def _x(self, operation: int) -> str:

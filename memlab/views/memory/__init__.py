@@ -6,22 +6,46 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memlab import units
-from memlab.errors import InputError, known, listed, shorten, whole
+from memlab.errors import InputError, known, listed, whole
 from memlab.networks import counting, zoo
 from memlab.networks.graph import Network
-from memlab.planner.book import plan
-from memlab.planner.ledger import Ledger
+from memlab.networks.resnets import VARIANTS
+from memlab.step import algorithms
 from memlab.step.rules import UPDATES
-from memlab.step.step import Step
-from memlab.studies import recipe
+from memlab.step.tensor import Role
+from memlab.studies import lifetimes as study
 from memlab.studies.cut import Cut, cut, optimizer_name, say
-from memlab.studies.memory import Budget, StepMemory, budget, free_here
-from memlab.studies.recipe import OFFERED, Recipe, network_of, variants
+from memlab.studies.memory import Budget, budget, free_here
+from memlab.studies.recipe import OFFERED, RECOMPUTES, network_of
 from memlab.studies.tally import RULES
 from memlab.views.draw.page import Page
+from memlab.views.live import setting
 from memlab.views.live.setting import Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
-from memlab.views.live.widget import Control, Labels, stop
+from memlab.views.live.widget import Control, stop
+from memlab.views.memory import lifetimes as small
+from memlab.views.memory.choices import (
+    DEEPEST,
+    IMAGES,
+    SIDES,
+    WIDEST,
+    Detail,
+    NetworkChoice,
+    VariantChoice,
+    memory_of,
+    network_in,
+    networks_of,
+    never,
+    of_network,
+    placed,
+    rules_of,
+    size,
+    size_names,
+    stored,
+    taken,
+    technique,
+    what_of,
+)
 from memlab.views.memory.page import news_of, page
 from memlab.views.memory.stack import Shown, cursor_words
 
@@ -34,109 +58,14 @@ PRESETS: dict[str, dict[str, Any]] = {
     "break": {"what": "resnet50", "batch": 512, "optimizer": "momentum"},
 }
 """The first is nearly all floor; the second fits few machines."""
-
-
-# -- what is shown ---------------------------------------------------------------------------------
-
-
-def what_of(given: object) -> Network | Ledger:
-    """A network of the zoo by its name, one that was given, or the plan of a step.
-
-    Raises:
-        InputError: it is none of them.
-    """
-    if isinstance(given, str):
-        return network_of(given)
-    if isinstance(given, Step):
-        return plan(given)
-    if isinstance(given, Network | Ledger):
-        return given
-    raise InputError(f"give a network, a step or a ledger, got {shorten(given)}; try 'vgg16'.")
-
-
-def memory_of(now: State) -> StepMemory:
-    """The memory of the step that the settings make, or of the ledger as it is."""
-    if isinstance(now.what, Ledger):
-        return recipe.memory_of(now.what)
-    return recipe.memory_of(Recipe(now.what, now.optimizer, now.training, now.format))
-
-
-def of_network(now: State) -> bool:
-    """Whether a network is shown, and no ledger alone."""
-    return isinstance(now.what, Network)
-
-
-def networks_of(now: State) -> tuple[str, ...]:
-    """The networks to choose from; the one that the view was made for is one of them."""
-    if isinstance(now.own, Ledger):
-        return ()
-    names = () if now.lock else now.networks
-    return names if now.own.name in names else (now.own.name, *names)
-
-
-def find(now: State, name: str) -> Network:
-    """One of the networks to choose from; the view's own as it was given."""
-    own: Network = now.own
-    return own if name == own.name else network_of(name)
-
-
-def forms(now: State) -> tuple[str, ...]:
-    """The published forms of the network."""
-    return variants(now.what) if of_network(now) else ()
-
-
-def rules_of(now: State) -> dict[str, str]:
-    """The counting rules and their titles, and none."""
-    return {"": say("no_rule")} | {rule.name: rule.title for rule in counting.CONVENTIONS.values()}
-
-
-def lines_of(now: State, found: Cut) -> list[str]:
-    """The lines that keys walk through and a press chooses."""
-    if now.rule:
-        return [f"rule:{name}" for name in RULES]
-    parts = [f"slice:{index}" for index in range(len(found.slices))]
-    return [*parts, *(f"block:{index}" for index in range(len(found.blocks)))]
-
-
-class NetworkChoice(Choice[Any]):
-    """The network: chosen by its name, or given."""
-
-    def allowed(self, given: Any, now: State) -> Any:
-        if isinstance(given, Network):
-            return given
-        return find(now, known("network", given, networks_of(now)))
-
-    def controls(self, now: State, labels: Labels) -> list[Control]:
-        names = networks_of(now)
-        if len(names) < 2:
-            return []
-        options = tuple((name, find(now, name).title) for name in names)
-        return [Control("select", self.name, labels(self.name), now.what.name, options=options)]
-
-
-class VariantChoice(Choice[str]):
-    """The published form, where there are several."""
-
-    def checked(self, given: Any, now: State) -> str:
-        return self.allowed(given, now)
-
-    def allowed(self, given: Any, now: State) -> str:
-        if not forms(now):
-            label = memory_of(now).label
-            raise InputError(f"{label} has no variants; leave variant as it is.")
-        return known("variant", given, forms(now))
-
-
-def never(now: State) -> bool:
-    """In no state: a setting without a control."""
-    return False
+FRONT = ("network", "batch")
 
 
 # -- the view --------------------------------------------------------------------------------------
 
 
 class Memory(View[Cut]):
-    """Bytes over the operations of one step: the floor and the mountain.
+    """Bytes over the operations of one step: lifetimes of a small one, else floor and mountain.
 
     Set a setting from Python, such as ``view.batch``, and the picture follows; ``view.rows`` has
     the exact figures.
@@ -146,74 +75,122 @@ class Memory(View[Cut]):
     positional = ("what", "batch", "optimizer")
     presets = PRESETS
     picture_keys = (
-        *("ArrowLeft", "ArrowRight", "Home", "End", "KeyP"),
+        *("ArrowLeft", "ArrowRight", "Home", "End", "KeyP", "KeyN"),
         *("ArrowDown", "ArrowUp", "Enter", "Escape"),
     )
 
     what = Setting(
-        doc="a name of ``memlab.zoo``, a network of yours, or a step or ledger as it is",
+        doc="a name of ``memlab.zoo``, a network of yours, a step or ledger as it is, or a "
+        "function that makes a step: ``lambda batch, k: ...`` is called with these settings",
         default=lambda now: network_of("mnist_cnn"),
         check=what_of,
         code="plain",
-        write=lambda found: repr(found.name) if isinstance(found, Network) else "ledger",
-    )
+        write=lambda found: repr(found.name) if isinstance(found, Network)
+        else getattr(found, "__name__", type(found).__name__.lower()).strip("<>"),
+    )  # fmt: skip
     network = NetworkChoice(
         networks_of,
-        doc="the network; set it by name. None where a ledger is shown",
+        doc="the network; set it by name. None where a step is shown",
         when=of_network,
+        place=placed("network"),
         argument=False,
         code="never",
-        get=lambda now: now.what if of_network(now) else None,
+        brief=lambda now: now.what.title,
+        get=lambda now: network_in(now) if of_network(now) else None,
         put=lambda now, found: {"what": found},
     )
     batch = Range(
-        1, MOST, doc="the mini-batch size", default=32, stops=STOPS, box=True, code="always"
-    )
+        1, MOST, doc="the mini-batch size", default=32, stops=STOPS, box=True, code="always",
+        place=placed("batch"), brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+    )  # fmt: skip
     variant = VariantChoice(
-        forms,
+        lambda now: VARIANTS if "variant" in size_names(now) else (),
         doc='``"v1"`` or ``"v1.5"``, for residual networks',
-        default=None,
-        place="more",
-        code=lambda now: bool(forms(now)),
-        get=lambda now: now.what.variant if of_network(now) else "",
-        put=lambda now, form: {"what": network_of(now.what.name, form)},
+        default=lambda now: size_names(now).get("variant", ""),
+        follows=["what"],
+        place=placed("variant"),
+        code=lambda now: "variant" in size_names(now),
     )
+    image = size("image", IMAGES, 224, WIDEST, "height and width of the image, in pixels")
+    depth = size("depth", (), 12, DEEPEST, "blocks of a transformer")
+    inputs = size("inputs", SIDES, 1, WIDEST, "features that go into a single layer")
+    outputs = size("outputs", SIDES, 1, WIDEST, "features that come out of it")
     optimizer = Choice(
         {name: optimizer_name(name) for name in UPDATES},
         doc='``"sgd"``, ``"momentum"`` or ``"adam"``',
         default="momentum",
-        place="more",
-        when=of_network,
-        code=lambda now: of_network(now) and now.training,
+        code=lambda now: "optimizer" in taken(now) and now.training,
         brief=lambda now: optimizer_name(memory_of(now).ledger.optimizer, short=True),
+        **technique("optimizer"),
     )
     training = Check(
         doc="a training step; False shows inference",
         default=True,
-        place="more",
-        when=of_network,
-        code=lambda now: of_network(now) and not now.training,
+        code=lambda now: "training" in taken(now) and not now.training,
         get=lambda now: memory_of(now).ledger.training,
+        **technique("training"),
     )
     format = Choice(
         OFFERED,
         doc='of every array, ``"fp32"``, ``"fp64"``, ``"bf16"`` or ``"fp16"`` on a device that '
         'computes in it; or ``"mixed fp16"`` or ``"mixed bf16"`` (``memlab.precision``)',
         default="fp32",
-        place="more",
-        when=of_network,
-        code=lambda now: of_network(now) and now.format != "fp32",
-        get=lambda now: memory_of(now).format,
+        code=lambda now: "format" in taken(now) and now.format != "fp32",
+        get=lambda now: memory_of(now).format if of_network(now) else now.format,
+        **technique("format"),
+    )
+    parameter = stored(Role.PARAMETER)
+    parameter_gradient = stored(Role.PARAMETER_GRADIENT)
+    optimizer_state = stored(Role.OPTIMIZER_STATE)
+    feature_map = stored(Role.FEATURE_MAP)
+    gradient_map = stored(Role.GRADIENT_MAP)
+    algorithm = Choice(
+        {name: each.title for name, each in algorithms.ALGORITHMS.items()},
+        doc="how convolutions are computed: a name of ``memlab.algorithms``",
+        default=algorithms.DEFAULT,
+        brief=lambda now: "",
+        **technique("algorithm"),
+    )
+    recompute = Choice(
+        ("", *RECOMPUTES),
+        doc='``"every"`` k-th stage is kept, ``"cheap"`` maps are made again, or the ``"chain"`` '
+        "of least bytes or within a budget (``memlab.recompute``)",
+        default="",
+        what="way to recompute",
+        brief=lambda now: "",
+        **technique("recompute"),
+    )
+    k = Range(
+        1, 100, doc="stages in a segment of ``recompute='every'``; the root of their number if "
+        "not given", default=None, at=lambda now: 1, box=True, place=placed("k"),
+        when=lambda now: "k" in taken(now) and (not of_network(now) or now.recompute == "every"),
+        brief=lambda now: "",
+    )  # fmt: skip
+    budget = setting.Text(
+        doc='the most bytes of the peak for ``recompute="chain"``, such as ``"1.5 GB"``; the least '
+        "peak if not given", default=None, check=units.parse, show=units.short,
+        place=placed("budget"), brief=lambda now: "",
+        when=lambda now: "budget" in taken(now)
+        and (not of_network(now) or now.recompute == "chain"),
+    )  # fmt: skip
+    in_place = Check(
+        doc="results lie over inputs that nobody needs any more (``memlab.in_place``)",
+        brief=lambda now: say("chosen.in_place") if now.in_place else "",
+        **technique("in_place"),
     )
     rule = Choice(
         rules_of,
         doc="a counting rule (``memlab.counting``) to outline",
         default="",
         what="counting rule",
-        place="more",
+        place=placed("rule"),
         when=lambda now: of_network(now) and now.rules,
         brief=lambda now: counting.find(now.rule).title if now.rule else "",
     )
+    detail = Detail(
+        ("first", "all"), doc='``"first"`` for what one sees at once, ``"all"`` for every number',
+        stays=True,
+    )  # fmt: skip
     cursor = Setting(
         doc="the operation to cut, counted from 1; None for the peak",
         check=lambda given: whole("operation", given),
@@ -221,6 +198,15 @@ class Memory(View[Cut]):
     guess = Setting(
         doc='a guess at the peak, in bytes or as ``"1.4 GB"``', check=units.parse, stays=True,
         code="never",
+    )  # fmt: skip
+    control = Setting(
+        doc='the settings that stand in front, such as ``("in_place", "batch")``; the others are '
+        "behind More",
+        default=lambda now: FRONT,
+        check=lambda given: tuple(known("control", each, CONTROLS) for each in
+                                  ((given,) if isinstance(given, str) else
+                                   listed("control", given, "batch"))),
+        fixed=True,
     )  # fmt: skip
     budgets = Setting(
         doc="names of ``memlab.devices``, or amounts; a card of 12 GB if not given",
@@ -242,13 +228,11 @@ class Memory(View[Cut]):
         fixed=True,
         code="never",
     )
-    lock = Check(doc="show this network only", when=never, fixed=True, code="never")
     rules = Check(
         doc="offer the counting rules", default=True, when=never, fixed=True, code="never"
     )
     own: Setting[Any] = Setting(
-        doc="what the view was made for", default=lambda now: now.what, fixed=True,
-        argument=False,
+        doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False,
     )  # fmt: skip
     unfolded = Choice(
         lambda now: memory_of(now).stages, doc="a stage whose layers are told apart", default="",
@@ -268,8 +252,8 @@ class Memory(View[Cut]):
 
     def settle(self, new: State, was: State | None) -> State:
         if new.rule and not of_network(new):
-            raise InputError("a counting rule needs a network, got a ledger; leave rule out.")
-        if was is None or memory_of(new).operations == memory_of(was).operations:
+            raise InputError("a counting rule needs a network, got a step; leave rule out.")
+        if was is None or memory_of(new).ledger.rows == memory_of(was).ledger.rows:
             return new
         return new.replace(cursor=None, unfolded="", chosen="")
 
@@ -279,13 +263,30 @@ class Memory(View[Cut]):
     def values(self, now: State) -> Mapping[str, object]:
         return {"sample": memory_of(now).sample}
 
+    def controls(self) -> list[Control]:
+        """Those in front in the order that was asked for."""
+        order = {name: index for index, name in enumerate(self.state.control)}
+        return sorted(super().controls(), key=lambda each: order.get(
+            each.name.removesuffix("_number"), len(order)))  # fmt: skip
+
+    def shown(self, now: State) -> int:
+        """Where the first slider in front stands."""
+        sliders = (self.settings[name] for name in (*now.control, "batch"))
+        return next(round(each.where(now)) for each in sliders if isinstance(each, Range))
+
     def buttons(self, now: State) -> Mapping[str, str]:
         names = networks_of(now)
         offered = [key for key, preset in PRESETS.items() if preset["what"] in names[1:] + names]
         return {name: name for name in ("start", *(offered if len(names) > 1 else ()), "copy")}
 
     def compose(self, scene: Scene) -> Page:
-        return page(self.shown_in(scene), scene.width)
+        now = scene.now
+        if not is_small(now):
+            return page(self.shown_in(scene), scene.width)
+        was = scene.previous
+        old = lives(was) if was and is_small(was) else None
+        at = None if now.cursor is None else self.rows_of(now).at
+        return small.page(lives(now), old, at, focus(now), now.detail == "all", scene.width)
 
     def shown_in(self, scene: Scene) -> Shown:
         """All that the picture of a scene depends on; that of the last one is kept."""
@@ -304,6 +305,7 @@ class Memory(View[Cut]):
             now.rule,
             now.guess,
             now.chosen,
+            now.detail == "first",
         )
 
     def line(self, now: State) -> str:
@@ -316,23 +318,24 @@ class Memory(View[Cut]):
 
     def says(self, scene: Scene) -> str:
         """News after a change of the bytes, else what the keyboard has come to."""
-        shown, found = self.shown_in(scene), self.rows_of(scene.now)
-        here = "" if scene.news else self._place(scene.now, found)
+        now, found = scene.now, self.rows_of(scene.now)
+        if is_small(now) and not scene.news:
+            return lives(now).says(found.at, focus(now))
+        shown = self.shown_in(scene)
+        here = "" if scene.news else self._place(now, found, shown)
         verdicts = [found.verdict(each) for each in shown.verdicts]
-        return here or " ".join([f"{found.equation[0]}.", news_of(shown), *verdicts])
+        return here or " ".join([f"{found.equation()[0]}.", news_of(shown), *verdicts])
 
     def fact(self, scene: Scene) -> str:
         return f"choose:{scene.now.chosen}"
 
-    def _place(self, now: State, found: Cut) -> str:
+    def _place(self, now: State, found: Cut, shown: Shown) -> str:
         """The line in focus, or the operation of the cursor."""
-        kind, _, number = now.chosen.partition(":")
-        if kind == "block" and int(number) < len(found.blocks):
-            block = found.blocks[int(number)]
+        if block := shown.block:
             return f"{block.life}. {block.formula}"
-        if kind == "slice" and int(number) < len(found.slices):
-            row = found.slices[int(number)]
-            return f"{row.part.name}: {units.short(row.nbytes)}"
+        names = [row.part.name for row in found.slices]
+        if (name := now.chosen.removeprefix("slice:")) in names:
+            return f"{name}: {units.short(found.slices[names.index(name)].nbytes)}"
         return f"{cursor_words(found)}: {units.short(found.here)}" if now.cursor else ""
 
     # -- keys and presses -------------------------------------------------------------------
@@ -349,6 +352,8 @@ class Memory(View[Cut]):
         lines = lines_of(now, found)
         if value in moves:
             return now.replace(cursor=moves[value])
+        if value == "KeyN":
+            return now.replace(detail="first" if now.detail == "all" else "all", chosen="")
         if value in ("ArrowDown", "ArrowUp"):
             return _choose(now, _next(now, lines, 1 if value == "ArrowDown" else -1))
         if value == "Enter" or (value == now.chosen and value in lines):
@@ -359,6 +364,38 @@ class Memory(View[Cut]):
 
 
 memory = maker(Memory)
+CONTROLS: tuple[str, ...] = tuple(
+    name for name, each in Memory.settings.items() if callable(each.place)
+)
+"""The settings that can stand in front."""
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def is_small(now: State) -> bool:
+    """Whether each block has a bar of its own."""
+    return not now.rule and bool(study.fits(memory_of(now)))
+
+
+def lives(now: State) -> study.Lifetimes:
+    """The blocks of a small step."""
+    return study.lifetimes(memory_of(now), now.batch)
+
+
+def focus(now: State) -> str:
+    """The block that the keyboard is on."""
+    return str(now.chosen.removeprefix("block:")) if now.chosen.startswith("block:") else ""
+
+
+def lines_of(now: State, found: Cut) -> list[str]:
+    """The lines that keys walk through and a press chooses."""
+    if now.rule:
+        return [f"rule:{name}" for name in RULES]
+    if is_small(now):
+        return [f"block:{name}" for name in small.blocks(lives(now))]
+    stages = [] if now.detail == "first" else [f"slice:{row.part.name}" for row in found.slices]
+    return [*stages, *(f"block:{block.name}" for block in found.blocks)]
 
 
 def _choose(now: State, line: str) -> State:
@@ -377,9 +414,9 @@ def _next(now: State, lines: Sequence[str], way: int) -> str:
 
 def _enter(now: State, found: Cut) -> State:
     """Into a stage."""
-    kind, _, number = now.chosen.partition(":")
-    if kind == "slice" and not now.unfolded and found.slices[int(number)].stage:
-        return now.replace(unfolded=found.slices[int(number)].part.name, chosen="slice:0")
+    name = now.chosen.removeprefix("slice:")
+    if not now.unfolded and any(row.stage and row.part.name == name for row in found.slices):
+        return now.replace(unfolded=name, chosen="")
     return now
 
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memlab import strings, units
-from memlab.studies.cut import BlockRow, Cut, comparable, differences, hundredths, say
+from memlab.studies import figures
+from memlab.studies.cut import BlockRow, Cut, before, differences, hundredths, say
 from memlab.studies.figures import Part
 from memlab.studies.memory import Budget, Curve, Verdict
 from memlab.studies.tally import Tally
@@ -48,12 +49,13 @@ from memlab.views.draw.marks import (  # fmt: skip
     Stairs,
 )
 from memlab.views.draw.scale import Linear
-from memlab.views.draw.svg import Box, text_box
+from memlab.views.draw.svg import Box
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint, ink
 
-HEIGHT, LEFT = 256, 72
-"""Of the frame, and what is free to its left."""
+HEIGHT, FIRST, RULED, LEFT = 256, 288, 208, 72
+"""Of the frame, beside a table, alone on the first level, and above the bar of counting rules, and
+what is free to its left."""
 BANDS, FLAG, NOTES = -52, -27, -9
 """Where the phases, the flag and notes on the axis stand above the frame."""
 
@@ -73,7 +75,7 @@ class Shown:
     """All that a picture depends on.
 
     ``before`` is what was shown last, whose axes stay while the batch is ``dragged``. ``chosen``
-    is the line that the keyboard is on, such as ``"slice:2"``.
+    is the line that the keyboard is on, such as ``"slice:2"``. The first level has ``few`` numbers.
     """
 
     now: Cut
@@ -83,12 +85,28 @@ class Shown:
     rule: str = ""
     guess: int | None = None
     chosen: str = ""
+    few: bool = True
+
+    @property
+    def old(self) -> Cut | None:
+        """What was shown last."""
+        return self.before.now if self.before else None
 
     @cached_property
-    def old(self) -> Cut | None:
-        """What was shown last, where it has the same operations."""
-        before = self.before and self.before.now
-        return before if before and comparable(before, self.now) else None
+    def outline(self) -> Curve | None:
+        """The same as a curve over the operations of now."""
+        return before(self.old, self.now) if self.old else None
+
+    @property
+    def block(self) -> BlockRow | None:
+        """The block that the keyboard is on."""
+        name = self.chosen.removeprefix("block:")
+        return next((each for each in self.now.blocks if each.name == name), None)
+
+    @property
+    def height(self) -> int:
+        """Of the frame."""
+        return (RULED if self.rule else FIRST) if self.few else HEIGHT
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -121,12 +139,13 @@ class Shown:
     def dashed(self) -> list[Curve]:
         """The dashed curves, which no name should cross."""
         counted = [self.now.memory.ground + self.tally.curve] if self.tally else []
-        return [*([self.old.curve] if self.old else []), *counted]
+        return [*([] if self.outline is None else [self.outline]), *counted]
 
     @cached_property
     def sky(self) -> Curve:
         """The highest curve: over it there is nothing."""
-        return np.maximum(self.now.curve, self.old.curve) if self.old else self.now.curve
+        now = self.now.curve
+        return now if self.outline is None else np.maximum(now, self.outline)
 
     @cached_property
     def facts(self) -> dict[Part, Fact]:
@@ -146,29 +165,42 @@ class Shown:
 
 def chart(shown: Shown, right: float) -> Chart:
     """The plot with its axes, ``right`` pixels free to its right."""
-    now = shown.now
-    at_peak = now.at == now.peak.index
+    now, plot, few = shown.now, shown.axes.plot, shown.few
+    below = under(shown)
+    marks = [*_stack(shown), *_poles(shown), *_levels(shown), *_guess(shown), *_life(shown)]
+    if below:
+        at = now.at + 0.5
+        dy = 18 if few else 32
+        marks.append(Text(at, 0, below, anchor="middle", dy=dy, bold=True, held=True))
     return Chart(
         scale.operations(now.memory.operations),
-        shown.axes.plot,
-        [
-            *_stack(shown),
-            *_poles(shown),
-            *_levels(shown),
-            *_guess(shown),
-            *_life(shown),
-            *_names(shown),
-        ],
-        HEIGHT,
-        Axis(note=say("axis") if at_peak else "", grid=False),
-        Axis(),
+        plot,
+        [*marks, *_names(shown)],
+        shown.height,
+        Axis(note="" if below else say("axis"), grid=False, ticks=() if few else None),
+        Axis(ticks=_ends(plot) if few else None),
         left=LEFT,
         right=right,
         above=16 - BANDS,
-        below=0 if at_peak else 18,
-        previous=[Stairs(shown.old.curve)] if shown.old else [],
+        below=18 if below else 0,
+        previous=[] if shown.outline is None else [Stairs(shown.outline)],
         name=say("axis"),
     )
+
+
+def _ends(plot: Linear) -> list[scale.Tick]:
+    """The ends of an axis, and its middle where that has a tick."""
+    ticks = plot.ticks
+    return ticks[:: len(ticks) // 2] if len(ticks) % 2 else [ticks[0], ticks[-1]]
+
+
+def under(shown: Shown) -> str:
+    """What stands below the plot: the block that the keyboard is on, else the operation of the
+    cursor."""
+    now, block = shown.now, shown.block
+    if block:
+        return block.life
+    return "" if now.at == now.peak.index else cursor_words(now, shown.few)
 
 
 def _stack(shown: Shown) -> Iterator[Mark]:
@@ -205,61 +237,57 @@ def slice_fact(now: Cut, part: Part, nbytes: int) -> Fact:
     return Fact(name, nbytes=nbytes, more=more)
 
 
-def block_fact(block: BlockRow) -> Fact:
-    """What a block says."""
-    formula = block.formula.partition(" = ")[0]
-    return Fact(block.name, formula, block.nbytes, block.made, block.needed)
-
-
 def _poles(shown: Shown) -> Iterator[Mark]:
     """The flag at the peak, the line at the cursor, and what the operations are."""
     now, end = shown.now, shown.axes.plot.last
     peak, cursor = now.peak.index + 0.5, now.at + 0.5
     height = min(now.peak.nbytes, end)
-    yield Flag(peak, height, cursor != peak, _flag_words(now))
+    yield Flag(peak, height, cursor != peak, _flag_words(shown))
     if shown.torn:
         yield Glyph(peak, end, UP, dy=-9, marker="^")
     else:
         yield Points([(peak, height)], size=7.2)
     if cursor != peak:
         yield Rule(x=cursor, look="pole", above=6, below=4)
-        yield Text(cursor, 0, cursor_words(now), anchor="middle", dy=32, bold=True, held=True)
 
 
-def _flag_words(now: Cut) -> Runs:
-    """What stands at the flag."""
-    where = say(
-        "flag",
-        index=f"{now.peak.index + 1:,}",
-        count=f"{now.memory.operations:,}",
-        name=now.peak.row.name,
-    )
-    return [(say("peak", peak=now.equation[0]), True), (where, False)]
+def _flag_words(shown: Shown) -> Runs:
+    """What stands at the flag: at the first level the operation alone."""
+    now = shown.now
+    if shown.few:
+        return [(say("flag_first", name=now.peak.row.name), True)]
+    index, count = f"{now.peak.index + 1:,}", f"{now.memory.operations:,}"
+    where = say("flag", index=index, count=count, name=now.peak.row.name)
+    return [(say("peak", peak=now.equation()[0]), True), (where, False)]
 
 
-def cursor_words(now: Cut) -> str:
+def cursor_words(now: Cut, few: bool = False) -> str:
     """The operation of the cursor."""
     row, count = now.memory.ledger.rows[now.at], f"{now.memory.operations:,}"
     phase = strings.get(f"phase.{row.phase}")
+    if few:
+        return say("cursor_first", phase=phase, name=row.name, amount=figures.three(now.here))
     return say("cursor", index=f"{now.at + 1:,}", count=count, phase=phase, name=row.name)
 
 
-def budget_words(found: Budget) -> str:
+def budget_words(found: Budget, few: bool) -> str:
     """The name of a budget at its line; what is free here comes with its amount."""
-    return say("budget.live", amount=hundredths(found.nbytes)) if found.live else found.name
+    if not found.live:
+        return found.name
+    return say("budget.here") if few else say("budget.live", amount=hundredths(found.nbytes))
 
 
 def _levels(shown: Shown) -> Iterator[Mark]:
     """Dotted lines for the budgets on this axis, the names of those above it, and a note on it."""
     end, last = shown.axes.plot.last, shown.now.memory.operations
     if note := axis_note(shown):
-        yield Note(note, shown.dragged)
+        yield Label(note, [(0, end, "start", 0, NOTES)], 11, shown.dragged, apart=0)
     for budget in (each for each in shown.budgets if each.nbytes <= end):
         yield Rule(y=budget.nbytes, look="rule", width=1.8, dashes="2 3")
         spot = (last, budget.nbytes, "end", -4, -5)
         level = beside(budget.nbytes, [shown.now.curve, *shown.dashed])
-        yield Name(budget_words(budget), [spot], 11, chip=True, finders=[level])
-    names = ", ".join(budget_words(each) for each in shown.budgets if each.nbytes > end)
+        yield Name(budget_words(budget, shown.few), [spot], 11, chip=True, finders=[level])
+    names = ", ".join(budget_words(each, shown.few) for each in shown.budgets if each.nbytes > end)
     if names:
         yield Name(say("budget.above", names=names), [(last, end, "end", 0, NOTES)], 11, dim=True,
                    finders=[aside(shown.now.peak.index + 0.5, NOTES)])  # fmt: skip
@@ -270,7 +298,7 @@ def axis_note(shown: Shown) -> str:
     if shown.dragged:
         return say("stays")
     now, was = shown.axes.plot, shown.before and shown.before.settled.plot
-    return say("snapped", end=now.end, old=was.end) if was and was != now else ""
+    return say("snapped", end=now.end, old=was.end) if was and was != now and not shown.few else ""
 
 
 def _guess(shown: Shown) -> Iterator[Mark]:
@@ -284,16 +312,14 @@ def _guess(shown: Shown) -> Iterator[Mark]:
 
 
 def _life(shown: Shown) -> Iterator[Mark]:
-    """How long the block that the keyboard is on is alive: a beam over the plot."""
-    kind, _, number = shown.chosen.partition(":")
-    if kind != "block" or int(number) >= len(shown.now.blocks):
-        return
-    block, end = shown.now.blocks[int(number)], shown.axes.plot.last
-    first, last = max(block.first - 1, 0), block.last or shown.now.memory.operations
-    solid = Paint(theme.PAINTS[block.role].colour, 1)
-    yield Rect(first, last, end, end, solid, thick=4, edge=0)
-    for x in (first, last):
-        yield Rule(x=x, span=(end, end), look="pole", above=6, below=6)
+    """How long that is alive: a beam over the plot."""
+    if block := shown.block:
+        end = shown.axes.plot.last
+        first, last = max(block.first - 1, 0), block.last or shown.now.memory.operations
+        solid = Paint(theme.PAINTS[block.role].colour, 1)
+        yield Rect(first, last, end, end, solid, thick=4, edge=0)
+        for x in (first, last):
+            yield Rule(x=x, span=(end, end), look="pole", above=6, below=6)
 
 
 # -- marks of its own ------------------------------------------------------------------------------
@@ -314,22 +340,6 @@ class Torn(Mark):
         """Nothing: a figure ends where its frame does."""
 
 
-@dataclass(frozen=True)
-class Note(Mark):
-    """A note on the axis, above its upper end where there is room."""
-
-    content: str
-    bold: bool
-
-    def draw(self, pen: Pen) -> None:
-        x, y, runs = pen.box.left, pen.box.top + NOTES, [(self.content, self.bold)]
-        if pen.board.first([text_box(x, y, runs, 11)]):
-            pen.svg.text(x, y, runs, 11)
-
-    def on(self, axes: Any) -> None:
-        """Nothing: no axis of a figure moves."""
-
-
 def _steps(left: float, right: float) -> range:
     return range(int(left), int(right) + 1, 6)
 
@@ -346,7 +356,7 @@ class Flag(Mark):
 
     def draw(self, pen: Pen) -> None:
         svg, x, y = pen.svg, pen.x(self.x), pen.box.top + FLAG
-        wide, edge = texts.measure(self.words, 12), svg.width - 4
+        wide, edge = texts.measure(self.words, 12), pen.box.right + 2
         right = x + 16 + wide <= edge
         beside, side = right or x - 16 - wide >= 0, 1 if right else -1
         if beside:
@@ -369,45 +379,19 @@ class Flag(Mark):
         )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Growth(Label):
-    """An arrow beside the peak from the outline to it, and by how much it has grown: the only one
-    of its ``places`` is the peak, ``low`` the amount before."""
-
-    low: float = 0
-
-    def draw(self, pen: Pen) -> None:
-        peak, amount, *_ = self.places[0]
-        x, low, high = pen.x(peak) + 12, pen.y(self.low), pen.y(amount)
-        if low - high < 30 or x > pen.box.right - 6:
-            return
-        pen.svg.path(f"M{x:.1f} {low:.1f}V{high + 3:.1f}m-4 6l4 -6l4 6", class_="rule",
-                     stroke_width=1.4)  # fmt: skip
-        pen.board.take(Box(x - 4, high, x + 4, low))
-        wide = texts.measure(self.content, self.size, self.bold)
-        middles = (low + high) / 2 + np.array([0, -16, 16, -32, 32])
-        boxes = [Box(x + 8, y - 7, x + 8 + wide, y + 5) for y in middles.tolist()]
-        inside = [box for box in boxes if high < box.top and box.bottom < low]
-        if box := pen.board.first(inside, 2):
-            pen.svg.text(box.left, box.top + 11, self.content, 12, bold=True, chip=True)
-
-
 # -- names, where there is room --------------------------------------------------------------------
 
 
 def _names(shown: Shown) -> Iterator[Mark]:
     """The most important first."""
-    now, old = shown.now, shown.old
-    if old:
-        at, was = now.peak.index + 0.5, old.memory.at(now.peak.index, old.batch)
-        if not shown.torn:
-            grown = say("growth", size=units.short(max(now.peak.nbytes - was, 0)))
-            yield Growth(grown, [(at, now.peak.nbytes, "start", 8, 0)], bold=True, low=was)
-        spot = (old.peak.index + 0.5, old.peak.nbytes)
+    now, line = shown.now, shown.outline
+    if line is not None:
+        at = int(line.argmax())
+        spot = at + 0.5, float(line[at])
         around = near(*spot, [now.curve, *shown.dashed])
         yield Name(before_words(shown), [(*spot, "end", -4, -4)], 11, chip=True, finders=[around])
     if shown.tally:
-        yield from _counted(shown.tally, shown.dashed[-1])
+        yield from _counted(shown.tally, shown.dashed[-1], shown.few)
     yield _floor(shown)
     yield _mountain(shown)
     yield from _slices(shown)
@@ -415,26 +399,31 @@ def _names(shown: Shown) -> Iterator[Mark]:
 
 def before_words(shown: Shown) -> str:
     """What the dashed outline is."""
-    assert shown.old is not None
-    old, new = differences(shown.old, shown.now)
-    return say("change.before", what=old or new, peak=say("peak", peak=shown.old.equation[0]))
+    if shown.few or not shown.old:
+        return say("change.outline")
+    old, _ = differences(shown.old, shown.now)
+    return say(
+        "change.before",
+        what=old or say("change.plain"),
+        peak=say("peak", peak=shown.old.equation()[0]),
+    )
 
 
-def _counted(tally: Tally, line: Curve) -> Iterator[Mark]:
+def _counted(tally: Tally, line: Curve, few: bool) -> Iterator[Mark]:
     """How much of what is alive the rule counts, and how much it does not."""
     row, ground = tally.chosen, tally.cut.memory.ground
     for key, nbytes, low, high in (
         ("inside", row.alive, ground, line),
         ("outside", row.missed, line, tally.cut.curve),
     ):
-        name = say(f"counted.{key}", amount=units.short(nbytes))
+        name = say(f"counted.{key}{'_first' if few else ''}", amount=units.short(nbytes))
         yield Name(name, [_middle(low, high)], bold=key == "inside", finders=[thickest(low, high)])
 
 
 def _floor(shown: Shown) -> Name:
     """What the thick line is: over it where the mountain has ended, else under it; or one word."""
     ground, last = shown.now.memory.ground, shown.now.memory.operations
-    below = np.maximum(ground - shown.axes.plot.last * 28 / HEIGHT, 0)
+    below = np.maximum(ground - shown.axes.plot.last * 28 / shown.height, 0)
     spot = [(0.8 * last, float(ground.max()), "middle", 0.0, -6.0)]
     high = shore(shown.sky, ground)
     word = Name(say("table.floor"), spot, bold=True, finders=[high], right=True)
