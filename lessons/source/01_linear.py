@@ -26,7 +26,7 @@ memlab.run(memlab.training_step(zoo.mnist_cnn()), batch=5)
 # over all operations, before, inside and after each one.
 
 # %% [markdown]
-# ## Three factors give both gradients
+# ## Which gradients does a step make?
 #
 # **Backpropagation in a minute.** Forward computes from the input to the error. Every operation
 # can also say how its result reacts when one of its inputs moves a little. Backward multiplies
@@ -104,60 +104,9 @@ for sign_of_update in (-1, +1) if sign.answered() else ():
 # **Answer.** The labels: without the factor x both gradients are the same number.
 
 # %% [markdown]
-# ## Backward decides what forward must keep
-#
-# Each value takes 8 B here (fp64). How many bytes does this step need at its peak?
-
-# %%
-peak = lesson.predict("01.peak")
-peak
-
-# %% tags=["solution"]
-peak.guess("88 B").reveal()
-
-# %% [markdown]
-# The same run, operation by operation, with your guess. Then: **why** is each block alive at the
-# peak, and who waits for it?
-
-# %%
-ledger = memlab.plan(step)
-if peak.answered():
-    display(views.planned_and_measured(memlab.run(step, batch=1), peak.bytes))
-    print(ledger.why(batch=1).text())
-
-# %% [markdown]
-# Here `h.weight` is w1, `h.bias` is w2, `input` is x and `target` is t. A name such as y stands for
-# a block, and for the operation that makes it. Read the gradients again with this list:
-#
-# | block | who needs it after forward |
-# |---|---|
-# | x | dE/dw1 has the factor x |
-# | y | 2 (y - t), and f'(h) = 1 - y² |
-# | t | 2 (y - t) |
-# | w1, w2 | the update, and the next step |
-# | E | nobody: it is the result of the step |
-# | h | nobody: tanh can be differentiated from y |
-#
-# So a step keeps x, t, one of h and y, and the parameters. Here h is freed early:
-
-# %%
-for block in ("h", "y", "input"):
-    entry = next(e for e in ledger.entries if e.name == block)
-    print(f"{block:6} from {ledger.made_by(entry):16} to {ledger.needed_by(entry)}")
-
-# %% [markdown]
-# **Change it.** Set `batch=1` to `batch=1000` in the cell that shows the run, twice. Your guess was
-# for batch 1. Which blocks grow, and which stay as they are?
-
-# %% [markdown] tags=["solution"]
-# **Answer.** The input, the target, y and its gradient grow. The weight, the bias and the loss
-# stay.
-
-# %% [markdown]
-# ## Inference needs less for two reasons
-#
-# A larger network, in its lesson size: images of 64·64, and 4 convolutions. A text says that a
-# step makes gradients for every sample, stores them and takes their mean at the end (B5).
+# And how many gradients does a batch make? A larger network, in its lesson size: images of 64·64,
+# and 4 convolutions. A text says that a step makes gradients for every sample, stores them and
+# takes their mean at the end (B5).
 
 
 # %%
@@ -187,9 +136,52 @@ if gradients.answered():
     print(f"mean of 3 runs {np.mean(alone):.6f}   1 run of 3 samples {at_once:.6f}")
 
 # %% [markdown]
-# What does follow the batch is maps. What is alive at the peak of training, at batch 5? The
-# workspace is 1 image, lowered, at any batch: lesson 03 is about it, and it is left out from here
-# on.
+# ## What must forward keep for backward?
+#
+# First without backward. A bar is a block of memory, as high as its bytes, from its first writer
+# to its last reader. Below each operation stands the pile of all that is alive in it.
+
+# %%
+views.memory(memlab.inference_step(zoo.linear1(), "fp64"), batch=1)
+
+# %% [markdown]
+# x goes when h is there, and h when y is. Now the training step: backward and the update too, each
+# value 8 B (fp64). How many bytes does it need at its peak?
+
+# %%
+peak = lesson.predict("01.peak")
+peak
+
+# %% tags=["solution"]
+peak.guess("88 B").reveal()
+
+# %%
+if peak.answered():
+    front = ("batch", "inputs", "outputs", "format")
+    given = {"format": "fp64", "control": front, "networks": ["linear1"]}
+    display(views.memory("linear1", 1, "sgd", **given))
+
+# %% [markdown]
+# Here `h.weight` is w1 and `h.bias` is w2. Click a bar, or press Up and Down in the picture:
+# **why** must this block stay, and who waits for it? Left and Right move the frame. Read the
+# gradients again: each factor is a block that somebody waits for. Which map is not kept, and why?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** h: tanh can be differentiated from y, so nobody reads h in backward. A step keeps x,
+# t, one of h and y, and the parameters.
+
+# %% [markdown]
+# **Change it.** Batch 8, then 4 inputs, then 4 outputs. Which blocks grow each time?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** With the batch: x, t, all maps and their gradients. With the inputs: x, w1 and dE/dw1.
+# With the outputs: all but x and E.
+
+# %% [markdown]
+# ## Why does inference need less?
+#
+# Maps follow the batch. What is alive at the peak of training, at batch 5? The workspace is
+# 1 image, lowered, at any batch: lesson 03 is about it, and it is left out from here on.
 
 # %%
 training = memlab.training_step(convolutions(4), "sgd")

@@ -449,7 +449,7 @@ def test_the_copies_by_window_are_the_plan():
         (minutes, "00", "| 2-4 |", "| 3-4 |"),
         (minutes, "00", "**25 minutes.**", "**20 minutes.**"),
         (minutes, "01", "| 24-25 |", "| 24-26 |"),
-        (names, "01", "| 20-25 | The", "| 20-25 | `01.chart`: the"),
+        (names, "01", "| 22-28 | The", "| 22-28 | `01.chart`: the"),
         (names, "01", "`01.peak`: guess", "a card: guess"),
         (names, "02", "### `02.largest_batch`", "### `02.batch`"),
         (guesses, "01", "### `01.peak`: 56 B", "### `01.peak`: 64 B"),
