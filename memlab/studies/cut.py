@@ -408,10 +408,30 @@ def _by_phase(old: StepMemory, new: StepMemory) -> Iterator[tuple[int, int]]:
             yield begin, stop
 
 
-def news(old: Cut, new: Cut, few: bool = False) -> str:
-    """What a change of the settings did to the peak; in ``few`` figures its amount alone."""
-    parts = "" if few or old.memory is new.memory else f" {_parts(old, new)}"
-    return f"{_cause(old, new)} {_effect(old, new, few)}{parts}"
+def news(old: Cut, new: Cut) -> str:
+    """What a change of the settings did to the peak."""
+    change = new.peak.nbytes - old.peak.nbytes
+    moves = say("change.moves") if _moves(old, new) else ""
+    key = "grows" if change > 0 else "falls" if change else "same"
+    effect = say(f"change.{key}", amount=figures.three(abs(change)), moves=moves)
+    return f"{_cause(old, new)} {effect}"
+
+
+def details(old: Cut, new: Cut) -> str:
+    """More of it: in percent, of both parts, and where the peak was and is."""
+    floor, mountain = new.peak_floor - old.peak_floor, new.peak_mountain - old.peak_mountain
+    said = say(
+        "change.parts",
+        percent=figures.change(old.peak.nbytes, new.peak.nbytes),
+        floor=figures.signed(floor),
+        mountain=figures.signed(mountain),
+    )
+    moved = say("change.moved", old=f"{old.peak.index + 1:,}", new=f"{new.peak.index + 1:,}")
+    return f"{said} {moved}" if _moves(old, new) else said
+
+
+def _moves(old: Cut, new: Cut) -> bool:
+    return new.peak.row.name != old.peak.row.name
 
 
 def differences(old: Cut, new: Cut) -> tuple[str, str]:
@@ -440,28 +460,6 @@ def _begun(words: str) -> str:
     """The same as a sentence begins; fp32 stays fp32."""
     first = words.partition(" ")[0].strip(",")
     return words[:1].upper() + words[1:] if first.isalpha() else words
-
-
-def _effect(old: Cut, new: Cut, few: bool) -> str:
-    """What became of the peak."""
-    change = new.peak.nbytes - old.peak.nbytes
-    moves = ""
-    if not few and new.peak.row.name != old.peak.row.name:
-        numbers = {"old": f"{old.peak.index + 1:,}", "new": f"{new.peak.index + 1:,}"}
-        moves = say("change.moves", **numbers)
-    percent = f" ({figures.change(old.peak.nbytes, new.peak.nbytes)})"
-    return say(
-        f"change.{'grows' if change > 0 else 'falls' if change else 'same'}",
-        amount=(figures.three if few else units.short)(abs(change)),
-        percent="" if few else percent,
-        moves=moves,
-    )
-
-
-def _parts(old: Cut, new: Cut) -> str:
-    """What became of the two parts of the peak."""
-    floor, mountain = new.peak_floor - old.peak_floor, new.peak_mountain - old.peak_mountain
-    return say("change.parts", floor=figures.signed(floor), mountain=figures.signed(mountain))
 
 
 # -- names and amounts -----------------------------------------------------------------------------

@@ -140,12 +140,6 @@ class Tally(Study):
                 (say("counted.parts", alive=alive, freed=freed), False)]  # fmt: skip
 
     @property
-    def news(self) -> str:
-        """What the rule holds of all that forward makes."""
-        values = {"counted": units.short(self.chosen.nbytes), "all": units.short(self.nbytes)}
-        return say("counted.news", **values)
-
-    @property
     def heads(self) -> list[str]:
         """What the numbers of a counting rule are."""
         batch = f"{self.cut.batch:,}"
@@ -156,6 +150,7 @@ class Tally(Study):
         """What the chosen rule counts, and what it misses."""
         row = self.chosen
         values = {
+            "all": units.short(self.nbytes),
             "counted": units.short(row.nbytes),
             "alive": units.short(row.alive),
             "freed": units.short(row.nbytes - row.alive),

@@ -9,7 +9,7 @@ from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.step.tensor import Role
-from memlab.studies.cut import Cut, before, cut, news
+from memlab.studies.cut import Cut, before, cut, details, news
 from memlab.studies.figures import Part
 from memlab.studies.memory import Budget, StepMemory, budget
 from memlab.studies.recipe import MIXED, Recipe, memory_of, network_of
@@ -238,12 +238,22 @@ def test_news_names_what_changed():
     assert "is 4 times as large" in news(start, found(batch=128))
     assert "is 1/8 as large" in news(start, found(batch=4))
     assert news(start, found(optimizer="adam")) == (
-        "SGD with momentum to Adam. The peak grows by 102 MB (+3.6 %). "
-        "Floor +102 MB, mountain +0 B."
+        "SGD with momentum to Adam. The peak grows by 102 MB."
+    )
+    assert details(start, found(optimizer="adam")) == (
+        "In percent: +3.6 %; floor +102 MB, mountain +0 B."
     )
     mixed = found(format="mixed bf16")
     assert news(start, mixed).startswith("fp32 to mixed bf16. The peak falls by ")
     assert "Mixed bf16 to bf16." in news(mixed, found(format="bf16"))
     assert "ResNet-50 v1 to VGG-16." in news(start, found("vgg16"))
-    moves = news(found("vgg16", 8, "adam"), found("vgg16", 4, "adam"))
-    assert moves.endswith("(−8.1 %) and moves from operation 57 to 76.")
+    adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
+    assert news(adam, half).endswith("The peak falls by 219 MB and moves to another operation.")
+    assert details(adam, half).endswith("The peak was at operation 57 and is at 76.")
+
+
+def test_a_technique_comes_and_goes():
+    start = found("mnist_cnn")
+    placed = cut(memory_of(Recipe(network_of("mnist_cnn"), in_place=True)), 32)
+    assert news(start, placed).startswith("Now in place. The peak falls by ")
+    assert news(placed, start).startswith("No longer in place. The peak grows by ")

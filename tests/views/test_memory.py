@@ -159,10 +159,10 @@ def test_the_text_has_every_byte_at_both_levels():
         "VGG-16, batch 4, fp32, Adam, training.",
         "Peak 2.49 GB = floor 2.33 + mountain 0.16 GB",
         "Batch 8 to 4: at every operation the mountain halves and the floor stays. "
-        "The peak falls by 219 MB.",
+        "The peak falls by 219 MB and moves to another operation.",
+        "In percent: −8.1 %; floor +122 MB, mountain −341 MB. "
+        "The peak was at operation 57 and is at 76.",
         "12 GB card: fits, up to batch 153.",
-        "Batch 8 to 4: at every operation the mountain halves and the floor stays. "
-        "The peak falls by 219 MB (−8.1 %) and moves from operation 57 to 76.",
         "The peak is 2,485,868,164 B at operation 76 of 94, backward of conv1_2.",
         "Floor 2,329,319,044 B, grows 0 B per image; "
         "mountain 156,549,120 B, grows 39,137,280 B per image.",

@@ -10,7 +10,7 @@ import numpy as np
 from memlab import units
 from memlab.step.tensor import Role
 from memlab.studies import figures
-from memlab.studies.cut import BlockRow, Cut, news, say
+from memlab.studies.cut import BlockRow, Cut, details, news, say
 from memlab.studies.tally import CHAIN, RuleRow, Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
@@ -42,39 +42,35 @@ def page(shown: Shown, width: float) -> Page:
     if shown.tally:
         parts += _rules(shown.tally, width, shown.few)
     parts += [_stages(shown, plot.right), _largest(now, shown.chosen, all_), _before(shown)]
-    exact = Words([*now.sentences, *_guess(shown)], drawn=all_)
-    place = Words(under(shown), drawn=False)
-    return Page(now.title, [*_head(shown), exact, place, *parts], width)
+    return Page(now.title, [*_head(shown), *parts], width)
 
 
 # -- the head --------------------------------------------------------------------------------------
 
 
 def _head(shown: Shown) -> Iterator[Words]:
-    """The equation of the peak, and what the last change did, or what does not fit. The first level
-    has one sentence, and one that does not fit there comes first."""
-    now, few, tally = shown.now, shown.few, shown.tally
-    yield Words([tally.headline(few) if tally else now.headline(few)], 20)
-    refused = [each for each in shown.verdicts if not each.fits]
+    """The equation of the peak, and what the last change did; at the first level what does not fit
+    comes in its place."""
+    now, few, tally, old = shown.now, shown.few, shown.tally, shown.old
+    refused = [each for each in shown.verdicts if few and not tally and not each.fits]
     tightest = min(refused, key=lambda each: each.budget.nbytes, default=None)
-    said = news_of(shown, few)
-    if few and tightest and not tally:
-        said = now.verdict(tightest, few)
-    yield Words(said, 13, bold=said != news_of(shown, few))
     verdicts = [(now.verdict(each), not each.fits) for each in shown.verdicts]
+    yield Words([tally.headline(few) if tally else now.headline(few)], 20)
+    yield Words(now.verdict(tightest, few) if tightest else "", 13, bold=True, told=False)
+    yield Words(news_of(shown), 13, drawn=not tightest)
+    yield Words(details(old, now) if old else "", drawn=not few)
     yield Words([verdicts], 13, drawn=not few)
-    if few and said != news_of(shown):
-        yield Words(news_of(shown), drawn=False)
+    yield Words([*now.sentences, *_guess(shown)], drawn=not few)
+    yield Words(under(shown), drawn=False)
 
 
-def news_of(shown: Shown, few: bool = False) -> str:
+def news_of(shown: Shown) -> str:
     """What the last change did to the peak; without one, what a sample adds."""
-    if shown.before:
-        return news(shown.before.now, shown.now, few)
+    if shown.old:
+        return news(shown.old, shown.now)
     if shown.tally:
-        return say("counted.news_first") if few else shown.tally.news
-    each = shown.now.peak_each
-    amount = figures.three(each) if few else units.short(each)
+        return say("counted.news")
+    amount = figures.three(shown.now.peak_each)
     return say("per_sample", sample=shown.now.memory.sample, mountain=amount)
 
 
