@@ -25,14 +25,13 @@ from memlab.lesson import digits
 views.number("0.1", "fp16")
 
 # %% [markdown]
-# fp16 holds no 0.1. The **exponent** says between which two powers of 2 a number lies, less a bias,
-# because it may be negative. The **mantissa** counts equal steps from the lower one to the higher
-# one. What lies between two steps is rounded: the **rounding error**.
+# fp16 holds no 0.1. The **exponent** bits choose a power of 2. The **mantissa** bits count equal
+# steps from there to the next one. What lies between two steps is rounded: the **rounding error**.
 #
 # Move **Next values**. Then change **Format**.
 
 # %% [markdown]
-# ## Large numbers have large steps
+# ## What becomes of a number between two steps?
 #
 # The formats that networks use:
 
@@ -83,7 +82,7 @@ for name in ("fp32", "bf16", "fp16", "fp8_e5m2", "fp8_e4m3fn", "int8"):
 # **Answer.** fp16 and all with 8 bits or fewer. bf16 has 8 bits for the exponent, as many as fp32.
 
 # %% [markdown]
-# ## Every role has its own format
+# ## What do fewer bits save, role by role?
 #
 # A text says that lower precision could halve or even quarter the 168 MB of ResNet-50 (A13):
 # parameters, and the maps of 1 image by the rule of lesson 02 (A4).
@@ -106,33 +105,25 @@ state
 # %% tags=["solution"]
 state.guess("8 B").reveal()
 
-# %% [markdown]
-# ResNet-50 with Adam, at batch 32. Compare the **model state** (parameters, gradients, the
-# optimizer's state) in the line below a bar, not in the bar: each bar shows its own peak.
-
 # %%
-step = memlab.training_step(zoo.resnet50(), "adam")
-ways = {"fp32": step, "mixed fp16": memlab.precision(step, "mixed fp16")}
-ways["bf16"] = memlab.precision(step, "bf16")
-ways["maps in fp8"] = memlab.precision(step, feature_map="fp8_e5m2")
 if state.answered():
-    display(views.comparison(ways, batch=32))
+    display(views.precision("resnet50", batch=32, guess=state.bytes))
 
 # %% [markdown]
-# Maps halve in 16 bits, and fall to a quarter in 8. The model state does not shrink in mixed
-# precision (F1). In its bar, the optimizer's state has the master weights too: 204 + 102 = 306 MB.
-# For 1 weight:
+# On the left 1 parameter, byte by byte; all of them together are the **model state**, left of the
+# thick line (F1). Two techniques go further. **8-bit states**: each of Adam's states takes 8 bits
+# per value, and a block of 2,048 values shares a factor in fp32, its **block scale** (F3).
+#
+# **Change it.** Set **Optimizer state** to `8 bits`. Press **Start**, and set **Feature maps** to
+# `fp8_e5m2`. Which side shrinks each time, and by how much?
 
-# %%
-for name, each in ways.items() if state.answered() else ():
-    arrays = [entry for entry in memlab.plan(each).entries if "fc.weight" in entry.name]
-    parts = {entry.name: entry.size.fixed // (2048 * 1000) for entry in arrays}
-    print(f"{name}: {sum(parts.values())} B =", end=" ")
-    print(" + ".join(f"{nbytes} {array}" for array, nbytes in parts.items() if nbytes))
+# %% [markdown] tags=["solution"]
+# **Answer.** 8-bit states: the model state alone, from 16 to 10 B for each parameter. Feature maps
+# in 8 bits: the maps alone, to a quarter of those in fp32.
 
 # %% [markdown]
-# bf16 alone halves all, but loses small updates. **Stochastic rounding** (`rounding="stochastic"`)
-# rounds up or down by chance: then they count on average.
+# `bf16` alone halves all, but loses small updates. **Stochastic rounding**
+# (`rounding="stochastic"`) rounds up or down by chance: then they count on average.
 #
 # The workspace has the widened tiles. Does a run follow the plan?
 
@@ -151,18 +142,16 @@ for name, each in {"fp32": full, "mixed": memlab.precision(full, "mixed fp16")}.
 # **Answer.** Tiles and master weights take more than the maps save.
 
 # %% [markdown]
-# Two techniques go further. **8-bit states**: each of Adam's states takes 8 bits per value, and a
-# block of 2,048 values shares a factor in fp32, its **block scale** (F3). **Bit
-# masks**: backward of a ReLU needs to know where its output was above 0, 1 bit per value (F6). The
-# map can then go, if nothing else needs it: before a max pooling. VGG-16:
+# **Bit masks**: backward of a ReLU needs to know where its output was above 0, 1 bit per value
+# (F6). The map can then go, if nothing else needs it: before a max pooling. VGG-16:
 
 # %%
-step = memlab.training_step(zoo.vgg16(), "adam")
-ways = {"fp32": step, "mixed fp16": memlab.precision(step, "mixed fp16")}
+ways, batch = {"fp32": memlab.training_step(zoo.vgg16(), "adam")}, 32
+ways["mixed fp16"] = memlab.precision(ways["fp32"], "mixed fp16")
 ways["8-bit states"] = memlab.eight_bit_states(ways["mixed fp16"])
 ways["with bit masks"] = memlab.relu_masks(ways["8-bit states"])
-if state.answered():
-    display(views.comparison(ways, batch=32))
+for name, each in ways.items() if state.answered() else ():
+    print(f"{name:14} peak {memlab.plan(each).peak(batch):,} B")
 
 # %% [markdown]
 # **Change it.** Set `batch` to 8 in this cell. Which of the 3 changes now saves the most, which
@@ -173,7 +162,7 @@ if state.answered():
 # now in backward of `conv1_2`, where most maps have been freed.
 
 # %% [markdown]
-# ## Small gradients vanish, and a factor brings them back
+# ## Which gradients does fp16 lose?
 #
 # **Loss scaling** multiplies the loss by a factor, and so every gradient. The update divides by it
 # again, in fp32. How large must it be?
@@ -349,15 +338,13 @@ for block in (64, 2048, 16384):
     "14": "round(1 / formats.find('fp16').smallest_normal).bit_length() - 1",
     "24": "round(1 / formats.find('fp16').smallest).bit_length() - 1",
     "26": "round(1 / memlab.lesson.digits.DIM**2).bit_length() - 1",
-    "102": "4 * zoo.resnet50().parameters / 1e6",
-    "204": "2 * 4 * zoo.resnet50().parameters / 1e6",
     "13": "round(1 / memlab.lesson.digits.DIM).bit_length() - 1",
-    "306 MB": "memlab.plan(memlab.precision(memlab.training_step(zoo.resnet50(), 'adam'), "
-    "'mixed fp16')).roles(32)['optimizer_state']",
-    "67.3 GB": "memlab.views.comparison({'mixed': memlab.precision(memlab.training_step("
-    "zoo.resnet50(), 'adam'), 'mixed fp16')}).rows.first.moved",
-    "34.4 GB": "memlab.views.comparison({'fp32': memlab.training_step(zoo.resnet50(), 'adam')})"
-    ".rows.first.moved",
+    "16": "memlab.views.precision().rows.origin.per_parameter",
+    "10 B": "memlab.views.precision(optimizer_state='8 bits').rows.now.per_parameter",
+    "67.3 GB": "sum(op.bytes_moved.at(32) for op in memlab.precision(memlab.training_step("
+    "zoo.resnet50(), 'adam'), 'mixed fp16').ops)",
+    "34.4 GB": "sum(op.bytes_moved.at(32) for op in memlab.training_step(zoo.resnet50(), 'adam')"
+    ".ops)",
     "0.609": "memlab.plan(memlab.precision(memlab.training_step(memlab.lesson.digits.network(), "
     "'adam'), 'mixed fp16')).peak(32) / memlab.plan(memlab.training_step("
     "memlab.lesson.digits.network(), 'adam')).peak(32)",

@@ -20,14 +20,14 @@ from memlab.planner.book import plan
 from memlab.planner.graphs import LARGEST
 from memlab.planner.placement import Block, Placement, arrange, blocks
 from memlab.planner.slots import sqrt_slots
-from memlab.runtime import arena
+from memlab.runtime import arena, backend, guard
 from memlab.runtime.run import run
+from memlab.runtime.session import kernels_of
 from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.studies.recipe import network_of
-from memlab.studies.steps import Measured, refuse
-from memlab.studies.techniques import BEST, Floor, Technique, TechniqueStudy, Trade
+from memlab.studies.techniques import BEST, Floor, Measured, Technique, TechniqueStudy, Trade
 from memlab.techniques import order
 from memlab.techniques.again import resequenced
 from memlab.techniques.cuts import cost, cuts
@@ -305,7 +305,10 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
 
     Each also runs once with its gradients kept, to compare them.
     """
-    refuse((step for row in rows for step in (row.step, _kept(row.step))), batch)
+    room = backend.find("cpu").room()
+    for step in (each for row in rows for each in (row.step, _kept(row.step))):
+        guard.check(plan(step), batch, room)
+        kernels_of(step, "cpu")
     expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
     made = []
     for row in rows:

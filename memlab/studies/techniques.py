@@ -13,7 +13,6 @@ from memlab.planner import clock
 from memlab.planner.placement import Placement
 from memlab.step.step import Step
 from memlab.studies.figures import columns, duration
-from memlab.studies.steps import Measured
 
 EXACT = ("technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra")
 RAN = ("measured", "residual", "run", "slower", "results")
@@ -35,6 +34,17 @@ class Floor(NamedTuple):
 
     nbytes: int
     operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What runs used: the peak, the largest difference from the plan, and seconds; and which
+    results are not those of the plain step bit for bit, by key."""
+
+    nbytes: int
+    residual: int
+    seconds: float
+    other: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lane
 from memlab.views.live.view import View
 from memlab.views.memory import Memory, memory
 from memlab.views.number import NumberBits, number
+from memlab.views.precision import FormatsByRole, precision
 from memlab.views.recompute import Recompute, recompute
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
-from memlab.views.steps import Comparison, comparison
 from memlab.views.techniques import Techniques, techniques
 from memlab.views.times import AlgorithmTimes, TimeAndMemory, algorithm_times
 from memlab.views.training import (
@@ -32,9 +32,9 @@ __all__ = [
     "AddressMap",
     "AlgorithmTimes",
     "BatchTimes",
-    "Comparison",
     "ExerciseCard",
     "FilledVectors",
+    "FormatsByRole",
     "GradientHistogram",
     "LaneColumns",
     "Memory",
@@ -54,7 +54,6 @@ __all__ = [
     "addresses",
     "algorithm_times",
     "batch_times",
-    "comparison",
     "exercise_card",
     "gradient_histogram",
     "lane_columns",
@@ -62,6 +61,7 @@ __all__ = [
     "memory_rate",
     "number",
     "planned_and_measured",
+    "precision",
     "prediction_card",
     "recompute",
     "running_sum",

@@ -26,7 +26,6 @@ from memlab.views.draw.stairs import Floats
 from memlab.views.draw.svg import Box
 from memlab.views.draw.table import Block, Table, Words
 from memlab.views.draw.text import Runs
-from memlab.views.steps import Comparison, comparison
 
 SYMBOLS = {
     "no_reuse": 4, "plain": 0, "in_place": 5, "placed": 1, "every": 6, "cheap": 9, "greedy": 8,
@@ -64,12 +63,6 @@ class Techniques(Still):
             Words(_say("note.text"), 11, dim=True, told=False),
         ]
         return Page(found.title, blocks, says=f"{found.title}. {found.headline}")
-
-    def stacks(self) -> Comparison:
-        """The same steps by role, each at its own peak; what is placed is left out."""
-        found = self.rows
-        unplaced = (row for row in found.rows if row.placement is None)
-        return comparison({found.name(row): row.step for row in unplaced}, found.batch)
 
 
 def _say(key: str, **values: object) -> str:

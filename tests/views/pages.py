@@ -17,8 +17,7 @@ from memlab.lesson.question import topics
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.runtime.run import Run
-from memlab.studies.steps import Measured
-from memlab.techniques.precision import MODES
+from memlab.studies.techniques import Measured
 from memlab.views.draw.page import Page
 from memlab.views.live.view import View
 from tests.views import measurements
@@ -82,6 +81,37 @@ def _() -> Any:
 @case("number", "a walk below 0")
 def _() -> Any:
     return views.number("-1e-400", "fp32", step=-3)
+
+
+# -- a format for each role -----------------------------------------------------------------------
+
+
+@case("precision", "states in 8 bits")
+def _() -> Any:
+    return views.precision(optimizer_state="8 bits", guess=8)
+
+
+@case("precision", "all numbers, maps in fp8")
+def _() -> Any:
+    view = views.precision(batch=1, feature_map="fp8_e5m2", gradient_map="fp8_e5m2", guess=8)
+    view.numbers = True
+    view.act("choose", "3:feature_map", False)
+    return view
+
+
+@case("precision", "the model state is larger")
+def _() -> Any:
+    return views.precision("vgg16", 8)
+
+
+@case("precision", "more than before")
+def _() -> Any:
+    return views.precision("mnist_cnn", 4096, "momentum", start_from="bf16", master="fp32")
+
+
+@case("precision", "few bytes, no state")
+def _() -> Any:
+    return views.precision("linear1", 1, "sgd", start_from="fp32")
 
 
 # -- one warp -------------------------------------------------------------------------------------
@@ -271,12 +301,7 @@ def _() -> Any:
     return views.recompute("mnist_cnn", batch=1)
 
 
-# -- steps side by side, techniques, runs ---------------------------------------------------------
-
-
-def _steps(name: str, optimizer: str) -> dict[str, Any]:
-    first = memlab.training_step(memlab.zoo.build(name), optimizer)
-    return {"fp32": first} | {f"as {mode}": memlab.precision(first, mode) for mode in MODES}
+# -- techniques, runs -----------------------------------------------------------------------------
 
 
 def _deep(layers: int = 6) -> Any:
@@ -284,36 +309,6 @@ def _deep(layers: int = 6) -> Any:
     for _ in range(layers):
         body = body.conv(4, 3, pad=1).relu()
     return memlab.training_step(body.flatten().linear(3).cross_entropy())
-
-
-@case("comparison", "every precision")
-def _() -> Any:
-    return views.comparison(_steps("vgg16", "adam"), 32)
-
-
-@case("comparison", "one step of few bytes")
-def _() -> Any:
-    return views.comparison({"alone": memlab.inference_step(memlab.zoo.linear1())}, 1)
-
-
-@case("comparison", "14 steps")
-def _() -> Any:
-    step = memlab.training_step(memlab.zoo.linear1())
-    return views.comparison({f"step {index}": step for index in range(14)}, 10**9)
-
-
-@case("comparison", "names of any kind")
-def _() -> Any:
-    step = memlab.training_step(memlab.zoo.mnist_cnn())
-    names = ("a" * 200, "<b> & {c}", "混合精度" * 30)
-    return views.comparison(dict.fromkeys(names, step), 2)
-
-
-@case("comparison", "as if run")
-def _() -> Any:
-    view = views.comparison(_steps("linear1", "adam"), 4)
-    rows = (replace(row, measured=Measured(3 * 10**3, 8, 0.5)) for row in view.rows.rows)
-    return replace(view, rows=replace(view.rows, rows=tuple(rows)))
 
 
 @case("techniques", "a chain")

@@ -25,6 +25,7 @@ LIVE: dict[str, Callable[[], Widget]] = {
     "warp": lambda: views.warp_memory(),
     "number": lambda: views.number(),
     "vectors": lambda: views.vectors("mnist_cnn"),
+    "precision": lambda: views.precision("mnist_cnn"),
     "amount": lambda: views.PredictionCard(lesson.predict("02.output")),
     "times": lambda: views.PredictionCard(lesson.predict("01.gradients")),
     "choice": lambda: views.PredictionCard(lesson.predict("01.sign")),
@@ -146,7 +147,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.gradient_histogram: {"gradients": [1.0, 2.0]},
     views.training_curves: {"histories": {}},
     views.planned_and_measured: {"run": None},
-    views.comparison: {"steps": {"a": memlab.training_step(memlab.zoo.linear1())}},
+    views.precision: {"what": "mnist_cnn"},
     views.recompute: {"what": "mnist_cnn"},
     views.techniques: {"network": "linear1"},
     views.lane_columns: {"network": "mnist_cnn"},
@@ -155,7 +156,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
 }
 ARGUMENTS = [(make, name) for make in MAKERS for name in inspect.signature(make).parameters
              if name != "progress"]  # fmt: skip
-MEASURING = {(views.comparison, "measure"), (views.techniques, "measure")}
+MEASURING = {(views.techniques, "measure")}
 
 
 @pytest.mark.parametrize(

@@ -81,19 +81,13 @@ def test_the_map_of_addresses(features: int) -> None:
 @pytest.mark.parametrize("batch", [10**6, 10**13, 10**30])
 def test_pictures_that_stand_still(batch: int) -> None:
     step = memlab.training_step(memlab.zoo.mnist_cnn(), "sgd")
-    steps = {"plain": step, "in place": memlab.in_place(step)}
-    found = views.comparison(steps, batch)
-    peaks = [memlab.plan(each).peak(batch) for each in steps.values()]
-    assert [row.peak.nbytes for row in found.rows.rows] == peaks
-    assert str(found)
-    assert found.svg()
     columns = views.lane_columns("mnist_cnn", batch)
     assert columns.rows[0].columns % batch == 0
     assert str(columns)
     if not said(lambda: views.techniques(step, batch)):
         shown = views.techniques(step, batch)
         plain = next(row for row in shown.rows.rows if row.key == "plain")
-        assert plain.peak == peaks[0]
+        assert plain.peak == memlab.plan(step).peak(batch)
         assert str(shown)
         assert shown.svg()
 

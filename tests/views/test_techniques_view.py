@@ -9,7 +9,7 @@ import pytest
 import memlab
 from memlab import units, views
 from memlab.studies import compare
-from memlab.studies.steps import Measured
+from memlab.studies.techniques import Measured
 from memlab.views.draw import theme
 from memlab.views.techniques import SYMBOLS, Techniques, near
 
@@ -108,13 +108,6 @@ def test_what_is_left_out_is_said(monkeypatch):
     monkeypatch.setattr(compare, "LONGEST", 5)
     long = views.techniques(memlab.training_step(network("deep")), 4)
     assert any(each.startswith("Left out: greedy and chain.") for each in drawn(long))
-
-
-def test_the_stacks_are_those_of_the_same_steps():
-    view = shown("deep", 4)
-    stacks = {row.name: row.peak.nbytes for row in view.stacks().rows.rows}
-    unplaced = [row for row in view.rows.rows if row.placement is None]
-    assert stacks == {view.rows.name(row): row.peak for row in unplaced}
 
 
 def test_a_budget_of_another_kind_is_read():
