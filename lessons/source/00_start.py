@@ -109,6 +109,7 @@ view
 # | change the batch | ← → on the slider |
 # | go through the operations | ← → on the picture |
 # | go to the peak | P on the picture |
+# | see all numbers, or few again | N on the picture |
 # | read it as text | the button **Text** |
 # | go back to where the view began | the button **Start** |
 # | take the line of Python with you | the button **Copy state** |

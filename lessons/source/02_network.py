@@ -110,7 +110,7 @@ floor = 4 * 4 * zoo.vgg16().parameters
 print("4 arrays:", units.both(floor))
 if halve.answered():
     small = views.memory("vgg16", batch=4, optimizer="adam")
-    print(small.text().split("\n\n")[0])
+    print(*small.rows.sentences[:2], sep="\n")
 
 # %% [markdown]
 # The peak moved to another operation. **That** one has a higher floor, because its workspace is
