@@ -234,24 +234,37 @@ def open_cells(jupyterlab, open_lesson):
 
 
 class Kernel:
-    """The kernel that tests of views share: to load memlab takes it longer than to draw one."""
+    """The kernel that tests share: to load memlab takes it longer than to draw a view."""
 
     id = ""
 
 
 @pytest.fixture
-def open_view(lab, open_cells):
-    """`open_view("memlab.views.number()")` shows it in a notebook of one cell; the kernel has
-    shown other views before."""
+def open_shared(lab, open_cells):
+    """`open_shared("x = 1", "x")` does as `open_cells`, in a kernel that has run other cells:
+    what they defined and displayed is gone, what they changed in a module is not."""
+    calls = []
+
+    def opened(*sources):
+        calls.append(sources)
+        return open_cells(*sources, kernel=Kernel.id)
+
+    yield opened
+    if calls:
+        Kernel.id = ""
+        Kernel.id = lab.evaluate(FORGET, FORGETTING)
+
+
+@pytest.fixture
+def open_view(open_shared):
+    """`open_view("memlab.views.number()")` shows it in a notebook of one cell."""
 
     def opened(source):
-        page = open_cells(f"import memlab\n{source}", kernel=Kernel.id)
+        page = open_shared(f"import memlab\n{source}")
         page.wait_for_function(STILL, polling=200)
         return page
 
-    yield opened
-    Kernel.id = ""
-    Kernel.id = lab.evaluate(FORGET, FORGETTING)
+    return opened
 
 
 @pytest.fixture

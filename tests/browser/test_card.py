@@ -32,11 +32,11 @@ PredictionCard.act = late"""
 
 
 @pytest.fixture
-def shown(open_cells):
+def shown(open_shared):
     """`shown(source, ...)` opens a notebook with these cells, of which the last shows a card."""
 
-    def opened(*sources):
-        page = open_cells(*sources)
+    def opened(*sources, opens=open_shared):
+        page = opens(*sources)
         page.locator(CARD).first.wait_for()
         page.locator(f"{CARD} .ml-heading").first.click()  # the cell is selected, in command mode
         return page
@@ -45,7 +45,9 @@ def shown(open_cells):
 
 
 def card(name):
-    return f"from memlab import lesson\ncard = lesson.predict({name!r})\ncard"
+    """A card that nobody has answered: a lesson keeps its own."""
+    topic = f"from memlab.lesson.question import topics\ncard = Card(topics()[{name!r}])"
+    return f"from memlab.lesson.card import Card\n{topic}\ncard"
 
 
 def keys(page, *pressed):
@@ -179,8 +181,8 @@ def test_an_option_is_chosen_or_the_question_skipped(shown, findings):
     assert cells(page) == before
 
 
-def test_a_late_answer_does_not_undo_a_newer_choice(shown):
-    page = shown(LATE, card("00.double"))
+def test_a_late_answer_does_not_undo_a_newer_choice(shown, open_cells):
+    page = shown(LATE, card("00.double"), opens=open_cells)  # what is late stays so in its kernel
     enters(page)
     keys(page, "Space", "ArrowDown", "ArrowDown")
     chosen = page.evaluate(
