@@ -64,7 +64,8 @@ METADATA = {
 NOTE = "Run this cell: what it shows depends on your machine, which it names with the date.\n"
 FREE = re.compile(r"\bfree here\b|B\)? free\b|\bfree:? \d", re.IGNORECASE)
 VARIES = re.compile(
-    rf"\d (?:s|ms|seconds?|GB/s)\b|\bless time\b|\bthreads\b|\b(?:PyTorch|oneDNN)\b|{FREE.pattern}",
+    r"\d (?:s|ms|seconds?|GB/s)\b|\bper second, in billions\b|\bless time\b|\bthreads\b|"
+    rf"\b(?:PyTorch|oneDNN)\b|{FREE.pattern}",
     re.IGNORECASE,
 )
 OWN = re.compile(rf"{VARIES.pattern}|\bcache\b", re.IGNORECASE)

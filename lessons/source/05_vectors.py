@@ -47,8 +47,7 @@ lanes
 lanes.guess(32).reveal()
 
 # %% [markdown]
-# Now your processor, in up to 4 formats. bf16 (16 bits) and int8 appear only where it has dot
-# products for them, which begin at 8 and 16 lanes. It takes about 10 seconds:
+# Now your processor. It takes about 4 seconds:
 
 # %% tags=["nbval-ignore-output"]
 if lanes.answered():
@@ -58,9 +57,8 @@ if lanes.answered():
 # Up to the ring, twice the lanes bring twice the operations. So link 2 holds for a vector of that
 # width: lanes are bits divided by bits. A wider one in code becomes several.
 #
-# Link 1: which width has yours? A **register** keeps a vector (ymm: 256 bits, zmm: 512). Is the
-# ring at fewer bits? Then a register is computed in parts. From here on, lanes are those of a
-# register. Other widths:
+# Link 1: which width has yours? A **register** keeps a vector (ymm: 256 bits, zmm: 512). From here
+# on, lanes are those of a register. Other widths:
 
 # %%
 for bits in (128, 256, 512, 1024) if lanes.answered() else ():
@@ -72,11 +70,12 @@ for bits in (128, 256, 512, 1024) if lanes.answered() else ():
 # when the 32 threads of a warp, which run together, are counted with 32 bits each. Who counts so
 # has put the 32 in.
 #
-# **Change it.** On a processor of Intel or AMD, give the curves an older target:
-# `views.vector_lanes(target="sse2", progress=False)`. Where is the ring of fp32?
+# **Change it.** Time another format: `views.vector_lanes("fp64", progress=False)`. Where is the
+# ring? On a processor of Intel or AMD, give it an older target too: `target="sse2"`.
 
 # %% [markdown] tags=["solution"]
-# **Answer.** At 4 lanes, 128 bits: the code is for an older processor.
+# **Answer.** At half as many lanes: a value has twice the bits. With the older target it is at 2
+# lanes, 128 bits: the code is for an older processor.
 
 # %% [markdown]
 # These loops read nothing from memory. Others do. Write down: how many times as many values of int8
@@ -87,8 +86,7 @@ memory = views.memory_rate(progress=False)
 memory
 
 # %% [markdown]
-# Nearly the same bytes per second. So fewer bits help in two ways: more lanes in a vector, and more
-# values from the same bytes.
+# So fewer bits help in two ways: more lanes in a vector, and more values from the same bytes.
 
 # %% [markdown]
 # ## A convolution fills its lanes from pixels
@@ -105,21 +103,23 @@ columns
 columns.guess(1).reveal()
 
 # %% [markdown]
-# All layers at batch 1, and a vector of 32 lanes, as in the text:
+# Now fill the vectors of the text, of 1024 bits. A cell is a lane, and below is what the batch
+# costs:
 
 # %%
 if columns.answered():
-    display(views.lane_columns("resnet50", batch=1, lanes=32))
+    display(views.vectors("resnet50", batch=1))
 
 # %% [markdown]
 # Link 3 holds for the linear layer only, if its lanes are filled from samples. They can be filled
-# from output channels as well.
+# from output channels as well: choose them under **More**.
 #
-# **Change it.** Set `lanes` to 64, for 16 bits. How many convolutions have fewer columns than
-# lanes? Which batch gives all of them enough?
+# **Change it.** Move the batch until the linear layer has no idle lane. What do the feature maps
+# take then? How many lanes of the convolution were idle at batch 8?
 
 # %% [markdown] tags=["solution"]
-# **Answer.** 10 of the 53: they have 49 columns. Batch 2 is enough, with 98 columns.
+# **Answer.** 2.56 GB at batch 32, from 80.3 MB at batch 1. Only 6 % were idle at batch 8: the
+# convolution had little to gain.
 
 # %% [markdown]
 # And the time? The same convolution, in 3 ways. **Lanes from samples**: samples are neighbours in
@@ -136,8 +136,7 @@ if columns.answered():
 # 1, and the time per sample stays.
 #
 # The third curve falls too, for other reasons than lanes: more samples share the work around the
-# loop, and their additions need not wait for each other. So a curve that falls is no evidence for
-# lanes.
+# loop. So a curve that falls is no evidence for lanes.
 
 # %% [markdown]
 # ## Twice the batch is a choice, and a batch buys weight reuse
@@ -160,6 +159,13 @@ for name, batch in (("fp32", 32), ("fp16", 64), ("fp16", 32)) if halved.answered
 # 2 · 1/2 = 1 is correct, but it is not a law: nobody must double the batch. And even twice the
 # batch saves: fp16 holds twice the samples in the same bytes.
 #
+# **Change it.** In the view of the vectors, press **Surprising**. Then take 32 images. What do the
+# feature maps take?
+
+# %% [markdown] tags=["solution"]
+# **Answer.** 2.57 GB, and 1.28 GB with 32 images.
+
+# %% [markdown]
 # For the memory of maps, batch 1 is best (lesson 02). For weights it is not:
 
 # %%
@@ -184,10 +190,9 @@ if weights.answered():
     print(f"reading its weights alone: {1000 * curve.weights / rate:.1f} ms")
 
 # %% [markdown]
-# Does a call at batch 8 take hardly longer than at batch 1? Then most of it is done once per call,
-# whatever the batch: the product routine reads the weights, and arranges them. Does it take much
-# longer than reading alone? Then bandwidth is not all. A larger batch shares all of it. The curve
-# still falls after the lanes are full: nothing here asks for 32.
+# Does a call at batch 8 take hardly longer than at batch 1? Then most of it is done once per call:
+# the product routine reads the weights, and arranges them. A larger batch shares all of it. The
+# curve still falls after the lanes are full: nothing here asks for 32.
 #
 # **Change it.** Add `"pixels"` to the ways of the last cell. Why does its time per sample stay?
 
@@ -270,9 +275,8 @@ for count in (4, 8, 16, 32, 64) if smallest_batch(4, 10, [1]) else ():
     print(f"{count:2} lanes: convolutions at batch {both[0]}, linear layer at batch {both[1]}")
 
 # %% [markdown]
-# Before, 1 full vector was enough; here at most 1 lane in 10 may idle. At 32 and 64 lanes,
-# convolutions need batch 3 and 5, not 32 and 64. The text's rule fits the linear layer only: 29
-# and 58.
+# At 32 and 64 lanes, convolutions need batch 3 and 5, not 32 and 64. The text's rule fits the
+# linear layer only: 29 and 58.
 #
 # ## What this lesson leaves out
 #
@@ -296,6 +300,8 @@ for count in (4, 8, 16, 32, 64) if smallest_batch(4, 10, [1]) else ():
 
 # %% tags=["numbers"]
 {
-    "53": "sum(n.kind == 'conv2d' for n in zoo.resnet50().nodes)",
-    "98": "2 * claims.least_columns('resnet50', batch=1)",
+    "14": "zoo.vgg16().by_name['conv5_1'].shape[1]",
+    "2.56 GB": "memlab.views.vectors('resnet50', 32).rows.nbytes / 1e9",
+    "2.57 GB": "memlab.views.vectors('resnet50', 64, format='fp16').rows.nbytes / 1e9",
+    "1.28 GB": "memlab.views.vectors('resnet50', 32, format='fp16').rows.nbytes / 1e9",
 }

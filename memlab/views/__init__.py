@@ -5,7 +5,7 @@
 """
 
 from memlab.views.addresses import AddressMap, addresses
-from memlab.views.batches import BatchTimes, LaneColumns, batch_times, lane_columns
+from memlab.views.batches import BatchTimes, batch_times
 from memlab.views.cards import ExerciseCard, PredictionCard, exercise_card, prediction_card
 from memlab.views.copies import ShiftedCopies, shifted_copies
 from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
@@ -36,7 +36,6 @@ __all__ = [
     "FilledVectors",
     "FormatsByRole",
     "GradientHistogram",
-    "LaneColumns",
     "Memory",
     "MemoryRate",
     "NumberBits",
@@ -56,7 +55,6 @@ __all__ = [
     "batch_times",
     "exercise_card",
     "gradient_histogram",
-    "lane_columns",
     "memory",
     "memory_rate",
     "number",

@@ -1,23 +1,15 @@
-"""What a larger batch buys: time per sample, measured, and columns that fill the lanes of a vector.
-
-Lowered, a convolution multiplies a matrix with a column for each output place of each sample:
-B Ho Wo of them (claim A6). A linear layer has B, or one for each token of each sample.
-"""
+"""What a larger batch buys: time per sample, measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from math import ceil, prod
 
 from memlab import strings, units
 from memlab.bench import batch, recorded
 from memlab.bench.batch import Curve, Sweep
 from memlab.bench.recorded import Recorded
-from memlab.errors import InputError, whole
-from memlab.networks import zoo
-from memlab.networks.graph import Network, Node
 from memlab.networks.layers import text as dims
 from memlab.studies import timings
 from memlab.studies.figures import Study, columns, duration, ratio
@@ -26,8 +18,8 @@ from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Mark, Rule
 from memlab.views.draw.page import Page, Still, report
 from memlab.views.draw.scale import Log, powers_around
-from memlab.views.draw.table import Table, Words
-from memlab.views.draw.ways import Bar, Names, Way, bars, drawn
+from memlab.views.draw.table import Words
+from memlab.views.draw.ways import Names, Way, drawn
 
 WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
 MOST = 5
@@ -253,166 +245,3 @@ def batch_times(
     """
     found = batch.measure(ways, batches, MOST, progress)
     return BatchTimes(found, recorded.latest())
-
-
-# -- columns --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Layers of one kind with maps of one size: the size, how many they are, and the columns of
-    each."""
-
-    kind: str
-    map: tuple[int, ...]
-    count: int
-    columns: int
-
-    @property
-    def size(self) -> str:
-        """``'7x7'``, empty for a linear layer of vectors."""
-        return dims(self.map) if self.map else ""
-
-    @property
-    def layers(self) -> str:
-        """``'9 convolutions'``."""
-        kind = "layer" if self.kind == "conv2d" else "linear_layer"
-        plural = "s" if self.count > 1 else ""
-        return strings.get(f"batch.columns.{kind}{plural}", count=self.count)
-
-    @property
-    def counted(self) -> str:
-        """``'49 columns'``."""
-        key = "batch.columns.one" if self.columns == 1 else "batch.columns.several"
-        return strings.get(key, count=f"{self.columns:,}")
-
-
-@dataclass(frozen=True, repr=False)
-class LaneColumns(Still, Study):
-    """How many columns the matrix product of each layer has, beside the lanes of a vector that they
-    fill. Rows go from the most columns to the least."""
-
-    network: str
-    batch: int
-    lanes: int
-    rows: tuple[Row, ...]
-
-    @property
-    def title(self) -> str:
-        values = {"network": self.network, "batch": f"{self.batch:,}", "lanes": self.lanes}
-        return strings.get("batch.columns.title", **values)
-
-    @property
-    def convolutions(self) -> tuple[Row, ...]:
-        """Those that are convolutions."""
-        return tuple(row for row in self.rows if row.kind == "conv2d")
-
-    @property
-    def below(self) -> int:
-        """How many convolutions have fewer columns than there are lanes."""
-        return sum(row.count for row in self.convolutions if row.columns < self.lanes)
-
-    @property
-    def sentences(self) -> list[str]:
-        """The least, how many are below the lanes, and the linear layers."""
-        lines = []
-        if self.convolutions:
-            least, total = self.convolutions[-1], sum(row.count for row in self.convolutions)
-            values = {"columns": least.counted, "filled": self.filled(least)}
-            lines = [
-                strings.get("batch.columns.headline", **values, batch=f"{self.batch:,}"),
-                strings.get("batch.columns.below", below=self.below, count=total),
-            ]
-        for row in self.rows:
-            if row.kind == "linear":
-                values = {"columns": row.counted, "filled": self.filled(row)}
-                lines.append(strings.get("batch.columns.linear", **values))
-        return lines
-
-    def filled(self, row: Row) -> str:
-        """``'3 vectors of 16 and 1 left'``."""
-        vectors, left = divmod(row.columns, self.lanes)
-        if not vectors:
-            return strings.get("batch.columns.none", left=left, lanes=self.lanes)
-        key = "batch.columns.vector" if vectors == 1 else "batch.columns.vectors"
-        full = strings.get(key, vectors=f"{vectors:,}", lanes=self.lanes)
-        return strings.get("batch.columns.left", vectors=full, left=left) if left else full
-
-    def page(self) -> Page:
-        heads = [
-            strings.get(f"batch.columns.{key}") for key in ("output", "count", "columns", "filled")
-        ]
-        rows = [[r.size, r.layers, f"{r.columns:,}", self.filled(r)] for r in self.rows]
-        last = max(row.columns for row in self.rows).bit_length()
-        powers = tuple(2.0**power for power in range(0, last + 1, -(-last // ROOM)))
-        chart = bars(
-            [_bar(self, row) for row in self.rows],
-            Log(1, 2**last, marked=powers),
-            30,
-            axis=Axis(strings.get("batch.columns.columns"), strings.get("batch.ratios")),
-            told=Table(heads, rows, "<<>>"),
-            marks=_vector(self, 2**last),
-            above=18,
-            gap=12,
-        )
-        return report(self, chart, size=12)
-
-
-def _vector(found: LaneColumns, most: int) -> list[Mark]:
-    """The lanes of one vector, as a line across."""
-    if found.lanes > most:
-        return []
-    label = strings.get("batch.columns.vector", lanes=found.lanes)
-    return [
-        Rule(found.lanes, look="before", above=4),
-        Text(found.lanes, 0, label, 11, "middle", dy=-10),
-    ]
-
-
-def _bar(found: LaneColumns, row: Row) -> Bar:
-    """One size of output: its layers, and the columns of each."""
-    said = f"{row.counted}: {found.filled(row)}"
-    name = [(row.size, True), (f" {row.layers}", False)]
-    return Bar(row.columns, "planned", said, Fact(f"{row.size} {row.layers}", said), name)
-
-
-def lane_columns(
-    network: str | Network = "resnet50", batch: int = 1, lanes: int | None = None
-) -> LaneColumns:
-    """The columns that each convolution and linear layer of a network offers to the lanes.
-
-    Args:
-        network: a name of ``memlab.zoo``, or a network of yours.
-        batch: the mini-batch size.
-        lanes: values of a vector; without it, the fp32 values of this machine's.
-
-    Raises:
-        InputError: no such network, one without such a layer, or a number below 1.
-    """
-    made = network if isinstance(network, Network) else zoo.build(network)
-    size = whole("batch", batch)
-    most = _here() if lanes is None else whole("lanes", lanes)
-    nodes = [node for node in made.nodes if node.kind in ("conv2d", "linear")]
-    if not nodes:
-        raise InputError(f"{made.label} has no convolution and no linear layer; try 'resnet50'.")
-    return LaneColumns(made.label, size, most, _rows(nodes, size))
-
-
-def _rows(nodes: list[Node], batch: int) -> tuple[Row, ...]:
-    """One row for each kind and size of output, from the most columns to the least."""
-
-    def key(node: Node) -> tuple[int, tuple[int, ...], str]:
-        places = node.shape[1:] if node.kind == "conv2d" else node.shape[:-1]
-        return -batch * prod(places), places, node.kind
-
-    groups = groupby(sorted(nodes, key=key), key=key)
-    return tuple(
-        Row(kind, places, len(list(members)), -negative)
-        for (negative, places, kind), members in groups
-    )
-
-
-def _here() -> int:
-    from memlab.kernels.vectors import BITS
-
-    return BITS // 32

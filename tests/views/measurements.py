@@ -118,21 +118,17 @@ def vectors(*found: curves.Curve, **others: Any) -> Measured:
     return Measured(found, machine=MACHINE, **given)
 
 
-ALL = vectors(
-    rates("fp64", 512), rates("fp32", 512), rates("bf16", 512, first=8),
-    rates("int8", 512, first=16),
-)  # fmt: skip
-PARTS = vectors(rates("fp64", 256), rates("fp32", 256), rates("bf16", 256, first=8))
+FP32 = vectors(rates("fp32", 512))
 FORCED = vectors(
-    rates("fp64", 256, lost=0.5), rates("fp32", 256), bits=256, registers=16, feature="avx2",
-    target="avx2", missing=("bf16", "int8"), chosen={"ymm": 12}, chosen_bits=256,
+    rates("fp64", 256, lost=0.5), bits=256, registers=16, feature="avx2", target="avx2",
+    chosen={"ymm": 12}, chosen_bits=256,
 )  # fmt: skip
 LANES = {
-    "all": ALL,
-    "parts": PARTS,
+    "fp32": FP32,
+    "parts": vectors(rates("fp32", 256)),
     "forced": FORCED,
-    "together": vectors(*(rates("fp32", 128) for _ in range(4)), bits=128, feature="neon"),
-    "one": vectors(rates("fp64", 512), chosen={}, chosen_bits=0),
+    "narrow": vectors(rates("fp64", 512), chosen={}, chosen_bits=0),
+    "bf16": vectors(rates("bf16", 256, first=8)),
     "unbroken": vectors(rates("int8", 512, first=16)),
     "lost": vectors(
         curves.Curve(
@@ -254,7 +250,6 @@ SUMMED: dict[str, Any] = {
 
 # -- pages --------------------------------------------------------------------------------------
 
-COLUMNS = {"resnet50": 16, "vgg16": 100_000, "linear1": 8}
 CASES: dict[str, dict[str, Callable[[], Any]]] = {
     "algorithm_times": {
         **{n: partial(views.AlgorithmTimes, found) for n, found in ALGORITHMS.items()},
@@ -266,6 +261,5 @@ CASES: dict[str, dict[str, Callable[[], Any]]] = {
     "vector_lanes": {n: partial(views.VectorLanes, found) for n, found in LANES.items()},
     "memory_rate": {n: partial(views.MemoryRate, found) for n, found in READINGS.items()},
     "batch_times": {n: partial(views.BatchTimes, found, GPU) for n, found in SWEEPS.items()},
-    "lane_columns": {n: partial(views.lane_columns, n, 1, lanes) for n, lanes in COLUMNS.items()},
 }
 """Of each factory what it could show, by name."""

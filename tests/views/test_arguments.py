@@ -150,7 +150,7 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.precision: {"what": "mnist_cnn"},
     views.recompute: {"what": "mnist_cnn"},
     views.techniques: {"network": "linear1"},
-    views.lane_columns: {"network": "mnist_cnn"},
+    views.vectors: {"network": "mnist_cnn"},
     views.prediction_card: {"card": lesson.predict("02.output")},
     views.exercise_card: {"exercise": lesson.exercise("02.largest_batch")},
 }

@@ -9,29 +9,13 @@ from typing import Any
 
 import pytest
 
-import memlab
 from memlab import InputError, views
 from memlab.bench import batch, recorded
 from memlab.bench.convolution import Case
-from memlab.networks import zoo
 from memlab.networks.layers import Conv2d
 from memlab.views import BatchTimes, batches
-from memlab.views.draw.chart import Chart
-from memlab.views.draw.svg import Svg
 from tests.views.measurements import GPU, ODD, SWEEPS, USUAL, curve, sweep
-
-
-def drawn(view: Any) -> list[str]:
-    """The texts of the picture, whose words are as large as they must be."""
-    svg: Svg = view.page().svg()
-    assert min(label.size for label in svg.labels) >= 11
-    return [label.content for label in svg.labels]
-
-
-def chart(view: Any) -> Chart:
-    (found,) = (block for block in view.page().blocks if isinstance(block, Chart))
-    return found
-
+from tests.views.shown import charts, drawn
 
 # -- batches ------------------------------------------------------------------------------------
 
@@ -53,7 +37,7 @@ def test_every_way_has_its_name_and_its_ends(name: str, gpu: Any) -> None:
 
 @pytest.mark.parametrize("name", SWEEPS)
 def test_a_point_stands_at_its_batch_and_ratio(name: str) -> None:
-    found, shown = SWEEPS[name], chart(BatchTimes(SWEEPS[name]))
+    found, (shown,) = SWEEPS[name], charts(BatchTimes(SWEEPS[name]))
     for each in found.curves:
         heights = [shown.y.at(each.at(size) / each.least) for size in each.batches]
         assert min(heights) == 0  # the least of each way is 1
@@ -167,44 +151,7 @@ def test_recorded_figures_say_where_and_how_far_they_fall() -> None:
     assert where.startswith("recorded with `make gpu`: NVIDIA X, beside a processor")
 
 
-# -- columns ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", sorted(zoo.ZOO))
-@pytest.mark.parametrize(("size", "lanes"), [(1, 16), (3, 32), (1, 100_000)])
-def test_columns_are_the_same_in_picture_and_text(name: str, size: int, lanes: int) -> None:
-    view = views.lane_columns(name, size, lanes)
-    labels, text = drawn(view), view.text()
-    for row in view.rows:
-        filled = view.filled(row)
-        assert f"{row.counted}: {filled}" in labels
-        (line,) = (x for x in text.split("\n") if re.search(f" {row.columns:,}  .*{filled}$", x))
-        assert line.split("   ")[0].strip() == "x".join(map(str, row.map))
-
-
-def test_a_view_of_columns_takes_a_network_and_the_lanes_of_this_machine() -> None:
-    net = memlab.network("mine", image=(3, 4, 4)).conv(2, 3).squared_error()
-    found = views.lane_columns(net)
-    assert found.lanes in (4, 8, 16)
-    assert [row.columns for row in found.rows] == [4]
-    assert len(found.sentences) == 2
-
-
-def test_the_columns_of_resnet50() -> None:
-    found = views.lane_columns("resnet50", 1, 16)
-    assert found.sentences == [
-        "The smallest map of a convolution gives 49 columns at batch 1: "
-        "3 vectors of 16 and 1 left.",
-        "0 of 53 convolutions have fewer columns than a vector has lanes.",
-        "A linear layer has a column for each sample: 1 column, 1 of 16 lanes.",
-    ]
-    assert [row.columns for row in found.rows] == [112**2, 56**2, 28**2, 14**2, 7**2, 1]
-    assert sum(row.count for row in found.rows) == 54
-    assert views.lane_columns("resnet50", 1, 64).below == 10
-    assert views.lane_columns("resnet50", 2, 64).below == 0
-
-
-@pytest.mark.parametrize("view", [BatchTimes(USUAL, GPU), views.lane_columns("resnet50", 1, 16)])
+@pytest.mark.parametrize("view", [BatchTimes(USUAL, GPU)])
 def test_a_notebook_gets_picture_and_text(view: Any) -> None:
     assert str(view) == repr(view) == view.text()
     assert view._repr_mimebundle_() == {"image/svg+xml": view.svg(), "text/plain": view.text()}
@@ -223,17 +170,3 @@ def test_a_notebook_gets_picture_and_text(view: Any) -> None:
 def test_batches_of_bad_input_give_one_sentence(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=re.escape(says)):
         views.batch_times(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"network": "resnet5"}, "unknown network 'resnet5'"),
-        ({"batch": 0}, "batch must be at least 1"),
-        ({"lanes": 0}, "lanes must be at least 1"),
-        ({"network": memlab.network("x", features=3).tanh().squared_error()}, "has no convolution"),
-    ],
-)
-def test_columns_of_bad_input_give_one_sentence(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        views.lane_columns(**arguments)

@@ -81,7 +81,7 @@ def test_a_view_gives_the_figure_of_its_page(view: Any) -> None:
 ALONE = """
 import sys
 from memlab import views
-view = views.lane_columns("resnet50", lanes=16)
+view = views.vectors()
 assert view.svg() and view.text() and str(views.running_sum(count=8))
 print("matplotlib" in sys.modules)
 view.figure()
