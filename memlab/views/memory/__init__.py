@@ -27,6 +27,7 @@ from memlab.views.memory import lifetimes as small
 from memlab.views.memory.choices import (
     DEEPEST,
     IMAGES,
+    KS,
     SIDES,
     WIDEST,
     Detail,
@@ -38,6 +39,7 @@ from memlab.views.memory.choices import (
     never,
     of_network,
     placed,
+    root,
     rules_of,
     size,
     size_names,
@@ -161,8 +163,8 @@ class Memory(View[Cut]):
         **technique("recompute"),
     )
     k = Range(
-        1, 100, doc="stages in a segment of ``recompute='every'``; the root of their number if "
-        "not given", default=None, at=lambda now: 1, box=True, place=placed("k"),
+        1, 1000, doc="stages in a segment of ``recompute='every'``; the root of their number if "
+        "not given", default=None, at=root, stops=KS, box=True, place=placed("k"),
         when=lambda now: "k" in taken(now) and (not of_network(now) or now.recompute == "every"),
         brief=lambda now: "",
     )  # fmt: skip

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from memlab.errors import InputError, known, shorten
 from memlab.networks import counting
 from memlab.networks.graph import Network
+from memlab.planner import segments
 from memlab.planner.ledger import Ledger
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -15,6 +17,7 @@ from memlab.studies import recipe
 from memlab.studies.cut import say
 from memlab.studies.memory import StepMemory
 from memlab.studies.recipe import Called, Recipe, network_of, sizes_of
+from memlab.techniques.cuts import cuts
 from memlab.techniques.precision import STORED
 from memlab.views.live import setting
 from memlab.views.live.setting import Choice, Range, State
@@ -22,6 +25,7 @@ from memlab.views.live.widget import Control, Labels
 
 SIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 IMAGES = (32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
+KS = (*range(1, 11), 12, 16, 20, 24, 32, 48, 64)
 DEEPEST, WIDEST = 96, 4096
 """The largest depth, and size of a layer or an image, that is drawn."""
 CHOSEN = ("batch", "image", "depth", "inputs", "outputs", "optimizer", "training", "format",
@@ -93,6 +97,16 @@ def memory_of(now: State) -> StepMemory:
         budget=now.budget if bound else None,
         in_place=now.in_place,
     ))  # fmt: skip
+
+
+def root(now: State) -> int:
+    """The k of the rule: the root of the number of stages."""
+    return _root(memory_of(now.replace(recompute="", in_place=False))) if of_network(now) else 1
+
+
+@lru_cache(maxsize=8)
+def _root(memory: StepMemory) -> int:
+    return 1 if memory.step is None else segments.root(len(cuts(memory.step).parts))
 
 
 def networks_of(now: State) -> tuple[str, ...]:
