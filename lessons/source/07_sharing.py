@@ -20,28 +20,22 @@ from memlab.bench import torch_memory
 from memlab.planner.placement import arrange
 
 tiny = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
-step = memlab.training_step(tiny, "sgd")
-plan, there = memlab.plan(step), ", ".join(tensor.name for tensor in step.live_in)
-print(f"{plan.before(8)[0]} B were there before: {there}.")
-for n, op in enumerate(step.ops):
-    print(f"{op.name} reads {', '.join(tensor.name for tensor in op.reads.values())}")
-    for event in plan.events(batch=8):
-        if event.op == n:
-            what = f"{event.action} {event.entry.name}"
-            print(f"    {what:35} {event.nbytes:4} B, alive {event.live} B")
+views.memory(tiny, 8, "sgd", control=("in_place", "batch"), networks=())
 
 # %% [markdown]
-# A step of a tiny network, operation by operation. Each block has a counter: how many readers are
-# still to come? At 0 the block is given back to the **pool**, and its bytes can serve another
-# tensor. This is **liveness** (D1). Who reads `relu1`, and who is the last?
+# A step of a tiny network. A bar is a block, as high as its bytes, from its first writer (dot) to
+# its last reader (ring). Each block has a counter: how many readers are still to come? At 0 the
+# block is given back to the **pool**, and its bytes can serve another tensor. This is **liveness**
+# (D1). Who reads `relu1`, and who is the last?
+#
+# Now switch **In place** on: two blocks go. Why is the peak lower by less than one of them?
 
 # %% [markdown] tags=["solution"]
-# **Answer.** 3 readers: `fc2`, backward of `fc2`, backward of `relu1`.
+# **Answer.** 3 readers: `fc2`, backward of `fc2`, backward of `relu1`. In place moves the peak to
+# another operation, backward of `fc2`, which needs as much as before.
 
 # %% [markdown]
-# ## A block is needed from its first writer to its last reader
-#
-# What does giving back save?
+# ## What does giving back save?
 
 # %%
 reuse = lesson.predict("07.reuse")
@@ -61,10 +55,10 @@ for claim in (*claims.find("D2"), *claims.find("D3")[:1]) if reuse.answered() el
 # In backward, each new gradient map comes as a map is given back. So in a chain of convolutions
 # reuse saves nearly half: the more layers, the nearer to 2 times. Inference needs 2 maps.
 #
-# A text says that a paper of MIT (of 2023) cut memory 2 to 3 times, in place and by sharing. The
-# paper is older, and 1 of its 4 authors was at MIT (Chen, Xu, Zhang and Guestrin, 2016). It counts
-# 1 tensor for each output and 1 for each gradient. The table counts ResNet-50 v1.5 at batch 32 in
-# both ways (A9). **In place**: an output lies where its input was. Sharing is our reuse.
+# A text says that a paper cut memory 2 to 3 times, in place and by sharing, which is our reuse
+# (Chen, Xu, Zhang and Guestrin, 2016). **In place**: an output lies where its input was. The paper
+# counts 1 tensor for each output and 1 for each gradient. ResNet-50 v1.5 at batch 32, counted in
+# both ways (A9):
 
 # %%
 resnet = zoo.build("resnet50", variant="v1.5")
@@ -79,18 +73,18 @@ if reuse.answered():
         print(f"{held[0] / held[1]:.2f} x, {held[0] / held[3]:.2f} x")
 
 # %% [markdown]
-# Roughly: in place alone 1.9 and 2.2 times, both 3.0 and 3.6 times. Compare columns 3 and 4: reuse
-# does nearly all of it. Why 3 times, not 2? Convolution, batch norm and ReLU make 3 maps and
-# 3 gradient maps, and backward needs 2 of the maps: 6 against 2.
+# In place alone 1.9 and 2.2 times, both 3.0 and 3.6 times. Columns 3 and 4: reuse does nearly all.
+# Why 3 times, not 2? Convolution, batch norm and ReLU make 3 maps and 3 gradient maps, and backward
+# needs 2 of the maps: 6 against 2.
 #
-# **Change it.** In the first cell, put `memlab.inference_step(tiny)` for the training step. How
-# many maps are alive at most, and what was freed first?
+# **Change it.** In the first view open More, and switch training off. How many maps are alive at
+# most, and what goes first?
 
 # %% [markdown] tags=["solution"]
-# **Answer.** 2: input and output of one layer. The input went first: no backward needs it.
+# **Answer.** 2: input and output of one layer. The input goes first: no backward needs it.
 
 # %% [markdown]
-# ## An output may lie where its input dies
+# ## Which output may lie where its input is?
 #
 # Reuse waits until an operation has ended. In place goes one step further: the operation writes
 # over what it reads. Three things must hold: the input's counter is 1 (nobody reads it later), each
@@ -122,7 +116,7 @@ for layer in first if in_place.answered() else ():
 # nobody else reads the gradient that it reads. A window of a convolution or a pooling would read
 # places that are overwritten already.
 #
-# So in place saves nearly half of the maps of ResNet-50, without reuse. And after reuse?
+# So without reuse, in place saves nearly half of the maps of ResNet-50. After reuse?
 
 # %%
 for name, each in {"reuse": large, "and in place": memlab.in_place(large)}.items():
@@ -138,8 +132,8 @@ if in_place.answered():
     print(torch_memory.beside(memlab.in_place(large)))
 
 # %% [markdown]
-# The feature maps are the same. PyTorch takes more inside operations, and its peak comes later in
-# backward, where more gradients of parameters are there.
+# The feature maps are the same. PyTorch takes more inside operations, and its peak comes later,
+# with more gradients of parameters.
 #
 # **Change it.** Leave out `memlab.in_place` in this cell. Which 2 roles change most, and why?
 
@@ -147,7 +141,7 @@ if in_place.answered():
 # **Answer.** Feature maps fall, gradients rise: the peak moves to a later operation of backward.
 
 # %% [markdown]
-# ## An order of placing decides how much memory lifetimes need
+# ## How much memory do lifetimes need?
 #
 # Blocks have different sizes: what was given back may be in pieces. So plan ahead: 1 large block,
 # the **arena**, with an address in it for each tensor. No arena is smaller than what is alive in
@@ -207,8 +201,8 @@ if silent.answered():
 
 # %% [markdown]
 # Backward of `conv2` reads `pool1` to make the gradient of its weight. No message, the same loss,
-# a wrong gradient. The training would go on with it. **Memory bugs are silent**: compare gradients
-# bit for bit before you trust a map.
+# a wrong gradient. **Memory bugs are silent**: compare gradients bit for bit before you trust a
+# map.
 #
 # **Change it.** Leave out `poison=False`: what is free is filled with NaN (not a number). Print
 # `broken.nan`. Then leave out `overlapping=True`. What do you see each time?
@@ -225,7 +219,7 @@ done = memlab.in_place(large)
 found, there = memlab.place(done, 16), memlab.plan(done).before(16)[0]
 print(" + ".join(units.in_unit(part, "MiB", 0) for part in (there, found.arena)), end=" = ")
 print(units.in_unit(there + found.arena, "MiB", 0))
-print(found)
+views.addresses("resnet50", 16, how="best", in_place=True)
 
 # %% [markdown]
 # That is below the 1,549.9 MiB that were recorded of PyTorch, and above the plan, 1,510.2 MiB, by
