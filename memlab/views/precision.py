@@ -329,6 +329,11 @@ def _cells(shown: Shown) -> Chart:
         marks.append(Arrow(say("times", count=found.count), one, TOTAL + APART, 16 - HEAD))
     for row, way in enumerate(found.ways):
         marks += [*_name(shown, row, way), *_parameter(shown, row, way)]
+    if shown.guess is not None:
+        x, dy, said = min(shown.guess, most), TALL / 2, Fact(say("guess"), nbytes=shown.guess)
+        text = say("guess") + " →" * (shown.guess > most)
+        marks.append(Glyph(x, 1.5, UP, "hollow pole", "^", dy=dy + 2, fact=said))
+        marks.append(Text(x, 1.5, text, 11, dx=9, dy=dy + 13))
     return Chart(Scale(0, most), shown.rows, marks, shown.height, left=NAMES, right=TOTAL,
                  above=HEAD, told=list(_told(shown)), name=say("one"), gap=4)  # fmt: skip
 
@@ -370,10 +375,6 @@ def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
     if shown.counted(way):
         total = say("total", bytes=figure(now))
         yield Text(max(old, now), y, total, 20, dx=12, dy=7, bold=True, chip=True)
-    if shown.guess is not None and way.name == STARTS[1]:
-        said = Fact(say("guess"), nbytes=shown.guess)
-        yield Glyph(shown.guess, y, UP, "hollow pole", "^", dy=TALL / 2 + 2, fact=said)
-        yield Text(shown.guess, y, say("guess"), 11, dx=9, dy=TALL / 2 + 13)
 
 
 def _told(shown: Shown) -> Iterator[str]:
@@ -436,7 +437,7 @@ def _stacks(shown: Shown) -> Chart:
     for row, way in enumerate(found.ways):
         if names:
             at = -left - state * pixel - names
-            marks.append(Text(0, row + 0.5, way.name, 13, dx=at, dy=5, bold=True))
+            marks.append(Text(0, row + 0.5, way.name, 13, dx=at + 0.5, dy=5, bold=True))
         marks += [*_stack(shown, row, way, maps), *_written(shown, row, way, (state, maps), pixel)]
     marks.append(Rule(x=0, look="limit", above=HEAD - 8))
     return Chart(Scale(-state, maps), shown.rows, marks, shown.height, left=names + left,
