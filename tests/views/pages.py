@@ -188,6 +188,22 @@ def _() -> Any:
     return _network("resnet152", 512, budgets=["8 GB", "24 GB"], then={"unfolded": "stage 3"})
 
 
+@case("memory", "lifetimes after a larger batch")
+def _() -> Any:
+    view = views.memory("linear1", 1, "sgd", format="fp64", detail="all")
+    view.batch = 8
+    return view
+
+
+@case("memory", "lifetimes in place, a block in focus")
+def _() -> Any:
+    tiny = network("tiny", features=3).linear(4).relu().linear(2).squared_error()
+    view = views.memory(tiny, 8, "sgd", control=("in_place", "batch"), networks=())
+    view.in_place = True
+    view.act("choose", "block:fc1", False)
+    return view
+
+
 @case("memory", "a ledger")
 def _() -> Any:
     return views.memory(memlab.plan(memlab.training_step(memlab.zoo.vgg11())), 16)
