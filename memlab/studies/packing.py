@@ -7,6 +7,7 @@ Operations are numbered from 0 here; sentences number them from 1, as people do.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -27,8 +28,6 @@ NAMED = 2
 """Overlaps that are named; the others are counted."""
 FILLED = ("kept", "short")
 """The kinds of feature maps."""
-LISTED = 20
-"""Blocks of a network that have a line in the text, the largest."""
 
 
 def shortly(nbytes: int) -> str:
@@ -235,20 +234,16 @@ class Packing(Study):
     def broken(self) -> tuple[Placed, int]:
         """A fault that no message reports: the block to move, and the address to move it to. A
         gradient map that comes and goes in backward lies on a feature map that is read once more
-        after that; the loss is there already.
-
-        Raises:
-            ValueError: no two blocks are like that.
-        """
+        after that; the loss is there already. The first layer's: its error reaches the fewest."""
         kept = [p for p in self.blocks if p.kind == "kept" and not (p.entry and p.entry.tenants)]
         large = sorted(self.blocks, key=lambda each: -each.size)
         passing = [each for each in large if each.kind == Role.GRADIENT_MAP]
-        for still in kept:  # the first layer's first: its error reaches the fewest others
-            for each in passing:
-                ends = each.lives_with(still) and each.block.death < still.block.death
-                if ends and each.size <= still.size:
-                    return each, still.address
-        raise ValueError("no block is kept for backward here.")
+        pairs = ((each, still) for still in kept for each in passing if each.lives_with(still))
+        return next(
+            (each, still.address)
+            for each, still in pairs
+            if each.block.death < still.block.death and each.size <= still.size
+        )
 
     # -- in words -----------------------------------------------------------------------------
 
@@ -275,8 +270,8 @@ class Packing(Study):
 
     @property
     def sentences(self) -> list[str]:
-        """Every figure exactly; what lies beside the arena; what is saved, or wrong."""
-        return [*filter(None, [*self.figures(), self._outside(), self.saved(), *self.faults()])]
+        """Every figure exactly; what lies beside the arena; what is wrong."""
+        return [*filter(None, [*self.figures(), self._outside(), *self.faults()])]
 
     @property
     def notes(self) -> list[str]:
@@ -315,7 +310,7 @@ class Packing(Study):
         and the turn that decides; or what was moved by hand."""
         if self.placement.how == BY_HAND:
             names = ", ".join(placed.name for placed, _ in self.moved)
-            return [say("by_hand", names=names or say("twin.nobody"))]
+            return [say("by_hand", names=names or say("nobody"))]
         told, unit, shown = self.told(count), binary_unit(self.placement.total), self.turns[:count]
         order = [say("at", name=p.name, address=number(p.address, unit)) for p in shown]
         last = told.text() if told else say("nothing_yet")
@@ -339,16 +334,6 @@ class Packing(Study):
         told = [say("fault", index=at, first=one, second=other) for at, one, other in values]
         return [*told, *counted]
 
-    def saved(self) -> str:
-        """What this placing saves against an address of its own for every block."""
-        map_, total = self.placement, self.placement.total
-        if map_.how == "no reuse":
-            return say("saved.own")
-        if map_.arena >= total:
-            return say("saved.nothing")
-        key = "some" if map_.waste else "proved"
-        return say(f"saved.{key}", amount=in_binary(total - map_.arena), total=in_binary(total))
-
     def score(self) -> str:
         """The arena beside the lower bound and the smallest one that is known."""
         best, proved = self.best
@@ -365,11 +350,11 @@ class Packing(Study):
         entry, (birth, stop, first, end) = placed.entry, placed.place
         tenants = [say("tenant", name=t.name, first=f"{t.first + 1:,}", last=f"{t.last + 1:,}")
                    for t in (entry.tenants if entry else ())]  # fmt: skip
-        role = entry and strings.get(f"role.{entry.role.value}.one")
-        own = f"{'toy_kind' if self.subject.toy else 'kind'}.{placed.kind}"
-        kind = say(own, role=role) if placed.kind in FILLED else str(role)
+        table = "toy_kind" if entry is None else "key"
+        kind = say(f"{table}.{placed.kind}") if placed.kind in FILLED else ""
+        role = strings.get(f"role.{entry.role.value}.one") if entry else ""
         return [
-            kind,
+            ", ".join(filter(None, [role, kind])),
             say("life", birth=f"{birth + 1:,}", death=f"{stop:,}"),
             say("address", first=f"{first:,}", end=f"{end:,}"),
             *([say("tenants", names=", ".join(tenants))] if tenants else []),
@@ -380,18 +365,27 @@ class Packing(Study):
         others = self.sharing(placed)
         return ", ".join([*(other.name for other in others[:3]), *"…"[: len(others) > 3]])
 
-    @cached_property
-    def rows(self) -> list[list[str]]:
-        """The blocks in order of birth, of a network the largest: name, bytes, the same rounded,
-        the operations that they live from and to, address, and who shares it."""
-        large = sorted(self.large, key=lambda each: -each.size)[:LISTED]
-        return [self._row(each) for each in sorted(large, key=lambda each: each.block.birth)]
+    def rows(self, placed: Iterable[Placed]) -> list[list[str]]:
+        """Of some blocks: name, bytes, the same rounded, the operations that they live from and to,
+        address, and who shares it."""
+        return [self._row(each) for each in placed]
 
     def _row(self, placed: Placed) -> list[str]:
         block = placed.block
         figures = (block.nbytes, placed.size, block.birth + 1, block.death + 1, placed.address)
-        shared = self._partners(placed) or say("twin.nobody")
+        shared = self._partners(placed) or say("nobody")
         return [placed.name, *(f"{figure:,}" for figure in figures), shared]
+
+    def letters(self, count: int) -> list[str]:
+        """The toy after so many turns, a letter for every unit and operation; an X is a fault."""
+        size, operations = units.UNITS["MiB"], range(self.subject.operations)
+        grid = [["."] * len(operations) for _ in range(self.placement.arena // size)]
+        for each in self.turns[:count]:
+            for level in range(each.address // size, each.top // size):
+                for at in range(each.block.birth, each.block.death + 1):
+                    grid[level][at] = each.name if grid[level][at] == "." else "X"
+        lines = [f"{level:4d}  {' '.join(line)}" for level, line in enumerate(grid)]
+        return [*reversed(lines), f"{'':6}{' '.join(str(at + 1) for at in operations)}"]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: figures in bytes, operations from 0; ``place`` has rounded bytes."""

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from memlab import strings, units
+from memlab import strings
 from memlab.planner.placement import BY_HAND, Placement
 from memlab.step.tensor import Role
-from memlab.studies.figures import binary_unit, in_binary, number
+from memlab.studies.figures import in_binary
 from memlab.studies.packed_step import say
 from memlab.studies.packing import Packing, Placed, shortly
 from memlab.views.draw import marks as draw
@@ -25,7 +25,7 @@ from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Phase, Text
 from memlab.views.draw.marks import Area, Fact, Glyph, Mark, Pen, Press, Rect, Rects, Rule
-from memlab.views.draw.scale import Scale, operations, over
+from memlab.views.draw.scale import Scale, operations
 from memlab.views.draw.svg import Box
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import FREE, PAINTS, Paint
@@ -38,8 +38,8 @@ KEPT = PAINTS[Role.FEATURE_MAP]
 SHORT, SMALL = Paint(KEPT.colour, 0.10, "dots"), Paint("#999999", 1)
 BAR = 4
 """The bar at the left edge of what is kept, in pixels."""
-LEFT, RIGHT, STRIP = 72, 6, 40
-"""Pixels left and right of a map, and how high the live bytes above it are."""
+LEFT, RIGHT, TALL, STRIP = 72, 6, 208, 40
+"""Pixels left and right of a map, how high it is, and the live bytes above it."""
 
 
 def paint(kind: str) -> Paint:
@@ -50,45 +50,33 @@ def paint(kind: str) -> Paint:
 # -- what is looked at ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Addresses(Scale):
-    """Addresses; ticks are ``step`` bytes apart, from 0 on."""
-
-    step: int
-    unit: str
-
-    @property
-    def ticks(self) -> list[tuple[float, str]]:
-        values = range(0, int(self.last) + 1, self.step)
-        return [(value, number(value, self.unit)) for value in values]
-
-
-def addresses_of(found: Packing, reach: int = 0) -> Addresses:
-    """The scale of a map: of the toy all blocks on top of each other; else the arena, ``reach``
-    bytes at least, above what is there before the step."""
-    if found.subject.toy:
-        return Addresses(0, found.placement.total, 2 * units.UNITS["MiB"], "MiB")
-    low, high = -found.subject.before(found.batch), max(found.placement.arena, reach)
-    unit = binary_unit(high)
-    size = units.UNITS[unit]
-    return Addresses(low, high, over(-(-high // size))[1] * size, unit)
-
-
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """One map or two at one moment: what is chosen ``now``, ``count`` blocks lie already, the
-    operation ``at`` is cut, one block is in focus."""
+    """One map or two, and what is chosen ``now``."""
 
     now: State
     maps: tuple[Packing, ...]
-    count: int
-    at: int
-    focus: Placed | None
 
     @property
     def packing(self) -> Packing:
         """The first map."""
         return self.maps[0]
+
+    @property
+    def count(self) -> int:
+        """How many of its blocks lie already."""
+        return len(self.packing.blocks) if self.now.packed is None else int(self.now.packed)
+
+    @property
+    def at(self) -> int:
+        """The operation at the cursor, counted from 0; the busiest one where none is chosen."""
+        cursor = self.now.cursor
+        return self.packing.placement.busiest if cursor is None else int(cursor) - 1
+
+    @property
+    def focus(self) -> Placed | None:
+        """The block that is chosen."""
+        return self.packing.by_name.get(self.now.chosen)
 
 
 def fact(found: Packing, placed: Placed) -> Fact:
@@ -123,13 +111,12 @@ class Slide(Mark):
     marks: Sequence[Mark]
     before: float
     now: float
-    look: str = "slides"
-    after: float = 0
+    after: float
 
     def draw(self, pen: Pen) -> None:
         away = pen.y(self.before) - pen.y(self.now)
         style = f"--from:{away:.1f}px;animation-delay:{self.after:.1f}s"
-        with pen.svg.group(class_=self.look if away else None, style=style if away else None):
+        with pen.svg.group(class_="slides" if away else None, style=style if away else None):
             for mark in self.marks:
                 mark.draw(pen)
 
@@ -155,7 +142,6 @@ class AddressChart:
 
     moment: Moment
     packing: Packing
-    scale: Addresses
     wide: float
     before: int | None = None
     slid: Placement | None = None
@@ -167,19 +153,19 @@ class AddressChart:
         return self.packing.subject.toy
 
     @property
-    def numbers(self) -> bool:
-        """Whether every number is shown."""
-        return bool(self.moment.now.numbers)
-
-    @property
     def last(self) -> int:
         """How many operations there are."""
         return self.packing.subject.operations
 
-    @property
-    def height(self) -> int:
-        """Of the map, in pixels."""
-        return (260 if self.toy else 300) if self.numbers else 208
+    @cached_property
+    def scale(self) -> Scale:
+        """Of the toy, room for all blocks on top of each other; else for this arena and for the one
+        before, above what is there before the step."""
+        found = self.packing
+        if self.toy:
+            return Scale(0, found.placement.total)
+        high = max(found.placement.arena, self.before or 0)
+        return Scale(-found.subject.before(found.batch), high)
 
     @property
     def first(self) -> bool:
@@ -214,12 +200,8 @@ class AddressChart:
     def size(self, place: Place) -> tuple[float, float]:
         """How wide and how tall a place is, in pixels."""
         x0, x1, y0, y1 = place
-        tall = self.height * (self.scale.at(y1) - self.scale.at(y0))
+        tall = TALL * (self.scale.at(y1) - self.scale.at(y0))
         return self.wide * (x1 - x0) / self.last, tall
-
-    def amount(self, nbytes: int) -> str:
-        """At the axis: in its unit beside ticks, else in three digits."""
-        return number(nbytes, self.scale.unit) if self.numbers else shortly(nbytes)
 
     # -- the bytes that are alive -------------------------------------------------------------
 
@@ -228,7 +210,6 @@ class AddressChart:
         found, arena = self.packing, self.packing.placement.arena
         alive, named = np.array(found.alive, np.float64), bool(found.subject.phases)
         scale = Scale(0, max(self.scale.last, arena))
-        amounts = found.alive if self.toy and self.numbers else ()
         marks = [
             *(Phase(strings.get(f"phase.{phase}"), first, last + 1, -34)
               for phase, first, last in found.subject.phases),
@@ -237,54 +218,46 @@ class AddressChart:
             Rule(y=arena, look="limit"),
             Rule(y=0, look="rule", opacity=0.6),
             Text(0, 0, say("alive_in"), 11, "end", dx=-8, dy=-2, dim=True),
-            *(Text(at + 0.5, 0, number(nbytes, self.scale.unit), 12, "middle", dy=-4, chip=True)
-              for at, nbytes in enumerate(amounts)),
             *self._flag(scale.last),
             Press("at", self.last),
         ]  # fmt: skip
         before = [Rule(y=self.before)] if self.before else ()
         return Chart(operations(self.last), scale, marks, STRIP, left=LEFT, right=RIGHT,
                      above=46 if named else 22, previous=before,
-                     told=[texts.plain(self._flagged)])  # fmt: skip
+                     told=[self._flagged])  # fmt: skip
 
     def _flag(self, top: float) -> Iterator[Mark]:
         """At the cursor, or at the busiest operation: what is alive there."""
-        x, runs = self.wide * (self._at + 0.5) / self.last, self._flagged
-        if texts.measure(runs, 12) + 12 > max(x, self.wide - x):
-            runs = runs[:1]
-        side, anchor = (1, "start") if texts.measure(runs, 12) + 12 < self.wide - x else (-1, "end")
-        yield Rule(x=self._at + 0.5, look="pole", above=20)
-        yield Text(self._at + 0.5, top, runs, 12, anchor, dx=7 * side, dy=-10)
+        x, left = self._at + 0.5, 2 * self._at < self.last
+        anchor, away = ("start", 7) if left else ("end", -7)
+        room = max(x, self.last - x) - 12 * self.last / self.wide
+        yield Rule(x=x, look="pole", above=20)
+        yield Text(x, top, self._flagged, 12, anchor, away, -10, bold=True, room=room)
 
     @property
     def _at(self) -> int:
         return self.moment.at if self.first else self.packing.placement.busiest
 
     @property
-    def _flagged(self) -> list[tuple[str, bool]]:
+    def _flagged(self) -> str:
         """What is alive there, and the name of the operation where there is one."""
         found, nbytes = self.packing, self.packing.alive[self._at]
         most = self._at == found.placement.busiest
         said = say("busiest") if most else say("alive_here", amount=shortly(nbytes))
-        if self.numbers:
-            said = say("alive_at", index=f"{self._at + 1:,}", amount=in_binary(nbytes))
-        name = found.subject.operation(self._at)
-        return [(said, True), *([(f" · {name}", False)] if name else [])]
+        return " · ".join(filter(None, [said, found.subject.operation(self._at)]))
 
     # -- blocks at their addresses ------------------------------------------------------------
 
     def map(self) -> Chart:
         """Every block at its address, from the free space up to the names."""
-        ticks = [(value, name) for value, name in self.scale.ticks if self._clear(value)]
         parts = (self._ground(), self._outside(), self._blocks(), self._over(), self._texts(),
                  self._levels(), self._targets() if self.live else ())  # fmt: skip
         return Chart(
             operations(self.last),
             self.scale,
             list(chain.from_iterable(parts)),
-            self.height,
-            Axis(grid=False) if self.numbers else None,
-            Axis(ticks=ticks) if self.numbers else None,
+            TALL,
+            Axis(grid=False) if self.moment.now.numbers else None,
             left=LEFT,
             right=RIGHT,
             above=20,
@@ -292,12 +265,6 @@ class AddressChart:
             told=[self._beside_it],
             previous=[Rule(y=self.before)] if self.before else (),
         )
-
-    def _clear(self, tick: float) -> bool:
-        """Whether the number of a tick is far enough from those of the levels."""
-        marked = [self.top, *(self._bound or ())]
-        away = [self.size((0, 0, min(tick, each), max(tick, each)))[1] for each in marked]
-        return min(away) > 11
 
     @property
     def _bound(self) -> tuple[int, ...]:
@@ -337,7 +304,7 @@ class AddressChart:
     @property
     def _foot(self) -> int:
         """From the frame down to the words below it."""
-        return 34 if self.numbers else 16
+        return 34 if self.moment.now.numbers else 16
 
     def _blocks(self) -> Iterator[Mark]:
         """The small ones as one grey shape, each where it is; the others by kind. Where blocks
@@ -400,7 +367,7 @@ class AddressChart:
         letter: tuple[Runs, int] = [(placed.name, True)], 16 if tall >= 20 else 13
         line: Runs = [(placed.name, True), (f" {nbytes}", False)]
         lines = [letter]
-        if self.first or self.numbers:
+        if self.first:
             if tall >= 36 and wide >= texts.width(nbytes, 11) + 4:
                 lines = [letter, (nbytes, 11)]
             elif wide >= texts.measure(line, 13) + 2 * BAR:
@@ -457,24 +424,17 @@ class AddressChart:
         """The top of the arena, the lower bound; what the two directions are."""
         top, last, bound = self.top, self.scale.last, self.packing.placement.lower_bound
         key = "top_equal" if top == bound else "top"
-        yield self._closed()
+        yield Rule(y=top, look="limit", below=4, above=6)
+        yield Text(0, top, shortly(top), 11, "end", -12, 4, bold=True)
         yield self._named(say(key if self.done else "top_now"), top, bold=True)
         for bound in self._bound:
             apart = self.size((0, 0, min(bound, top), max(bound, top)))[1]
             yield self._named(say("bound"), top if apart < 16 else bound, right=apart < 16)
-            if apart > 12 and (self.numbers or len(self.moment.maps) == 1):
-                yield Text(0, bound, self.amount(bound), 11, "end", -12, 4)
+            if apart > 12 and len(self.moment.maps) == 1:
+                yield Text(0, bound, shortly(bound), 11, "end", -12, 4)
         yield Text(0, self.scale.first, say("axis_x"), 11, dy=self._foot, dim=True)
-        note = say("axis_unit", unit=self.scale.unit) if self.numbers else say("axis_y")
-        yield Label(note, [(0, last * part, "end", -8, 4) for part in (0.6, 0.5, 0.4, 0.7)], 11,
-                    dim=True)  # fmt: skip
-
-    def _closed(self) -> Mark:
-        """The thick line that closes the arena, with its number."""
-        name, top = self.amount(self.top), self.top
-        line = Rule(y=top, look="limit", below=4, above=6)
-        marks = (line, Text(0, top, name, 11, "end", -12, 4, bold=True))
-        return Slide(marks, self.slid.arena if self.slid and not self.toy else top, top, "glides")
+        sides = [(0, last * part, "end", -8, 4) for part in (0.6, 0.5, 0.4, 0.7)]
+        yield Label(say("axis_y"), sides, 11, dim=True)
 
     def _named(self, name: str, y: float, bold: bool = False, right: bool = False) -> Label:
         """A name at a line: above or below it, at the left, at the right, in between; none where it

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
+from itertools import chain
 from typing import Any, ClassVar
 
 from memlab import strings, units
 from memlab.errors import InputError, known, shorten
 from memlab.planner.placement import BY_HAND, HOWS, Placement
-from memlab.studies.figures import binary_unit, in_binary, number
 from memlab.studies.packed_step import (
     OFFERED,
     SMALL,
@@ -28,7 +28,6 @@ from memlab.views.address_map import (
     RIGHT,
     AddressChart,
     Moment,
-    addresses_of,
     fact,
     outside,
     paint,
@@ -44,11 +43,11 @@ BATCH, MOST = 32, 4096
 """The batch that is shown first, and the largest one that is placed."""
 MAP = ("what", "how", "batch", "in_place", "hand")
 """With these settings the addresses change."""
-SIDE, APART, PAIR, WIDE = 300, 18, 600, 820
-"""Pixels: what stands beside a map, and free between; from so many on two maps stand side by side,
-and a table beside one."""
-LISTED = 9
-"""Parts of a cut that have a line."""
+APART, PAIR, TABLE = 18, 600, 720
+"""Pixels between two maps, and from which width on they stand side by side; from which one on a
+table of blocks has room."""
+LISTED = 12
+"""Blocks that have a line, the largest."""
 
 
 # -- what is chosen -------------------------------------------------------------------------------
@@ -175,7 +174,7 @@ class AddressMap(View[Moment]):
         follows=("what", "in_place"),
         doc="the operation to cut, counted from 1; None for the busiest",
     )
-    numbers = Check(doc="every number, and what lies in memory at the cursor")
+    numbers = Check(doc="every number: the largest blocks, of all or at the cursor")
     packed = Range(
         0,
         lambda now: len(packing(now).blocks),
@@ -242,11 +241,7 @@ class AddressMap(View[Moment]):
 
     def study(self, now: State) -> Moment:
         first = packing(now)
-        maps = (first, *([packing(now, now.beside)] if now.beside else []))
-        count = len(first.blocks) if now.packed is None else now.packed
-        at = first.placement.busiest if now.cursor is None else now.cursor - 1
-        largest = max(first.at(at), key=lambda placed: placed.size, default=None)
-        return Moment(now, maps, count, at, first.by_name[now.chosen] if now.chosen else largest)
+        return Moment(now, (first, *([packing(now, now.beside)] if now.beside else [])))
 
     def line(self, now: State) -> str:
         placement = packing(now).placement
@@ -318,8 +313,7 @@ class AddressMap(View[Moment]):
             name, address = moment.focus.name, _lifted(moment, moment.focus, way)
             return self.changed(now, moved={name: address}, chosen=name)
         if key.startswith("Arrow"):
-            walk = _born if key in ("ArrowLeft", "ArrowRight") else _neighbour
-            return now.replace(chosen=walk(moment, way).name)
+            return now.replace(chosen=_born(moment, way).name)
         answers = {
             "KeyM": _toggled,
             "KeyR": lambda now: self.do(now, "run", None),
@@ -344,14 +338,14 @@ class AddressMap(View[Moment]):
 
     def says(self, scene: Scene) -> str:
         moment, now = self.rows_of(scene.now), scene.now
-        if now.chosen and moment.focus and not (scene.news or now.scored):
+        if moment.focus and not (scene.news or now.scored):
             return ". ".join([now.chosen, *moment.packing.about(moment.focus)])
         told = moment.packing.told(moment.count) if now.packed is not None else None
         return " ".join([told.text() if told else _headline(moment), *_sentences(moment)])
 
     def fact(self, scene: Scene) -> str:
         found = self.rows_of(scene.now)
-        return str(fact(found.packing, found.focus)) if scene.now.chosen and found.focus else ""
+        return str(fact(found.packing, found.focus)) if found.focus else ""
 
     def lines(self, scene: Scene) -> Sequence[Line]:
         """What came out where the map on display ran on this machine."""
@@ -362,13 +356,13 @@ class AddressMap(View[Moment]):
     def compose(self, scene: Scene) -> Page:
         moment, now = self.rows_of(scene.now), scene.now
         charts, found = self._charts(scene), moment.packing
-        pair = len(charts) > 1
         blocks = [
             Words([[(_headline(moment), True)]], 20),
             Words(_sentences(moment), 13, bold=bool(found.overlaps or now.scored)),
-            *(_pair(charts, scene.width) if pair else _single(charts[0], scene.width)),
+            *_maps(charts, scene.width),
             _key(charts[0]),
-            *(_exact(charts)),
+            *chain.from_iterable(_exact(chart, scene.width >= TABLE) for chart in charts),
+            Words(list(_phases(found.subject)), drawn=False),
         ]
         others = [say_how(each.placement.how) for each in moment.maps[1:]]
         return Page(", ".join([found.title, *others]), blocks, scene.width)
@@ -377,23 +371,16 @@ class AddressMap(View[Moment]):
         """A chart for each map. Of the map before, the top is shown, and blocks are seen to come
         from there, but not to a fault, nor by hand: the axis holds both."""
         moment, now, before = self.rows_of(scene.now), scene.now, scene.previous
-        found, maps = moment.packing, len(moment.maps)
-        alike = scene.live and maps == 1 and before and not before.beside
+        found, pair = moment.packing, len(moment.maps) > 1
+        alike = scene.live and not pair and before and not before.beside
         was = packing(before) if before and alike and before.what is now.what else None
         changed = was is not None and was.placement != found.placement
         slides = changed and scene.news and now.hand is None and not found.overlaps
-        scale = addresses_of(found, was.placement.arena if was else 0)
         top = was.placement.arena if was and was.placement.arena != found.placement.arena else None
-        wide = scene.width
-        if maps > 1 and wide >= PAIR:
-            wide = (wide - APART) / 2
-        elif maps == 1 and now.numbers and wide >= WIDE:
-            wide -= SIDE + APART
-        return [
-            AddressChart(moment, each, scale, wide - LEFT - RIGHT, top,
-                         was.placement if was and slides else None, scene.live)
-            for each in moment.maps
-        ]  # fmt: skip
+        wide = (scene.width - APART) / 2 if pair and scene.width >= PAIR else scene.width
+        slid = was.placement if was and slides else None
+        return [AddressChart(moment, each, wide - LEFT - RIGHT, top, slid, scene.live)
+                for each in moment.maps]  # fmt: skip
 
 
 addresses = maker(AddressMap)
@@ -418,28 +405,18 @@ def _back(now: State) -> State:
 def _born(moment: Moment, way: int) -> Placed:
     """The block that is born before or after the one in focus; the small ones are left out."""
     blocks, focus = moment.packing.large, moment.focus
-    if not moment.now.chosen or focus not in blocks:
+    if focus not in blocks:
         return blocks[0 if way > 0 else -1]
     return blocks[min(max(blocks.index(focus) + way, 0), len(blocks) - 1)]
 
 
-def _neighbour(moment: Moment, way: int) -> Placed:
-    """The nearest block above or below that lives at the same time, else at any time."""
-    focus = moment.focus
-    if focus is None or not moment.now.chosen:
-        return _born(moment, 1)
-    there = [p for p in moment.packing.large if (p.address - focus.address) * way > 0]
-    there = [p for p in there if p.lives_with(focus)] or there or [focus]
-    return min(there, key=lambda p: (abs(p.address - focus.address), p.block.birth))
-
-
 def _lifted(moment: Moment, focus: Placed, way: int) -> int:
     """The address of the block in focus one unit up or down, inside what all blocks take without
-    reuse: 1 MiB of the toy, a twentieth of a tick else."""
-    found, step = moment.packing, addresses_of(moment.packing).step
-    alignment = found.placement.alignment
-    unit = step // 2 if found.subject.toy else max(step // 20 // alignment, 1) * alignment
-    return min(max(focus.address + way * unit, 0), found.placement.total - focus.size)
+    reuse: 1 MiB of the toy, a hundredth of the arena else."""
+    map_, mib = moment.packing.placement, units.UNITS["MiB"]
+    unit = max(map_.arena // 100 // map_.alignment, 1) * map_.alignment
+    unit = mib if moment.packing.subject.toy else unit
+    return min(max(focus.address + way * unit, 0), map_.total - focus.size)
 
 
 # -- words ----------------------------------------------------------------------------------------
@@ -464,80 +441,51 @@ def _sentences(moment: Moment) -> list[str]:
 # -- blocks of the page ---------------------------------------------------------------------------
 
 
-def _pair(charts: Sequence[AddressChart], width: float) -> Iterator[Block]:
-    """Two maps side by side, or one below the other."""
+def _maps(charts: Sequence[AddressChart], width: float) -> Sequence[Block]:
+    """The maps side by side, or one below the other; the names of two."""
+    names = [say_how(chart.packing.placement.how) for chart in charts] if charts[1:] else [""]
     columns = [
-        Below([Words(say_how(chart.packing.placement.how), 13, bold=True, left=LEFT),
-               chart.strip(), chart.map()], gap=6)
-        for chart in charts
-    ]  # fmt: skip
-    yield from [Beside([(column, 1) for column in columns], APART)] if width >= PAIR else columns
+        Below([Words(name, 13, bold=True, left=LEFT), chart.strip(), chart.map()], gap=6)
+        for name, chart in zip(names, charts, strict=True)
+    ]
+    return [Beside([(column, 1) for column in columns], APART)] if width >= PAIR else columns
 
 
-def _single(chart: AddressChart, width: float) -> Iterator[Block]:
-    """One map; with all numbers, what lies in memory at the cursor beside it or below it."""
-    table = _cut(chart)
-    maps = Below([chart.strip(), chart.map()], gap=6)
-    if chart.numbers and width >= WIDE:
-        yield Beside([(maps, width - SIDE - APART), (table, SIDE)], APART)
-    else:
-        yield from (maps, table)
+def _exact(chart: AddressChart, wide: bool) -> Iterator[Block]:
+    """Every figure, how it was packed, and the largest blocks: of all, or at the cursor from the
+    top down. Where the page is not ``wide``, their table is in the text alone."""
+    found, moment = chart.packing, chart.moment
+    count = moment.count if chart.first else len(found.blocks)
+    yield Words([*found.sentences, *found.story(count)], drawn=moment.now.numbers, gap=10)
+    if chart.toy:
+        yield Words(found.letters(count), drawn=False, gap=1)
+    cut = moment.now.cursor is not None
+    here = found.at(moment.at, count)[::-1] if cut else found.blocks
+    largest = sorted(here, key=lambda placed: -placed.size)[:LISTED]
+    shown = [placed for placed in here if placed in largest]
+    title = say("cut" if cut else "largest", index=f"{moment.at + 1:,}")
+    looks, drawn = [paint(each.kind) for each in shown], moment.now.numbers and wide
+    yield Table(say("heads").split("|"), found.rows(shown), "<>>>>><", title, looks=looks,
+                drawn=drawn, gap=8)  # fmt: skip
+    others = len(here) - len(shown)
+    yield Words(say("others", count=f"{others:,}") if others else "", drawn=drawn)
 
 
-def _cut(chart: AddressChart) -> Table:
-    """What lies in memory at the cursor, from the top down: the largest blocks."""
-    alive, unit = chart.packing.at(chart.moment.at, chart.moment.count), chart.scale.unit
-    large = sorted(alive, key=lambda placed: -placed.size)[:LISTED]
-    found = [placed for placed in alive[::-1] if placed in large]
-    rows = [[p.name, *(number(end, unit) for end in (p.address, p.top))] for p in found]
-    if others := len(alive) - len(large):
-        rows.append([say("cut_others", count=f"{others:,}"), "", ""])
-    title = say("cut", index=f"{chart.moment.at + 1:,}")
-    return Table(say("cut_heads", unit=unit).split("|"), rows, title=title,
-                 looks=[paint(placed.kind) for placed in found], drawn=chart.numbers)  # fmt: skip
-
-
-def _exact(charts: Sequence[AddressChart]) -> Iterator[Block]:
-    """Every figure, how it was packed, and the blocks in words."""
-    for chart in charts:
-        found, drawn = chart.packing, chart.numbers
-        count = chart.moment.count if chart.first else len(found.blocks)
-        yield Words([*found.sentences, *found.story(count)], drawn=drawn, gap=10)
-        if found.subject.toy:
-            yield Words(_letters(found, chart.moment.count), drawn=False, gap=1)
-        yield Table(say("twin.heads").split("|"), found.rows, "<>>>>><", drawn=False)
-        others = len(found.blocks) - len(found.rows)
-        yield Words(say("twin.small", count=f"{others:,}") if others else "", drawn=False)
-    for phase, first, last in charts[0].packing.subject.phases:
+def _phases(found: Subject) -> Iterator[str]:
+    """What the brackets above the picture say."""
+    for phase, first, last in found.phases:
         values = {"first": f"{first + 1:,}", "last": f"{last + 1:,}"}
-        yield Words(say("twin.band", phase=strings.get(f"phase.{phase}"), **values), drawn=False)
-
-
-def _letters(found: Packing, count: int) -> list[str]:
-    """A letter for every unit and operation; two that overlap are an X."""
-    size = units.UNITS[binary_unit(found.placement.total)]
-    operations = range(found.subject.operations)
-    grid = [["."] * len(operations) for _ in range(found.placement.arena // size)]
-    for each in found.blocks:
-        for level in range(each.address // size, each.top // size) if each.turn <= count else ():
-            for at in range(each.block.birth, each.block.death + 1):
-                grid[level][at] = each.name if grid[level][at] == "." else "X"
-    lines = [f"{level:4d}  {' '.join(line)}" for level, line in enumerate(grid)]
-    return [*reversed(lines), f"{'':6}{' '.join(str(at + 1) for at in operations)}"]
+        yield say("band", phase=strings.get(f"phase.{phase}"), **values)
 
 
 def _key(chart: AddressChart) -> Key:
-    """What the fillings mean."""
-    found, entries = chart.packing, []
-    for kind in dict.fromkeys(each.kind for each in found.large):
-        name = f"addresses.{'toy_kind' if found.subject.toy else 'key'}.{kind}"
-        entries.append((kind, strings.get(name if strings.has(name) else f"role.{kind}.one")))
-    tall = {role for role, _, nbytes in outside(found) if chart.size((0, 0, 0, nbytes))[1] > 3}
-    for role in tall:
-        entries.append((role.value, strings.get(f"role.{role.value}.one")))
-    if small := len(found.blocks) - len(found.large):
-        key = "small" if chart.numbers else "few"
-        least = in_binary(-(-found.placement.arena // 200))
-        entries.append(("small", say(f"key.{key}", count=f"{small:,}", amount=least)))
-    return Key([*((paint(kind), name) for kind, name in entries), (FREE, say("key.free"))], 11,
-               gap=6)  # fmt: skip
+    """What the fillings mean: those of the blocks, and of what is tall enough outside the arena."""
+    found, table = chart.packing, "toy_kind" if chart.toy else "key"
+    outer = [role for role, _, nbytes in outside(found) if chart.size((0, 0, 0, nbytes))[1] > 3]
+    kinds = dict.fromkeys([*(each.kind for each in found.large), *(role.value for role in outer)])
+    if len(found.large) < len(found.blocks):
+        kinds["small"] = None
+    names = {kind: f"addresses.{table}.{kind}" for kind in kinds}
+    entries = [(paint(kind), strings.get(name if strings.has(name) else f"role.{kind}.one"))
+               for kind, name in names.items()]  # fmt: skip
+    return Key([*entries, (FREE, say("key.free"))], 11, gap=6)

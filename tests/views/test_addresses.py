@@ -16,7 +16,7 @@ from memlab.step.tensor import Role
 from memlab.studies import figures
 from memlab.studies.packing import MOST
 from memlab.views import addresses
-from memlab.views.address_map import SMALL, paint
+from memlab.views.address_map import SMALL, TALL, paint
 from memlab.views.draw.marks import Rect, Rects
 from memlab.views.draw.theme import PAINTS
 from tests.views.pages import MAP_STEP as STEP
@@ -79,10 +79,10 @@ def test_every_block_says_its_facts():
 
 def test_the_toy_in_order_of_birth_shows_holes_that_are_too_small():
     view = addresses(how="birth")
-    assert "Nothing is saved" in view.text()
+    assert "Nothing is shared" in view.text()
     shown = labels(view)
-    assert shown.count("3 MiB free,") == shown.count("too small for F") == 2
-    assert "3 MiB free," not in labels(addresses(how="biggest"))
+    assert shown.count("hole of 3 MiB,") == shown.count("too small for F") == 2
+    assert "hole of 3 MiB," not in labels(addresses(how="biggest"))
 
 
 NUMERAL = re.compile(r"(?<![\w.-])\d[\d,.]*")
@@ -110,7 +110,7 @@ def test_a_first_level_has_few_numerals_of_three_digits_and_no_table(given):
 
 def rects(view):
     """What is filled, by its look: the rectangles of the map."""
-    (chart,) = (c for c, _ in view.page(960).svg().charts if c.height == 208)
+    (chart,) = (c for c, _ in view.page(960).svg().charts if c.height == TALL)
     return chart.y, [mark for mark in chart.marks if isinstance(mark, Rect | Rects)]
 
 
@@ -211,7 +211,7 @@ def test_the_controls_change_what_is_shown():
 def scale(view):
     """The addresses that the live picture has room for."""
     page = view.compose(view.scene(960, live=True))
-    return next(chart.y for chart, _ in page.svg().charts if chart.height == 208)
+    return next(chart.y for chart, _ in page.svg().charts if chart.height == TALL)
 
 
 def test_the_axis_stays_while_a_slider_moves():
@@ -229,14 +229,13 @@ def test_the_axis_stays_while_a_slider_moves():
         assert scale(toy).last == 13 * MIB
 
 
-def test_the_axis_holds_the_arena_before_and_the_top_glides():
+def test_the_axis_holds_the_arena_before():
     view = addresses("resnet50", 16)
     before = view.placement.arena
     svg = send(view, ("how", "best"))["svg"]
     assert view.placement.arena < before == scale(view).last
-    assert 'class="glides"' in svg
     assert svg.count('class="before"') == 2
-    assert 'class="glides"' not in view.svg()
+    assert 'class="before"' not in view.svg()
 
 
 def test_keys_walk_over_blocks_and_operations():
