@@ -11,10 +11,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import prod
 from statistics import median
-from time import perf_counter
 from typing import Any
-
-import numpy as np
 
 from memlab import devices, formats, strings, units
 from memlab.errors import InputError, pick
@@ -227,23 +224,14 @@ def write(node: Node, otherwise: str, times: int = 1) -> Written:
     Raises:
         InputError: so much memory is not free.
     """
-    from memlab.kernels import im2col  # compiled code: who writes nothing needs none
-    from memlab.runtime.meter import Meter
+    from memlab.bench.convolution import Case  # compiled code: who writes nothing needs none
+    from memlab.bench.lowering import copied
 
-    layer, planned = conv(node), lowered_bytes(node, 1)
+    case, planned = Case(node.name, node.input_shapes[0], conv(node)), lowered_bytes(node, 1)
     need, free = planned + input_bytes(node, 1), devices.free_memory()
     if need > free:
         raise InputError(
             f"the run needs {units.short(need)} and {units.short(free)} are free; {otherwise}."
         )
-    image = np.random.default_rng(0).random((1, *node.input_shapes[0]), np.float32)
-    chosen = layer.kernel, layer.stride, layer.padding
-    shape = (1, image.shape[1] * layer.kernel**2, node.shape[1] * node.shape[2])
-    im2col(np.zeros((1, 1, 8, 8), np.float32), *chosen)  # compiles
-    with Meter() as meter:
-        copy, seconds = np.empty(shape, np.float32), []
-        for _ in range(times):
-            start = perf_counter()
-            im2col(image, *chosen, out=copy)
-            seconds.append(perf_counter() - start)
-    return Written(planned, meter.peak, median(seconds))
+    measured, seconds = copied(case, times)
+    return Written(planned, measured, median(seconds))

@@ -12,7 +12,7 @@ from typing import Any
 from memlab import strings
 from memlab.errors import InputError
 from memlab.views.draw.page import Page
-from memlab.views.live.setting import Range, State
+from memlab.views.live.setting import Range, State, of
 from memlab.views.live.view import Scene, View
 from memlab.views.live.widget import Labels
 
@@ -107,7 +107,7 @@ def _frames(view: View[Any], slider: Range) -> Iterator[tuple[State, Page]]:
 
 def _states(view: View[Any], slider: Range) -> Iterator[State]:
     own = slider.standing(view.state)
-    for stop in sorted({own, *(each for each in slider.stops if each <= 2 * own)}):
+    for stop in sorted({own, *(each for each in of(slider.stops, view.state) if each <= 2 * own)}):
         with suppress(InputError):  # a step that was made for some batches alone
             state = view.changed(view.state, **{slider.name: stop})
             view.rows_of(state)

@@ -127,7 +127,7 @@ def test_the_first_key_needs_no_click(lecture):
     assert tab.evaluate("document.hasFocus() && document.activeElement === document.body")
 
 
-def test_the_short_form_has_five_scenes(lecture):
+def test_the_short_form_has_six_scenes(lecture):
     tab = lecture()
     press(tab, "m")
     seen = set()
@@ -185,12 +185,12 @@ def test_a_vote_is_counted_drawn_and_kept(lecture):
 
 
 def test_the_real_run_is_marked_as_recorded(lecture):
-    tab = lecture("9.1")
-    assert press(tab, "r") == "9.1&sheet=run"
+    tab = lecture("10.1")
+    assert press(tab, "r") == "10.1&sheet=run"
     shown = texts(tab)
     assert f"recorded: {RECORDED.where}" in shown
     assert {"measured 115,605,504 B", "residual 0 B", "9.3 ms"} <= set(shown)
-    assert press(tab, "r") == "9.1"
+    assert press(tab, "r") == "10.1"
     assert any(RECORDED.where in text for text in texts(tab))
 
 
@@ -206,6 +206,21 @@ def test_panels_open_and_close(lecture):
     tab.wait_for_function("document.fullscreenElement")
     press(tab, "f")
     tab.wait_for_function("!document.fullscreenElement")
+
+
+@pytest.mark.parametrize("extra", ["", "&text"])
+def test_notes_cover_no_text_of_the_picture(lecture, extra):
+    tab = lecture("4.4")
+    press(tab, "n")
+    panel = tab.locator("#notes").bounding_box()
+    for number in range(1, len(scenes()) + 1):
+        tab.evaluate(GO, f"{number}.0&notes")
+        found = tab.evaluate(TEXTS)
+        assert max(text["bottom"] for text in found) <= panel["y"] + 1
+        assert min(text["top"] for text in found) >= 0
+    tab.evaluate(GO, f"9.0&notes{extra}")
+    title = tab.evaluate(TEXTS)[0]
+    assert extra == "" or title["bottom"] < tab.locator("#text").bounding_box()["y"]
 
 
 @pytest.mark.parametrize("where", ["5.0", "5.0&sheet=bench", "2.3&sheet=bench&k=7&pad=none"])
@@ -362,7 +377,7 @@ def test_it_is_light_until_asked_otherwise(lecture):
 
 
 @pytest.mark.parametrize("start", ["", "4.2&dark&sheet=bench&text&notes"])
-def test_it_prints_ten_pages_each_the_last_step(lecture, start):
+def test_it_prints_a_page_for_each_scene_with_its_last_step(lecture, start):
     tab = lecture(start)
     pdf = tab.pdf(prefer_css_page_size=True, print_background=True)
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == len(scenes())
@@ -377,7 +392,7 @@ def test_it_prints_ten_pages_each_the_last_step(lecture, start):
     assert "Row 1" not in words
 
 
-@pytest.mark.parametrize("where", ["1.0", "5.0", "9.3&text&notes", "1.0&sheet=bench"])
+@pytest.mark.parametrize("where", ["1.0", "5.0", "10.3&text&notes", "1.0&sheet=bench"])
 def test_no_accessibility_finding(lecture, findings, where):
     tab = lecture(where)
     if where == "1.0":

@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import memlab
@@ -97,7 +98,9 @@ def test_another_layer_changes_every_figure(monkeypatch):
         patch.setattr(facts, "NETWORK", "alexnet")
         patch.setattr(facts, "LAYER", "conv3")
         forget()
+        facts.rivals.cache_clear()
         new = unescape(page())
+    facts.rivals.cache_clear()
     forget()
     said = "VGG-16|conv1_2|1.64 GB|4.93 GB|14.80 GB|133 GB|115.6 MB|14,797,504,512|1,644,167,168"
     gone = f"{said}|41.10 GB|80.56 GB|115,605,504|largest batch: 103|224·224".split("|")
@@ -182,14 +185,64 @@ def test_every_part_that_is_used_is_there_once(planned):
     assert used <= set(ids)
 
 
-def test_it_says_what_was_measured_and_what_was_not(planned):
-    recorded = page(RECORDED)
+def test_it_says_what_was_recorded_and_where(planned):
+    recorded, kept = page(RECORDED), Recorded.kept()
+    assert kept
     assert RECORDED.where not in planned
-    assert "not measured: this page was written with --no-run" in planned
+    assert planned.count(f"recorded: {kept.where}") >= 4  # the run, 1 image, and both races
     assert recorded.count(f"recorded: {RECORDED.where}") >= 2
-    assert "not measured" not in recorded
+    assert "not measured" not in recorded + planned
     assert RECORDED.text() == data(recorded)["run"]
-    assert "Not measured" in data(planned)["run"]
+    assert data(planned)["run"] == kept.text()
+    assert re.fullmatch(r".+, \d+ cores, .+, \d{4}-\d\d-\d\d", kept.where)
+
+
+def test_without_a_recorded_run_it_says_so(monkeypatch):
+    monkeypatch.setattr(facts, "rivals", lambda: None)
+    text = page()
+    assert "not measured: this page was written with --no-run" in text
+    assert "Not measured" in data(text)["run"]
+    assert [len(scene["twins"]) for scene in data(text)["scenes"]][8:10] == [2, 4]
+
+
+def test_the_bars_are_those_of_the_record():
+    found = facts.rivals()
+    assert found
+    lines = {line.name: line.value for line in found.result.lines}
+    assert set(found.result.machine.versions) >= {"memlab", "torch", "numpy"}
+    raced = ["im2col-image", "im2col-tile", "offsets", "PyTorch"]
+    for scene, names in (("product", ["direct", "im2col-image"]), ("need", raced)):
+        slide = next(each for each in scenes() if each.name == scene).slides[-1]
+        bars = [part for part in slide.parts if 'class="timed"' in part or 'class="on"' in part]
+        wide = [float(number) for part in bars for number in re.findall(r' width="([\d.]+)"', part)]
+        times, slowest = [lines[name] for name in names], max(lines[name] for name in names)
+        assert wide[1::2] == pytest.approx([230 * each / slowest for each in times], abs=0.01)
+        needs = [facts.taken(found, name) for name in names]
+        assert wide[0::2] == pytest.approx(
+            [max(250 * each / max(needs), 1) for each in needs], abs=0.01
+        )
+    node = facts.layer()
+    for name in ("im2col-image", "im2col-tile", "offsets"):  # planned here as where it was timed
+        assert lines[f"{name}, workspace"] == convs.workspace(node, name).size.at(1)
+    assert lines["copy, measured"] == facts.lowered(node, 1)
+
+
+def test_the_rows_of_the_product_are_those_of_the_convolution():
+    from memlab.views.lecture.scenes import WEIGHTS, _output
+
+    small = windows.lower(3)
+    image = np.array([[kind == "#" for kind in row] for row in windows.LETTER], np.float32)
+    padded = np.pad(image, 1)
+    for weights in WEIGHTS:
+        kernel = np.array(weights).reshape(3, 3)
+        whole = [
+            [float((padded[y : y + 3, x : x + 3] * kernel).sum()) for x in range(8)]
+            for y in range(8)
+        ]
+        most = kernel[kernel > 0].sum()
+        assert _output(small, weights) == "".join(
+            ".#"[int(2 * v > most)] for row in whole for v in row
+        )
 
 
 @pytest.mark.measures
@@ -274,7 +327,8 @@ def blow_up(network):
 def guide(monkeypatch):
     """The instructor page, whose expressions may use the figures of the lecture."""
     figures = SimpleNamespace(**{**vars(convs), **vars(facts)})
-    known = {"facts": figures, "windows": windows, "blow_up": blow_up, "Fraction": Fraction}
+    known = {"facts": figures, "windows": windows, "blow_up": blow_up, "Fraction": Fraction,
+             "scenes": scenes}  # fmt: skip
     for name, value in known.items():
         monkeypatch.setitem(pages.NAMES, name, value)
     return GUIDE.read_text(encoding="utf-8")

@@ -143,6 +143,7 @@ function panels() {
   $("text").hidden = !state.text;
   $("notes").textContent = info().notes;
   $("notes").hidden = !state.notes;
+  document.documentElement.classList.toggle("notes", state.notes);
   clearTimeout(waiting);
   waiting = setTimeout(() => { $("spoken").textContent = [text, ...told()].join(" "); }, 600);
 }

@@ -34,7 +34,7 @@ from memlab.views.lecture.slides import (
     say,
 )
 
-SHORT = ("question", "copies", "stride", "size", "need")
+SHORT = ("question", "fold", "copies", "stride", "size", "need")
 """The scenes of the short form."""
 HELP = (
     "next", "back", "kernel", "stride", "padding", "batch", "run", "vote", "count", "pin",
@@ -45,7 +45,8 @@ _HERE = Path(__file__).parent
 
 
 def html(recorded: Recorded | None = None) -> str:
-    """The whole file; without a recorded run it says so."""
+    """The whole file, with the run that is given, or with the one that was recorded."""
+    recorded = recorded or Recorded.kept()
     shown = scenes(recorded)
     sections = [_scene(number, one, len(shown)) for number, one in enumerate(shown, 1)]
     sections.append(_sheet("bench", _bench(), say("page_text.bench")))

@@ -1,18 +1,22 @@
-"""The ten scenes of the lecture: each a list of slides, the same in words, and what the lecturer
+"""The eleven scenes of the lecture: each a list of slides, the same in words, and what the lecturer
 may say. Most slides are states of the shifted copies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from memlab import units
+from memlab.bench.convolution import RIVAL
 from memlab.studies import convolutions as convs
 from memlab.studies.convolutions import amount, part_of, short_times
+from memlab.studies.figures import duration
 from memlab.studies.small_picture import KERNELS, PIXEL, SIZE, SmallPicture, kinds, lower
+from memlab.studies.timings import rival
 from memlab.views.copies.page import CopyBar, boxes, filled_box, together
-from memlab.views.copies.small_picture import copy, grid, row, runs, single, square
+from memlab.views.copies.small_picture import Matrix, copy, grid, row, runs, single, spots, square
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Pen
 from memlab.views.draw.scale import Scale
@@ -41,7 +45,7 @@ from memlab.views.lecture.slides import (
 def scenes(recorded: Recorded | None = None) -> list[Scene]:
     """All of them in order."""
     return [_question(), _window(), _fold(), _copies(), _pixel(), _stride(), _pointwise(), _size(),
-            _need(recorded), _formula()]  # fmt: skip
+            _product(), _need(recorded or Recorded.kept()), _formula()]  # fmt: skip
 
 
 # -- 1: the question, and the vote ----------------------------------------------------------------
@@ -368,7 +372,7 @@ def _strip(slide: Slide, counts: dict[str, Any], ratio: Fraction) -> None:
         slide.say(x + 34, 659, f"pointwise.{name}", 30, **counts)
 
 
-# -- 8 to 10: real bytes --------------------------------------------------------------------------
+# -- 8: real bytes --------------------------------------------------------------------------------
 
 STOPS = (1, 16, 64, 128)
 HEAD, FOOT = 336, 464
@@ -435,6 +439,122 @@ def _marks(slide: Slide, screens: int) -> None:
               data_mark=ANSWERS[-1], data_screens=screens)  # fmt: skip
 
 
+# -- 9: the product that the copy is for ----------------------------------------------------------
+
+SIDE, GAP = 15, 30
+"""A cell of the product, and what is free between its matrices."""
+WEIGHTS = (
+    (1,) * 9,
+    (-1, 0, 1) * 3,
+    (-1, -1, -1, 0, 0, 0, 1, 1, 1),
+    (0, -1, 0, -1, 4, -1, 0, -1, 0),
+)
+"""What is drawn of 4 kernels: inside, left and upper edges, corners of the letter are dark."""
+
+
+def _product() -> Scene:
+    """A row of weights times a column of the matrix is one value; a row of the result is a picture.
+    Then what the product buys."""
+    small, found = lower(3), slides.rivals()
+    rows, columns = len(small.copies), small.places**2
+    cells = {"rows": rows, "columns": columns}
+    drawn = [_multiplied(small, done) for done in (False, True)]
+    drawn[0].say(LEFT, 500, "product.one", 44, bold=True, rows=rows)
+    drawn[0].say(LEFT, 550, "product.many", 34, columns=columns)
+    drawn[1].say(LEFT, 500, "product.row", 44, bold=True)
+    node = slides.layer()
+    channels, (kernels, high, wide) = node.input_shapes[0][0], node.shape
+    sizes = {"kernels": kernels, "rows": channels * slides.kernel() ** 2, "columns": high * wide}
+    real: dict[str, Any] = {name: f"{size:,}" for name, size in sizes.items()}
+    drawn[1].say(LEFT, 550, "product.real", 34, layer=slides.LAYER, **real)
+    twins = [say("product.twin", **cells), say("product.twin_real", layer=slides.LAYER, **real)]
+    if found:
+        ratio = slides.seconds(found, "direct") / slides.seconds(found, "im2col-image")
+        slide = Slide()
+        slide.title("rivals.loops", ratio=f"{ratio:.0f}")
+        names = {"direct": say("rivals.direct"), "im2col-image": say("rivals.product")}
+        slide.bars(200, found, names)
+        slide.say(LEFT, 480, "rivals.buys", 44, bold=True)
+        drawn.append(slide)
+        twins.append(_raced(found, names))
+    return Scene("product", drawn, twins, say("product.notes"))
+
+
+def _multiplied(small: SmallPicture, done: bool) -> Slide:
+    """Weights, the lowered matrix above and the result beside it, the place of 1 value framed; or
+    the whole result, of which a row is folded to a picture."""
+    slide, rows, columns = Slide(), len(small.copies), small.places**2
+    left, top = LEFT + rows * SIDE + GAP, 150
+    low, at, count = top + rows * SIDE + GAP, SHOWN[1], len(WEIGHTS)
+    slide.title("product.found" if done else "product.title")
+    slide.label(left, top - 14, "product.matrix")
+    slide.label(LEFT, low + count * SIDE + 38, "product.weights")
+    slide.label(left, low + count * SIDE + 38, "product.result")
+    with slide.cells((left, top), SIDE):
+        Matrix(lowering(), (0, 0), None, False).write(slide)
+        if not done:
+            slide.path(square(at, 0, 1, rows, 0.15), class_="look")
+    slide.rect(Box(LEFT, low, LEFT + rows * SIDE, low + count * SIDE), class_="weights")
+    with slide.cells((LEFT, low), SIDE):
+        slide.parts.append(grid(rows, count))
+        slide.path(square(0, 0, rows, 1, 0.15), class_="look")
+    if done:
+        _result(slide, (left, low), SIDE, columns, [_output(small, each) for each in WEIGHTS])
+        shown = _output(small, WEIGHTS[0])
+        folded = [shown[at : at + small.places] for at in range(0, columns, small.places)]
+        _result(slide, (RIGHT - U, 470), CELL, small.places, folded, len(folded))
+    else:
+        slide.rect(Box(left, low, left + columns * SIDE, low + count * SIDE), class_="ghost")
+        with slide.cells((left, low), SIDE):
+            slide.path(square(at, 0, 1, 1, 0.15), class_="look")
+    return slide
+
+
+def _result(
+    slide: Slide,
+    corner: tuple[float, float],
+    side: int,
+    wide: int,
+    rows: list[str],
+    framed: int = 1,
+) -> None:
+    """Rows of the product, of which the first ones are framed."""
+    x, y = corner
+    slide.rect(Box(x, y, x + wide * side, y + len(rows) * side), class_="made")
+    dark = [
+        (at, row) for row, text in enumerate(rows) for at, kind in enumerate(text) if kind == "#"
+    ]
+    with slide.cells(corner, side):
+        slide.path(spots(dark), class_="dark-run")
+        slide.parts.append(grid(wide, len(rows)))
+        slide.path(square(0, 0, wide, framed, 0.15), class_="look")
+
+
+def _output(small: SmallPicture, weights: Sequence[int]) -> str:
+    """A row of the product with the matrix, whose values are 1 where the letter is; what is more
+    than half of the most is ``#``."""
+    copies = [kinds(copy) for copy in small.copies]
+    sums = [
+        sum(w for w, copy in zip(weights, copies, strict=True) if copy[place] == "#")
+        for place in range(small.places**2)
+    ]
+    most = sum(w for w in weights if w > 0)
+    return "".join("#" if 2 * each > most else "." for each in sums)
+
+
+def _raced(found: Any, names: dict[str, str]) -> str:
+    """Time and bytes of some ways in words."""
+    parts = [
+        say("rivals.twin_part", name=text, size=units.exact(slides.taken(found, name)),
+            time=duration(slides.seconds(found, name)))
+        for name, text in names.items()
+    ]  # fmt: skip
+    return say("rivals.twin", parts=" ".join(parts), where=slides.where(found))
+
+
+# -- 10 and 11 ------------------------------------------------------------------------------------
+
+
 def _need(run: Recorded | None) -> Scene:
     """Must it be made? The whole batch, one image, one tile, or nothing but a table: areas on one
     scale, the last two drawn and too small to see."""
@@ -468,7 +588,19 @@ def _need(run: Recorded | None) -> Scene:
              for name, need, size in zip(names, needs, sizes, strict=True)]  # fmt: skip
     if run:
         twins[1] += f" {run.text()}"
+    if found := slides.rivals():
+        slide, titles = Slide(), {each: say(f"need.{name}") for each, name in RACED.items()}
+        titles[RIVAL] = rival(found.result.machine)
+        whole, *parts = (slides.seconds(found, name) for name in RACED)
+        slide.title("rivals.faster" if min(parts) < whole else "rivals.less")
+        slide.bars(200, found, titles)
+        drawn.append(slide)
+        twins.append(_raced(found, titles))
     return Scene("need", drawn, twins, say("need.notes"))
+
+
+RACED = {"im2col-image": "image", "im2col-tile": "tile", "offsets": "table"}
+"""Ways for one image, by the name that the scene has for each."""
 
 
 def _formula() -> Scene:

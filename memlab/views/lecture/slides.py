@@ -9,8 +9,12 @@ from functools import cache
 from typing import Any
 
 from memlab import devices, strings, units, zoo
+from memlab.bench import lowering as bench
+from memlab.bench import recorded
+from memlab.bench.convolution import RIVAL
 from memlab.lesson import quantities
 from memlab.networks.graph import Network, Node
+from memlab.studies import convolutions as convs
 from memlab.studies.convolutions import (
     Workspace,
     Written,
@@ -20,6 +24,7 @@ from memlab.studies.convolutions import (
     lowered_bytes,
     workspace,
 )
+from memlab.studies.figures import duration
 from memlab.studies.lowering import Lowering
 from memlab.studies.small_picture import SIZE, Pin, SmallPicture
 from memlab.views.copies.small_picture import Copies, Corner, Matrix, group, letter, square
@@ -212,6 +217,27 @@ class Slide(Svg):
         with self.cells(), self.group(class_="dimmed" if dimmed else None):
             Matrix(found, MATRIX, pin, False).write(self)
 
+    def bars(self, y: float, found: recorded.Recorded, names: dict[str, str]) -> None:
+        """Bytes and time of some ways, row by row, each column to its longest; what was
+        recorded is hatched."""
+        left, right, high = 340, 820, 44
+        self.say(left, y - 18, "rivals.bytes", 30, dim=True)
+        self.say(right, y - 18, "rivals.time", 30, dim=True)
+        most = max(taken(found, name) for name in names) or 1
+        slowest = max(seconds(found, name) for name in names)
+        for index, (name, text) in enumerate(names.items()):
+            top, nbytes, time = y + 92 * index, taken(found, name), seconds(found, name)
+            self.text(LEFT, top + 34, text, 34, bold=True)
+            wide = 250 * nbytes / most
+            look = "timed" if name == RIVAL else "on"
+            self.rect(Box(left, top, left + max(wide, 1), top + high), class_=look)
+            label = convs.amount(nbytes) if wide > 2 or not nbytes else say("need.small")
+            self.text(left + wide + 14, top + 33, label, 30)
+            end = right + 230 * time / slowest
+            self.rect(Box(right, top, end, top + high), class_="timed")
+            self.text(end + 14, top + 33, duration(time), 30, bold=True)
+        self.say(LEFT, MOTTO, "recorded", 28, dim=True, where=where(found))
+
     def zeros(self, y: float) -> None:
         """A sample of added zeros."""
         with self.cells((TEXT, y), 32):
@@ -222,15 +248,48 @@ class Slide(Svg):
 # -- scenes ---------------------------------------------------------------------------------------
 
 ANSWERS = ("A", "B", "C", "D")
-TIMES = 9
+TIMES = bench.TIMES
 """How often the copy is written for real; the median is told."""
+
+
+@cache
+def rivals() -> recorded.Recorded | None:
+    """Time and bytes of every way for one image of the layer, as they were recorded; None where
+    that was another layer."""
+    known = (bench.NETWORK, bench.LAYER) == (NETWORK, LAYER)
+    return recorded.load(bench.FILE) if known else None
+
+
+def where(found: recorded.Recorded) -> str:
+    """Machine and date, in short."""
+    machine = found.result.machine
+    return f"{machine.processor}, {machine.cores} cores, {machine.system}, {machine.date}"
+
+
+def seconds(found: recorded.Recorded, name: str) -> float:
+    """The time of a way."""
+    return found.line(name).value
+
+
+def taken(found: recorded.Recorded, name: str) -> int:
+    """The bytes that a way takes beside input, weights and output: planned, a rival's recorded."""
+    rival = f"{RIVAL} with oneDNN, workspace" if name == RIVAL else f"{name}, workspace"
+    return round(found.line(rival).value)
 
 
 @dataclass(frozen=True)
 class Recorded(Written):
-    """What was written when the page was made, with machine and date."""
+    """The copy of one image as it was written, with machine and date."""
 
     where: str
+
+    @classmethod
+    def kept(cls) -> Recorded | None:
+        """The one that was recorded, where it is of this layer."""
+        if (found := rivals()) is None:
+            return None
+        size, measured = lowered(layer(), 1), round(found.line(f"{bench.COPY}, measured").value)
+        return cls(size, measured, seconds(found, bench.COPY), where(found))
 
     def text(self) -> str:
         """The run in words."""
