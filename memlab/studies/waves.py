@@ -25,6 +25,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study, change, three
+from memlab.studies.memory import Curve
 from memlab.studies.recipe import network_of
 from memlab.techniques import order
 from memlab.techniques.again import repeated
@@ -126,6 +127,26 @@ class Wave:
     def point(self) -> tuple[int, int]:
         """Bytes and nanoseconds."""
         return self.peak, self.cost
+
+    def columns(self, longest: int, count: int) -> Column:
+        """The operation that stands for each of so many columns of time, which last ``longest``
+        together: that of the most bytes; -1 after the last."""
+        ends = np.cumsum(self.lives.times) * (count / longest)
+        first = np.concatenate(([0], ends[:-1])).astype(int)
+        last = np.minimum(np.maximum(np.ceil(ends).astype(int), first + 1), count)
+        found = np.full(count, -1)
+        lowest_first = np.lexsort((-np.arange(len(ends)), self.lives.timeline))
+        for index in lowest_first.tolist():
+            found[first[index] : last[index]] = index
+        return found
+
+    def edges(self, longest: int, count: int) -> dict[str, Curve]:
+        """The upper edge of every part over these columns, for drawing."""
+        found, level, shown = {}, np.zeros(count), self.columns(longest, count)
+        for name in PARTS:
+            here = np.where(shown < 0, 0, self.slices[name][shown])
+            level = found[name] = level + here.astype(np.float64)
+        return found
 
     @property
     def segments(self) -> Iterator[Segment]:

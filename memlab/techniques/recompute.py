@@ -52,8 +52,7 @@ def recompute(
         budget: for these three, the most bytes of the peak, or ``'2GB'``: of all that stay below
             it the fastest by the clock. Without it, the least peak.
         in_place: for these three, whether the bytes are those after ``memlab.in_place``, which
-            you then apply to the result. ``"chain"`` and ``"greedy"`` also try the orders that
-            they find for larger budgets: their steps may keep this one once in place.
+            you then apply to the result.
 
     Raises:
         InputError: no step, or one that is in place or recomputes already; an unknown

@@ -111,8 +111,9 @@ def _tried(
     least: Callable[[Chain], Schedule],
     within: Callable[[Chain, int], Schedule],
 ) -> Iterator[Schedule]:
-    """The schedule of the least peak, and the fastest one that the budget leaves room for. In
-    place a step takes less than its chain: then those of more and more bytes are tried."""
+    """The schedule of the least peak, and the fastest one that the budget leaves room for. A
+    step takes less than its chain, which counts whole stages: so those of more and more bytes are
+    tried."""
     chain = found.chain(wish.batch)
     smallest = least(chain)
     yield smallest
@@ -122,7 +123,7 @@ def _tried(
     if low <= room:
         yield within(chain, room)
     high = simulate(chain, segments.every_kth(chain, len(chain))).peak
-    for _ in range(HALVINGS if wish.in_place else 0):
+    for _ in range(HALVINGS):
         middle = (low + high) // 2
         yield (schedule := within(chain, middle))
         fits = _rated(wish, found.order(schedule)).peak <= wish.budget

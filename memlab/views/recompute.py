@@ -11,7 +11,7 @@ from memlab import strings, units
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
-from memlab.studies.waves import FLOOR, PARTS, Schedules, Subject, Wave, Waves, say, schedules
+from memlab.studies.waves import FLOOR, PARTS, Schedules, Subject, Waves, say, schedules
 from memlab.studies.waves import subject as subject_of
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Name, Text, thickest
@@ -53,9 +53,9 @@ def _all(now: State) -> Schedules:
     return schedules(now.what, now.batch)
 
 
-def _stops(now: State) -> list[int]:
+def stops(found: Schedules) -> list[int]:
     """Round budgets up to the plain peak."""
-    plain = _all(now).plain.peak
+    plain = found.plain.peak
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
     step = next(each for each in steps if plain <= STOPS * each)
     return [step * index for index in range(1, -(-plain // step) + 1)]
@@ -65,7 +65,7 @@ def _halfway(now: State) -> int:
     """A stop between the least peak and the plain one."""
     found = _all(now)
     middle = (found.frontier[0].peak + found.plain.peak) // 2
-    return next(stop for stop in _stops(now) if stop >= middle)
+    return next(stop for stop in stops(found) if stop >= middle)
 
 
 class Recompute(View[Waves]):
@@ -105,7 +105,7 @@ class Recompute(View[Waves]):
         "below it, in place of every k-th",
         default=None,
         check=units.parse,
-        stops=_stops,
+        stops=lambda now: stops(_all(now)),
         follows=["what", "batch"],
         when=lambda now: now.budget is not None,
     )
@@ -162,19 +162,19 @@ recompute = maker(Recompute)
 def _waves(found: Waves) -> Chart:
     """Bytes over time on the left, the peaks of all k on the right, on one axis of bytes."""
     wave, all_ = found.wave, found.all
-    place = _columns(wave, all_.longest)
-    edges = _edges(wave, place)
-    top = edges[PARTS[-1]]
-    plain = _padded(all_.plain.lives.timeline, _columns(all_.plain, all_.longest))
-    y = _bytes(found)
-    peak = int(np.argmax(place == wave.at))
+    edges, plain = (
+        {name: _padded(edge) for name, edge in each.edges(all_.longest, TIME).items()}
+        for each in (wave, all_.plain)
+    )
+    top, before, y = edges[PARTS[-1]], plain[PARTS[-1]], _bytes(found)
+    peak = int(np.argmax(top))
     marks: list[Mark] = [
         *_again(found, y.last),
         *_areas(edges),
         Line(_steps(edges[FLOOR[-1]]), width=2.2),
         Stairs(top, "rule", ridge=True, width=1.2),
-        Stairs(plain, "before", ridge=True),
-        *_names(edges, plain, y.last),
+        Stairs(before, "before", ridge=True),
+        *_names(edges, before, y.last),
         *_bars(found, y.last),
         Rule(y=wave.peak, span=(peak, _bar(found)[0]), look="rule", dashes="1.5 3", crossed=True),
         Points([(peak + 0.5, wave.peak)], "dot", 8),
@@ -198,32 +198,9 @@ def _bytes(found: Waves) -> Linear:
     return bytes_over(found.all.plain.peak, TIGHT)
 
 
-def _columns(wave: Wave, longest: int) -> Floats:
-    """The operation that stands in every column of time, that of the most bytes; -1 after the
-    last."""
-    lives = wave.lives
-    ends = np.cumsum(lives.times) * (TIME / longest)
-    first = np.concatenate(([0], ends[:-1])).astype(int)
-    last = np.minimum(np.maximum(np.ceil(ends).astype(int), first + 1), TIME)
-    place = np.full(TIME, -1)
-    lowest_first = np.lexsort((-np.arange(len(ends)), lives.timeline))
-    for index in lowest_first.tolist():
-        place[first[index] : last[index]] = index
-    return place
-
-
-def _padded(curve: Floats, place: Floats) -> Floats:
-    """A curve over operations in columns of time; 0 where there is none."""
-    shown = np.where(place < 0, 0, curve[place]).astype(np.float64)
-    return np.concatenate((shown, np.zeros(WIDE - TIME)))
-
-
-def _edges(wave: Wave, place: Floats) -> dict[str, Floats]:
-    """The upper edge of every part."""
-    edges, level = {}, np.zeros(WIDE)
-    for name in PARTS:
-        level = edges[name] = level + _padded(wave.slices[name], place)
-    return edges
+def _padded(curve: Floats) -> Floats:
+    """A curve over the columns of time, and 0 over the others."""
+    return np.concatenate((curve, np.zeros(WIDE - TIME)))
 
 
 def _steps(curve: Floats) -> list[tuple[float, float]]:
@@ -370,7 +347,7 @@ def _strip(found: Waves) -> Chart:
         ]
     marks += _numbers(found) if found.budget is None else ()
     return Chart(Scale(0, WIDE), Scale(0, 46), marks, 46, left=62, right=6,
-                 told=[say("axis").rstrip(" →")])  # fmt: skip
+                 told=[f"{say('axis').rstrip(' →')}: {say('time', more=all_.more(wave))}"])  # fmt: skip
 
 
 def _more(said: str, plain: float, end: float) -> Text:

@@ -1,294 +1,414 @@
-"""All techniques on one step: bytes to the right, time upwards, the best trades as a line."""
+"""What recomputing costs for what it saves, in three stops: bytes to the right, time upwards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
-from math import ceil, floor, hypot, inf
+from functools import cached_property
+from itertools import pairwise
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
 
-from memlab import strings, units
-from memlab.networks.graph import Network
-from memlab.step.step import Step
+from memlab import units
+from memlab.step.tensor import Role
 from memlab.studies.compare import compare_techniques
-from memlab.studies.figures import unit_of
-from memlab.studies.techniques import RAN, SHORT, Technique, TechniqueStudy
-from memlab.views.draw import text as texts
+from memlab.studies.figures import three
+from memlab.studies.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
+from memlab.studies.techniques import RAN, SHORT, TechniqueStudy
+from memlab.studies.waves import Schedules, Subject, Wave, schedules
+from memlab.studies.waves import subject as subject_of
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
-from memlab.views.draw.marks import Fact, Glyph, Line, Mark, Pen, Points, Rule
-from memlab.views.draw.page import Page, Still
-from memlab.views.draw.scale import Linear, Scale, Tick
-from memlab.views.draw.stairs import Floats
+from memlab.views.draw.marks import UP, Fact, Glyph, Line, Mark, Path, Pen, Points, Rule
+from memlab.views.draw.page import Page
+from memlab.views.draw.scale import TIGHT, Linear, Scale, Tick, bytes_over
+from memlab.views.draw.stairs import Frame
 from memlab.views.draw.svg import Box
 from memlab.views.draw.table import Block, Table, Words
-from memlab.views.draw.text import Runs
+from memlab.views.draw.theme import FREE, PAINTS
+from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State
+from memlab.views.live.view import Scene, View, maker
+from memlab.views.recompute import MADE, stops
 
-SYMBOLS = {
-    "no_reuse": 4, "plain": 0, "in_place": 5, "placed": 1, "every": 6, "cheap": 9, "greedy": 8,
-    "slots": 2, "within": 2, "chain": 2, "exact": 7, "combined": 3,
-}  # fmt: skip
-"""The mark of each technique: no two that stand together share shape and filling, but for two
-schedules of one chain."""
-FAR = 1.5
-"""What takes so many times the bytes of all others is written at the edge."""
-ROUND = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-"""Distances of the lines of the axis of time, in percent."""
+TALL, NARROW, SIDE = 300, 760, 236
+"""Pixels: of the chart; below what width it has no side; what the side takes."""
+SMALL, LARGE = (78, 36), (210, 96)
+"""The pixels of a mountain beside its point, and of that of the budget."""
+AROUND = (
+    (0, -34), (0, 34), (70, -30), (-70, -30), (70, 30), (-70, 30), (0, -62), (0, 66), (95, -50),
+    (-95, -50), (95, 50), (-95, 50), (120, -70), (-120, -70), (0, 100), (0, -100),
+)  # fmt: skip
+"""Where the middle of a mountain may stand, in pixels from its point."""
+UPPER, SQUARE, DIAMOND = UP.replace("8l", "4l"), "M-4.5-4.5h9v9h-9Z", "M0-6L6 0L0 6L-6 0Z"
+PERCENTS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10**4, 10**9)
+"""Distances of the lines of the axis of time."""
+SHOWN = ("plain", "every", "cheap", "within", "chain")
+"""Techniques that the three stops show already."""
+Place = tuple[float, float]
 
 
-@dataclass(frozen=True, repr=False)
-class Techniques(Still):
-    """Techniques side by side; a notebook shows the picture, ``print`` the text, ``rows`` has the
-    exact figures."""
+class Techniques(View[Frontier]):
+    """Ways to recompute by bytes and time: every k-th, cheap, and the best schedules as a line."""
 
-    rows: TechniqueStudy
+    name, made_by, widest = "frontier", "techniques", 960
+    positional = ("network", "batch")
+    picture_keys = ("Digit1", "Digit2", "Digit3", "KeyN")
 
-    def page(self) -> Page:
-        found = self.rows
-        calls = [
-            Fact(found.name(row), more=f"{found.about(row)}: {row.call}") for row in found.rows
-        ]
+    network = Setting[Subject](
+        doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
+        default="resnet50",
+        check=subject_of,
+        fixed=True,
+        code="plain",
+        write=lambda found: repr(found.name) if found.name else "step",
+    )
+    batch = Number(doc="the mini-batch size", default=32, place="more", code="always")
+    stop = Choice(
+        STOPS,
+        doc="1: every k-th stage kept; 2: cheap beside it; 3: the line of the best schedules",
+    )
+    budget = Range(
+        doc="the most bytes of the peak, or ``'2 GB'``, for a point on the line of the third stop",
+        default=None,
+        check=units.parse,
+        stops=lambda now: stops(schedules(now.network, now.batch)),
+        at=lambda now: Frontier(schedules(now.network, now.batch), LINE).middle,
+        follows=["batch", "stop"],
+        when=lambda now: now.stop == LINE,
+    )
+    measure = Check(
+        doc="also run every technique on this machine, and list what the runs used",
+        fixed=True,
+        when=lambda now: False,
+    )
+    others = Check(
+        doc="list the other techniques too: in place, placed, all of them together",
+        default=lambda now: now.measure,
+        when=lambda now: False,
+    )
+    numbers = Check(doc="whether every point is listed", argument=False, stays=True)
+
+    def settle(self, new: State, was: State | None) -> State:
+        """A budget is of the third stop."""
+        return new.replace(stop=LINE) if new.budget is not None else new
+
+    def study(self, now: State) -> Frontier:
+        found = Frontier(schedules(now.network, now.batch), now.stop, now.budget)
+        if not now.others:
+            return found
+        step, budget = now.network.step, now.budget
+        all_ = compare_techniques(step, now.batch, budget, now.measure, progress=False)
+        return Frontier(found.all, now.stop, budget, all_)
+
+    def described(self, now: State) -> object:
+        return now.replace(numbers=False)
+
+    def buttons(self, now: State) -> dict[str, str]:
+        return {"all": "fewer" if now.others else "others", "start": "start", "copy": "copy"}
+
+    def do(self, now: State, name: str, value: object) -> State | None:
+        if name == "all":
+            return self.changed(now, others=not now.others)
+        if name == "key" and str(value).startswith("Digit"):
+            return self.changed(now, stop=int(str(value)[-1]))
+        return now.replace(numbers=not now.numbers) if name == "key" else None
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        shown = found.chosen or (found.half if now.stop == LINE else found.all.best)
+        return "|".join(map(str, (now.stop, now.budget, shown.peak, shown.cost)))
+
+    def shown(self, now: State) -> int:
+        return super().shown(now) if now.stop == LINE else now.stop
+
+    def says(self, scene: Scene) -> str:
+        found = self.rows_of(scene.now)
+        return f"{found.subject}. {found.title}."
+
+    def compose(self, scene: Scene) -> Page:
+        found, listed = self.rows_of(scene.now), scene.now.numbers
+        heads, *rows = found.rows()
+        chart = FrontierChart(found, scene.width >= NARROW)
         blocks: list[Block] = [
-            Words(found.headline, 14, bold=True),
-            _chart(found),
-            _table(found, *SHORT, facts=calls, gap=12),
-            *([_table(found, *RAN, told=False, gap=8)] if found.measured else []),
-            Words(found.table(), drawn=False, gap=1),
-            Words(found.distances(), drawn=False, gap=1),
-            Words(found.calls(), drawn=False, gap=1),
-            Words(found.notes(), 11, dim=True, gap=10),
-            Words(_say("note.text"), 11, dim=True, told=False),
+            Words(found.title, 20, bold=True, told=False, gap=3),
+            Words(found.sentences, 13, told=False),
+            chart.points(),
+            *chart.halves(),
+            Words([f"{found.subject}. {found.title}.", *found.sentences], drawn=False),
+            Words(found.notes, 11, dim=True, drawn=listed, gap=8),
+            Table(heads, rows, "<>><", drawn=listed, gap=8),
+            *_all(found.others),
         ]
-        return Page(found.title, blocks, says=f"{found.title}. {found.headline}")
+        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
 
 
-def _say(key: str, **values: object) -> str:
-    return strings.get(f"techniques.{key}", **values)
+techniques = maker(Techniques)
 
 
-def _table(found: TechniqueStudy, *keys: str, **others: Any) -> Table:
-    """Some columns of the figures, behind the marks and the names of the techniques."""
-    heads, *rows = found.cells("technique", *keys)
-    looks = [SYMBOLS[row.key] for row in found.rows]
-    align = "<" + ">" * (len(keys) - 1) + "<"
-    return Table(heads, rows, align, looks=looks, lead=True, **others)
+def _all(study: TechniqueStudy | None) -> Iterator[Block]:
+    """All techniques as a table, and what is exact about them in words."""
+    if study is None:
+        return
+    yield Words(study.headline, 13, bold=True, gap=12)
+    for keys in (SHORT, RAN) if study.measured else (SHORT,):
+        heads, *rows = study.cells("technique", *keys)
+        facts = [Fact(study.name(row), more=f"{study.about(row)}: {row.call}")
+                 for row in study.rows]  # fmt: skip
+        yield Table(heads, rows, "<" + ">" * (len(keys) - 1) + "<", lead=True, facts=facts, gap=8)
+    for lines in (study.table(), study.distances(), study.calls()):
+        yield Words(lines, drawn=False, gap=1)
+    yield Words(study.notes(), 11, dim=True, gap=10)
 
 
-# -- chart --------------------------------------------------------------------------------------
+# -- the chart ------------------------------------------------------------------------------------
 
 
-def near(found: TechniqueStudy) -> list[Technique]:
-    """The rows that are drawn as points; of the others there is one, no reuse, or none."""
-    others = [row for row in found.rows if row.key != "no_reuse"]
-    far = found.row("no_reuse").peak > FAR * max(row.peak for row in others)
-    return others if far else list(found.rows)
+@dataclass(frozen=True)
+class FrontierChart:
+    """The points of a study, and the line; ``wide`` has room for a mountain at its side."""
+
+    found: Frontier
+    wide: bool
+
+    @cached_property
+    def x(self) -> Linear:
+        """Bytes, from 0: the same for every stop."""
+        return bytes_over(self.found.all.plain.peak, TIGHT)
+
+    @cached_property
+    def ticks(self) -> list[Tick]:
+        """Round percents from 0, the last above all that is drawn."""
+        waves = [*self.found.all.every.values()]
+        waves += self.found.all.frontier[:1] if self.found.stop == LINE else ()
+        most = max(1.0, *map(self.found.extra, waves))
+        step = next(each for each in PERCENTS if most <= 4 * each)
+        ends = range(0, step * ceil(most / step) + 1, step)
+        return [(at, f"+{at} %" if at else "0") for at in ends]
+
+    @property
+    def top(self) -> float:
+        """The end of the axis of time, in percent."""
+        return self.ticks[-1][0]
+
+    def place(self, wave: Wave) -> Place:
+        """Bytes and percent."""
+        return wave.peak, self.found.extra(wave)
+
+    def points(self) -> Chart:
+        """Bytes against time."""
+        marks = [*self._line(), *self._dots(), *self._named(), *self._others(), *self._side()]
+        return Chart(
+            self.x, Scale(0, self.top), marks, TALL, Axis(say("bytes"), grid=False),
+            Axis(say("time"), ticks=self.ticks), left=56, right=SIDE if self.wide else 40, gap=8,
+        )  # fmt: skip
+
+    # -- every k-th
+
+    def _dots(self) -> Iterator[Mark]:
+        """A dot for every k, and a ring for the least."""
+        best = self.found.all.best
+        for k, wave in self.found.all.every.items():
+            fact = self._fact(say("k", k=k), wave)
+            look, size = ("hollow", 10) if wave is best else ("dot", 6.5)
+            yield Points([self.place(wave)], look, size, fact=fact)
+
+    def _fact(self, name: str, wave: Wave) -> Fact:
+        return Fact(name, nbytes=wave.peak, more=say("more", percent=self.found.percent(wave, 1)))
+
+    # -- names and mountains
+
+    def _named(self) -> Iterator[Mark]:
+        found, all_ = self.found, self.found.all
+        yield self._mountain(say("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60)))
+        if found.stop == EVERY:
+            kinds = {all_.best.k: say("k_least", k=all_.best.k)}
+            for wave in (all_.every[all_.rule], found.fastest) if all_.rule in all_.every else ():
+                kinds.setdefault(wave.k, say("k", k=wave.k))
+            for k, name in kinds.items():
+                yield self._mountain(name, all_.every[k])
+        else:
+            best = self.place(all_.best)
+            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
+            yield Label(say("every"), places, 12, chip=True)
+        if found.stop >= CHEAP:
+            yield self._mountain(say("cheap"), found.cheap, DIAMOND)
+        if found.stop == LINE:
+            yield from self._ends()
+
+    def _mountain(
+        self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
+    ) -> Mark:
+        fact = self._fact(name, wave)
+        return Mountain(wave, self.found.all, self.place(wave), name, glyph, around, fact=fact)
+
+    # -- the line
+
+    def _corners(self) -> list[Place]:
+        """The line: within so many bytes, no less time."""
+        corners = [self.place(wave) for wave in self.found.all.frontier]
+        rest = [((x, above), (x, y)) for (_, above), (x, y) in pairwise(corners)]
+        return [corners[0], *(corner for both in rest for corner in both)]
+
+    def _line(self) -> Iterator[Mark]:
+        """The line, and what lies below it, where no schedule of whole stages gets."""
+        if self.found.stop < LINE:
+            return
+        corners = self._corners()
+        (left, _), (right, _) = corners[0], corners[-1]
+        yield Path([(0, 0), (0, self.top), (left, self.top), *corners, (right, 0)], FREE)
+        for index, line in enumerate(say("nobody").split("\n")):
+            yield Text(left / 2, self.top / 3, line, 11, "middle", dy=15 * index, chip=True)
+        if len(corners) > 1:
+            yield Line(corners, width=2.6)
+
+    def _ends(self) -> Iterator[Mark]:
+        """Half of the saving and all of it, and what half would cost if the price were even."""
+        found = self.found
+        if found.least.peak == found.all.plain.peak:
+            return
+        for wave, around in ((found.least, ((-70, 20), (-70, 50))), (found.half, AROUND[1:])):
+            x, y = self.place(wave)
+            yield Glyph(x, y, UPPER, marker="^")
+            said = say("more", percent=found.percent(wave, 1))
+            places = [(x, y, "start", 9.0, 4.0), (x, y, "start", 9.0, -10.0)]
+            yield Label(said, places, 13, bold=True, chip=True, kept=True)
+            yield self._mountain("", wave, "", around)
+        x, y = float(found.middle), found.extra(found.least) / 2
+        yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
+        yield Label(say("guess"), [(x, y, "middle", 0.0, -10.0)], 11, chip=True)
+        for at in (found.least.peak, found.middle, found.all.plain.peak):
+            yield Rule(x=at, span=(0, 0), look="rule", below=64, dashes="1.5 3", crossed=True)
+        if found.chosen:
+            place = self.place(found.chosen)
+            yield Rule(x=found.budget, look="rule", width=1.4, crossed=True)
+            yield Points([place], "ring", 13, fact=self._fact(say("within"), found.chosen))
+
+    def halves(self) -> Iterator[Chart]:
+        """Below the axis: half of what can be saved, and the other half."""
+        found = self.found
+        if found.stop < LINE or found.least.peak == found.all.plain.peak:
+            return
+        ends = (found.all.plain.peak, found.middle, found.least.peak)
+        marks: list[Mark] = []
+        for (right, left), name in zip(pairwise(ends), ("half", "other_half"), strict=True):
+            marks += [
+                Rule(y=18, span=(left, right), width=1.4),
+                Glyph(left, 18, "M2 0L9-3.5V3.5Z", marker="<"),
+                Label(say(name), [((left + right) / 2, 3, "middle", 0.0, 0.0)], 12, bold=True),
+            ]
+        yield Chart(self.x, Scale(0, 24), marks, 24, left=56, right=SIDE if self.wide else 40,
+                    told=[say("bytes")])  # fmt: skip
+
+    # -- beside
+
+    def _others(self) -> Iterator[Mark]:
+        """The other techniques, hollow; what lies beyond the edge is written there."""
+        study = self.found.others
+        rows = [] if study is None else study.rows
+        for row in (row for row in rows if row.key not in SHOWN):
+            assert study is not None
+            name, y = study.name(row), study.extra(row.cost)
+            if row.peak > self.x.last:
+                said = say("beyond", name=name, bytes=three(row.peak))
+                yield Text(self.x.last, self.top, said, 11, "end", dy=-6)
+                continue
+            fact = Fact(name, nbytes=row.peak, more=f"{study.time(row)}; {study.distance(row)}")
+            yield Points([(row.peak, y)], "hollow", 8, fact=fact)
+            places = [(row.peak, y, side, dx, dy) for dy in (4.0, -9.0, 18.0, -24.0, 32.0)
+                      for side, dx in (("start", 9.0), ("end", -9.0))]  # fmt: skip
+            yield Label(name, places, 11, chip=True)
+
+    def _side(self) -> Iterator[Mark]:
+        """How to read the chart, and the mountain of the budget."""
+        if not self.wide:
+            return
+        x, all_, chosen = self.x.last, self.found.all, self.found.chosen
+        for index, key in enumerate(("left", "down")):
+            yield Text(x, self.top, say(key), 12, dx=22, dy=10 + 17 * index)
+        wave = chosen or all_.every.get(all_.rule, all_.best)
+        name = say("within") if chosen else ""
+        yield Mountain(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
+                       lead=False)  # fmt: skip
+        for index, line in enumerate(_halved(say("each"))):
+            yield Text(x, self.top, line, 12, dx=22, dy=190 + 17 * index)
 
 
-def _chart(found: TechniqueStudy) -> Chart:
-    """Points where they lie, and the staircase of the best trades."""
-    points = near(found)
-    sizes = [found.floor.nbytes, *(row.peak for row in points)]
-    sizes += [row.measured.nbytes for row in points if row.measured]
-    times = [0.0, *(found.extra(row.cost) for row in points)]
-    times += [slower for row in points if (slower := found.slower(row)) is not None]
-    x, (y, ticks) = _bytes(min(sizes), max(sizes)), _percents(times)
-    corners = [(t.nbytes, found.extra(t.cost)) for t in found.trades if len(found.trades) > 1]
-    marks: list[Mark] = [Rule(y=0, look="rule faint")]
-    marks += [Line(_staircase(corners), width=1.8)] if corners else []
-    marks += _bounds(found, points, x, y)
-    for row in reversed(points):
-        marks += [*_measured(found, row), _point(found, row)]
-    entries = [
-        (*_place(found, row), _name(found, row))
-        for row in sorted(points, key=lambda row: row.point)
-    ]
-    marks.append(Names(entries))
-    marks += [Names([(*corners[len(corners) // 2], _say("line"))], 60)] if corners else []
-    return Chart(
-        x, y, marks, 340 if len(ticks) > 1 else 240,
-        Axis(_say("bytes"), _say("cut") if x.first else ""), Axis(_say("time"), ticks=ticks),
-        left=60, right=28, gap=14,
-    )  # fmt: skip
+def _halved(said: str) -> tuple[str, str]:
+    """A sentence on two lines."""
+    words = said.split()
+    middle = len(words) // 2
+    return " ".join(words[:middle]), " ".join(words[middle:])
 
 
-def _bytes(low: int, high: int) -> Linear:
-    """The round ends around two amounts, with at most seven ticks or so."""
-    steps = (factor * 10**power for power in range(30) for factor in (1, 2, 5))
-    step = next(each for each in steps if high - low <= 6 * each)
-    first, last = low // step * step, (high // step + 1) * step
-    unit = unit_of(last)
-    return Linear(first, last, step, unit, units.UNITS[unit])
-
-
-def _percents(times: Sequence[float]) -> tuple[Scale, list[Tick]]:
-    """The axis of time around all of them, and its round percents."""
-    low, high = min(times), max(times)
-    step = next((each for each in ROUND if max(high - low, 1.0) / each <= 6), ROUND[-1])
-    first, last = floor(low / step), ceil(high / step)
-    ticks = [(step * index, _tick(step * index)) for index in range(first, last + 1)]
-    return Scale(step * (first - 0.5), step * (last + 0.25)), ticks
-
-
-def _tick(extra: float) -> str:
-    sign = "−" if extra < -1e-9 else "+" if extra > 1e-9 else ""
-    return f"{sign}{abs(extra):,.4g} %"
-
-
-def _staircase(corners: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Within so many bytes, no less time."""
-    return [corners[0], *chain(*(((x, above), (x, y)) for (_, above), (x, y) in pairwise(corners)))]
-
-
-def _bounds(
-    found: TechniqueStudy, points: Sequence[Technique], x: Scale, y: Scale
-) -> Iterator[Mark]:
-    """No reuse where it lies beyond the edge, and the lower bound as a line."""
-    row, bound = found.row("no_reuse"), found.floor
-    if row not in points:
-        said = _say("beyond", name=found.name(row), bytes=units.short(row.peak))
-        yield Text(x.last, y.last, said, anchor="end", dx=-4, dy=14, bold=True, chip=True)
-    said = _say("floor", bytes=units.short(bound.nbytes))
-    fact = Fact(said, more=_say("note.floor", operation=bound.operation))
-    yield Rule(x=bound.nbytes, look="before", fact=fact)
-    sides = (("start", 6.0), ("end", -6.0))
-    places = [
-        (bound.nbytes, y.last, side, dx, dy) for side, dx in sides for dy in range(12, 90, 18)
-    ]
-    yield Label(said, places, 11, chip=True)
-
-
-def _place(found: TechniqueStudy, row: Technique) -> tuple[float, float]:
-    return row.peak, found.extra(row.cost)
-
-
-def _point(found: TechniqueStudy, row: Technique) -> Points:
-    said = f"{_say('table.extra')} {found.time(row)}; {found.distance(row)}"
-    fact = Fact(found.name(row), nbytes=row.peak, more=said)
-    return Points([_place(found, row)], SYMBOLS[row.key], fact=fact)
-
-
-def _measured(found: TechniqueStudy, row: Technique) -> Iterator[Mark]:
-    """A cross: what its runs took; a line leads to it from what was planned."""
-    slower = found.slower(row)
-    if row.measured is not None and slower is not None:
-        place = row.measured.nbytes, slower
-        yield Line([_place(found, row), place], "before thin")
-        told = found.told(row)
-        more = ", ".join(told[key] for key in ("run", "slower", "results"))
-        fact = Fact(found.name(row), nbytes=row.measured.nbytes, more=more)
-        yield Glyph(*place, "M-4-4L4 4M-4 4L4-4", "rule", "x", width=1.6, fact=fact)
-
-
-def _name(found: TechniqueStudy, row: Technique) -> Runs:
-    """A name and its figures beside a point."""
-    more = f", {found.time(row)}" if row.again else ""
-    return [(found.name(row), True), (f" {units.short(row.peak)}{more}", False)]
-
-
-# -- names --------------------------------------------------------------------------------------
-
-LINE, TOUCH, BESIDE = 15, 14, 16
-"""From line to line of names; points touch that are nearer, and a name is beside its point."""
-Entry = tuple[float, float, Runs]
+# -- mountains ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Names(Mark):
-    """Names of points ``(x, y, name)``, each at the nearest free place, with a line to one that is
-    not beside its point. The names of points that touch stand together. A name that has no place
-    within ``reach`` pixels is left out."""
+class Mountain(Mark):
+    """The bytes of a schedule over time, small, with the plain step dashed, on one scale for all of
+    a step; beside its point at the first place that is free, with a line to it."""
 
-    entries: Sequence[Entry]
-    reach: float = inf
+    wave: Wave
+    all: Schedules
+    place: Place
+    name: str = ""
+    glyph: str = ""
+    around: Sequence[Place] = AROUND
+    size: tuple[int, int] = SMALL
+    lead: bool = True
+    fact: Fact | None = None
     late: ClassVar[bool] = True
 
     def draw(self, pen: Pen) -> None:
-        found = _groups([(pen.x(x), pen.y(y), name) for x, y, name in self.entries])
-        placed = [(b, names) for x, y, names in found if (b := self._place(pen, x, y, names))]
-        for box, names in placed:  # over the lines to all of them
-            for index, name in enumerate(names):
-                pen.svg.text(box.left, box.top + 11 + LINE * index, name, chip=True)
+        x, y = pen.x(self.place[0]), pen.y(self.place[1])
+        wide, tall = self.size[0] + 4, self.size[1] + 17 * bool(self.name)
+        tries = [Box(x + dx - wide / 2, y + dy - tall / 2, x + dx + wide / 2, y + dy + tall / 2)
+                 for dx, dy in self.around]  # fmt: skip
+        inside = [box for box in tries if box.left >= 0 and box.right <= pen.svg.width
+                  and (not self.lead or pen.box.top - 8 <= box.top)
+                  and (not self.lead or box.bottom <= pen.box.bottom - 1)]  # fmt: skip
+        box = pen.board.first(inside, 4)
+        if box is not None:
+            self._draw(pen, box, (x, y))
+        if self.glyph:
+            pen.svg.path(self.glyph, transform=f"translate({x:.1f} {y:.1f})")
 
-    def _place(self, pen: Pen, x: float, y: float, names: Sequence[Runs]) -> Box | None:
-        wide, tall = max(map(texts.measure, names)), float(LINE * len(names))
-        lefts = _along(x, wide, pen.box.left, pen.box.right)
-        tops = _along(y, tall, pen.box.top, pen.box.bottom)
-        apart = np.hypot(_aside(y, tops, tall)[:, None], _aside(x, lefts, wide))
-        box = pen.board.cheapest(pen.frame, (lefts, tops), (wide, tall), apart, margin=4)
-        if box is None:
-            return None
-        end = min(max(x, box.left), box.right), min(max(y, box.top), box.bottom)
-        far = hypot(end[0] - x, end[1] - y)
-        if BESIDE < far <= self.reach:
-            pen.svg.line(x, y, *end, class_="rule faint")
-        return box if far <= self.reach else None
+    def _draw(self, pen: Pen, box: Box, point: Place) -> None:
+        if self.lead:
+            end = min(max(point[0], box.left), box.right), min(max(point[1], box.top), box.bottom)
+            pen.svg.line(*point, *end, class_="rule faint")
+        pen.svg.rect(box, class_="chip")
+        foot = box.top + self.size[1]
+        self._mountain(pen, Box(box.left + 2, box.top + 1, box.right - 2, foot))
+        if self.name:
+            middle = (box.left + box.right) / 2
+            pen.svg.text(middle, foot + 13, self.name, 12, "middle", bold=True)
+
+    def _mountain(self, pen: Pen, box: Box) -> None:
+        count = self.size[0] // 2
+        frame = Frame(box, count, self.all.plain.peak)
+        edges = self.wave.edges(self.all.longest, count)
+        low = np.zeros(count)
+        for name, paint in _PAINTS.items():
+            if d := frame.area(low, edges[name]):
+                pen.svg.fill(d, paint, 0.4)
+            low = edges[name]
+        pen.svg.path(frame.ridge(low), class_="rule", stroke_width=0.9)
+        before = self.all.plain.edges(self.all.longest, count)["gradient_map"]
+        if self.wave is not self.all.plain:
+            pen.svg.path(frame.ridge(before), class_="before thin")
+        pen.svg.line(box.left, box.bottom, box.right, box.bottom, class_="rule faint")
 
     def on(self, axes: Any) -> None:
-        pixels = axes.transData.transform
-        for x, y, names in _groups([(*pixels((x, y)), name) for x, y, name in self.entries]):
-            place = axes.transData.inverted().transform((x, y))
-            said = "\n".join(map(texts.plain, names))
-            axes.annotate(said, place, (8, 4), textcoords="offset points", fontsize=10)
+        axes.annotate(self.name, self.place, (8, 6), textcoords="offset points", fontsize=10)
+        if self.lead:
+            axes.scatter(*self.place, marker="s", s=18, color="0.3")
 
 
-def _groups(entries: Sequence[Entry]) -> list[tuple[float, float, list[Runs]]]:
-    """Entries whose points touch, at the first of them."""
-    groups: list[list[Entry]] = []
-    for each in entries:
-        touching = (group for group in groups if any(_touch(each, other) for other in group))
-        group = next(touching, None)
-        groups.append([each]) if group is None else group.append(each)
-    return [(*group[0][:2], [name for _, _, name in group]) for group in groups]
-
-
-def _touch(one: Entry, other: Entry) -> bool:
-    return abs(one[0] - other[0]) < TOUCH and abs(one[1] - other[1]) < TOUCH
-
-
-def _along(at: float, long: float, low: float, high: float) -> Floats:
-    """Where a name that long may begin between two edges: beside a point, in line with it, or at
-    any eighth pixel."""
-    best = [at + 10, at - 10 - long, at - long / 2]
-    found = np.array([*best, *np.arange(low + 3, high - long - 3, 8)])
-    return found[(found >= low + 3) & (found + long <= high - 3)]
-
-
-def _aside(at: float, starts: Floats, long: float) -> Floats:
-    """How far names that long are from a point."""
-    return np.maximum(np.maximum(starts - at, at - starts - long), 0)
-
-
-# -- the view -----------------------------------------------------------------------------------
-
-
-def techniques(
-    network: str | Network | Step,
-    batch: int = 8,
-    budget: int | str | None = None,
-    measure: bool = False,
-    *,
-    progress: bool = True,
-) -> Techniques:
-    """What each technique saves on one training step and what it costs, beside what is proved: no
-    reuse, plain, in place, placed, ways to recompute, and all of them together.
-
-    >>> techniques("resnet50", batch=8)
-
-    Args:
-        network: a name of ``memlab.zoo``, a network of yours, or a step without techniques.
-        batch: the mini-batch size.
-        budget: the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain below
-            it; without it, halfway from the least peak of the chain to the plain one.
-        measure: also run each on this machine, for bytes and seconds, and to compare its results
-            with those of the plain step bit for bit.
-        progress: show how far a run is, where it takes more than a second.
-
-    Raises:
-        InputError: no network or step, one that has techniques in it, a batch that it does not
-            hold for, or a budget below the least peak; with ``measure``, more bytes than are free
-            (``DoesNotFitError``) or an operation without a kernel, before anything runs.
-    """
-    return Techniques(compare_techniques(network, batch, budget, measure, progress))
+_PAINTS = {
+    "rest": PAINTS[Role.PARAMETER], "kept": PAINTS[Role.FEATURE_MAP], "again": MADE,
+    "gradient_map": PAINTS[Role.GRADIENT_MAP],
+}  # fmt: skip
+"""The floor as one, and what lies on it."""

@@ -17,7 +17,6 @@ from memlab.lesson.question import topics
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.runtime.run import Run
-from memlab.studies.techniques import Measured
 from memlab.views.draw.page import Page
 from memlab.views.live.view import View
 from tests.views import measurements
@@ -327,30 +326,31 @@ def _deep(layers: int = 6) -> Any:
     return memlab.training_step(body.flatten().linear(3).cross_entropy())
 
 
-@case("techniques", "a chain")
+@case("techniques", "cheap beside every k-th")
 def _() -> Any:
-    return views.techniques("resnet50")
+    return views.techniques("resnet50", stop=2)
 
 
-@case("techniques", "points that touch")
+@case("techniques", "the line, all numbers")
 def _() -> Any:
-    return views.techniques("linear1", 4)
+    view = views.techniques("resnet50", 8, stop=3)
+    view.numbers = True
+    return view
 
 
-@case("techniques", "an inference")
+@case("techniques", "a budget")
 def _() -> Any:
-    return views.techniques(memlab.inference_step(memlab.zoo.mnist_cnn()))
+    return views.techniques("resnet50", budget="1.3 GB")
 
 
-@case("techniques", "as if run, with other results")
+@case("techniques", "nothing to save")
 def _() -> Any:
-    view = views.techniques(_deep(), 4, "50 kB")
-    names = ("gradients", "parameters")
-    rows = (
-        replace(row, measured=Measured(row.peak + 8 * at, 8 * at, 0.01 * (1 + at), names[:at]))
-        for at, row in enumerate(view.rows.rows)
-    )
-    return replace(view, rows=replace(view.rows, rows=tuple(rows)))
+    return views.techniques("linear1", 4, stop=3)
+
+
+@case("techniques", "all of them")
+def _() -> Any:
+    return views.techniques(_deep(), 4, stop=3, others=True)
 
 
 def _as_if_run(step: Any, batch: int, more: int = 0) -> Any:

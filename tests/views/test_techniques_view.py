@@ -1,116 +1,199 @@
-"""The picture of techniques: its figures are the study's, and so is its text."""
+"""The frontier in three stops: points, line and halves are those of plans, and so is the text."""
 
-import xml.etree.ElementTree as ET
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
 import memlab
-from memlab import units, views
-from memlab.studies import compare
+from memlab.errors import InputError
+from memlab.studies import frontier as study
+from memlab.studies.frontier import CHEAP, EVERY, LINE, Frontier
 from memlab.studies.techniques import Measured
-from memlab.views.draw import theme
-from memlab.views.techniques import SYMBOLS, Techniques, near
-
-CASES = [("linear1", 4), ("mnist_cnn", 4), ("one layer", 4), ("deep", 4), ("resnet50", 8)]
-
-
-@cache
-def network(name):
-    if name == "one layer":
-        return memlab.network(name, image=(2, 6, 6)).conv(3, 3).flatten().cross_entropy()
-    if name == "deep":
-        body = memlab.network(name, image=(4, 8, 8))
-        for _ in range(6):
-            body = body.conv(4, 3, pad=1).relu()
-        return body.flatten().linear(3).cross_entropy()
-    return memlab.zoo.build(name)
+from memlab.studies.waves import schedules, subject
+from memlab.techniques.cuts import cost
+from memlab.views.draw.chart import Chart
+from memlab.views.draw.marks import Line, Mark, Points
+from memlab.views.techniques import Mountain, Techniques, techniques
+from tests.views.test_pages import FEW, numerals
 
 
 @cache
-def shown(name, batch):
-    return views.techniques(memlab.training_step(network(name)), batch)
+def found(stop: int, budget: int | None = None) -> Frontier:
+    return Frontier(schedules(subject("resnet50"), 32), stop, budget)
 
 
-def as_if_run(view, other=()):
-    """The same, as if every technique had run for 20 ms."""
-    rows = view.rows.rows
-    seen = [Measured(row.peak + 8 * len(other), 8 * len(other), 0.02, other) for row in rows]
-    made = (replace(row, measured=each) for row, each in zip(rows, seen, strict=True))
-    return Techniques(replace(view.rows, rows=tuple(made)))
+@cache
+def deep() -> Any:
+    body = memlab.network("deep", image=(4, 8, 8))
+    for _ in range(6):
+        body = body.conv(4, 3, pad=1).relu()
+    return memlab.training_step(body.flatten().linear(3).cross_entropy())
 
 
-def drawn(view):
-    """The texts of the picture, none over another or over the edge."""
-    svg = view.page().svg()
-    assert svg.collisions() == []
-    assert svg.outside() == []
-    ET.fromstring(view.svg())
-    return [label.content for label in svg.labels]
+def marks(view: Techniques, kind: type[Mark]) -> list[Any]:
+    charts = [block for block in view.page().blocks if isinstance(block, Chart)]
+    return [mark for mark in charts[0].marks if isinstance(mark, kind)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_picture_and_text_show_the_figures_of_the_study(case):
-    view = shown(*case)
-    found, labels = view.rows, drawn(view)
-    for part in found.text().split("\n\n"):
-        assert part in view.text()
-    assert {found.title, found.headline, *found.notes()} <= {*labels}
-    start = labels.index("technique")
-    for row in found.rows:
-        first = labels.index(found.name(row), start)
-        ratios = [found.ratio(row), found.ratio(row, "no_reuse")]
-        figures = [units.short(row.peak), *ratios, f"{row.again:,}", found.time(row)]
-        assert labels[first + 1 : first + 7] == [*figures, found.distance(row)]
-        named = f"{found.name(row)} {units.short(row.peak)}"
-        assert any(each.startswith(named) for each in labels) or row not in near(found)
+def send(view: Any, **events: Any) -> Any:
+    listed = [{"name": name, "value": value} for name, value in events.items()]
+    view._receive(view, {"number": 1, "events": listed}, [])
+    return view.now_["shown"]
 
 
-def test_no_reuse_is_at_the_edge_only_where_it_is_far_off():
-    assert "no reuse: 2.270 GB →" in drawn(shown("resnet50", 8))
-    assert not any("→" in each for each in drawn(shown("mnist_cnn", 4)))
+# -- figures --------------------------------------------------------------------------------------
 
 
-def test_techniques_are_told_apart_without_colour():
-    for case in CASES:
-        keys = [row.key for row in shown(*case).rows.rows if row.key != "within"]
-        looks = {(shape, full) for shape, _, full in (theme.symbol(SYMBOLS[key]) for key in keys)}
-        assert len(looks) == len(keys)
-    assert SYMBOLS["within"] == SYMBOLS["chain"]  # one technique, told apart by name
+@pytest.mark.parametrize("stop", [EVERY, CHEAP, LINE])
+def test_each_point_is_what_its_call_gives(stop: int) -> None:
+    step = found(stop).all.step
+    for point in found(stop).points[:: 5 if stop == EVERY else 1]:
+        made = eval(point.call, {"memlab": memlab, "step": step})
+        assert point.wave.peak == memlab.plan(made).peak(32)
+        assert point.wave.cost == cost(made.ops, 32)
 
 
-def test_points_and_lines_of_the_table_say_more_on_hover():
-    view = as_if_run(shown("deep", 4))
-    facts = {each.text or "" for each in ET.fromstring(view.svg()).iterfind(".//{*}g/{*}title")}
-    for row in view.rows.rows:
-        name = view.rows.name(row)
-        assert any(fact.startswith(name) and row.call in fact for fact in facts)
-        if row in near(view.rows):
-            assert any(fact.startswith(f"{name}: {row.peak:,} B; time ") for fact in facts)
-            assert any(fact.startswith(f"{name}: {row.peak:,} B; 20.0 ms") for fact in facts)
+@pytest.mark.parametrize(
+    ("stop", "budget", "title"),
+    [
+        (EVERY, None, "Every k-th: the most that it saves, 1.64 GB, costs 34 % more time"),
+        (CHEAP, None, "Only the cheap maps: 556 MB less for 0.7 % more time"),
+        (LINE, None, "Half of the saving costs 6.7 %, all of it 25.1 %"),
+        (LINE, 1_500_000_000, "Within 1.50 GB: 1.50 GB for 12.5 % more time"),
+    ],
+)
+def test_the_title_is_the_finding(stop: int, budget: int | None, title: str) -> None:
+    assert found(stop, budget).title == title
 
 
-def test_what_has_run_stands_in_a_table_of_its_own():
-    view = as_if_run(shown("deep", 4), ("gradients",))
-    labels = drawn(view)
-    start = labels.index("measured here, bytes")
-    for row in view.rows.rows:
-        first = labels.index(view.rows.name(row), start)
-        assert labels[first + 1 : first + 3] == [f"{row.peak + 8:,}", "8"]
-        assert labels[first + 5] == "other results than plain: gradients"
-    assert any(each.startswith("×: measured here") for each in labels)
+def test_at_batch_8_all_of_the_saving_costs_less() -> None:
+    shown = Frontier(schedules(subject("resnet50"), 8), LINE)
+    assert shown.title == "Half of the saving costs 6.7 %, all of it 21.9 %"
 
 
-def test_what_is_left_out_is_said(monkeypatch):
-    inference = views.techniques(memlab.inference_step(network("mnist_cnn")), 4)
-    assert any(each.startswith("Left out: recompute.") for each in drawn(inference))
-    monkeypatch.setattr(compare, "LONGEST", 5)
-    long = views.techniques(memlab.training_step(network("deep")), 4)
-    assert any(each.startswith("Left out: greedy and chain.") for each in drawn(long))
+def test_half_is_the_fastest_that_saves_at_least_half() -> None:
+    shown = found(LINE)
+    plain, least = shown.all.plain.peak, shown.least.peak
+    saving = [wave for wave in shown.all.frontier if 2 * (plain - wave.peak) >= plain - least]
+    assert shown.half.point == min(saving, key=lambda wave: wave.cost).point
 
 
-def test_a_budget_of_another_kind_is_read():
-    view = views.techniques(memlab.training_step(network("deep")), 4, budget="50 kB")
-    assert view.rows.budget == 50_000
-    assert "Budget of the chain: 50,000 B, as given." in drawn(view)
+def test_where_nothing_can_be_saved_the_title_says_so() -> None:
+    shown = Frontier(schedules(subject("mnist_cnn"), 8), LINE)
+    assert shown.title == "No schedule of whole stages saves a byte here"
+    assert techniques("mnist_cnn", 8, stop=LINE).page().svg().collisions() == []
+
+
+# -- the picture ----------------------------------------------------------------------------------
+
+
+def test_the_dots_are_every_k_and_the_line_is_the_frontier() -> None:
+    view = techniques("resnet50", stop=LINE)
+    waves = view.rows.all.every
+    dots = [mark.points[0] for mark in marks(view, Points)]
+    assert dots == [(wave.peak, view.rows.extra(wave)) for wave in waves.values()]
+    corners = max((mark.points for mark in marks(view, Line)), key=len)
+    assert set(corners[::2]) == {(w.peak, view.rows.extra(w)) for w in view.rows.all.frontier}
+    assert not marks(techniques("resnet50", stop=CHEAP), Line)
+
+
+def test_named_points_carry_their_mountains() -> None:
+    for stop, least in ((EVERY, 5), (CHEAP, 3), (LINE, 5)):
+        shown = marks(techniques("resnet50", stop=stop), Mountain)
+        assert len(shown) >= least
+        assert all(each.all.longest == shown[0].all.longest for each in shown)
+
+
+@pytest.mark.parametrize("given", [{"stop": 1}, {"stop": 2}, {"stop": 3}, {"budget": "1.5 GB"}])
+def test_a_first_level_has_few_numerals(given: dict[str, Any]) -> None:
+    texts = [label.content for label in techniques(**given).page().svg().labels]
+    assert len(numerals(texts)) <= FEW
+
+
+def test_all_numbers_list_points_and_the_line_with_their_calls() -> None:
+    view = techniques(stop=LINE)
+    for wave in view.rows.all.frontier:
+        assert f"{wave.peak:,} B" in view.text()
+    assert 'memlab.recompute(step, "chain", batch=32)' in view.text()
+    assert "1,070,845,156 B" not in [label.content for label in view.page().svg().labels]
+    send(view, key="KeyN")
+    assert "1,070,845,156 B" in [label.content for label in view.page().svg().labels]
+
+
+# -- the widget -----------------------------------------------------------------------------------
+
+
+def test_stops_are_chosen_by_select_and_by_key() -> None:
+    view = techniques()
+    assert view.stop == EVERY
+    assert "budget" not in {each.name for each in view.controls()}
+    assert send(view, key="Digit3")["state"].startswith("3|None|1985694948|")
+    assert "budget" in {each.name for each in view.controls()}
+    send(view, stop="2")
+    assert view.stop == CHEAP
+
+
+def test_a_budget_moves_along_the_line_and_below_the_least_it_is_refused() -> None:
+    view: Any = techniques(stop=LINE)
+    peaks = []
+    for place in (58, 40, 25):
+        shown = send(view, budget=place)
+        peaks.append(view.rows.chosen.peak)
+        assert shown["shown"] == place
+        assert view.rows.chosen.peak <= view.budget
+    assert peaks == sorted(peaks, reverse=True)
+    assert len(set(peaks)) == 3
+    refused = send(view, budget=5)["error"]
+    assert refused.startswith("no schedule of whole stages fits into 300,000,000 B; the least")
+    assert view.rows.chosen.peak == peaks[-1]
+
+
+def test_all_techniques_stand_behind_a_button() -> None:
+    view: Any = techniques(deep(), 4, stop=LINE)
+    assert "no reuse" not in view.text()
+    send(view, all="")
+    rows = view.rows.others.rows
+    for row in rows:
+        assert f"{row.peak:,}" in view.text()
+        assert row.call in view.text()
+    ran = [Measured(row.peak + 8, 8, 0.02, ("gradients",)) for row in rows]
+    seen = tuple(replace(row, measured=each) for row, each in zip(rows, ran, strict=True))
+    shown = Frontier(view.rows.all, LINE, None, replace(view.rows.others, rows=seen))
+    view._kept.clear()
+    view._kept.append((view.state, shown))
+    labels = [label.content for label in view.page().svg().labels]
+    assert labels.count("other results than plain: gradients") == len(rows)
+    send(view, all="")
+    assert "no reuse" not in view.text()
+
+
+def test_its_code_makes_it_again() -> None:
+    for view in (techniques(stop=2), techniques(budget="2 GB"), techniques("vgg16", 8)):
+        assert eval(view.code(), {"memlab": memlab}).text() == view.text()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"network": 3}, "give a network, its name or a step, got 3"),
+        ({"network": memlab.inference_step(memlab.zoo.mnist_cnn())}, "keeps nothing"),
+        ({"stop": 4}, "stop must be 1, 2 or 3, got 4"),
+        ({"budget": "1 MB"}, "no schedule of whole stages fits into 1,000,000 B"),
+        ({"budget": "2 apples"}, "is no amount of memory"),
+    ],
+)
+def test_bad_input_is_one_sentence(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says) as error:
+        techniques(**given)
+    assert "\n" not in str(error.value)
+
+
+def test_the_text_has_the_stop_and_the_figures_of_the_study() -> None:
+    view = techniques(stop=CHEAP)
+    assert study.say("cheap") in view.text()
+    assert view.rows.title in view.text()
+    assert set(view.rows.as_dict()["points"]) == {"plain", "k = 1", "cheap"}
