@@ -131,8 +131,8 @@ def three(nbytes: int) -> str:
 def sum_of(total: int, parts: Sequence[int], few: bool = False) -> tuple[str, list[str]]:
     """The total with its unit and the parts without, all rounded alike and adding up on the page.
 
-    Three decimals, or, for ``few``, three digits of the total; or the next best number of decimals
-    with which rounded parts make a rounded total.
+    Three decimals, or the next best number of them with which rounded parts make a rounded total;
+    for ``few``, three digits of the total, or the next larger number of decimals.
 
     >>> sum_of(2_935_804_128, [212_652_256, 2_723_151_872])
     ('2.936 GB', ['0.213', '2.723'])
@@ -142,7 +142,7 @@ def sum_of(total: int, parts: Sequence[int], few: bool = False) -> tuple[str, li
     tries = (0,) if unit == "B" else (3, 2, 4, 1, 5, 6, 7, 8, 9, 10, 11, 12)
     if few and unit != "B":
         wanted = _digits(total / size)
-        tries = (wanted, max(wanted - 1, 0), *tries)
+        tries = (wanted, max(wanted - 1, 0), *range(wanted + 1, 13))
     digits = next(d for d in tries if _adds_up(total, parts, size, d))
     shown = [units.in_unit(n, unit, digits).removesuffix(f" {unit}") for n in parts]
     return units.in_unit(total, unit, digits), shown

@@ -20,7 +20,7 @@ from memlab.step.rules import UPDATES
 from memlab.step.staging import COMPUTED, GRADIENT, MASTER
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.studies.figures import Study, figure, percent, three
+from memlab.studies.figures import Study, figure, percent, sum_of, three
 from memlab.studies.memory import StepMemory
 from memlab.studies.recipe import Recipe, memory_of
 from memlab.techniques.precision import MODES, STORED
@@ -135,6 +135,16 @@ class Way:
     def totals(self) -> tuple[int, int]:
         """Bytes of the model state and of the maps."""
         return sum(self.state.values()), sum(self.maps.values())
+
+    @property
+    def sums(self) -> tuple[str, str]:
+        """The model state and the maps by role, and in all, as they add up."""
+        return _sum(self.state), _sum(self.maps)
+
+    @property
+    def said_peak(self) -> str:
+        """The peak of the step, in three digits."""
+        return say("peak", peak=three(self.peak))
 
     @property
     def cells(self) -> list[str]:
@@ -292,6 +302,19 @@ class Precision(Study):
             return f"{self.parameters:,}"
         return say(name, count=figure(self.parameters / size))
 
+    @property
+    def table(self) -> list[list[str]]:
+        """A line for every role and every total, a column for every way, in exact bytes."""
+        roles = [say(f"role.{role}") for role in (*STATE, *MAPS)]
+        heads = [*roles[:3], say("table.state"), *roles[3:], say("table.maps"),
+                 *(say(f"table.{key}") for key in ("workspace", "buffers", "peak"))]  # fmt: skip
+        amounts = zip(heads, *(way.amounts for way in self.ways), strict=True)
+        shares = (
+            [percent(way.totals[at], self.first.totals[at]) for way in self.ways] for at in (0, 1)
+        )
+        names = (say("table.state_share"), say("table.maps_share"))
+        return [*map(list, amounts), *([n, *s] for n, s in zip(names, shares, strict=True))]
+
     def line(self, which: Way) -> str:
         """A way in one sentence, in three digits."""
         state, maps = map(three, which.totals)
@@ -302,6 +325,11 @@ class Precision(Study):
 def say(key: str, **values: object) -> str:
     """A text of this picture."""
     return strings.get(f"precision.{key}", **values)
+
+
+def _sum(parts: Mapping[Role, int]) -> str:
+    whole, each = sum_of(sum(parts.values()), list(parts.values()), few=True)
+    return f"{' + '.join(each)} = {whole}"
 
 
 def listed(names: tuple[str, ...]) -> str:

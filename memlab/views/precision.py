@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 from memlab import strings, units
 from memlab.networks import zoo
 from memlab.step.rules import UPDATES
 from memlab.step.tensor import Role
-from memlab.studies.figures import figure, percent, sum_of, three
+from memlab.studies.figures import figure, three
 from memlab.studies.precision import (
     COPY,
     EIGHT,
@@ -18,7 +19,6 @@ from memlab.studies.precision import (
     OFFERED,
     STARTS,
     STATE,
-    Formats,
     Precision,
     Way,
     listed,
@@ -64,13 +64,10 @@ def _format(role: str, doc: str, when: Any = None) -> Choice[str]:
                   follows=["start_from"], what="format", **more)  # fmt: skip
 
 
-def _networks(now: State) -> dict[str, str]:
-    """The titles of the zoo by name, and of the network that the view was made for."""
-    return {now.own.name: now.own.title} | {name: network_of(name).title for name in zoo.ZOO}
-
-
-def _chosen(now: State) -> Formats:
-    return {role: getattr(now, role) for role in OFFERED}
+@cache
+def _titles() -> dict[str, str]:
+    """Of the zoo, by name."""
+    return {name: network_of(name).title for name in zoo.ZOO}
 
 
 class FormatsByRole(View[Precision]):
@@ -103,7 +100,7 @@ class FormatsByRole(View[Precision]):
     feature_map = _format(Role.FEATURE_MAP, "of the feature maps")
     gradient_map = _format(Role.GRADIENT_MAP, "of the gradient maps")
     network = Choice(
-        _networks,
+        lambda now: {now.own.name: now.own.title} | _titles(),
         doc="the network; set it by name",
         place="more",
         argument=False,
@@ -138,7 +135,8 @@ class FormatsByRole(View[Precision]):
     presets: ClassVar = {"surprise": {"optimizer_state": EIGHT}}
 
     def study(self, now: State) -> Precision:
-        return precision_of(now.what, now.optimizer, now.batch, now.start_from, _chosen(now))
+        chosen = {role: getattr(now, role) for role in OFFERED}
+        return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen)
 
     def buttons(self, now: State) -> Mapping[str, str]:
         states = {"surprise": "surprise"} if states_of(now.optimizer) else {}
@@ -257,22 +255,8 @@ def _blocks(shown: Shown) -> Iterator[Block]:
     kinds = ("values", "gradients", "copy", "states", "sum")
     yield Table([say("table.parameter"), *(say(f"table.{kind}") for kind in kinds)],
                 [way.cells for way in found.ways], drawn=False)  # fmt: skip
-    yield Table([say("table.bytes"), *names], _amounts(found), drawn=False)
+    yield Table([say("table.bytes"), *names], found.table, drawn=False)
     yield Words(found.notes, drawn=False, gap=1)
-
-
-def _amounts(found: Precision) -> list[list[str]]:
-    """A line for every role and every total, a column for every way, in exact bytes."""
-    roles = [say(f"role.{role}") for role in ROLES]
-    heads = [*roles[:3], say("table.state"), *roles[3:], say("table.maps"),
-             *(say(f"table.{key}") for key in ("workspace", "buffers", "peak"))]  # fmt: skip
-    columns = [way.amounts for way in found.ways]
-    shares = [
-        [say(f"table.{side}_share"), *(percent(way.totals[at], found.first.totals[at])
-                                       for way in found.ways)]
-        for at, side in enumerate(("state", "maps"))
-    ]  # fmt: skip
-    return [[head, *cells] for head, *cells in zip(heads, *columns, strict=True)] + shares
 
 
 # -- one parameter ---------------------------------------------------------------------------------
@@ -349,7 +333,7 @@ def _name(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
     for index, line in enumerate(lines):
         yield Text(0, y, line, 11, dx=-NAMES, dy=13 + 13 * index, dim=True)
     if shown.numbers:
-        yield Text(0, y, _peak(way), 11, dx=-NAMES, dy=13 + 13 * len(lines))
+        yield Text(0, y, way.said_peak, 11, dx=-NAMES, dy=13 + 13 * len(lines))
 
 
 def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
@@ -357,8 +341,8 @@ def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
     y, x = row + 0.5, 0
     for array in way.arrays:
         name = say("copy") if array.copy else say(f"role.{array.role}")
-        more = say("fact", bytes=units.exact(array.nbytes), format=array.format)
-        fact = Fact(f"{way.name}, {name}", nbytes=None, more=more)
+        said = say("fact", bytes=units.exact(array.nbytes), format=array.format)
+        fact = Fact(f"{way.name}, {name}", said)
         end = x + array.nbytes
         yield _bar(shown, row, (x, end), array.role, fact, array.nbytes)
         if shown.numbers:
@@ -382,20 +366,10 @@ def _told(shown: Shown) -> Iterator[str]:
     for way in filter(shown.counted, shown.found.ways):
         yield shown.found.line(way)
         if shown.numbers:
-            state, maps = (_sum(parts) for parts in (way.state, way.maps))
-            yield say("parts", name=way.name, state=state, maps=maps, peak=_peak(way))
+            state, maps = way.sums
+            yield say("parts", name=way.name, state=state, maps=maps, peak=way.said_peak)
     if shown.guess is not None:
         yield say("guessed", bytes=shown.guess, name=STARTS[1])
-
-
-def _sum(parts: Mapping[Role, int]) -> str:
-    """Bytes by role, and in all, as they add up."""
-    whole, each = sum_of(sum(parts.values()), list(parts.values()))
-    return f"{' + '.join(each)} = {whole}"
-
-
-def _peak(way: Way) -> str:
-    return say("peak", peak=three(way.peak))
 
 
 def _bar(
@@ -423,17 +397,14 @@ def _stacks(shown: Shown) -> Chart:
     state, maps = (max(way.totals[side] for way in held) for side in (0, 1))
     room = (shown.width - APART) * (1 - SHARE) if shown.wide else shown.width
     names = 0 if shown.wide else NAMES
-    sums = [texts.width(_sum(way.maps), 11) + 12 for way in found.ways if shown.numbers]
+    sums = [texts.width(way.sums[1], 11) + 12 for way in found.ways if shown.numbers]
     left, right = _margins(room - names, state, maps, max(NOTE - 55, *sums * shown.wide, 0))
     pixel = (room - names - left - right) / max(state + maps, 1)
-    first = found.first.totals
-    marks: list[Mark] = [
-        Rule(x=-first[0]),
-        Rule(x=first[1] / 2),
-        *_heads(shown, state * pixel + left),
-    ]
-    half = (min(first[1] / 2, maps), 0.5, "middle", 0.0, -TALL / 2 - 5)
-    marks.append(Label(say("half"), [half], 11, dim=True))
+    first, half = found.first.totals[0], found.first.totals[1] / 2
+    marks: list[Mark] = [Rule(x=-first), *_heads(shown, state * pixel + left)]
+    if half <= maps:
+        place = (half, 0.5, "middle", 0.0, -TALL / 2 - 5)
+        marks += [Rule(x=half), Label(say("half"), [place], 11, dim=True)]
     for row, way in enumerate(found.ways):
         if names:
             at = -left - state * pixel - names
@@ -494,6 +465,7 @@ def _written(
         yield Text(left, y, three(state), 13, "end", dx=-8, dy=5, bold=True, chip=True)
         yield Text(right, y, text, 13, dx=8, dy=5, bold=True, chip=True)
     if shown.numbers:
-        dy, low = TALL / 2 + 14, 0 if shown.wide else 14
-        yield Text(0, y, _sum(way.state), 11, "end", dx=-8, dy=dy, chip=True, held=True)
-        yield Text(0, y, _sum(way.maps), 11, dx=8, dy=dy + low, chip=True, held=True)
+        (left_sum, right_sum), dy = way.sums, TALL / 2 + 14
+        low = 0 if shown.wide else 14
+        yield Text(0, y, left_sum, 11, "end", dx=-8, dy=dy, chip=True, held=True)
+        yield Text(0, y, right_sum, 11, dx=8, dy=dy + low, chip=True, held=True)
