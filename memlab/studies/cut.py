@@ -245,9 +245,8 @@ class Cut(Study):
         return [(say("headline", peak=total), True), (f"({binary}) {right}" if binary else right,
                                                       False)]  # fmt: skip
 
-    def verdict(self, found: Verdict, few: bool = False) -> str:
-        """Whether a budget holds the peak and what it would hold; in ``few`` digits without what it
-        has."""
+    def verdict(self, found: Verdict) -> str:
+        """Whether a budget holds the peak and what it would hold."""
         live, largest = found.budget.live, found.largest
         if self.memory.ledger.batches is not None:
             key = "holds" if found.fits else "over"
@@ -256,9 +255,9 @@ class Cut(Study):
         else:
             key = "refused" if largest else "none"
         return say(
-            f"budget.{'few_' if live and few else 'live_' if live else ''}{key}",
+            f"budget.{'live_' if live else ''}{key}",
             name=found.budget.name,
-            free=hundredths(found.budget.nbytes),
+            free=figures.three(found.budget.nbytes),
             peak=self.equation()[0],
             largest="" if largest is None else f"{largest:,}",
         )
@@ -468,8 +467,3 @@ def _begun(words: str) -> str:
 def optimizer_name(name: str, short: bool = False) -> str:
     """An optimizer as people write it."""
     return strings.get(f"optimizer.{'short.' if short else ''}{name}") if name in UPDATES else name
-
-
-def hundredths(nbytes: int) -> str:
-    """With two decimals: what is free on a machine changes too fast for three."""
-    return units.in_unit(nbytes, figures.unit_of(nbytes), 2)

@@ -123,9 +123,9 @@ def test_keys(view):
 
 
 def test_a_screen_reader_hears_the_news_before_the_place(view):
-    assert send(view, event("operation", 4))["says"].startswith("operation 5 of 388")
+    assert send(view, event("operation", 4))["says"].startswith("operation 5, forward")
     assert "the mountain doubles" in send(view, event("batch", 6))["says"]
-    assert send(view, event("key", "ArrowRight"))["says"].startswith("operation 6 of 388")
+    assert send(view, event("key", "ArrowRight"))["says"].startswith("operation 6, forward")
 
 
 def test_a_click_chooses_a_line_and_a_second_one_opens_it(view):

@@ -154,7 +154,7 @@ class Memory(View[Cut]):
         **technique("algorithm"),
     )
     recompute = Choice(
-        ("", *RECOMPUTES),
+        {"": say("off")} | {name: say(f"recompute.{name}") for name in RECOMPUTES},
         doc='``"every"`` k-th stage is kept, ``"cheap"`` maps are made again, or the ``"chain"`` '
         "of least bytes or within a budget (``memlab.recompute``)",
         default="",
@@ -338,7 +338,7 @@ class Memory(View[Cut]):
         names = [row.part.name for row in found.slices]
         if (name := now.chosen.removeprefix("slice:")) in names:
             return f"{name}: {units.short(found.slices[names.index(name)].nbytes)}"
-        return f"{cursor_words(found)}: {units.short(found.here)}" if now.cursor else ""
+        return cursor_words(found) if now.cursor else ""
 
     # -- keys and presses -------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ def _head(shown: Shown) -> Iterator[Words]:
     tightest = min(refused, key=lambda each: each.budget.nbytes, default=None)
     verdicts = [(now.verdict(each), not each.fits) for each in shown.verdicts]
     yield Words([tally.headline(few) if tally else now.headline(few)], 20)
-    yield Words(now.verdict(tightest, few) if tightest else "", 13, bold=True, told=False)
+    yield Words(now.verdict(tightest) if tightest else "", 13, bold=True, told=False)
     yield Words(news_of(shown), 13, drawn=not tightest)
     yield Words(details(old, now) if old else "", drawn=not few)
     yield Words([verdicts], 13, drawn=not few)
@@ -86,7 +86,7 @@ def _before(shown: Shown) -> Words:
     index, name = f"{old.peak.index + 1:,}", old.peak.row.name
     peak = f"{old.equation()[0]} = {units.exact(old.peak.nbytes)}"
     told = say("twin.before", title=old.title, peak=peak, index=index, name=name)
-    return Words(told, drawn=False, gap=1)
+    return Words(told, drawn=not shown.few, gap=1)
 
 
 # -- tables ----------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from memlab import strings, units
+from memlab import strings
 from memlab.studies import figures
-from memlab.studies.cut import BlockRow, Cut, before, differences, hundredths, say
+from memlab.studies.cut import BlockRow, Cut, before, say
 from memlab.studies.figures import Part
 from memlab.studies.memory import Budget, Curve, Verdict
 from memlab.studies.tally import Tally
@@ -178,7 +178,7 @@ def chart(shown: Shown, right: float) -> Chart:
         [*marks, *_names(shown)],
         shown.height,
         Axis(note="" if below else say("axis"), grid=False, ticks=() if few else None),
-        Axis(ticks=_ends(plot) if few else None),
+        Axis(ticks=[plot.ticks[0], plot.ticks[-1]] if few else None),
         left=LEFT,
         right=right,
         above=16 - BANDS,
@@ -188,19 +188,13 @@ def chart(shown: Shown, right: float) -> Chart:
     )
 
 
-def _ends(plot: Linear) -> list[scale.Tick]:
-    """The ends of an axis, and its middle where that has a tick."""
-    ticks = plot.ticks
-    return ticks[:: len(ticks) // 2] if len(ticks) % 2 else [ticks[0], ticks[-1]]
-
-
 def under(shown: Shown) -> str:
     """What stands below the plot: the block that the keyboard is on, else the operation of the
     cursor."""
     now, block = shown.now, shown.block
     if block:
         return block.life
-    return "" if now.at == now.peak.index else cursor_words(now, shown.few)
+    return "" if now.at == now.peak.index else cursor_words(now)
 
 
 def _stack(shown: Shown) -> Iterator[Mark]:
@@ -216,8 +210,6 @@ def _stack(shown: Shown) -> Iterator[Mark]:
     yield Stairs(now.memory.ground, "limit")
     if shown.tally:
         yield Stairs(shown.dashed[-1], "rule chosen")
-    if shown.torn:
-        yield Torn()
 
 
 def stack(now: Cut) -> Iterator[tuple[Part, Curve, Curve]]:
@@ -242,7 +234,7 @@ def _poles(shown: Shown) -> Iterator[Mark]:
     now, end = shown.now, shown.axes.plot.last
     peak, cursor = now.peak.index + 0.5, now.at + 0.5
     height = min(now.peak.nbytes, end)
-    yield Flag(peak, height, cursor != peak, _flag_words(shown))
+    yield Flag(peak, height, cursor != peak, [(say("flag", name=now.peak.row.name), True)])
     if shown.torn:
         yield Glyph(peak, end, UP, dy=-9, marker="^")
     else:
@@ -251,54 +243,32 @@ def _poles(shown: Shown) -> Iterator[Mark]:
         yield Rule(x=cursor, look="pole", above=6, below=4)
 
 
-def _flag_words(shown: Shown) -> Runs:
-    """What stands at the flag: at the first level the operation alone."""
-    now = shown.now
-    if shown.few:
-        return [(say("flag_first", name=now.peak.row.name), True)]
-    index, count = f"{now.peak.index + 1:,}", f"{now.memory.operations:,}"
-    where = say("flag", index=index, count=count, name=now.peak.row.name)
-    return [(say("peak", peak=now.equation()[0]), True), (where, False)]
-
-
-def cursor_words(now: Cut, few: bool = False) -> str:
-    """The operation of the cursor."""
-    row, count = now.memory.ledger.rows[now.at], f"{now.memory.operations:,}"
+def cursor_words(now: Cut) -> str:
+    """The operation of the cursor, and what is alive there."""
+    row, index = now.memory.ledger.rows[now.at], f"{now.at + 1:,}"
     phase = strings.get(f"phase.{row.phase}")
-    if few:
-        return say("cursor_first", phase=phase, name=row.name, amount=figures.three(now.here))
-    return say("cursor", index=f"{now.at + 1:,}", count=count, phase=phase, name=row.name)
+    return say("cursor", index=index, phase=phase, name=row.name, amount=figures.three(now.here))
 
 
-def budget_words(found: Budget, few: bool) -> str:
-    """The name of a budget at its line; what is free here comes with its amount."""
-    if not found.live:
-        return found.name
-    return say("budget.here") if few else say("budget.live", amount=hundredths(found.nbytes))
+def budget_words(found: Budget) -> str:
+    """The name of a budget at its line."""
+    return say("budget.here") if found.live else found.name
 
 
 def _levels(shown: Shown) -> Iterator[Mark]:
     """Dotted lines for the budgets on this axis, the names of those above it, and a note on it."""
     end, last = shown.axes.plot.last, shown.now.memory.operations
-    if note := axis_note(shown):
-        yield Label(note, [(0, end, "start", 0, NOTES)], 11, shown.dragged, apart=0)
+    if shown.dragged:
+        yield Label(say("stays"), [(0, end, "start", 0, NOTES)], 11, bold=True, apart=0)
     for budget in (each for each in shown.budgets if each.nbytes <= end):
         yield Rule(y=budget.nbytes, look="rule", width=1.8, dashes="2 3")
         spot = (last, budget.nbytes, "end", -4, -5)
         level = beside(budget.nbytes, [shown.now.curve, *shown.dashed])
-        yield Name(budget_words(budget, shown.few), [spot], 11, chip=True, finders=[level])
-    names = ", ".join(budget_words(each, shown.few) for each in shown.budgets if each.nbytes > end)
+        yield Name(budget_words(budget), [spot], 11, chip=True, finders=[level])
+    names = ", ".join(budget_words(each) for each in shown.budgets if each.nbytes > end)
     if names:
         yield Name(say("budget.above", names=names), [(last, end, "end", 0, NOTES)], 11, dim=True,
                    finders=[aside(shown.now.peak.index + 0.5, NOTES)])  # fmt: skip
-
-
-def axis_note(shown: Shown) -> str:
-    """That the axis stays during a drag, or that it has changed."""
-    if shown.dragged:
-        return say("stays")
-    now, was = shown.axes.plot, shown.before and shown.before.settled.plot
-    return say("snapped", end=now.end, old=was.end) if was and was != now and not shown.few else ""
 
 
 def _guess(shown: Shown) -> Iterator[Mark]:
@@ -323,25 +293,6 @@ def _life(shown: Shown) -> Iterator[Mark]:
 
 
 # -- marks of its own ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Torn(Mark):
-    """A torn upper edge: what is drawn goes on above it."""
-
-    def draw(self, pen: Pen) -> None:
-        left, top, right, _ = pen.box
-        edge = [f"{x} {top + (4.5 if i % 2 else -1.5)}" for i, x in enumerate(_steps(left, right))]
-        line = "M" + "L".join(edge)
-        pen.svg.path(f"{line}V{top - 4}H{left:g}Z", class_="page")
-        pen.svg.path(line, class_="rule", opacity=0.7)
-
-    def on(self, axes: Any) -> None:
-        """Nothing: a figure ends where its frame does."""
-
-
-def _steps(left: float, right: float) -> range:
-    return range(int(left), int(right) + 1, 6)
 
 
 @dataclass(frozen=True)
@@ -389,35 +340,20 @@ def _names(shown: Shown) -> Iterator[Mark]:
         at = int(line.argmax())
         spot = at + 0.5, float(line[at])
         around = near(*spot, [now.curve, *shown.dashed])
-        yield Name(before_words(shown), [(*spot, "end", -4, -4)], 11, chip=True, finders=[around])
+        yield Name(say("before"), [(*spot, "end", -4, -4)], 11, chip=True, finders=[around])
     if shown.tally:
-        yield from _counted(shown.tally, shown.dashed[-1], shown.few)
+        yield from _counted(shown.tally, shown.dashed[-1])
     yield _floor(shown)
     yield _mountain(shown)
     yield from _slices(shown)
 
 
-def before_words(shown: Shown) -> str:
-    """What the dashed outline is."""
-    if shown.few or not shown.old:
-        return say("change.outline")
-    old, _ = differences(shown.old, shown.now)
-    return say(
-        "change.before",
-        what=old or say("change.plain"),
-        peak=say("peak", peak=shown.old.equation()[0]),
-    )
-
-
-def _counted(tally: Tally, line: Curve, few: bool) -> Iterator[Mark]:
+def _counted(tally: Tally, line: Curve) -> Iterator[Mark]:
     """How much of what is alive the rule counts, and how much it does not."""
-    row, ground = tally.chosen, tally.cut.memory.ground
-    for key, nbytes, low, high in (
-        ("inside", row.alive, ground, line),
-        ("outside", row.missed, line, tally.cut.curve),
-    ):
-        name = say(f"counted.{key}{'_first' if few else ''}", amount=units.short(nbytes))
-        yield Name(name, [_middle(low, high)], bold=key == "inside", finders=[thickest(low, high)])
+    ground = tally.cut.memory.ground
+    for key, low, high in (("inside", ground, line), ("outside", line, tally.cut.curve)):
+        yield Name(say(f"counted.{key}"), [_middle(low, high)], bold=key == "inside",
+                   finders=[thickest(low, high)])  # fmt: skip
 
 
 def _floor(shown: Shown) -> Name:
