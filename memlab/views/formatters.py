@@ -13,10 +13,12 @@ from memlab.networks.graph import INPUT, Network
 from memlab.networks.layers import text
 from memlab.planner.ledger import Ledger
 from memlab.runtime.run import Run
+from memlab.studies import lifetimes as small
 from memlab.studies.cut import cut
 from memlab.studies.memory import StepMemory, budget
 from memlab.views.cards import exercise_card, prediction_card
 from memlab.views.live.widget import Widget
+from memlab.views.memory import lifetimes
 from memlab.views.memory.page import page
 from memlab.views.memory.stack import Shown
 from memlab.views.run import planned_and_measured
@@ -33,11 +35,14 @@ def bundle(value: Any) -> dict[str, Any]:
 
 
 def ledger_svg(ledger: Ledger) -> str:
-    """The floor and the mountain of a ledger."""
+    """The lifetimes of a small step, else the floor and the mountain."""
     batches = ledger.batches or range(1, BATCH + 1)
     batch = max(batches[0], min(batches[-1], BATCH))
-    card = budget("12 GB card")
-    return page(Shown(cut(StepMemory(ledger), batch), budgets=[card]), WIDTH).render()
+    memory, card = StepMemory(ledger), budget("12 GB card")
+    if small.fits(memory):
+        found = small.lifetimes(memory, batch)
+        return lifetimes.page(found, None, None, "", False, WIDTH).render()
+    return page(Shown(cut(memory, batch), budgets=[card]), WIDTH).render()
 
 
 def network_html(network: Network) -> str:
