@@ -199,15 +199,6 @@ def in_binary(nbytes: int) -> str:
     return f"{number(nbytes, unit)} {unit}"
 
 
-def binary_sum(total: int, parts: Sequence[int]) -> tuple[str, list[str], str]:
-    """A total and its parts without their unit, rounded so that they add up, and the unit."""
-    unit = binary_unit(total)
-    size = units.UNITS[unit]
-    tries = (0,) if all(n % size == 0 for n in (total, *parts)) else (1, 2, 3, 0, 4, 5, 6)
-    digits = next((d for d in tries if _adds_up(total, parts, size, d)), 1)
-    return number(total, unit, digits), [number(n, unit, digits) for n in parts], unit
-
-
 # -- the slices of a stack ------------------------------------------------------------------------
 
 

@@ -35,10 +35,10 @@ Place = tuple[float, float, float, float]
 """From operation to operation, from address to address."""
 
 KEPT = PAINTS[Role.FEATURE_MAP]
-SHORT, SMALL = Paint(KEPT.colour, 0.10, "dots"), Paint("#999999", 1)
+SHORT, SMALL = Paint(KEPT.colour, 0.10, "dots"), Paint("#8c8c8c", 1)
 BAR = 4
 """The bar at the left edge of what is kept, in pixels."""
-LEFT, RIGHT, TALL, STRIP = 72, 6, 208, 40
+LEFT, RIGHT, TALL, STRIP = 72, 6, 195, 40
 """Pixels left and right of a map, how high it is, and the live bytes above it."""
 
 

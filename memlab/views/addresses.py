@@ -456,7 +456,8 @@ def _exact(chart: AddressChart, wide: bool) -> Iterator[Block]:
     top down. Where the page is not ``wide``, their table is in the text alone."""
     found, moment = chart.packing, chart.moment
     count = moment.count if chart.first else len(found.blocks)
-    yield Words([*found.sentences, *found.story(count)], drawn=moment.now.numbers, gap=10)
+    yield Words([*found.sentences, *found.story(count)], drawn=moment.now.numbers,
+                gap=10 if moment.now.numbers else 1)  # fmt: skip
     if chart.toy:
         yield Words(found.letters(count), drawn=False, gap=1)
     cut = moment.now.cursor is not None
@@ -466,7 +467,7 @@ def _exact(chart: AddressChart, wide: bool) -> Iterator[Block]:
     title = say("cut" if cut else "largest", index=f"{moment.at + 1:,}")
     looks, drawn = [paint(each.kind) for each in shown], moment.now.numbers and wide
     yield Table(say("heads").split("|"), found.rows(shown), "<>>>>><", title, looks=looks,
-                drawn=drawn, gap=8)  # fmt: skip
+                drawn=drawn, gap=8 * drawn)  # fmt: skip
     others = len(here) - len(shown)
     yield Words(say("others", count=f"{others:,}") if others else "", drawn=drawn)
 
