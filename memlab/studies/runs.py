@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten
 from memlab.planner.ledger import Row
 from memlab.runtime.run import Run
 from memlab.studies import figures
 from memlab.studies.figures import Study
 from memlab.studies.memory import phases
 
-GUESS = "guess"
-"""The origin of a bar that neither a plan nor a run stands behind."""
 EACH = 30
 """Up to so many operations each has its line; more are summed up by phase."""
 LISTED = 6
@@ -28,14 +25,12 @@ class Bar(NamedTuple):
 
     origin: str
     nbytes: int
-    at: int | None = None
-    name: str = ""
+    at: int
+    name: str
 
     @property
     def where(self) -> str:
-        """The operation of the peak; a guess has none."""
-        if self.at is None:
-            return ""
+        """The operation of the peak."""
         return strings.get("run.where", index=f"{self.at + 1:,}", name=self.name)
 
     @property
@@ -76,8 +71,8 @@ class Operation:
 
 @dataclass(frozen=True)
 class RunStudy(Study):
-    """A run at a batch: ``bars`` has a guess where one was made, the planned and the measured peak;
-    ``origin`` says where the measurement comes from. ``seconds`` are written where asked for."""
+    """A run at a batch: ``bars`` are the planned and the measured peak, ``origin`` says where the
+    measurement comes from. ``seconds`` are written where asked for."""
 
     step: str
     batch: int
@@ -99,7 +94,7 @@ class RunStudy(Study):
     @property
     def planned(self) -> Bar:
         """The planned peak."""
-        return self.bars[-2]
+        return self.bars[0]
 
     @property
     def title(self) -> str:
@@ -117,26 +112,9 @@ class RunStudy(Study):
         )
 
     @property
-    def verdict(self) -> str:
-        """How the guess compares with the plan; empty without a guess."""
-        if self.bars[0].origin != GUESS:
-            return ""
-        guess, planned = self.bars[0].nbytes, self.planned.nbytes
-        if guess == planned:
-            return strings.get("run.guess.right")
-        if not guess or not planned:
-            return strings.get("run.guess.nothing")
-        ratio = Fraction(max(guess, planned), min(guess, planned))
-        return strings.get(
-            "run.guess.more" if guess > planned else "run.guess.less",
-            ratio=f"{float(ratio):,.4g}",
-            exactly=strings.get("run.guess.exactly") if ratio.denominator == 1 else "",
-        )
-
-    @property
     def sentences(self) -> list[str]:
-        """The residual, and how good the guess is."""
-        return [self.headline, *filter(None, [self.verdict])]
+        """The residual."""
+        return [self.headline]
 
     def differences(self) -> list[str]:
         """One line for each operation with a residual, and one that counts those left out."""
@@ -162,7 +140,7 @@ class RunStudy(Study):
         """Heads, and a line for every operation, or for every phase where they are many: the most
         bytes inside one operation, planned and measured, and the residual."""
         each = len(self.operations) <= EACH
-        origins = [origin(bar.origin) for bar in self.bars[-2:]]
+        origins = [origin(bar.origin) for bar in self.bars]
         first = strings.get("run.table.operation" if each else "run.table.phase")
         lines = self._each() if each else self._phases()
         return [[first, *origins, strings.get("run.table.residual")], *lines]
@@ -201,11 +179,11 @@ def _line(name: str, operations: Sequence[Operation]) -> list[str]:
     return [name, *(f"{nbytes:,}" for nbytes in most), _signed(residual).removesuffix(" B")]
 
 
-def study_run(run: Run, guess: int | str | None = None) -> RunStudy:
-    """The study of a run. ``guess`` is a guess at the peak, in bytes or as ``"1.4 GB"``.
+def study_run(run: Run) -> RunStudy:
+    """The study of a run.
 
     Raises:
-        InputError: no run, or no amount of memory.
+        InputError: no run.
     """
     if not isinstance(run, Run):
         raise InputError(f"a run is shown, got {shorten(run)}; try memlab.run(step, batch=4).")
@@ -214,15 +192,9 @@ def study_run(run: Run, guess: int | str | None = None) -> RunStudy:
     measured = _moments(run.before, run.inside, run.after)
     rows = enumerate(zip(plan.rows, planned, measured, strict=True))
     operations = tuple(Operation(index, row, due, seen) for index, (row, due, seen) in rows)
-    bars = [_peak(plan.origin, plan.rows, planned), _peak(run.measured.origin, plan.rows, measured)]
-    if guess is not None:
-        bars.insert(0, Bar(GUESS, _amount(guess)))
     title, origin = plan.describe(), run.measured.origin
-    return RunStudy(title, batch, origin, tuple(bars), operations, run.seconds)
-
-
-def _amount(guess: int | str) -> int:
-    return units.parse(guess) if isinstance(guess, str) else whole("guess", guess, least=0)
+    bars = _peak(plan.origin, plan.rows, planned), _peak(origin, plan.rows, measured)
+    return RunStudy(title, batch, origin, bars, operations, run.seconds)
 
 
 def _moments(*columns: Sequence[int]) -> list[Moments]:

@@ -1,4 +1,4 @@
-"""A run beside its plan: three bars on one axis, then both over the operations."""
+"""A run beside its plan: two bars on one axis, then both over the operations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memlab.studies.runs import Operation, RunStudy, origin, study_run
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.labels import Phase, Text
+from memlab.views.draw.labels import Phase
 from memlab.views.draw.marks import Area, Fact, Mark, Points, Rect, Rule, Stairs
 from memlab.views.draw.page import Page, Still
 from memlab.views.draw.scale import TIGHT, bytes_over, operations
@@ -26,8 +26,6 @@ from memlab.views.draw.ways import Bar, bars
 
 BEHIND = 220
 """The operation of a peak takes so many pixels at most."""
-NAMED = 8
-"""So few operations stand with their names under the axis."""
 FACTS = 200
 """Up to so many operations each says its bytes on hover."""
 WEDGE = 8
@@ -47,7 +45,6 @@ class PlannedAndMeasured(Still):
         took = strings.get("run.seconds", seconds=f"{found.seconds:.3f}") if seconds else ""
         blocks: list[Block] = [
             Words(found.headline, 16, bold=True),
-            Words(found.verdict, 13),
             Words(took, drawn=False),
             peaks(found),
         ]
@@ -65,7 +62,7 @@ class PlannedAndMeasured(Still):
 
 
 def peaks(found: RunStudy) -> Chart:
-    """Guess, plan and measurement as bars, each with the operation where it is reached."""
+    """Plan and measurement as bars, each with the operation where it is reached."""
     scale = bytes_over(max(bar.nbytes for bar in found.bars), TIGHT)
     told = [[origin(bar.origin), bar.amount, bar.where] for bar in found.bars]
     shown = [
@@ -78,8 +75,7 @@ def peaks(found: RunStudy) -> Chart:
 
 
 def _label(bar: Peak) -> Runs:
-    where = f" · {texts.shortened(bar.where, BEHIND)}" if bar.where else ""
-    return [(bar.amount, True), (where, False)]
+    return [(bar.amount, True), (f" · {texts.shortened(bar.where, BEHIND)}", False)]
 
 
 def _key(found: RunStudy) -> Beside:
@@ -98,7 +94,7 @@ def timeline(found: RunStudy) -> Chart:
     """Planned as a filled staircase, measured as dots on top of it, differences marked."""
     planned = np.array([float(op.planned.inside) for op in found.operations])
     count = len(found.operations)
-    scale = bytes_over(max(bar.nbytes for bar in found.bars[-2:]))
+    scale = bytes_over(max(bar.nbytes for bar in found.bars))
     dots = [(op.index + 0.5, float(op.measured.inside)) for op in found.operations]
     marks: list[Mark] = [
         Area(np.zeros_like(planned), planned, theme.PLANNED, edge=0),
@@ -107,14 +103,11 @@ def timeline(found: RunStudy) -> Chart:
         *_phases(found),
         *(mark for op in found.differing for mark in _differing(op, scale.last)),
     ]
-    if count <= NAMED:
-        names = [(op.index + 0.5, op.row.name) for op in found.operations]
-        marks += [Text(x, 0, name, 11, "middle", dy=33, room=0.9) for x, name in names]
     if count <= FACTS:
         marks += [_target(found, op, scale.last) for op in found.operations]
     return Chart(
         operations(count), scale, marks, 190, Axis(grid=False), Axis(), left=100,
-        above=32, below=17 if count <= NAMED else 0,
+        above=32,
         name=strings.get("run.timeline"),
     )  # fmt: skip
 
@@ -140,14 +133,13 @@ def _target(found: RunStudy, operation: Operation, top: float) -> Rect:
     return Rect(index, index + 1, 0, top, "target", fact=Fact(name, more=said))
 
 
-def planned_and_measured(run: Run, guess: int | str | None = None) -> PlannedAndMeasured:
-    """A guess at the peak, its plan and its measurement side by side, and both over time.
+def planned_and_measured(run: Run) -> PlannedAndMeasured:
+    """The peak of a run as planned and as measured side by side, and both over time.
 
     Args:
         run: what ``memlab.run`` gave back.
-        guess: a guess at the peak, in bytes or as ``"1.4 GB"``.
 
     Raises:
-        InputError: no run, or no amount of memory.
+        InputError: no run.
     """
-    return PlannedAndMeasured(study_run(run, guess))
+    return PlannedAndMeasured(study_run(run))

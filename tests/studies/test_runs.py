@@ -31,9 +31,9 @@ def ran(name):
 @pytest.mark.parametrize("name", STEPS)
 def test_the_figures_are_those_of_the_run(name):
     run = ran(name)
-    found = study_run(run, 10)
-    assert [bar.nbytes for bar in found.bars] == [10, run.planned.peak(run.batch), run.peak]
-    assert [bar.origin for bar in found.bars] == ["guess", "planned", "measured"]
+    found = study_run(run)
+    assert [bar.nbytes for bar in found.bars] == [run.planned.peak(run.batch), run.peak]
+    assert [bar.origin for bar in found.bars] == ["planned", "measured"]
     assert [op.planned.inside for op in found.operations] == run.planned.timeline(run.batch)
     assert [op.measured.inside for op in found.operations] == run.inside
     assert [op.residual for op in found.operations] == run.residuals
@@ -56,14 +56,13 @@ def test_the_table_has_the_most_of_every_operation_or_phase(name):
 
 
 def test_text_and_dict_say_what_was_found():
-    found = study_run(ran("linear1"), 76)
+    found = study_run(ran("linear1"))
     assert found.text().splitlines() == [
         "Single linear layer, fp32, SGD, training, batch 4.",
         "Residual 0 B over 7 operations: before, inside, after.",
-        "The guess is right to the byte.",
     ]
     facts = json.loads(json.dumps(found.as_dict()))
-    assert [bar[:2] for bar in facts["bars"]] == [["guess", 76], ["planned", 76], ["measured", 76]]
+    assert [bar[:2] for bar in facts["bars"]] == [["planned", 76], ["measured", 76]]
 
 
 def test_a_late_free_is_named_although_nothing_changes_inside():
@@ -81,28 +80,6 @@ def test_many_residuals_are_counted():
     assert found.differences()[-1] == "and 146 others"
     assert len(found.differences()) == 6
     assert found.differences()[0].endswith("residual −8 B")
-
-
-@pytest.mark.parametrize(
-    ("guess", "says"),
-    [
-        (76, "The guess is right to the byte."),
-        (152, "The guess is exactly 2 times the plan."),
-        (38, "The plan is exactly 2 times the guess."),
-        (19, "The plan is exactly 4 times the guess."),
-        (77, "The guess is 1.013 times the plan."),
-        (0, "The guess and the plan have no ratio: one of them is 0 B."),
-        (None, ""),
-    ],
-)
-def test_the_guess_is_compared_with_the_plan(guess, says):
-    assert study_run(ran("linear1"), guess).verdict == says
-
-
-@pytest.mark.parametrize("guess", [-1, 1.5, "much"])
-def test_a_bad_guess_is_refused(guess):
-    with pytest.raises(InputError):
-        study_run(ran("linear1"), guess)
 
 
 def test_only_a_run_is_studied():

@@ -364,13 +364,13 @@ def _as_if_run(step: Any, batch: int, more: int = 0) -> Any:
 
 @case("planned_and_measured", "as planned")
 def _() -> Any:
-    return views.planned_and_measured(_as_if_run(_deep(1), 4), "1 kB")
+    return views.planned_and_measured(_as_if_run(_deep(1), 4))
 
 
 @case("planned_and_measured", "a residual, few operations")
 def _() -> Any:
     run = _as_if_run(memlab.training_step(memlab.zoo.linear1()), 4, 8)
-    return views.planned_and_measured(run, 10**15)
+    return views.planned_and_measured(run)
 
 
 @case("planned_and_measured", "many operations")

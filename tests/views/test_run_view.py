@@ -14,8 +14,6 @@ from tests.views.shown import drawn
 
 pytestmark = pytest.mark.measures
 
-GUESSES = (None, 0, 100, "4 MB", 10**15)
-
 
 def plant(run, at, nbytes=8):
     """The same run with a hidden temporary inside one operation, freed one operation late."""
@@ -30,11 +28,10 @@ def integers(text):
     return {int(n.replace(",", "")) for n in re.findall(r"(?<![\d.,])(\d[\d,]*) B\b", text)}
 
 
-@pytest.mark.parametrize("guess", GUESSES)
 @pytest.mark.parametrize("name", STEPS)
-def test_the_picture_shows_the_figures_of_the_text(name, guess):
+def test_the_picture_shows_the_figures_of_the_text(name):
     run = ran(name)
-    view = views.planned_and_measured(run, guess)
+    view = views.planned_and_measured(run)
     labels, text = drawn(view), view.text()
     bars = [bar.nbytes for bar in view.rows.bars]
     in_text = {int(n.replace(",", "")) for n in re.findall(r"\d[\d,]*", text)}
@@ -47,7 +44,6 @@ def test_the_picture_shows_the_figures_of_the_text(name, guess):
     for origin in ("planned", "measured here"):
         assert origin in labels
         assert origin in text
-    assert ("guess" in labels) is (guess is not None)
     assert f"Residual 0 B over {len(run.inside)} operations: before, inside, after." in labels
     assert f"Residual 0 B over {len(run.inside)} operations: before, inside, after." in text
     assert "has a residual" not in labels
@@ -72,15 +68,14 @@ def test_a_planted_residual_is_seen_in_both(name):
 
 def test_what_is_said_is_drawn():
     run = ran("resnet18")
-    view = views.planned_and_measured(replace(run, inside=[n - 8 for n in run.inside]), 10**9)
-    assert {*view.rows.differences(), view.rows.verdict} <= {*drawn(view)}
+    view = views.planned_and_measured(replace(run, inside=[n - 8 for n in run.inside]))
+    assert {*view.rows.differences()} <= {*drawn(view)}
 
 
 def test_the_text_has_the_sentences_the_peaks_and_the_tables():
-    view = views.planned_and_measured(plant(ran("linear1"), 3), 10)
+    view = views.planned_and_measured(plant(ran("linear1"), 3))
     assert view.text().split("\n\n") == [
         "\n".join([f"{view.rows.title}.", *view.rows.sentences]),
-        "guess           10 B\n"
         "planned         76 B   operation 4, backward of loss\n"
         "measured here   84 B   operation 4, backward of loss",
         "Operations with a residual\n"
