@@ -197,7 +197,7 @@ def _filled(found: BatchTimes, sizes: list[int], top: float) -> list[Mark]:
     if not sizes[0] <= full <= sizes[-1]:
         return []
     label = strings.get("batch.full", lanes=full)
-    rule = Rule(full, look="before", above=4)
+    rule = Rule(full, look="rule faint", above=4)
     return [rule, Text(full, top, label, 11, "middle", dy=-10, held=True)]
 
 

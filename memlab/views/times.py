@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from memlab import strings, units
 from memlab.bench import convolution
 from memlab.bench.convolution import RIVAL, Comparison
-from memlab.bench.timing import Result, Timing
+from memlab.bench.timing import Group, Machine, Result, Timing
 from memlab.errors import InputError
 from memlab.networks.graph import Network
-from memlab.studies import figures, timings
-from memlab.studies.figures import SECONDS, Study, duration
+from memlab.studies import timings
+from memlab.studies.figures import SECONDS, Study, duration, ratio
 from memlab.studies.timings import Algorithms, origin
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.labels import Label
 from memlab.views.draw.marks import Fact, Line, Mark, Points, Rule
 from memlab.views.draw.page import Page, Still, report
 from memlab.views.draw.scale import (
@@ -25,16 +24,14 @@ from memlab.views.draw.scale import (
     Log,
     Scale,
     bytes_over,
-    powers_around,
     ratios_around,
     seconds_over,
 )
-from memlab.views.draw.table import Beside, Key, Table, Words
-from memlab.views.draw.text import shortened
+from memlab.views.draw.table import Beside, Block, Table, Words
 from memlab.views.draw.ways import Bar, bars
 
-GROUPS = 190
-"""Room for their names."""
+PITCH = 40
+"""From bar to bar."""
 DROPS = sorted((*range(-8, -290, -14), *range(20, 290, 14)), key=lambda drop: abs(drop + 5))
 """How far below its point a name may stand, in pixels: the nearest first, above before below."""
 ALGORITHMS = ("direct", "im2col-batch", "im2col-image", "im2col-tile", "offsets")
@@ -55,9 +52,10 @@ class AlgorithmTimes(Still):
 
     def page(self) -> Page:
         found = Algorithms(self.measured)
-        return report(
-            found, Beside([(_workspaces(found), 58), (_times(found), 42)], gap=10), size=16
-        )
+        rows = [Row(found.name(each), each, each.seconds / found.fastest.seconds)
+                for each in self.measured.timings]  # fmt: skip
+        note = strings.get("speed.times")
+        return report(found, _bars(rows, self.measured.machine, note, _table(found)), size=16)
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,26 +124,31 @@ def algorithm_times(
 # -- bars -----------------------------------------------------------------------------------------
 
 
-def _workspaces(found: Algorithms) -> Chart:
-    """The planned bytes, with the name of each way and what it does."""
-    title, rows = strings.get("speed.workspace"), []
-    for each in found.measured.timings:
-        name, label = found.name(each), [(timings.workspace(each), each.workspace is not None)]
+class Row(NamedTuple):
+    """A way to convolve by its name, its time, and that time by another one."""
+
+    name: str
+    timing: Timing
+    ratio: float
+
+
+def _bars(rows: list[Row], machine: Machine, note: str, told: Table) -> Block:
+    """Planned bytes with the name of each way and what it does, and beside them the times."""
+    sizes, times, title = [], [], strings.get("speed.workspace")
+    for name, each, by in rows:
+        planned = [(timings.workspace(each), each.workspace is not None)]
         fact = Fact(f"{name}, {title}", nbytes=each.workspace)
-        rows.append(Bar(each.workspace or 0, "planned", label, fact, name, timings.way(each)))
-    return bars(rows, bytes_over(round(max(row.value for row in rows)), TIGHT), 40, title,
-                told=_table(found))  # fmt: skip
-
-
-def _times(found: Algorithms) -> Chart:
-    """The measured times, each also by the least."""
-    rows = []
-    for each in found.measured.timings:
-        label = [(duration(each.seconds), True), (f"  {found.against(each)} ×", False)]
-        rows.append(Bar(each.seconds, "measured", label, _fact(found, each)))
-    foot = Axis(note=strings.get("speed.times"), rule=False)
-    scale = seconds_over(row.value for row in rows)
-    return bars(rows, scale, 40, strings.get("speed.time"), axis=foot)
+        sizes.append(Bar(each.workspace or 0, "planned", planned, fact, name, timings.way(each)))
+        said = duration(each.seconds), f"{ratio(by)} ×"
+        fact = Fact(name, ", ".join(said), more=origin(each.samples, machine))
+        times.append(
+            Bar(each.seconds, "measured", [(said[0], True), (f"  {said[1]}", False)], fact)
+        )
+    across = bytes_over(round(max(bar.value for bar in sizes)), TIGHT)
+    seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)
+    left = bars(sizes, across, PITCH, title, told=told)
+    right = bars(times, seconds, PITCH, strings.get("speed.time"), axis=foot)
+    return Beside([(left, 58), (right, 42)], gap=10)
 
 
 # -- the curve ------------------------------------------------------------------------------------
@@ -179,7 +182,7 @@ def _caches(found: Algorithms, across: Log, up: Scale) -> list[Mark]:
         if across.marked and across.marked[-1] > size > across.first:
             places = [(size, up.last, *place) for place in (("middle", 0, -9), ("end", -4, -9))]
             marks += [
-                Rule(size, look="before thin", above=4, crossed=True),
+                Rule(size, look="rule faint", above=4, crossed=True),
                 Label(name, places, 11),
             ]
     return marks
@@ -210,7 +213,7 @@ def _rivals(found: Algorithms, across: Log) -> list[Mark]:
         places = [(x, each.seconds, "end", -2, dy) for dy in (-6, 15) for x in ends]
         name = f"{found.name(each)}: {duration(each.seconds)}"
         label = Label(name, places, 11, chip=True, kept=True, apart=2)
-        marks += [Rule(y=each.seconds, look="before", fact=_fact(found, each)), label]
+        marks += [Rule(y=each.seconds, look="rule faint", fact=_fact(found, each)), label]
     return marks
 
 
@@ -252,19 +255,10 @@ def _round(seconds: float) -> str:
 # -- benchmarks -----------------------------------------------------------------------------------
 
 
-class Entry(NamedTuple):
-    """A way of a group, with the number and the name of that, and its ratio."""
-
-    row: int
-    group: str
-    timing: Timing
-    ratio: float
-
-
 @dataclass(frozen=True, repr=False)
 class BenchmarkTimes(Still, Study):
-    """The groups of a benchmark: every time divided by PyTorch's where it took part everywhere,
-    else by the least of its group; and the workspace beside it.
+    """The groups of a benchmark, each as ``AlgorithmTimes`` shows one: every time also by PyTorch's
+    where that took part, else by the least of its group.
 
     Raises:
         InputError: a result without groups of timings.
@@ -281,36 +275,6 @@ class BenchmarkTimes(Still, Study):
     def title(self) -> str:
         return strings.get("speed.plot.title", name=self.result.benchmark)
 
-    @cached_property
-    def rival(self) -> str:
-        """The name of what the times are divided by; empty for the least."""
-        names = [{each.name for each in group.timings} for group in self.result.groups]
-        return RIVAL if all(RIVAL in each for each in names) else ""
-
-    @property
-    def against(self) -> str:
-        """By what the times are divided, for people."""
-        known = (
-            timings.rival(self.result.machine) if self.rival else strings.get("speed.plot.least")
-        )
-        return strings.get("speed.plot.ratio", against=known)
-
-    @cached_property
-    def entries(self) -> list[Entry]:
-        """Every way of every group but the rival."""
-        found = []
-        for row, group in enumerate(self.result.groups):
-            times = {each.name: each.seconds for each in group.timings}
-            under = times[self.rival] if self.rival else min(times.values())
-            others = (each for each in group.timings if each.name != self.rival)
-            found += [Entry(row, group.name, each, each.seconds / under) for each in others]
-        return found
-
-    @cached_property
-    def ways(self) -> list[str]:
-        """The names of all ways, each once."""
-        return list(dict.fromkeys(entry.timing.name for entry in self.entries))
-
     @property
     def sentences(self) -> list[str]:
         """The figures that have an aim."""
@@ -322,53 +286,26 @@ class BenchmarkTimes(Still, Study):
         return [*notes, timings.where(self.result.machine)]
 
     def page(self) -> Page:
-        ratios, sizes = _ratios(self), _bytes(self)
-        both = Beside([(ratios, 66), (sizes, 34)], gap=16) if sizes else replace(ratios, gap=16)
-        key = Key(list(enumerate(self.ways)), gap=4)
-        return report(self, key, both, size=12, bold=0)
+        blocks: list[Block] = []
+        for group in self.result.groups:
+            blocks += [Words(group.name, 13, bold=True, gap=16), self._bars(group)]
+        return report(self, *blocks, size=12, bold=0)
+
+    def _bars(self, group: Group) -> Block:
+        rows, against = rows_of(group, self.result.machine)
+        heads = [strings.get(f"speed.{key}") for key in ("algorithm", "workspace", "time")]
+        cells = [[name, timings.workspace(each), duration(each.seconds), ratio(by)]
+                 for name, each, by in rows]  # fmt: skip
+        told = Table([*heads, against], cells)
+        return _bars(rows, self.result.machine, f"×: {against}", told)
 
 
-def _ratios(found: BenchmarkTimes) -> Chart:
-    """Each time by PyTorch's, or by the least of its group, below the name of that."""
-    across = powers_around([*(entry.ratio for entry in found.entries), 0.5, 2])
-    places = [(entry, entry.ratio) for entry in found.entries]
-    chart = _dots(found, across, places, found.against, strings.get("speed.plot.doublings"))
-    names: list[Mark] = [Rule(1, look="rule")]
-    for row, group in enumerate(found.result.groups):
-        name = shortened(group.name, GROUPS - 10, 12, bold=True)
-        names.append(Text(across.first, row + 0.5, name, 12, dx=-GROUPS, dy=4, bold=True))
-    heads = ["", strings.get("speed.algorithm"), strings.get("speed.workspace"), found.against]
-    rows = [
-        [e.group, e.timing.name, timings.workspace(e.timing), figures.ratio(e.ratio)]
-        for e in found.entries
-    ]
-    told = Table(heads, rows, "<<>>")
-    return replace(chart, marks=[*names, *chart.marks], left=GROUPS, told=told)
-
-
-def _bytes(found: BenchmarkTimes) -> Chart | None:
-    """Planned workspaces, at the same heights."""
-    planned = [entry for entry in found.entries if entry.timing.workspace is not None]
-    if not planned:
-        return None
-    across = _decades(entry.timing.workspace or 0 for entry in planned)
-    places = [(entry, _amount(across, entry.timing)) for entry in planned]
-    title, note = strings.get("speed.workspace"), strings.get("speed.decades")
-    return _dots(found, across, places, title, note)
-
-
-def _dots(
-    found: BenchmarkTimes, across: Scale, places: list[tuple[Entry, float]], title: str, note: str
-) -> Chart:
-    """A mark for each way at its own height, one group below the other."""
-    count, ways = len(found.result.groups), found.ways
-    marks: list[Mark] = [Rule(y=row, look="grid", below=GROUPS) for row in range(count)]
-    for (row, group, each, ratio), x in places:
-        look = ways.index(each.name)
-        said = f"{figures.ratio(ratio)} ×, {timings.workspace(each)}"
-        more = origin(each.samples, found.result.machine)
-        place = x, row + 0.1 + 0.8 * (look + 0.5) / len(ways)
-        marks.append(Points([place], look, fact=Fact(f"{group}, {each.name}", said, more=more)))
-    head = Axis(title, side="right", grid=False, labels=False)
-    high, foot = (7 * len(ways) + 16) * count, Axis(note=note, rule=False)
-    return Chart(across, Scale(count, 0), marks, high, foot, head, left=0, right=20)
+def rows_of(group: Group, machine: Machine) -> tuple[list[Row], str]:
+    """The ways of a group, and what their times are divided by, for people."""
+    known = {RIVAL: timings.rival(machine)}
+    times = {each.name: each.seconds for each in group.timings}
+    under = times.get(RIVAL) or min(times.values())
+    named = known[RIVAL] if RIVAL in times else strings.get("speed.plot.least")
+    rows = [Row(known.get(each.name, each.name), each, each.seconds / under)
+            for each in group.timings]  # fmt: skip
+    return rows, strings.get("speed.plot.ratio", against=named)

@@ -21,10 +21,10 @@ from memlab.studies.figures import duration
 from memlab.studies.timings import Algorithms
 from memlab.views import AlgorithmTimes
 from memlab.views.draw import theme
-from memlab.views.draw.marks import Line, Points
+from memlab.views.draw.marks import Line, Points, Rect
 from memlab.views.draw.scale import Log
-from memlab.views.times import BenchmarkTimes
-from tests.views.measurements import ALGORITHMS, FALLING, LIBRARIES, PLOTS, result
+from memlab.views.times import BenchmarkTimes, rows_of
+from tests.views.measurements import ALGORITHMS, FALLING, LIBRARIES, MACHINE, PLOTS, result
 from tests.views.shown import charts, drawn
 
 
@@ -199,19 +199,20 @@ def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- a plot of a benchmark ----------------------------------------------------------------------
 
 
-def test_a_plot_divides_by_pytorch_where_it_took_part_everywhere() -> None:
-    found = BenchmarkTimes(PLOTS["rival"])
-    assert found.against == "time by that of PyTorch 2.13"
-    assert {e.timing.name: e.ratio for e in found.entries if not e.row} == {
-        t.name: t.seconds / 0.038 for t in FALLING.timings if t.name != RIVAL
+def test_a_plot_divides_by_pytorch_where_it_took_part() -> None:
+    rows, against = rows_of(PLOTS["rival"].groups[0], MACHINE)
+    assert against == "time by that of PyTorch 2.13"
+    assert {row.timing.name: row.ratio for row in rows} == {
+        t.name: t.seconds / 0.038 for t in FALLING.timings
     }
 
 
 def test_a_plot_divides_by_the_fastest_where_pytorch_did_not() -> None:
+    for group in PLOTS["none"].groups:
+        rows, against = rows_of(group, MACHINE)
+        assert against == "time by that of the fastest"
+        assert min(row.ratio for row in rows) == 1
     found = BenchmarkTimes(PLOTS["none"])
-    assert found.against == "time by that of the fastest"
-    for row in (0, 1):
-        assert min(entry.ratio for entry in found.entries if entry.row == row) == 1
     assert found.sentences == ["a mean 0.9 x aim 1 x reached"]
     assert found.notes[0] == "BLAS of scipy, core B."
 
@@ -235,21 +236,14 @@ def test_a_plot_fits(name: str, width: int) -> None:
     assert svg.outside() == []
 
 
-def test_marks_stand_where_their_figures_are() -> None:
-    ratios, sizes = charts(BenchmarkTimes(PLOTS["rival"]))
-    found = BenchmarkTimes(PLOTS["rival"])
-    at = [mark.points[0] for mark in ratios.marks if isinstance(mark, Points)]
-    assert [x for x, _ in at] == [entry.ratio for entry in found.entries]
-    assert len({y for _, y in at}) == len(found.entries)
-    beside = [mark.points[0] for mark in sizes.marks if isinstance(mark, Points)]
-    assert [y for _, y in beside] == [y for _, y in at]
-    assert sizes.x.at(beside[0][0]) < sizes.x.at(16)  # 0 B has its own place
-    assert beside[1][0] == 115_605_504
-
-
-def test_a_plot_without_workspace_has_one_axis() -> None:
-    assert "workspace, planned" not in drawn(BenchmarkTimes(PLOTS["plain"]))
-    assert len(charts(BenchmarkTimes(PLOTS["plain"]))) == 1
+def test_bars_of_a_plot_are_as_long_as_their_figures() -> None:
+    shown = charts(BenchmarkTimes(PLOTS["rival"]))
+    for number, group in enumerate(PLOTS["rival"].groups):
+        sizes, times = shown[2 * number : 2 * number + 2]
+        planned = [each.workspace for each in group.timings if each.workspace]
+        assert [mark.x1 for mark in sizes.marks if isinstance(mark, Rect)] == planned
+        seconds = [each.seconds for each in group.timings]
+        assert [mark.x1 for mark in times.marks if isinstance(mark, Rect)] == seconds
 
 
 def test_no_two_marks_are_told_apart_by_colour_alone() -> None:
