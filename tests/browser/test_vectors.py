@@ -1,4 +1,4 @@
-"""Vectors in JupyterLab: batch, width and format change the bytes; keys walk; room on a laptop."""
+"""Vectors in JupyterLab: batch, width and format change the bytes; keys walk; room on a screen."""
 
 import pytest
 
@@ -6,7 +6,14 @@ import memlab
 from memlab.step.tensor import Role
 
 ROOT = ".memlab-view"
-LAPTOP = {"width": 1366, "height": 768}
+HEIGHTS = """async ([root, scale]) => {
+    const view = document.querySelector(root), panel = jupyterapp.shell.currentWidget;
+    view.style.setProperty("--memlab-scale", scale);
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done, 800)));
+    const end = view.querySelector(".ml-picture").getBoundingClientRect().bottom;
+    return [panel.content.node.clientHeight, end - view.getBoundingClientRect().top];
+}"""
+"""What a notebook shows without scrolling, and a view from its controls to its picture's end."""
 
 
 @pytest.fixture
@@ -68,12 +75,15 @@ def test_keys_of_the_picture_walk_vectors_and_show_all_numbers(page_with_view):
     settled(page, batch=2, bits=1024, format="fp32")
 
 
-def test_picture_and_controls_stand_on_a_laptop(page_with_view):
+@pytest.mark.parametrize(
+    ("width", "height", "scale"), [(1366, 768, 1), (1920, 1080, 1.5)], ids=["laptop", "projector"]
+)
+def test_picture_and_controls_stand_on_the_screen(page_with_view, width, height, scale):
     page = page_with_view
-    page.set_viewport_size(LAPTOP)
-    page.evaluate("jupyterapp.shell.collapseLeft()")
-    page.wait_for_timeout(500)
-    page.locator(ROOT).evaluate("node => node.scrollIntoView({block: 'start'})")
-    box = page.locator(ROOT).bounding_box()
-    panel = page.locator(".jp-WindowedPanel-outer, .jp-Notebook").first.bounding_box()
-    assert box["height"] < panel["height"]
+    size = page.viewport_size
+    page.set_viewport_size({"width": width, "height": height})
+    try:
+        room, taken = page.evaluate(HEIGHTS, [ROOT, scale])
+        assert taken <= room
+    finally:
+        page.set_viewport_size(size)
