@@ -38,7 +38,7 @@ KEPT = PAINTS[Role.FEATURE_MAP]
 SHORT, SMALL = Paint(KEPT.colour, 0.10, "dots"), Paint("#8c8c8c", 1)
 BAR = 4
 """The bar at the left edge of what is kept, in pixels."""
-LEFT, RIGHT, TALL, STRIP = 72, 6, 195, 40
+LEFT, RIGHT, TALL, STRIP = 72, 6, 221, 40
 """Pixels left and right of a map, how high it is, and the live bytes above it."""
 
 
@@ -281,9 +281,9 @@ class AddressChart:
         for _, first, _ in self.packing.subject.phases[1:]:
             yield Rule(x=first)
         for bound in self._bound:
-            yield Rule(y=bound, look="rule", width=1.8, dashes="7 4", below=4, above=6)
+            yield Rule(y=bound, look="rule", width=1.4, below=4, above=6)
         x, bound = self.packing.placement.busiest + 0.5, self.packing.placement.lower_bound
-        yield Rule(x=x, span=(bound, top), look="rule thin", above=20)
+        yield Rule(x=x, span=(bound, top), look="rule faint", above=20)
 
     def _outside(self) -> Iterator[Mark]:
         """What is there before the step, below address 0, each as long as it is needed."""
@@ -403,7 +403,7 @@ class AddressChart:
         """How much is free there, too little: in two lines, or in one."""
         place = (*placed.place[:2], low, high)
         yield Rect(*place, "page", 1)
-        yield Rect(*place, "rule thin", 1)
+        yield Rect(*place, "rule faint", 1)
         lines = say("hole", amount=in_binary(high - low), name=placed.name).split("|")
         wide, tall = self.size(place)
         lines = lines if tall >= 34 else [", ".join(lines)]

@@ -59,7 +59,7 @@ def test_the_rectangles_of_the_map_are_the_addresses():
     for name, (wide, tall) in boxes.items():
         placed = view.rows.packing.by_name[name]
         lives = placed.block.death - placed.block.birth + 1
-        assert tall == pytest.approx(15 * placed.size / MIB - 2, abs=0.2)
+        assert tall == pytest.approx(17 * placed.size / MIB - 2, abs=0.2)
         assert wide == pytest.approx(lives * (one + 2) - 2, abs=0.5)
 
 
