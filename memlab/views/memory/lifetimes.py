@@ -23,17 +23,7 @@ from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Label, Phase, Text
-from memlab.views.draw.marks import (
-    Fact,
-    Mark,
-    Path,
-    Pen,
-    Points,
-    Press,
-    Rect,
-    Rects,
-    Rule,
-)
+from memlab.views.draw.marks import Fact, Mark, Path, Pen, Points, Press, Rect, Rects, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
@@ -60,7 +50,7 @@ Place = tuple[float, float, float, float]
 @dataclass(frozen=True)
 class Row:
     """Where the bar of a block stands, in pixels: ``top`` to ``bottom``, and its ``level`` before
-    where that was another one. A ``ghost`` was there before only, and is now in ``host``."""
+    where that was another one. What is now in a ``host`` was a block of its own before."""
 
     life: Life
     top: float
@@ -235,13 +225,9 @@ class Faint(Mark):
 
 
 def page(
-    now: Lifetimes,
-    before: Lifetimes | None = None,
-    at: int | None = None,
-    focus: str = "",
-    numbers: bool = False,
-    width: float = 820,
-) -> Page:
+    now: Lifetimes, before: Lifetimes | None = None, at: int | None = None, focus: str = "",
+    numbers: bool = False, width: float = 820,
+) -> Page:  # fmt: skip
     """The lifetimes of a step, with a frame around operation ``at``, counted from 0, or around the
     peak. A block in ``focus`` says why it stays; ``before`` is the state whose levels are dashed;
     ``numbers`` shows every byte."""
@@ -400,8 +386,8 @@ def _words(sheet: Sheet, row: Row) -> Iterator[Mark]:
     if row.host:
         room = (stop - first) * sheet.column - 8
         tries = (say(key, name=row.host.symbol) for key in ("inside", "inside_narrow"))
-        inside = next((each for each in tries if texts.width(each, 11) <= room), "")
-        yield Text((first + stop) / 2, y, inside, 11, "middle", dy=4, chip=bool(inside))
+        for inside in [each for each in tries if texts.width(each, 11) <= room][:1]:
+            yield Text((first + stop) / 2, y, inside, 11, "middle", dy=4, chip=True)
         return
     name = sheet.name(block)
     wide = (texts.measure(name) + 9) / sheet.column
@@ -466,18 +452,14 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
     yield Rule(y=sheet.ground, look="rule", span=(0, sheet.count))
     yield Rule(y=sheet.peak, look="rule", span=(-16 / sheet.column, sheet.count))
     yield Text(0, sheet.peak, say("peak"), 12, "end", dx=-22, dy=4, bold=True)
-    yield from _before(sheet)
-    room = sheet.gutter + START - 24
-    lines = texts.wrap(say("pile"), room, 12) if room > 80 else []
-    for index, line in enumerate(lines):
-        yield Text(0, (sheet.peak + sheet.ground) / 2, line, 12, "end", dx=-22, dy=15 * index)
-
-
-def _before(sheet: Sheet) -> Iterator[Mark]:
     for at, op in enumerate(sheet.held.operations if sheet.held else ()):
         if op.nbytes != sheet.now.operations[at].nbytes:
             level = sheet.ground - sheet.scale * op.nbytes
             yield Rule(y=level, span=(at + 0.03, at + 0.97), look="before", crossed=True)
+    room = sheet.gutter + START - 24
+    lines = texts.wrap(say("pile"), room, 11) if room > 80 else []
+    for index, line in enumerate(lines):
+        yield Text(0, (sheet.peak + sheet.ground) / 2, line, 11, "end", dx=-22, dy=14 * index)
 
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:
