@@ -75,8 +75,8 @@ for name in ("fp32", "bf16", "fp16", "fp8_e5m2", "fp8_e4m3fn", "int8"):
 # fp16 and e5m2 give infinity, e4m3 gives NaN (not a number), int8 its largest value: it saturates.
 # In bf16, 70,144 is no overflow, but rounding.
 #
-# **Change it.** In the view at the top, set **Number** to `1e-10`. Which formats make it 0, and why
-# not bf16?
+# **Change it.** In the view at the top, set **Number** to `1e-10` and choose **All numbers**. Which
+# formats make it 0, and why not bf16?
 
 # %% [markdown] tags=["solution"]
 # **Answer.** fp16 and all with 8 bits or fewer. bf16 has 8 bits for the exponent, as many as fp32.

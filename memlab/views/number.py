@@ -18,7 +18,7 @@ from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.theme import Paint
 from memlab.views.live import setting
-from memlab.views.live.setting import Choice, Range, State
+from memlab.views.live.setting import Check, Choice, Range, State
 from memlab.views.live.view import Scene, View, maker
 
 PAINTS = {
@@ -39,6 +39,7 @@ class NumberBits(View[Number]):
 
     name, made_by, widest = "number", "number", 820
     positional = ("value", "format")
+    picture_keys = ("KeyN",)
     presets: ClassVar = {
         "start": {"value": "0.1", "format": "fp16"},
         "surprise": {"value": "2049", "format": "fp16"},
@@ -63,9 +64,13 @@ class NumberBits(View[Number]):
         default=0,
         follows=["value", "format"],
     )
+    numbers = Check(doc="whether every format is listed", argument=False, stays=True)
 
     def study(self, now: State) -> Number:
         return Number(now.value, now.format, now.step)
+
+    def do(self, now: State, name: str, value: object) -> State | None:
+        return now.replace(numbers=not now.numbers) if name == "key" else None
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)
@@ -76,17 +81,17 @@ class NumberBits(View[Number]):
 
     def compose(self, scene: Scene) -> Page:
         found = self.rows_of(scene.now)
-        return Page(found.title, list(_blocks(found, scene.width)), scene.width, found.spoken)
+        return Page(found.title, list(_blocks(found, scene)), scene.width, found.spoken)
 
 
 number = maker(NumberBits)
 
 
-def _blocks(found: Number, width: float) -> Iterator[Block]:
-    """From what becomes of the number to the same in every format."""
+def _blocks(found: Number, scene: Scene) -> Iterator[Block]:
+    """From what becomes of the number to the same in every format, on demand."""
     yield Words(found.headline, 16, bold=True, gap=3)
     yield Words(found.note, 13)
-    yield _boxes(found.fields, width)
+    yield _boxes(found.fields, scene.width)
     for field in found.fields:
         said = [(field.label, True), (f"{field.bits}: {field.meaning}", False)]
         first = field is found.fields[0]
@@ -101,7 +106,8 @@ def _blocks(found: Number, width: float) -> Iterator[Block]:
     rows = found.everywhere()
     here = [index for index, row in enumerate(rows) if row[0] == found.name]
     heads = [_say(f"head.{name}") for name in ("format", "bits", "held", "error")]
-    yield Table(heads, rows, "<><>", _say("everywhere"), bold=here, gap=12)
+    yield Table(heads, rows, "<><>", _say("everywhere"), bold=here, gap=12,
+                drawn=scene.now.numbers)  # fmt: skip
 
 
 # -- bits ---------------------------------------------------------------------------------------
