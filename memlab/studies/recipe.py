@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from inspect import Parameter, signature
 from typing import Any
 
@@ -214,55 +215,41 @@ def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
     Raises:
         InputError: an unknown name or variant, or a size that it does not have or not allow.
     """
-    if variant != "" or not isinstance(variant, str):
-        sizes["variant"] = known("variant", variant, VARIANTS)
     usual = _usual(known("network", name, zoo.ZOO))
-    for each in sizes:
-        if each not in usual:
-            raise InputError(f"{name} has no {each}; leave it out.")
-    chosen = {each: value for each, value in sizes.items() if value != usual[each]}
-    key = name, tuple(sorted(chosen.items()))
+    if variant != "":
+        sizes["variant"] = known("variant", variant, VARIANTS)
+    if strange := [each for each in sizes if each not in usual]:
+        raise InputError(f"{name} has no {strange[0]}; leave it out.")
+    key = name, tuple((usual | sizes).items())
     if key not in _BUILT:
-        _BUILT[key] = zoo.ZOO[name](**{SIZES[each]: value for each, value in chosen.items()})
+        _BUILT[key] = zoo.ZOO[name](**{SIZES[each]: value for each, value in key[1]})
     return _BUILT[key]
 
 
+@cache
 def _usual(name: str) -> dict[str, Size]:
-    """The sizes of a network of the zoo as it was published."""
+    """The sizes of a network of the zoo as it was published; inputs are those of a single layer."""
     taken = signature(zoo.ZOO[name]).parameters
     found = {each: taken[given].default for each, given in SIZES.items() if given in taken}
-    if "outputs" not in found:
-        found.pop("inputs", None)
-    return found
+    return {each: size for each, size in found.items() if each != "inputs" or "outputs" in found}
 
 
 def sizes_of(network: Network) -> dict[str, Size]:
     """What can be chosen of a network and was: of one of the zoo alone. Where there is one form it
     has no variant."""
-    if network.name not in zoo.ZOO:
-        return {}
+    if network.name in zoo.ZOO:
+        network_of(network.name)
     for (name, sizes), built in _BUILT.items():
-        if built is network:
-            found = _usual(name) | dict(sizes)
-            break
-    else:
-        if network != network_of(network.name):
-            return {}
-        found = _usual(network.name)
-    if not network.variant:
-        found.pop("variant", None)
-    return found
+        if built is network or (name == network.name and built == network):
+            return {each: size for each, size in sizes if each != "variant" or network.variant}
+    return {}
 
 
 def unusual(network: Network) -> list[str]:
     """The sizes of a network that are not those published, in words."""
-    found = sizes_of(network)
-    usual = _usual(network.name) if found else {}
-    return [
-        _say(f"size.{name}", value=value)
-        for name, value in found.items()
-        if name != "variant" and value != usual[name]
-    ]
+    found = [each for each in sizes_of(network).items() if each[0] != "variant"]
+    others = [each for each in found if each[1] != _usual(network.name)[each[0]]]
+    return [_say(f"size.{name}", value=value) for name, value in others]
 
 
 def named_or_given(found: object) -> Network:

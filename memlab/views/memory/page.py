@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from memlab import units
 from memlab.step.tensor import Role
 from memlab.studies import figures
-from memlab.studies.cut import BlockRow, Cut, details, news, say
+from memlab.studies.cut import BlockRow, details, news, say
 from memlab.studies.tally import CHAIN, RuleRow, Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
@@ -18,7 +18,7 @@ from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Area, Fact, Mark, Rect, Rule, Stairs
 from memlab.views.draw.page import Page
-from memlab.views.draw.table import Beside, Block, Table, Words
+from memlab.views.draw.table import Below, Beside, Block, Table, Words
 from memlab.views.draw.theme import Paint
 from memlab.views.memory.stack import LEFT, Shown, chart, under
 
@@ -33,16 +33,24 @@ OUTLINED = 3
 
 
 def page(shown: Shown, width: float) -> Page:
-    """The whole page at a width in pixels; below ``WIDE`` its parts stand one below the other."""
-    now, all_, wide = shown.now, not shown.few, width >= WIDE and not shown.few
-    plot, table = chart(shown, right=2 if wide else 12), _table(shown)
-    parts: list[Block] = [plot, table]
-    if wide:
-        parts = [Beside([(plot, width - SIDE - APART), (table, SIDE)], APART)]
-    if shown.tally:
-        parts += _rules(shown.tally, width, shown.few)
-    parts += [_stages(shown, plot.right), _largest(now, shown.chosen, all_), _before(shown)]
-    return Page(now.title, [*_head(shown), *parts], width)
+    """The whole page at a width in pixels; below ``WIDE`` its parts stand one below the other. At
+    the first level tables are in the text alone."""
+    few, wide = shown.few, width >= WIDE and not shown.few
+    plot = chart(shown, right=2 if wide else 12)
+    tables = [_table, *([_rules] if shown.tally else []), _stages, _largest]
+    bar: list[Block] = [_outputs(shown.tally, width)] if shown.tally else []
+    if few:
+        parts = [plot, *bar, *(_told(table, shown) for table in tables)]
+    else:
+        first, *others = (table(shown) for table in tables)
+        cut = Beside([(plot, width - SIDE - APART), (first, SIDE)], APART)
+        parts = [*([cut] if wide else [plot, first]), *bar, *others]
+    return Page(shown.now.title, [*_head(shown), *parts, _before(shown)], width)
+
+
+def _told(table: Callable[[Shown], Block], shown: Shown) -> Words:
+    """A table for the text alone, made when that is asked for."""
+    return Words(lambda: table(shown).text(), drawn=False, gap=1)
 
 
 # -- the head --------------------------------------------------------------------------------------
@@ -109,13 +117,13 @@ def _table(shown: Shown) -> Table:
         title=say("table.alive_at", index=f"{now.at + 1:,}", name=name),
         rules={len(now.mountain): "limit", len(lines) - 2: "rule faint"},
         wide=True,
-        drawn=not shown.few,
-        gap=0 if shown.few else 10,
+        gap=10,
     )  # fmt: skip
 
 
-def _largest(now: Cut, chosen: str, drawn: bool) -> Table:
+def _largest(shown: Shown) -> Table:
     """The largest blocks alive: formula, maker and last reader."""
+    now = shown.now
     return Table(
         [],
         [[block.name, block.formula, block.story] for block in now.blocks],
@@ -124,9 +132,8 @@ def _largest(now: Cut, chosen: str, drawn: bool) -> Table:
         looks=[theme.PAINTS[block.role] for block in now.blocks],
         facts=[block_fact(block) for block in now.blocks],
         sends=[("choose", f"block:{block.name}") for block in now.blocks],
-        bold=[i for i, block in enumerate(now.blocks) if chosen == f"block:{block.name}"],
-        drawn=drawn,
-        gap=10 * drawn,
+        bold=[i for i, block in enumerate(now.blocks) if block is shown.block],
+        gap=10,
     )
 
 
@@ -139,17 +146,16 @@ def block_fact(block: BlockRow) -> Fact:
 # -- the mountain, cut apart -----------------------------------------------------------------------
 
 
-def _stages(shown: Shown, right: float) -> Block:
+def _stages(shown: Shown) -> Block:
     """The mountain by stage, or one stage by layer, on the operations of the plot."""
     now = shown.now
     told = Table(
         [],
         [[row.part.name, units.exact(row.nbytes), row.in_blocks] for row in now.slices],
         title=now.slices_title,
-        drawn=False,
     )
     count, end = len(now.slices), shown.axes.rows.last
-    if shown.few or not count:
+    if not count:
         return told
     bases = [float(end * (count - 1 - index)) for index in range(count)]
     names = [texts.fitted(row.part.name, LEFT - 12, 11) for row in now.slices]
@@ -164,7 +170,7 @@ def _stages(shown: Shown, right: float) -> Block:
              grid=False, ticks=[(base + 0.2 * end, name) for base, name in zip(bases, names,
                                                                               strict=True)]),
         left=LEFT,
-        right=right,
+        right=2,
         previous=[mark for index, base in enumerate(bases) for mark in _was(shown, index, base)],
         told=told,
         name=now.slices_title,
@@ -205,23 +211,22 @@ def _was(shown: Shown, index: int, base: float) -> Iterator[Mark]:
 # -- counting rules --------------------------------------------------------------------------------
 
 
-def _rules(tally: Tally, width: float, few: bool) -> Iterator[Block]:
-    """What forward makes, and what each rule holds of it: a bar, a table, the chosen rule."""
-    yield _outputs(tally, width)
+def _rules(shown: Shown) -> Below:
+    """What each rule counts, and what the chosen one does."""
+    tally = shown.tally
+    assert tally is not None
     rows = [
         [row.rule.title, *(f"{n:,}" for n in (row.values, row.nbytes, row.alive, row.missed))]
         for row in tally.rules
     ]
-    yield Table(
+    table = Table(
         [say("counted.rule"), *tally.heads],
         rows,
         looks=["dot" if row is tally.chosen else None for row in tally.rules],
         bold=[index for index, row in enumerate(tally.rules) if row is tally.chosen],
         sends=[("choose", f"rule:{row.rule.name}") for row in tally.rules],
-        drawn=not few,
-        gap=0 if few else 10,
     )
-    yield Words(tally.sentences, drawn=not few)
+    return Below([table, Words(tally.sentences)], gap=10)
 
 
 def _outputs(tally: Tally, width: float) -> Chart:

@@ -53,7 +53,7 @@ from memlab.views.draw.svg import Box
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint, ink
 
-HEIGHT, FIRST, RULED, LEFT = 256, 288, 208, 72
+HEIGHT, FIRST, RULED, LEFT = 256, 280, 188, 72
 """Of the frame, beside a table, alone on the first level, and above the bar of counting rules, and
 what is free to its left."""
 BANDS, FLAG, NOTES = -52, -27, -9
@@ -100,8 +100,9 @@ class Shown:
     @property
     def block(self) -> BlockRow | None:
         """The block that the keyboard is on."""
-        name = self.chosen.removeprefix("block:")
-        return next((each for each in self.now.blocks if each.name == name), None)
+        kind, _, name = self.chosen.partition(":")
+        blocks = self.now.blocks if kind == "block" else ()
+        return next((each for each in blocks if each.name == name), None)
 
     @property
     def height(self) -> int:
