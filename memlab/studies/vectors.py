@@ -182,13 +182,17 @@ class Vectors(Study):
         first, inside = vector * found.lanes, found.inside(vector)
         (image, start), (last, end) = (divmod(n, found.layer.columns)
                                        for n in (first, first + inside - 1))  # fmt: skip
-        key = "images" if found.layer.columns == 1 else "one" if image == last else "several"
+        key = "one" if image == last else "several"
+        if found.layer.columns == 1:
+            key = "image" if image == last else "images"
         if self.source == CHANNELS:
             key, start, end = "channels", first, first + inside - 1
         values = say(f"holds.{key}", image=f"{image + 1:,}", last=f"{last + 1:,}",
                      first=f"{start + 1:,}", end=f"{end + 1:,}")  # fmt: skip
+        idle = found.lanes - inside
+        left = say("idle_one" if idle == 1 else "idle_several", count=idle or say("none"))
         return say("vector", layer=found.layer.kind, number=f"{vector + 1:,}", values=values,
-                   idle=found.lanes - inside)  # fmt: skip
+                   idle=left)  # fmt: skip
 
     # -- in words ---------------------------------------------------------------------------
 

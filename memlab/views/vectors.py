@@ -79,7 +79,9 @@ class FilledVectors(View[Vectors]):
 
     name, made_by = "vectors", "vectors"
     positional = ("network", "batch")
-    presets: ClassVar = {"surprise": {"batch": 64, "format": "fp16"}}
+    presets: ClassVar = {
+        "surprise": lambda now: {"network": now.network, "batch": 64, "format": "fp16"}
+    }
     picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape", "KeyN")
 
     network = NetworkChoice(
@@ -313,9 +315,9 @@ def _curves(found: Vectors, tall: float) -> Chart:
     """How far the lanes are filled, on the scale of the bars."""
     batches = sorted({*STOPS, min(found.batch, STOPS[-1])})
     at = {batch: found.at(batch) for batch in batches}
-    marks: list[Mark] = [*_legend(found, tall), Rule(found.batch, look="rule", opacity=0.5)]
-    if found.batch > STOPS[-1]:
-        marks.pop()
+    marks: list[Mark] = list(_legend(found, tall))
+    if found.batch <= STOPS[-1]:
+        marks.append(Rule(found.batch, look="rule", opacity=0.5))
     for index in (0, 1):
         marks.append(Line([(b, float(at[b][index].part)) for b in batches], width=1.6))
     for batch in batches:

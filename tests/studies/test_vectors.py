@@ -81,13 +81,14 @@ def test_idle_is_0_only_where_none_is():
 
 def test_a_vector_says_what_it_holds():
     one, two = made(1).both, made(2)
-    assert made().said(one[0], 0) == "linear layer, vector 1: images 1 to 1, 31 lanes idle"
+    assert made().said(one[0], 0) == "linear layer, vector 1: image 1, 31 lanes idle"
     assert made().said(one[1], 1) == (
         "convolution, vector 2: columns 33 to 49 of image 1, 15 lanes idle"
     )
     assert two.said(two.both[1], 1) == (
-        "convolution, vector 2: column 33 of image 1 to column 15 of image 2, 0 lanes idle"
+        "convolution, vector 2: column 33 of image 1 to column 15 of image 2, no lanes idle"
     )
+    assert made(31).said(made(31).both[0], 0).endswith("images 1 to 31, 1 lane idle")
     channels = made(source="channels")
     assert channels.said(channels.both[0], 31) == (
         "linear layer, vector 32: channels 993 to 1,000 of one column, 24 lanes idle"

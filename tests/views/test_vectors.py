@@ -205,3 +205,5 @@ def test_a_network_of_ones_own():
     assert [each.count for each in view.rows.both] == [2, 2 * 28]
     assert view.network is net
     assert zoo.ZOO.keys().isdisjoint({net.name})
+    view.act("surprise", None, False)
+    assert view.network is net
