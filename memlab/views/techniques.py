@@ -291,12 +291,13 @@ class FrontierChart:
         if found.stop < LINE or found.least.peak == found.all.plain.peak:
             return
         ends = (found.all.plain.peak, found.middle, found.least.peak)
+        names = say("half"), say("other_half")
         marks: list[Mark] = []
-        for (right, left), name in zip(pairwise(ends), ("half", "other_half"), strict=True):
+        for (right, left), name in zip(pairwise(ends), names, strict=True):
             marks += [
                 Rule(y=18, span=(left, right), width=1.4),
                 Glyph(left, 18, "M2 0L9-3.5V3.5Z", marker="<"),
-                Label(say(name), [((left + right) / 2, 3, "middle", 0.0, 0.0)], 12, bold=True),
+                Label(name, [((left + right) / 2, 3, "middle", 0.0, 0.0)], 12, bold=True),
             ]
         yield Chart(self.x, Scale(0, 24), marks, 24, left=56, right=SIDE if self.wide else 40,
                     told=[say("bytes")])  # fmt: skip

@@ -121,7 +121,7 @@ def _part(whole: Fraction, half: Fraction) -> str:
     return "less" if part < Fraction(9, 20) else "half" if part <= Fraction(11, 20) else "more"
 
 
-@topic("08.half", Kind.CHOICE, {"network": "resnet50", "batch": 8}, _draw_half,
+@topic("08.half", Kind.CHOICE, {"network": "resnet50", "batch": 32}, _draw_half,
        options=("all", "more", "half", "less"),
        words=lambda n: {**n, "label": _network(n["network"]).label})  # fmt: skip
 def half(n: Numbers) -> Truth:
