@@ -45,7 +45,7 @@ APART, CELL, SIDE = 20, 8, 7
 """Between the parts of the picture; a place of the map, and how many of them are drawn."""
 BRACKET = 96
 """Room for what a vector is, beside those of the linear layer."""
-NARROW = 660
+NARROW = 740
 """Below it the curves stand below the vectors."""
 LABEL, BAR, THIN = 100, 24, 1.5
 """Room behind the price, how tall it is, and a cell in it at least, in pixels."""
@@ -292,6 +292,8 @@ def _head(found: Vectors, each: Filled) -> Iterator[Mark]:
     rows, wide = (min(int(side), SIDE) for side in places.split("x"))
     right = CELL * wide
     yield Cells(0, right, top - CELL * rows, top, wide, rows)
+    if rows * wide < layer.columns and not channels:
+        yield Text(right + 3, top - CELL * rows, "…", 11, dim=True)
     key = "channels" if channels else "columns_one" if count == 1 else "columns"
     yield Text(right + 10, top, layer.kind.capitalize(), 13, dy=11, bold=True)
     yield Text(right + 10, top, say(f"gives.{key}", count=f"{count:,}"), 12, dy=29)
@@ -345,10 +347,11 @@ def _legend(found: Vectors, tall: float) -> Iterator[Mark]:
     yield Text(left, top, say("any_note"), 12, dy=29)
     yield Text(left, 1, say("all"), 11, dy=-11, dim=True)
     linear, convolution = found.both
-    yield Glyph(left, top, SQUARE, marker="s", dx=5, dy=42)
-    yield Text(left, top, convolution.layer.kind, 12, dx=14, dy=46)
-    yield Points([(left * 2**3.0, top - 42 / tall)], "hollow", 7.2)
-    yield Text(left * 2**3.0, top, linear.layer.kind, 12, dx=9, dy=46)
+    key = top - 42 / tall
+    yield Glyph(left * 2**0.15, key, SQUARE, marker="s")
+    yield Text(left * 2**0.15, key, convolution.layer.kind, 12, dx=9, dy=4)
+    yield Points([(left * 2**3.2, key)], "hollow", 7.2)
+    yield Text(left * 2**3.2, key, linear.layer.kind, 12, dx=9, dy=4)
 
 
 # -- the price ------------------------------------------------------------------------------------
