@@ -82,8 +82,8 @@ if longer.answered():
 # **Change it.** Which k is least? And for ResNet-200? Why is it not √n?
 
 # %% [markdown] tags=["solution"]
-# **Answer.** 1, and 5. The rule is for layers that are all alike. A stage of ResNet-50 holds several
-# times what it hands on, so short waves save most. ResNet-200 has more stages: at 1 their
+# **Answer.** 1, and 5. The rule is for layers that are all alike. A stage of ResNet-50 holds
+# several times what it hands on, so short waves save most. ResNet-200 has more stages: at 1 their
 # checkpoints are a hill.
 
 # %% [markdown]

@@ -346,8 +346,9 @@ def _strip(found: Waves) -> Chart:
             _more(say("time", more=all_.more(wave)), plain, end),
         ]
     marks += _numbers(found) if found.budget is None else ()
+    told = f"{say('axis').rstrip(' →')}: {say('time', more=all_.more(wave))}"
     return Chart(Scale(0, WIDE), Scale(0, 46), marks, 46, left=62, right=6,
-                 told=[f"{say('axis').rstrip(' →')}: {say('time', more=all_.more(wave))}"])  # fmt: skip
+                 told=[told])  # fmt: skip
 
 
 def _more(said: str, plain: float, end: float) -> Text:
