@@ -203,6 +203,36 @@ def _() -> Any:
     return view
 
 
+@case("memory", "every number, after more operations")
+def _() -> Any:
+    return _network("resnet50", detail="all", then={"recompute": "every"})
+
+
+@case("memory", "a rule with every number")
+def _() -> Any:
+    return views.memory("resnet50", rule="relu-in-place", detail="all")
+
+
+@case("memory", "a block in focus")
+def _() -> Any:
+    view = _network("mnist_cnn", then={"in_place": True})
+    view.act("key", "ArrowDown", False)
+    return view
+
+
+@case("memory", "another network, refused")
+def _() -> Any:
+    return _network("vgg16", 512, then={"network": "resnet152"})
+
+
+@case("memory", "a function that makes a step")
+def _() -> Any:
+    net = memlab.zoo.mnist_cnn()
+    return _network(
+        lambda format: memlab.training_step(net, format=format), then={"format": "bf16"}
+    )
+
+
 @case("memory", "a ledger")
 def _() -> Any:
     return views.memory(memlab.plan(memlab.training_step(memlab.zoo.vgg11())), 16)

@@ -283,7 +283,8 @@ def chart(sheet: Sheet) -> Chart:
 
 def _bold(title: str) -> Runs:
     """What stands between asterisks is bold."""
-    return [(part, index % 2 == 1) for index, part in enumerate(title.split("*")) if part]
+    parts = enumerate(map(str.strip, title.split("*")))
+    return [(part, index % 2 == 1) for index, part in parts if part]
 
 
 def _word(block: Life) -> str:

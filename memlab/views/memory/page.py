@@ -190,7 +190,7 @@ def _stage(shown: Shown, index: int, base: float) -> Iterator[Mark]:
     yield Area(ground, values, KEPT)
     yield Area(values, line, theme.PAINTS[Role.GRADIENT_MAP])
     yield Rule(y=base, look="rule faint")
-    amount = units.short(row.nbytes) if row.nbytes else say("rows.none")
+    amount = units.exact(row.nbytes)
     yield Text(last, base, amount, 12, "end", -2, -5, dim=not row.nbytes, chip=True)
     fact = Fact(row.part.name, nbytes=row.nbytes, more=row.in_blocks)
     look = "rule" if value == shown.chosen else "target"
