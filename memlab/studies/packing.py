@@ -17,7 +17,7 @@ from memlab import strings, units
 from memlab.planner.ledger import Entry
 from memlab.planner.placement import BY_HAND, Block, Placement
 from memlab.step.tensor import Role
-from memlab.studies.figures import Study, binary_unit, in_binary, number, ratio
+from memlab.studies.figures import Study, in_binary, number, ratio
 from memlab.studies.packed_step import Subject, say, say_how
 
 SHARE = 200
@@ -83,10 +83,6 @@ class Placed:
         """Whether there is an operation in which both are alive."""
         a, b = self.block, other.block
         return a.birth <= b.death and b.birth <= a.death
-
-    def meets(self, other: Placed) -> bool:
-        """Whether they share addresses, at whatever time."""
-        return self.address < other.top and other.address < self.top
 
 
 class Overlap(NamedTuple):
@@ -192,8 +188,15 @@ class Packing(Study):
 
     def sharing(self, placed: Placed) -> list[Placed]:
         """The blocks that use some of its addresses at another time, in order of birth."""
-        others = (other for other in self.blocks if other.meets(placed))
-        return [other for other in others if not other.lives_with(placed)]
+        return self._sharing.get(placed.name, [])
+
+    @cached_property
+    def _sharing(self) -> dict[str, list[Placed]]:
+        found: dict[str, list[Placed]] = {}
+        names = [block.name for block in self.placement.blocks]
+        for one, other in self.placement.sharing(together=False):
+            found.setdefault(names[one], []).append(self.by_name[names[other]])
+        return found
 
     # -- how it was packed --------------------------------------------------------------------
 
@@ -311,12 +314,15 @@ class Packing(Study):
         if self.placement.how == BY_HAND:
             names = ", ".join(placed.name for placed, _ in self.moved)
             return [say("by_hand", names=names or say("nobody"))]
-        told, unit, shown = self.told(count), binary_unit(self.placement.total), self.turns[:count]
-        order = [say("at", name=p.name, address=number(p.address, unit)) for p in shown]
+        told = self.told(count)
         last = told.text() if told else say("nothing_yet")
         if told and not told.refused and count == len(self.blocks):
             last = self._shared() or last
-        return [", ".join(order), last] if self.subject.toy else [last]
+        if not self.subject.toy:
+            return [last]
+        order = [say("at", name=each.name, address=number(each.address, "MiB"))
+                 for each in self.turns[:count]]  # fmt: skip
+        return [", ".join(order), last]
 
     def _shared(self) -> str:
         """The two that were placed first of those that share addresses; empty where none do."""

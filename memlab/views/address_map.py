@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -79,7 +79,13 @@ class Moment:
         return self.packing.by_name.get(self.now.chosen)
 
 
-def fact(found: Packing, placed: Placed) -> Fact:
+@lru_cache(maxsize=8)
+def facts(found: Packing) -> dict[str, Fact]:
+    """What the blocks that stand for themselves say, by their names."""
+    return {placed.name: _fact(found, placed) for placed in found.large}
+
+
+def _fact(found: Packing, placed: Placed) -> Fact:
     """Its name, formula, bytes, maker and last reader; its kind, life and addresses."""
     entry, ledger, more = placed.entry, found.subject.ledger, "; ".join(found.about(placed))
     if entry is None or ledger is None:
@@ -332,9 +338,7 @@ class AddressChart:
         if self.moment.now.cursor is not None:
             yield Rule(x=at, look="pole", above=20, below=4)
         if self.first and focus and focus in self.shown and self.moment.now.chosen:
-            x0, x1, y0, y1 = focus.place
-            corners = (x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0), (x1, y0)
-            yield draw.Line(corners, "rule", width=2.6)
+            yield Rect(*focus.place, "limit")
 
     def _targets(self) -> Iterator[Mark]:
         """Where a pointer chooses an operation, or a block, which says its facts."""
@@ -343,7 +347,7 @@ class AddressChart:
         for each in self.shown:
             yield Rect(*each.place, look="target", inset=float(self.toy),
                        solid=self.toy and each.name not in self.faulty,
-                       fact=fact(self.packing, each), send=("choose", each.name))  # fmt: skip
+                       fact=facts(self.packing)[each.name], send=("choose", each.name))  # fmt: skip
 
     # -- what stands in the blocks ------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from memlab.views.address_map import (
     RIGHT,
     AddressChart,
     Moment,
-    fact,
+    facts,
     outside,
     paint,
 )
@@ -344,8 +344,7 @@ class AddressMap(View[Moment]):
         return " ".join([told.text() if told else _headline(moment), *_sentences(moment)])
 
     def fact(self, scene: Scene) -> str:
-        found = self.rows_of(scene.now)
-        return str(fact(found.packing, found.focus)) if found.focus else ""
+        return str(facts(self.rows_of(scene.now).packing).get(scene.now.chosen, ""))
 
     def lines(self, scene: Scene) -> Sequence[Line]:
         """What came out where the map on display ran on this machine."""
@@ -362,7 +361,7 @@ class AddressMap(View[Moment]):
             *_maps(charts, scene.width),
             _key(charts[0]),
             *chain.from_iterable(_exact(chart, scene.width >= TABLE) for chart in charts),
-            Words(list(_phases(found.subject)), drawn=False),
+            Words(lambda: list(_phases(found.subject)), drawn=False),
         ]
         others = [say_how(each.placement.how) for each in moment.maps[1:]]
         return Page(", ".join([found.title, *others]), blocks, scene.width)
@@ -456,10 +455,10 @@ def _exact(chart: AddressChart, wide: bool) -> Iterator[Block]:
     top down. Where the page is not ``wide``, their table is in the text alone."""
     found, moment = chart.packing, chart.moment
     count = moment.count if chart.first else len(found.blocks)
-    yield Words([*found.sentences, *found.story(count)], drawn=moment.now.numbers,
+    yield Words(lambda: [*found.sentences, *found.story(count)], drawn=moment.now.numbers,
                 gap=10 if moment.now.numbers else 1)  # fmt: skip
     if chart.toy:
-        yield Words(found.letters(count), drawn=False, gap=1)
+        yield Words(lambda: found.letters(count), drawn=False, gap=1)
     cut = moment.now.cursor is not None
     here = found.at(moment.at, count)[::-1] if cut else found.blocks
     largest = sorted(here, key=lambda placed: -placed.size)[:LISTED]
