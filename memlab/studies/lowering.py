@@ -340,9 +340,8 @@ def headline(found: Lowering) -> str:
     if found.current is None:
         return say("found.nothing")
     if found.copies < found.count:
-        ky, kx = found.current
-        return say("found.copy", number=found.copies, count=found.count, ky=ky, kx=kx,
-                   shift=small.shifted(found.copies - 1))  # fmt: skip
+        shift = small.shifted(found.copies - 1)
+        return say("found.copy", number=found.copies, count=found.count, shift=shift)
     if found.tiled:
         return say("found.tile", kernel=name, places=small.places, all=small.places**2)
     if found.k == 1 and found.stride == 1:

@@ -82,7 +82,7 @@ class WarpMemory(View[Warps]):
         box=True,
         follows=["stride"],
     )
-    numbers = Check(doc="whether every line is listed", argument=False)
+    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True)
 
     def study(self, now: State) -> Warps:
         return _warps(now, now.warp)

@@ -60,7 +60,7 @@ def test_one_key_is_one_copy_and_one_picture(page_with_view):
     page.wait_for_timeout(300)
     assert page.evaluate("window.pictures") == 5
     sees(page, "8.22 GB")
-    sees(page, "Copy 5 of 9 (ky=1, kx=1): the unshifted picture")
+    sees(page, "Copy 5 of 9: the unshifted picture")
     assert slider(page).get_attribute("aria-valuetext") == "5 of 9 copies written"
     assert state(page)[-2:] == ["5", "8220835840"]
     slider(page).press("End")
@@ -194,7 +194,7 @@ def test_drawn_texts_are_where_the_layout_says(page_with_view, width):
         }})"""
     )
     wide = page.evaluate(f"() => document.querySelector('{ROOT} svg').viewBox.baseVal.width")
-    assert len(boxes) > 25
+    assert len(boxes) > 10
     for content, left, right in boxes:
         assert left >= -0.5, content
         assert right <= wide + 0.5, content

@@ -23,6 +23,7 @@ from memlab.views.copies import LAYERS
 from memlab.views.copies.page import CARD, Shown, page_of
 from memlab.views.copies.small_picture import CLASSES, PITCH, Copies, runs
 from tests.studies.test_lowering import by_windows
+from tests.views.test_pages import numerals
 
 FREE = 4_200_000_000
 DONE = Written(115_605_504, 115_605_504, 0.0093)
@@ -35,7 +36,11 @@ def lowering(layer="conv1_2", network="vgg16", **given):
 
 def shown(layer="conv1_2", network="vgg16", free=FREE, pin="", **given):
     """What a page is made from: settings of the layer, and those of the page."""
-    page = {key: given.pop(key) for key in ("counts", "done", "moving", "width") if key in given}
+    page = {
+        key: given.pop(key)
+        for key in ("counts", "done", "moving", "width", "numbers")
+        if key in given
+    }
     found = lowering(layer, network, **given)
     budgets = (CARD, Budget("free", free, live=True)) if free is not None else (CARD,)
     return Shown(found, found.small.parse(pin), budgets=budgets, **page)
@@ -83,6 +88,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"free": 15_000_000_000, "k": 7},
     {"free": 10**12},
     {"how": "im2col-tile", "pin": "place:9", "moving": True},
+    *({"numbers": True, "k": k, "how": how} for k in (3, 7) for how in WAYS),
     {"moving": True, "step": 3},
     {"layer": "1.2.conv1", "network": "resnet50"},
     {"layer": "conv1", "network": "googlenet"},
@@ -173,7 +179,8 @@ def test_a_wrong_number_in_the_picture_would_be_seen():
 
 
 def test_the_bar_breaks_where_the_ruler_ends():
-    assert "80.56 GB: 5.04 times this ruler of 16 GB →" in labels(shown(k=7))
+    assert "80.56 GB →" in labels(shown(k=7))
+    assert "80.56 GB: 5.04 times this ruler of 16 GB →" in labels(shown(k=7, numbers=True))
     refused = "Refused here: the copy needs 80.56 GB, free 4.20 GB. Largest batch that fits: 6."
     assert refused in told(shown(k=7))
     assert "drawn, too small to see" in labels(shown(how="im2col-tile"))
@@ -195,11 +202,12 @@ def test_the_bar_breaks_where_the_ruler_ends():
 )
 def test_two_factors_on_a_picture_are_told_apart(settings, reason):
     one = shown(**settings)
-    found, text = one.found, " ".join(labels(one))
+    found, text = one.found, " ".join(labels(shown(**settings, numbers=True)))
     assert f"this 8 × 8 picture: {times(found.covered)} ×" in text
     assert bool(reason) == (times(found.covered) != times(found.now))
     assert why(found) == reason
-    assert reason in text
+    assert reason in " ".join(labels(one))
+    assert len(numerals(labels(shown(free=None, **settings)))) <= 12
     assert f"times the 64 of the picture{f': {reason}' if reason else '.'}" in told(one)
 
 
@@ -329,8 +337,31 @@ def test_the_slider_is_the_first_control_and_one_step_is_one_copy(view):
     shown = send(view, event("step", 5))
     assert (view.step, shown["shown"]) == (5, 5)
     assert shown["state"] == "vgg16.conv1_2|3|1|same|128|im2col-batch|5|8220835840"
-    assert shown["says"].startswith("Copy 5 of 9 (ky=1, kx=1): the unshifted picture.")
+    assert shown["says"].startswith("Copy 5 of 9: the unshifted picture.")
     assert view.controls()[0].spoken == "5 of 9 copies written"
+
+
+@pytest.mark.parametrize("step", [0, 1, 5, 9])
+@pytest.mark.parametrize(("k", "stride"), [(3, 1), (3, 2), (5, 1)])
+def test_a_first_level_is_small_and_a_key_brings_all_numbers(k, stride, step):
+    view = views.shifted_copies(k=k, stride=stride, step=step, free=False)
+    page = view.page()
+    svg = page.svg()
+    assert len(numerals(label.content for label in svg.labels)) <= 12
+    assert svg.height < 530
+    view.act("key", "KeyN", False)
+    more = view.page()
+    assert more.text() == page.text()
+    assert "224" in " ".join(label.content for label in more.svg().labels) or not view.rows.count
+    view.act("numbers", False, False)
+    assert view.page().render() == page.render()
+
+
+def test_the_matrix_has_the_area_of_the_copies_beside_it():
+    """At 3 x 3 its cells are as large as theirs."""
+    cells = re.findall(r"translate\([^)]*\)scale\(([\d.]+)\)", drawn(shown()).render())
+    assert len(cells) == 2
+    assert cells[0] == cells[1]
 
 
 def test_a_copy_is_seen_to_come_where_it_is_the_next(view):

@@ -31,7 +31,7 @@ NUMERAL = re.compile(r"(?<![\w.-])\d[\d,.]*")
 FEW = 12
 CLASSES = [each for each in vars(views).values() if isinstance(each, type)]
 LIVE = [each.made_by for each in CLASSES if issubclass(each, View) and each is not View]
-CROWDED = {"number", "shifted_copies"}
+CROWDED = {"number"}
 """Live views whose first level has more numerals; none is added here."""
 
 

@@ -86,7 +86,7 @@ class ShiftedCopies(View[Lowering]):
 
     name, made_by, widest = "copies", "shifted_copies", 820
     positional = ("network", "layer", "batch", "k", "stride", "pad", "how")
-    picture_keys = (*MOVES, "Home", "End", "Enter", "Escape", "KeyR")
+    picture_keys = (*MOVES, "Home", "End", "Enter", "Escape", "KeyR", "KeyN")
     presets: ClassVar = {
         "surprise": _preset(0, stride=2),
         "pointwise": _preset(3),
@@ -164,6 +164,7 @@ class ShiftedCopies(View[Lowering]):
         argument=False,
         brief=lambda now: "",
     )
+    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True)
     pin: Setting[str] = Setting(
         doc="what is pinned: ``'pixel:12'``, ``'place:5'``, or nothing",
         default="",
@@ -202,7 +203,8 @@ class ShiftedCopies(View[Lowering]):
         budgets = (CARD, free_here()) if scene.live and now.free else (CARD,)
         pin, moving = found.small.parse(now.pin), scene.news and self._came(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
-        return page_of(Shown(found, pin, now.counts, done, budgets, moving, scene.width, before))
+        return page_of(Shown(found, pin, now.counts, done, budgets, moving, scene.width, before,
+                             now.numbers))  # fmt: skip
 
     def _came(self, scene: Scene) -> bool:
         """Whether one more copy is written than before."""
@@ -246,6 +248,8 @@ class ShiftedCopies(View[Lowering]):
         small = self.rows_of(now).small
         if name == "write" or (name, value) == ("key", "KeyR"):
             return now.replace(done=self._write(now))
+        if (name, value) == ("key", "KeyN"):
+            return now.replace(numbers=not now.numbers)
         if name == "key":
             return now.replace(pin=_pressed(small, now.pin, str(value)))
         number, (kind, _, row) = typed("place", value, usual=0, least=0), name.partition("-")

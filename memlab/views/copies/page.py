@@ -42,8 +42,9 @@ ON, PALE, ZERO = (
 """Values of the letter and around it, and added zeros, where they are no cells."""
 APART = 22
 """Between two parts."""
-WIDE, ROOM = 660, 200
-"""From the first on a cell is larger; sentences have at least the second beside the copies."""
+WIDE, LEAST = 660, 3
+"""From the first on a cell of the picture is larger; one of the matrix has at least the second
+beside the copies, else it stands below them."""
 
 
 @dataclass(frozen=True)
@@ -59,34 +60,30 @@ class Shown:
     moving: bool = False
     width: float = 820
     before: Lowering | None = None
-
-    @property
-    def wide(self) -> bool:
-        """Whether there is room for large cells."""
-        return self.width >= WIDE
+    numbers: bool = False
 
     @property
     def cell(self) -> int:
         """The side of a cell, whatever k is: 7 x 7 is as large beside 3 x 3 as it is."""
-        return 8 if self.wide else 6
+        return 7 if self.width >= WIDE else 6
 
     @property
     def left(self) -> int:
         """Where copies and bars begin."""
-        return self.cell * (19 if self.wide else 18)
+        return self.cell * (19 if self.width >= WIDE else 18)
 
 
 def page_of(shown: Shown) -> Page:
-    """From top to bottom: the bytes of the real layer, then the small picture."""
+    """From top to bottom: the bytes of the real layer, then the small picture, and below both what
+    is asked for."""
     found = shown.found
     blocks: list[Block] = [
         *_head(shown),
         *_written(shown),
-        note(told.headline(found), 16, bold=True, gap=16),
-        note(say("found.example", size=SIZE), dim=True),
+        note(say("found.example"), dim=True, gap=6),
         *_picture(shown),
-        *([_matrix(shown)] if found.count else []),
         Words(told.pinned(found, shown.pin), drawn=False, gap=1),
+        *(_details(shown) if shown.numbers else []),
         *(strip(found) if found.pointwise else []),
         *([_counts(shown)] if shown.counts and found.count else []),
         Words(shown.done.text() if shown.done else "", drawn=False, gap=1),
@@ -103,28 +100,39 @@ def note(content: str | Sequence[texts.Runs], size: int = 13, **how: Any) -> Wor
 
 
 def _head(shown: Shown) -> list[Block]:
-    """How much is written, of which layer, the formula of its bytes, the bars, and what fits."""
+    """How much is written, what the small picture shows of it, and the bars."""
     found = shown.found
-    whole = "head.factor" if found.end == found.factor else "head.once"
-    counter = say("head.counter", step=found.copies, count=found.count) if found.count else ""
     beyond = f"{_beyond(found)}." if _beyond(found) else ""
-    fits = [told.verdict(found, room) for room in shown.budgets] if found.total else []
-    factor = told.factor_line(found, whole)
+    fits = [text for text, _ in _fits(shown)]
     return [
         note([_amounts(found)], 20),
-        note([told.title(found), told.formula(found), factor, counter]),
-        Words([*told.lines(found), beyond, *(text for text, _ in fits)], drawn=False),
+        note(told.headline(found), 16),
+        Words([*told.lines(found), beyond, *fits], drawn=False),
         _ruler(shown),
-        note([fits], gap=2),
     ]
+
+
+def _fits(shown: Shown) -> list[tuple[str, bool]]:
+    """What each budget holds of the copy, in bold where it is refused."""
+    return [told.verdict(shown.found, room) for room in shown.budgets] if shown.found.total else []
+
+
+def _details(shown: Shown) -> list[Block]:
+    """Layer, formulas, and what fits, in full."""
+    found = shown.found
+    factor = told.factor_line(found, "head.factor" if found.end == found.factor else "head.once")
+    counter = say("head.counter", step=found.copies, count=found.count) if found.count else ""
+    lines = [told.title(found), told.formula(found), factor, counter, _beyond(found)]
+    return [note(lines, gap=10), note([_fits(shown)]), note(told.tile(found))]
 
 
 def _amounts(found: Lowering) -> list[tuple[str, bool]]:
     """What is written of what, and how many times the input that is."""
     if not found.count:
         return [(amount(0), True), (f" {say('head.unmade')}", False)]
-    of, now = say("head.of", total=amount(found.total)), say("head.times", now=times(found.now))
-    return [(amount(found.written), True), (f" {of} · ", False), (now, True),
+    of = f" {say('head.of', total=amount(found.total))}" if found.copies < found.count else ""
+    now = say("head.times", now=times(found.now))
+    return [(amount(found.written), True), (f"{of} · ", False), (now, True),
             (say("head.input"), False)]  # fmt: skip
 
 
@@ -139,18 +147,15 @@ def _ruler(shown: Shown) -> Block:
     if found.count and found.total * pixels < 2:
         bar = _bar(found.written, 38, 62, pixels, copy)
     rooms = (mark for each in shown.budgets if each.live for mark in _free(each))
-    box = _card(found) if found.total else []
+    box = _card(shown) if found.total else []
     marks = [*_bar(found.source, 2, 12, pixels, whole), *bar, *box, *rooms]
     was = shown.before.total if shown.before else found.total
     previous = [Rect(0, min(was, end), 38, 62)] if was != found.total else []
-    chart = Chart(RULER, Scale(62, 0), marks, 62, Axis(grid=False), left=0, right=18, gap=8,
-                  previous=previous)  # fmt: skip
-    labels = [
-        label
-        for name, nbytes in zip(names, (found.source, found.total), strict=True)
-        for label in (note(name, 11, gap=2), note(amount(nbytes), bold=True))
-    ]
-    return Beside([(Below(labels), shown.left), (chart, width)], apart=0, gap=6)
+    axis = Axis(grid=False, ticks=None if shown.numbers else RULER.ticks[-1:])
+    chart = Chart(RULER, Scale(62, 0), marks, 62, axis, left=0, right=18, previous=previous)
+    source = [(f"{names[0]} ", False), (amount(found.source), True)]
+    labels = Below([note([source], 12), note(names[1], 12, gap=22)])
+    return Beside([(labels, shown.left), (chart, width)], apart=0, gap=6)
 
 
 def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> list[Mark]:
@@ -163,17 +168,18 @@ def _bar(nbytes: int, top: float, bottom: float, pixels: float, fact: Fact) -> l
     return [bar, pointer, Text(end, middle, say("ruler.small"), 11, dx=14, dy=4, dim=True)]
 
 
-def _card(found: Lowering) -> list[Mark]:
+def _card(shown: Shown) -> list[Mark]:
     """A box that is filled, not a mark on an axis; what does not fit, and what leaves the ruler."""
-    end, last = CARD.nbytes, RULER.last
+    found, end, last = shown.found, CARD.nbytes, RULER.last
+    card = told.card(CARD.name)
     marks: list[Mark] = [
-        Rect(0, end, 38, 62, "limit", inset=-1.5, fact=Fact(told.card(CARD.name), nbytes=end)),
-        Text(0, 38, told.card(CARD.name), 11, dx=-2, dy=-7),
+        Rect(0, end, 38, 62, "limit", inset=-1.5, fact=Fact(card, nbytes=end)),
+        Text(0, 38, card if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
     ]
     if end < found.total <= last:
         marks.append(Text(end, 38, say("ruler.over"), 11, dx=6, dy=-7, bold=True))
     if found.total > last:
-        beyond = f"{_beyond(found)} →"
+        beyond = f"{_beyond(found) if shown.numbers else amount(found.total)} →"
         marks.append(Text(last, 38, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
     return marks
 
@@ -275,53 +281,56 @@ def _written(shown: Shown) -> list[Block]:
 
 
 def _picture(shown: Shown) -> list[Block]:
-    """Input and copies, and beside or below them what they show."""
-    found, cell, left = shown.found, shown.cell, shown.left
+    """Input and copies, and beside or below them their values, the matrix and what is pinned."""
+    found, cell, start = shown.found, shown.cell, shown.left / shown.cell
     rim, across = found.small.rim, found.k * PITCH - 1
     high = max(across, SIZE + rim)
-    start = left / cell
     marks: list[Mark] = [
         Text(3, 0, say("ruler.input"), 12, dy=-8 - rim * cell),
-        Copies(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving, headed=True),
-    ]
+        Copies(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
+               headed=shown.numbers),
+    ]  # fmt: skip
     if not found.count:
         marks.append(Text(start, 0, say("matrix.unmade"), 12, dy=-8))
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
                   right=0, above=22 + rim * cell)  # fmt: skip
-    wide = left + across * cell
-    room = shown.width - 4 - wide - 24
-    notes = _notes(shown, room, gap=chart.above - 2)
-    tile = "" if shown.pin else told.tile(found)
-    said = Words([*told.drawn(found), tile, *told.beside(found)], drawn=False, gap=1)
-    if room >= ROOM:
-        return [Beside([(chart, wide), (notes, room)], apart=24), said]
-    under = shown.width - 4 - left
-    below = [(Words(""), left), (_notes(shown, under), under)]
-    alone = [(chart, wide), (Words(""), shown.width - wide)]
-    return [Beside(alone, apart=0), Beside(below, apart=0, gap=10), said]
+    wide = shown.left + across * cell
+    room, said = shown.width - 4 - wide - 24, told.drawn(found)
+    words = Words([*said, told.tile(found) * (not shown.pin), *told.beside(found)], drawn=False,
+                  gap=1)  # fmt: skip
+    if room >= LEAST * SIZE**2:
+        notes = _notes(shown, room, gap=chart.above - 2)
+        return [Beside([(chart, wide), (notes, room)], apart=24), words]
+    alone = Beside([(chart, wide), (Words(""), shown.width - wide)], apart=0)
+    return [alone, _notes(shown, shown.width - 4, gap=10), words]
 
 
-def _notes(shown: Shown, width: float, gap: float = 0) -> Below:
-    """How large the copies are together, why that is not the factor above, and what is pinned."""
+def _notes(shown: Shown, width: float, gap: float) -> Below:
+    """How many values and zeros the copies hold, the same as the matrix, and what is pinned."""
     found = shown.found
     first, *others = told.pinned(found, shown.pin) or [""]
-    blocks: list[Block] = []
-    if found.count:
-        now = say("panel.times", size=SIZE, now=times(found.covered))
-        blocks = [note(now, bold=True), note(told.why(found)), _legend(found, width)]
-    blocks += [note(first, bold=True, gap=4), note(others if first else told.tile(found))]
-    if found.count and not (first or found.tiled) and 4 * found.small.places**2 == SIZE**2:
-        blocks += [note(say("panel.together")), together(found, shown.cell, width)]
-    return Below(blocks, gap=gap)
+    if not found.count:
+        return Below([], gap=gap)
+    blocks: list[Block] = [
+        _legend(found, width, shown.numbers),
+        note(told.why(found)),
+        *_matrix(shown, width),
+    ]
+    if 4 * found.small.places**2 == SIZE**2 and not found.tiled:
+        blocks += [note(say("panel.together"), gap=8), together(found, shown.cell, width)]
+    if shown.numbers:
+        blocks.append(note(say("panel.times", size=SIZE, now=times(found.covered)), gap=8))
+    return Below([*blocks, note(first, bold=True, gap=8), note(others)], gap=gap)
 
 
-def _legend(found: Lowering, width: float) -> Chart:
-    """Values, of the letter and around it, and added zeros: how many of each are written."""
-    zeros = say("panel.zeros", zeros=f"{found.zeros:,}")
+def _legend(found: Lowering, width: float, numbers: bool) -> Chart:
+    """Values, of the letter and around it, and added zeros; with all numbers, how many."""
+    values = say("panel.values", values=f"{found.values:,}") if numbers else say("panel.value")
+    zeros = say("panel.zeros", zeros=f"{found.zeros:,}") if numbers else say("panel.zero")
     marks: list[Mark] = [
         Rect(0, 0.6, 0.2, 0.8, ON),
         Rect(0.75, 1.35, 0.2, 0.8, PALE),
-        Text(1.75, 0.8, say("panel.values", values=f"{found.values:,}"), 13),
+        Text(1.75, 0.8, values, 13),
         Rect(0, 0.6, 1.2, 1.8, ZERO),
         Text(1.75, 1.8, zeros if found.small.rim else say("panel.no_zeros"), 13),
     ]
@@ -344,27 +353,15 @@ def together(found: Lowering, cell: float, width: float) -> Chart:
 # -- below it -------------------------------------------------------------------------------------
 
 
-def _matrix(shown: Shown) -> Block:
-    """A copy is a row of it, a window is a column; its names stand beside or above it."""
-    found, cell, left = shown.found, shown.cell, shown.left
-    name = say("matrix.name", rows=found.count, columns=found.small.places**2)
-    notes = [say("matrix.row"), say("matrix.column")]
-    start = min(left, int(shown.width - 4 - SIZE**2 * cell) // cell * cell)
-    columns = (shown.width - start) / cell
-    chart = Chart(
-        Scale(0, columns),
-        Scale(found.count, 0),
-        [Matrix(found, (0, 0), shown.pin)],
-        found.count * cell,
-        left=0,
-        right=0,
-    )
-    if start == left:
-        names = Below([note(name, 12), note(notes, 11, dim=True)])
-        return Beside([(names, left), (chart, shown.width - left)], apart=0, gap=APART)
-    empty = (Words(""), start)
-    names = Below([note([[(name, True), (" · ".join(notes), False)]], 11, gap=APART)])
-    return Below([names, Beside([empty, (chart, shown.width - start)], apart=0, gap=4)])
+def _matrix(shown: Shown, width: float) -> list[Block]:
+    """A copy is a row of it, a window is a column; its cells are as large as there is room for."""
+    found, columns = shown.found, shown.found.small.places**2
+    cell = min(float(shown.cell), width / columns)
+    name = say("matrix.name", rows=found.count, columns=columns) if shown.numbers else ""
+    chart = Chart(Scale(0, width / cell), Scale(found.count, 0), [Matrix(found, (0, 0), shown.pin)],
+                  found.count * cell, left=0, right=0, gap=4)  # fmt: skip
+    named = [(name or say("matrix.plain"), True), (f" · {say('matrix.read')}", False)]
+    return [note([named], 12, gap=10), chart]
 
 
 def strip(found: Lowering) -> list[Block]:
