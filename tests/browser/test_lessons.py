@@ -15,6 +15,7 @@ from memlab import strings
 from memlab.lesson.question import Kind, topics
 from memlab.lesson.task import tasks
 from tests.browser.conftest import ERRORS
+from tests.browser.live import NUMBERS, SIZES, changes, hidden
 
 IMAGES = build.LESSONS / "images"
 LESSONS = sorted(build.LESSONS.glob("[0-9]*.ipynb"))
@@ -32,6 +33,20 @@ IDLE = """() => {
 }"""
 PICTURES = {"02.output": "prediction", "02.largest_batch": "check", "halve": "memory"}
 """The pictures of the README, by the card, exercise or gate in whose cell they are taken."""
+MOVES = {
+    "00": ("batch",),
+    "01": ("inputs", "batch", "format"),
+    "02": ("batch",),
+    "03": ("k", "stride"),
+    "04": ("stride",),
+    "05": ("batch", "format"),
+    "06": ("parameter", "feature_map"),
+    "07": ("in_place",),
+    "08": ("k", "budget"),
+}
+"""Settings of live views in each lesson: the memory shown follows them."""
+TALL = {"03"}
+"""Lessons with a view that needs more room than a laptop has; none is added here."""
 WRONG = {
     "00.mebibytes": ("    return nbytes / 1000**2", "decimal"),
     "01.kept": ("    return batch * (inputs + hidden + 2 * outputs)", ""),
@@ -77,7 +92,7 @@ class Learner:
     def run(self):
         """Run the active cell and stay there."""
         self.press("Control+Enter")
-        self.page.wait_for_timeout(150)
+        self.page.wait_for_timeout(30)
         self.page.wait_for_function(IDLE, timeout=60_000)
 
     def card(self):
@@ -212,7 +227,7 @@ def goes_through(learner):
             learner.press("ArrowDown")
         else:
             learner.press("Shift+Enter")
-            learner.page.wait_for_timeout(100)
+            learner.page.wait_for_timeout(30)
             learner.page.wait_for_function(IDLE, timeout=60_000)
 
 
@@ -241,6 +256,11 @@ def test_a_lesson_is_done_with_the_keyboard_alone(learner, findings, name):
     for css in (".memlab-card", ".memlab-view"):
         if hands.page.locator(css).count():
             assert findings(hands.page, css) == []
+    screens = SIZES if name[:2] not in TALL else ()
+    assert {screen: found for screen in screens if (found := hidden(hands.page, screen))} == {}
+    assert not [each for each in MOVES[name[:2]] if not changes(hands.page, each)]
+    if name[:2] == "05":
+        assert changes(hands.page, "bits", NUMBERS)  # lanes, and no bytes
 
 
 def test_the_pictures_of_the_readme_are_taken_here():

@@ -8,10 +8,23 @@ import json
 
 import pytest
 
+from memlab import views
+from memlab.views.live.view import View
 from memlab.views.live.widget import Widget
 from tests.views.pages import every
 
 LIVE = {key: make for key, make in every().items() if isinstance(make(), Widget)}
+FIRST = {
+    each.made_by: getattr(views, each.made_by)
+    for each in vars(views).values()
+    if isinstance(each, type) and issubclass(each, View) and each is not View
+}
+"""Each live view as it opens."""
+TALL = {"shifted_copies"}
+"""Those that need more room than a laptop has; none is added here."""
+ROOM = {"a laptop": (1186, 647, 1), "a projector": (1740, 959, 1.5)}
+"""What JupyterLab leaves, without its file browser, of a screen of 1366 x 768 and of 1920 x 1080:
+width and height in pixels; and how much larger the views are shown there."""
 SHOW = """async ({esm, css, states, style}) => {
   document.body.innerHTML = "";
   const sheet = document.createElement("style");
@@ -39,6 +52,11 @@ CUT = """() => [...document.querySelectorAll("main .memlab")].flatMap(root => {
     return box.right > frame.right + 1 || box.left < frame.left - 1 || (cut && node.clientWidth);
   }).map(node => `${name}: ${node.tagName} ${node.textContent.slice(0, 40)}`);
 })"""
+OVER = """(tall) => [...document.querySelectorAll("main .memlab")].flatMap(root => {
+  const picture = root.querySelector(".ml-picture"), name = root.parentElement.dataset.name;
+  const over = picture.getBoundingClientRect().bottom - root.getBoundingClientRect().top - tall;
+  return over > 0 || picture.scrollWidth > picture.clientWidth + 1 ? [[name, over]] : [];
+})"""
 FOCUSED = """() => {
   const node = document.activeElement;
   return node.closest("main") ? node.id || node.className || node.textContent : "";
@@ -56,12 +74,12 @@ WIDE = (
 @pytest.fixture
 def show(page):
     """`show(width)` puts every view into one page so wide."""
-    states = {" ".join(key): make().now_ for key, make in LIVE.items()}
+    made = {" ".join(key): make for key, make in LIVE.items()}
 
-    def shown(width=820, style="", only=None):
+    def shown(width=820, style="", only=None, made=made):
         page.set_viewport_size({"width": width, "height": 1000})
         page.set_content("<!doctype html><title>views</title><body></body>")
-        chosen = {name: now for name, now in states.items() if only in (None, name)}
+        chosen = {name: make().now_ for name, make in made.items() if only in (None, name)}
         files = {"esm": Widget._esm, "css": Widget._css}
         texts = {key: _text(given) for key, given in files.items()}
         page.evaluate(SHOW, {**texts, "states": json.loads(json.dumps(chosen)), "style": style})
@@ -90,6 +108,14 @@ def test_no_control_and_no_sentence_is_cut_off(show, width, scale):
 def test_no_card_is_cut_off_in_a_wider_font(show):
     page = show(500, WIDE + ".memlab, .memlab *{font-family:W!important}")
     assert page.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("screen", ROOM)
+def test_a_first_level_stands_on_a_screen_with_its_controls(show, screen):
+    wide, tall, scale = ROOM[screen]
+    page = show(wide, f"body{{margin:0}} .memlab{{--memlab-scale:{scale}}}", made=FIRST)
+    assert {name for name, _ in page.evaluate(OVER, tall)} == TALL
+    assert len(page.evaluate(OVER, 100)) == len(FIRST)
 
 
 @pytest.mark.parametrize("name", [" ".join(key) for key in LIVE])

@@ -1,0 +1,68 @@
+"""What a live view in JupyterLab owes its reader: a control changes bytes, and all is on screen."""
+
+SIZES = {"a laptop": (1366, 768, 1), "a projector": (1920, 1080, 1.5)}
+"""Width and height of the screen in pixels, and how much larger the views are."""
+BYTES, NUMBERS = r"\d[\d.,]* (?:[kMGT]i?)?B\b", r"\d[\d.,]*"
+"""The figures that a control changes."""
+MOVE = """([css, figures]) => {
+    const picture = (root) => root.querySelector(".ml-picture").textContent;
+    const shown = (root) => [...picture(root).matchAll(new RegExp(figures, "g"))].join();
+    const node = document.querySelector(`.memlab-view ${css}`);
+    if (!node) return false;
+    const root = node.closest(".memlab-view"), change = new Event("change", {bubbles: true});
+    window.moved = {root, before: shown(root), shown: () => shown(root)};
+    if (node.type === "checkbox") { node.click(); return true; }
+    if (node.tagName === "SELECT") {
+        node.selectedIndex = (node.selectedIndex + 1) % node.options.length;
+        node.dispatchEvent(change);
+        return true;
+    }
+    const step = Number(node.value) < Number(node.max || Infinity) ? 1 : -1;
+    node.value = Number(node.value) + step;
+    node.dispatchEvent(node.type === "range" ? new Event("input", {bubbles: true}) : change);
+    return true;
+}"""
+MOVED = "() => window.moved.shown() !== window.moved.before"
+HIDDEN = """async (scale) => {
+    const panel = jupyterapp.shell.currentWidget.content.node, found = [];
+    const frame = panel.querySelector(".jp-WindowedPanel-outer") ?? panel;
+    for (const root of panel.querySelectorAll(".memlab-view:not(.memlab-card)")) {
+        if (!root.querySelector("input, select")) continue;
+        root.style.setProperty("--memlab-scale", scale);
+        let last = 0;
+        for (let still = 0; still < 5;) {  // it is drawn again when it knows how wide it is
+            await new Promise((done) => setTimeout(done, 60));
+            const height = root.getBoundingClientRect().height;
+            still = height === last ? still + 1 : 0;
+            last = height;
+        }
+        const picture = root.querySelector(".ml-picture"), top = root.getBoundingClientRect().top;
+        const over = Math.round(picture.getBoundingClientRect().bottom - top - frame.clientHeight);
+        const wide = Math.round(picture.scrollWidth - picture.clientWidth);
+        const name = `${picture.ariaLabel}, ${root.dataset.state}`;
+        if (over > 0) found.push(`${name}: ${over} px too tall`);
+        if (wide > 1) found.push(`${name}: ${wide} px too wide`);
+        root.style.removeProperty("--memlab-scale");
+    }
+    return found;
+}"""
+
+
+def changes(page, control, figures=BYTES):
+    """Whether a step of a control, by the name of its setting, changes the figures of its view."""
+    if not page.evaluate(MOVE, [f"[id$='-{control}']", figures]):
+        return False
+    try:
+        page.wait_for_function(MOVED, timeout=20_000)
+    except Exception as error:
+        if "Timeout" not in str(error):
+            raise
+        return False
+    return True
+
+
+def hidden(page, screen):
+    """What of the controls and pictures of live views is never on a screen at once."""
+    width, height, scale = SIZES[screen]
+    page.set_viewport_size({"width": width, "height": height})
+    return page.evaluate(HIDDEN, scale)
