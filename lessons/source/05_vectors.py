@@ -47,7 +47,7 @@ lanes
 lanes.guess(32).reveal()
 
 # %% [markdown]
-# Now your processor. It takes about 4 seconds:
+# Now your processor. It takes some seconds:
 
 # %% tags=["nbval-ignore-output"]
 if lanes.answered():
