@@ -117,9 +117,9 @@ class Way:
     name: str
     arrays: tuple[Array, ...]
     scales: Fraction
-    state: Mapping[Role, int]
-    maps: Mapping[Role, int]
-    others: Mapping[Role, int]
+    state: dict[Role, int]
+    maps: dict[Role, int]
+    others: dict[Role, int]
     peak: int
 
     @property

@@ -138,6 +138,9 @@ class FormatsByRole(View[Precision]):
         chosen = {role: getattr(now, role) for role in OFFERED}
         return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen)
 
+    def described(self, now: State) -> object:
+        return self.rows_of(now)
+
     def buttons(self, now: State) -> Mapping[str, str]:
         states = {"surprise": "surprise"} if states_of(now.optimizer) else {}
         return {"start": "start", **states, "copy": "copy"}
@@ -148,8 +151,15 @@ class FormatsByRole(View[Precision]):
         return "|".join((now.what.name, str(now.batch), found.now.name, *totals))
 
     def says(self, scene: Scene) -> str:
-        found = self.rows_of(scene.now)
-        return f"{found.title}. {found.line(found.now)}"
+        """The finding after a change, else what the keyboard has come to."""
+        found, here = self.rows_of(scene.now), scene.now.chosen
+        if scene.news or here not in _places(found):
+            return f"{found.title}. {found.line(found.now)}"
+        row, _, role = here.partition(":")
+        way = found.ways[int(row)]
+        return (
+            f"{way.name}, {say(f'role.{role}')}: {units.exact((way.state | way.maps)[Role(role)])}"
+        )
 
     def fact(self, scene: Scene) -> str:
         return f"choose:{scene.now.chosen}"
@@ -342,7 +352,8 @@ def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
     for array in way.arrays:
         name = say("copy") if array.copy else say(f"role.{array.role}")
         said = say("fact", bytes=units.exact(array.nbytes), format=array.format)
-        fact = Fact(f"{way.name}, {name}", said)
+        whole = units.exact(way.state[array.role])
+        fact = Fact(f"{way.name}, {name}", said, more=say("whole", bytes=whole))
         end = x + array.nbytes
         yield _bar(shown, row, (x, end), array.role, fact, array.nbytes)
         if shown.numbers:

@@ -197,7 +197,10 @@ def test_keys_walk_through_rows_and_roles_and_the_others_step_back() -> None:
     assert [where for where, is_pale in pale.items() if not is_pale] == [
         ("choose", "1:parameter_gradient")
     ]
+    nbytes = view.rows.ways[1].state[Role.PARAMETER_GRADIENT]
+    assert view.now_["shown"]["says"] == f"mixed fp16, gradients: {nbytes:,} B"
     assert send(view, choose="1:parameter_gradient")["fact"] == "choose:"
+    assert view.now_["shown"]["says"].startswith("In mixed fp16 maps halve")
     assert not any(each.pale for each in bars(halves(view)[0], 1))
     send(view, choose="2:input")
     send(view, key="Escape")
