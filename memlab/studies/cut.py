@@ -258,7 +258,7 @@ class Cut(Study):
             f"budget.{'live_' if live else ''}{key}",
             name=found.budget.name,
             free=figures.three(found.budget.nbytes),
-            peak=self.equation()[0],
+            peak=figures.three(self.peak.nbytes),
             largest="" if largest is None else f"{largest:,}",
         )
 
@@ -458,7 +458,7 @@ def _cause(old: Cut, new: Cut) -> str:
 def _begun(words: str) -> str:
     """The same as a sentence begins; fp32 stays fp32."""
     first = words.partition(" ")[0].strip(",")
-    return words[:1].upper() + words[1:] if first.isalpha() else words
+    return words[:1].upper() + words[1:] if len(first) > 1 and first.isalpha() else words
 
 
 # -- names and amounts -----------------------------------------------------------------------------

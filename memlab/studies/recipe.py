@@ -128,7 +128,7 @@ class Called:
     @property
     def words(self) -> tuple[str, ...]:
         """What it was called with, but for the batch, in words."""
-        return tuple(f"{name} {value}" for name, value in self.given.items() if name != "batch")
+        return tuple(f"{name} = {value}" for name, value in self.given.items() if name != "batch")
 
     def step(self) -> Step | Ledger:
         """What it makes.

@@ -504,7 +504,7 @@ def test_a_function_is_called_with_the_settings_that_it_takes():
     assert view.rows.peak == memlab.plan(chain(2, False)).peak_at(8)
     view.act("in_place", True, False)
     assert view.rows.peak == memlab.plan(chain(2, True)).peak_at(8)
-    assert "k 2, in_place True" in view.page().title
+    assert "k = 2, in_place = True" in view.page().title
     assert "optimizer" not in [control.name for control in view.controls()]
 
 

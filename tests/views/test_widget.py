@@ -215,7 +215,7 @@ def test_a_ledger_and_a_step_are_shown_as_they_are():
 def test_what_is_free_here_is_shown_live_and_never_stored(monkeypatch):
     monkeypatch.setattr(devices, "free_memory", lambda: 1_000_000_000)
     view = views.memory("resnet50")
-    assert "Refused here: needs 2.808 GB, free 1.00 GB" in send(view, event("text"))["text"]
+    assert "Refused here: needs 2.81 GB, free 1.00 GB" in send(view, event("text"))["text"]
     bundle, _ = view._repr_mimebundle_() or ({}, {})
     stored = (view.svg(), view.text(), str(view), *map(str, bundle.values()))
     monkeypatch.setattr(devices, "free_memory", lambda: 2_000_000_000)
