@@ -45,8 +45,6 @@ MOVES = {
     "08": ("k", "budget"),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
-TALL = {"03"}
-"""Lessons with a view that needs more room than a laptop has; none is added here."""
 WRONG = {
     "00.mebibytes": ("    return nbytes / 1000**2", "decimal"),
     "01.kept": ("    return batch * (inputs + hidden + 2 * outputs)", ""),
@@ -256,8 +254,7 @@ def test_a_lesson_is_done_with_the_keyboard_alone(learner, findings, name):
     for css in (".memlab-card", ".memlab-view"):
         if hands.page.locator(css).count():
             assert findings(hands.page, css) == []
-    screens = SIZES if name[:2] not in TALL else ()
-    assert {screen: found for screen in screens if (found := hidden(hands.page, screen))} == {}
+    assert {screen: found for screen in SIZES if (found := hidden(hands.page, screen))} == {}
     assert not [each for each in MOVES[name[:2]] if not changes(hands.page, each)]
     if name[:2] == "05":
         assert changes(hands.page, "bits", NUMBERS)  # lanes, and no bytes
