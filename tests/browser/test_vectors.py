@@ -1,4 +1,4 @@
-"""Vectors in JupyterLab: batch, width and format change the bytes; keys walk; room on a screen."""
+"""Vectors in JupyterLab: batch, width and format change the bytes; keys walk."""
 
 import pytest
 
@@ -6,14 +6,6 @@ import memlab
 from memlab.step.tensor import Role
 
 ROOT = ".memlab-view"
-HEIGHTS = """async ([root, scale]) => {
-    const view = document.querySelector(root), panel = jupyterapp.shell.currentWidget;
-    view.style.setProperty("--memlab-scale", scale);
-    await new Promise(done => requestAnimationFrame(() => setTimeout(done, 800)));
-    const end = view.querySelector(".ml-picture").getBoundingClientRect().bottom;
-    return [panel.content.node.clientHeight, end - view.getBoundingClientRect().top];
-}"""
-"""What a notebook shows without scrolling, and a view from its controls to its picture's end."""
 
 
 @pytest.fixture
@@ -73,17 +65,3 @@ def test_keys_of_the_picture_walk_vectors_and_show_all_numbers(page_with_view):
     page.get_by_text("80,293,376 B").first.wait_for()
     page.keyboard.press("ArrowRight")
     settled(page, batch=2, bits=1024, format="fp32")
-
-
-@pytest.mark.parametrize(
-    ("width", "height", "scale"), [(1366, 768, 1), (1920, 1080, 1.5)], ids=["laptop", "projector"]
-)
-def test_picture_and_controls_stand_on_the_screen(page_with_view, width, height, scale):
-    page = page_with_view
-    size = page.viewport_size
-    page.set_viewport_size({"width": width, "height": height})
-    try:
-        room, taken = page.evaluate(HEIGHTS, [ROOT, scale])
-        assert taken <= room
-    finally:
-        page.set_viewport_size(size)
