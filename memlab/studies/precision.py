@@ -111,7 +111,7 @@ class Way:
     ``arrays`` is what is kept of one parameter, in the order of the model state; the ``scales`` of
     8-bit states take the bytes of a block that each value has a part in. ``state`` has the model
     state by role, when it is complete, ``maps`` and ``others`` what else is alive inside the
-    operation of the ``peak``.
+    ``operation`` of the ``peak``.
     """
 
     name: str
@@ -121,6 +121,7 @@ class Way:
     maps: dict[Role, int]
     others: dict[Role, int]
     peak: int
+    operation: str
 
     @property
     def per_parameter(self) -> Fraction:
@@ -176,7 +177,7 @@ def way(name: str, memory: StepMemory, batch: int) -> Way:
     arrays, scales = _arrays(memory)
     others = (Role.WORKSPACE, Role.BUFFER)
     return Way(name, arrays, scales, inside(STATE, complete), inside(MAPS, peak.index),
-               inside(others, peak.index), peak.nbytes)  # fmt: skip
+               inside(others, peak.index), peak.nbytes, peak.row.name)  # fmt: skip
 
 
 def _lines(memory: StepMemory) -> dict[tuple[str, Role], Any]:
@@ -276,13 +277,22 @@ class Precision(Study):
     def sentences(self) -> list[str]:
         """What to look at."""
         if not self.changed:
-            return [say(f"sentence.{self.start.replace(' ', '_')}")]
+            return self._moved or [say(f"sentence.{self.start.replace(' ', '_')}")]
         now, old = self.now.totals, self.origin.totals
         gone = any(a < b for a, b in zip(now, old, strict=True))
         said = [say("gone" if gone else "more", start=self.start)]
         same = [say(f"{side}_were") for side, a, b in zip(("state", "maps"), now, old, strict=True)
                 if a == b]  # fmt: skip
         return [" ".join([*said, *same])]
+
+    @property
+    def _moved(self) -> list[str]:
+        """That other maps are alive at another peak, where their bytes alone do not say it."""
+        first, now = self.first, self.origin
+        if _share(now, first, 1) not in ("fall", "grow") or now.operation == first.operation:
+            return []
+        places = {"here": now.operation, "there": first.operation}
+        return [say("moved", name=self.start, **places)]
 
     @property
     def notes(self) -> list[str]:
@@ -313,7 +323,9 @@ class Precision(Study):
             [percent(way.totals[at], self.first.totals[at]) for way in self.ways] for at in (0, 1)
         )
         names = (say("table.state_share"), say("table.maps_share"))
-        return [*map(list, amounts), *([n, *s] for n, s in zip(names, shares, strict=True))]
+        where = [say("table.operation"), *(way.operation for way in self.ways)]
+        shown = ([n, *s] for n, s in zip(names, shares, strict=True))
+        return [*map(list, amounts), where, *shown]
 
     def line(self, which: Way) -> str:
         """A way in one sentence, in three digits."""

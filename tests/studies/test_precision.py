@@ -65,7 +65,7 @@ def test_every_amount_is_that_of_a_plan_by_hand(case: tuple[str, str, int]) -> N
         ledger = memlab.plan(step)
         peak = ledger.peak_at(batch)
         alive = ledger.roles(batch, peak.index)
-        assert way.peak == peak.nbytes
+        assert (way.peak, way.operation) == (peak.nbytes, peak.row.name)
         assert way.maps == {role: alive.get(role, 0) for role in MAPS}
         learned = [entry for entry in ledger.entries if entry.role in STATE]
         assert way.totals[0] == sum(entry.size.at(batch) for entry in learned)
@@ -147,6 +147,10 @@ def test_the_sentence_says_what_is_gone_and_what_stays() -> None:
     ]
     more = study(start="bf16", chosen=(("master", "fp32"),))
     assert more.sentences[0].startswith("It takes more than bf16")
+    assert study(name="vgg16", batch=8).sentences[0] == (
+        "The peak of mixed fp16 is in backward of conv1_2, that of fp32 in backward of conv4_3: "
+        "other maps are alive there."
+    )
 
 
 def test_what_is_chosen_as_the_start_has_it_is_no_change() -> None:

@@ -200,7 +200,7 @@ def test_keys_walk_through_rows_and_roles_and_the_others_step_back() -> None:
     nbytes = view.rows.ways[1].state[Role.PARAMETER_GRADIENT]
     assert view.now_["shown"]["says"] == f"mixed fp16, gradients: {nbytes:,} B"
     assert send(view, choose="1:parameter_gradient")["fact"] == "choose:"
-    assert view.now_["shown"]["says"].startswith("In mixed fp16 maps halve")
+    assert view.now_["shown"]["says"].startswith("In mixed fp16 maps fall to 35 %")
     assert not any(each.pale for each in bars(halves(view)[0], 1))
     send(view, choose="2:input")
     send(view, key="Escape")
