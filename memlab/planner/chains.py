@@ -77,8 +77,7 @@ def _table(chain: Chain) -> dict[tuple[int, int], Frontier]:
     table: dict[tuple[int, int], Frontier] = {}
     for first in reversed(range(len(chain))):
         for last in range(first, len(chain)):
-            choices = [choice for _, choice in _choices(chain, table, first, last)]
-            table[first, last] = _best(choices)
+            table[first, last] = _best([_both(*c[1:]) for c in _choices(chain, table, first, last)])
     return table
 
 
@@ -97,20 +96,20 @@ def _check(chain: Chain) -> None:
 
 def _choices(
     chain: Chain, table: dict[tuple[int, int], Frontier], first: int, last: int
-) -> Iterator[tuple[int, Frontier]]:
+) -> Iterator[tuple[int, int, Frontier, Frontier]]:
     """What can be done first: keep the values of stage ``first``, or store nothing up to the input
-    of stage ``split`` and recompute what is before it. Keeping counts as split ``first``."""
+    of stage ``split`` and recompute what is before it. Keeping counts as split ``first``. With it
+    the bytes that it takes by itself, and the parts that come one after the other."""
     stages = chain.stages
     stage, around = stages[first], _around(chain)[last]
     floor = max(stage.keeping + around, stage.reversing + _left(chain)[first])
     sizes, costs = table.get((first + 1, last), NOTHING)
-    costs = costs + (stage.forward + stage.backward)
-    yield first, (np.maximum(sizes + stage.kept, floor), costs)
+    yield first, floor, (sizes + stage.kept, costs + (stage.forward + stage.backward)), NOTHING
     floor, cost = stage.staying + around, stage.forward
     for split in range(first + 1, last + 1):
         sizes, costs = table[split, last]
         right = (sizes + stages[split - 1].output, costs + cost)
-        yield split, _both(floor, right, table[first, split - 1])
+        yield split, floor, right, table[first, split - 1]
         floor = max(floor, stages[split].passing + around)
         cost += stages[split].forward
 
@@ -144,11 +143,11 @@ def _schedule(chain: Chain, first: int, last: int, budget: int) -> Iterator[int]
     """The fastest schedule of a part within its budget: stages from 0 become numbers from 1."""
     if first > last:
         return
-    table = _table(chain)
+    within = np.array(budget)
     fits = [
-        (int(_cost(points, np.array(budget))), split)
-        for split, points in _choices(chain, table, first, last)
-        if points[0][0] <= budget
+        (int(_cost(one, within) + _cost(other, within)), split)
+        for split, floor, one, other in _choices(chain, _table(chain), first, last)
+        if max(floor, one[0][0], other[0][0]) <= budget
     ]
     _, split = min(fits)
     stage = chain.stages[first]

@@ -39,8 +39,8 @@ the rest; of the mountain what waits from forward until backward, what is made a
 backward, and the gradients of maps."""
 MOST = 20
 """Every k up to this one has its wave."""
-TRIED = 48
-"""So many of the best schedules of a chain are planned at most."""
+TRIED, FEW = 48, 24
+"""Up to so many best schedules of a chain are all planned; of more, so many."""
 LITTLE = 0.1
 """A k that saves less of the plain peak is too large."""
 
@@ -248,7 +248,7 @@ class Schedules:
         """
         chain = self.cuts.chain(self.batch)
         best = chains.frontier(chain)
-        count = min(len(best), TRIED)
+        count = len(best) if len(best) <= TRIED else FEW
         chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
         schedules = (chains.least_time(chain, best[number][0]) for number in chosen)
         found = [self.plain, *(self.wave(self.cuts.order(each)) for each in schedules)]
