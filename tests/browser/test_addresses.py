@@ -1,20 +1,9 @@
-"""The address map in JupyterLab: placings, Move mode by keyboard, a silent fault, both themes,
-and its first level on a small screen."""
+"""The address map in JupyterLab: placings, Move mode by keyboard, a silent fault, both themes."""
 
 import pytest
 
 ROOT = ".memlab-view"
 MIB = 2**20
-HEIGHTS = """async ([root, scale]) => {
-    const view = document.querySelector(root), panel = jupyterapp.shell.currentWidget;
-    view.style.setProperty("--memlab-scale", scale);
-    const frame = () => new Promise(done => requestAnimationFrame(() => setTimeout(done, 800)));
-    await frame();
-    const end = view.querySelector(".ml-picture").getBoundingClientRect().bottom;
-    return [panel.content.node.clientHeight, end - view.getBoundingClientRect().top];
-}"""
-"""What a notebook shows without scrolling, and what a view takes from its controls to its picture's
-end."""
 
 
 @pytest.fixture
@@ -106,28 +95,6 @@ def test_both_themes_have_no_accessibility_finding_and_their_own_colours(
         found[name] = page.evaluate(drawn)
         assert findings(page, ROOT) == []
     assert found["Light"] != found["Dark"]
-
-
-@pytest.mark.parametrize(
-    ("width", "height", "scale"), [(1366, 768, 1), (1920, 1080, 1.5)], ids=["laptop", "projector"]
-)
-@pytest.mark.parametrize(
-    "args",
-    ["how='birth', beside='biggest'", "'resnet50', 16, how='best', in_place=True"],
-    ids=["two maps", "a network"],
-)
-def test_the_first_level_with_its_controls_stands_on_the_screen(
-    open_view, args, width, height, scale
-):
-    page = open_view(f"memlab.views.addresses({args})")
-    size = page.viewport_size
-    page.set_viewport_size({"width": width, "height": height})
-    try:
-        slider(page).wait_for()
-        room, taken = page.evaluate(HEIGHTS, [ROOT, scale])
-        assert taken <= room
-    finally:
-        page.set_viewport_size(size)
 
 
 def test_a_real_network_and_every_number_of_it(page_with_view):

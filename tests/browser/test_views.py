@@ -18,8 +18,11 @@ FIRST = {
     each.made_by: getattr(views, each.made_by)
     for each in vars(views).values()
     if isinstance(each, type) and issubclass(each, View) and each is not View
+} | {
+    "two maps": lambda: views.addresses(how="birth", beside="biggest"),
+    "a map": lambda: views.addresses("resnet50", 16, how="best", in_place=True),
 }
-"""Each live view as it opens."""
+"""Each live view as it opens, and the address maps of lesson 07."""
 ROOM = {"a laptop": (1186, 647, 1), "a projector": (1740, 959, 1.5)}
 """What JupyterLab leaves, without its file browser, of a screen of 1366 x 768 and of 1920 x 1080:
 width and height in pixels; and how much larger the views are shown there."""
