@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from memlab import strings
 from memlab.errors import InputError
 from memlab.formats import FORMATS
 from memlab.networks.graph import Network
-from memlab.planner.ledger import Entry, evaluate
+from memlab.planner.ledger import evaluate
 from memlab.step.rules import UPDATES
 from memlab.step.staging import COMPUTED, GRADIENT, MASTER
 from memlab.step.storage import DEVICE
@@ -128,9 +127,10 @@ class Way:
         """Bytes of model state for one parameter of a layer that is large."""
         return self.scales + sum(each.nbytes for each in self.arrays)
 
-    def of(self, role: Role) -> list[Array]:
-        """What is kept of one parameter in a role."""
-        return [each for each in self.arrays if each.role is role]
+    @property
+    def digits(self) -> str:
+        """The same in three digits: ``'16'``."""
+        return figure(float(self.per_parameter))
 
     @property
     def totals(self) -> tuple[int, int]:
@@ -150,11 +150,13 @@ class Way:
     @property
     def cells(self) -> list[str]:
         """For the first table: bytes of each array, and in all."""
-        states = [each for each in self.of(Role.OPTIMIZER_STATE) if not each.copy]
-        kinds = [self.of(Role.PARAMETER), self.of(Role.PARAMETER_GRADIENT),
-                 [each for each in self.arrays if each.copy], states]  # fmt: skip
-        sums = (" + ".join(str(each.nbytes) for each in kind) or "-" for kind in kinds)
-        return [self.name, *sums, f"{_digits(self.per_parameter)} B"]
+        kinds = (*((role, False) for role in STATE[:2]), (STATE[2], True), (STATE[2], False))
+        sums = (
+            " + ".join(str(each.nbytes) for each in self.arrays if (each.role, each.copy) == kind)
+            for kind in kinds
+        )
+        return [self.name, *(each or "-" for each in sums),
+                f"{figure(float(self.per_parameter), 5)} B"]  # fmt: skip
 
     @property
     def amounts(self) -> list[str]:
@@ -168,7 +170,8 @@ class Way:
 def way(name: str, memory: StepMemory, batch: int) -> Way:
     """The figures of one way to store, from the plan of its step."""
     peak = memory.ledger.peak_at(batch)
-    lines = {role: evaluate(line, batch) for (_, role), line in _lines(memory).items()}
+    lines = {role: evaluate(line, batch) for (place, role), line in memory.ledger.role_lines.items()
+             if place == DEVICE}  # fmt: skip
     complete = int(np.sum([lines[role] for role in STATE if role in lines], axis=0).argmax())
 
     def inside(roles: tuple[Role, ...], at: int) -> dict[Role, int]:
@@ -180,25 +183,17 @@ def way(name: str, memory: StepMemory, batch: int) -> Way:
                inside(others, peak.index), peak.nbytes, peak.row.name)  # fmt: skip
 
 
-def _lines(memory: StepMemory) -> dict[tuple[str, Role], Any]:
-    return {key: line for key, line in memory.ledger.role_lines.items() if key[0] == DEVICE}
-
-
 @lru_cache(maxsize=32)
 def _arrays(memory: StepMemory) -> tuple[tuple[Array, ...], Fraction]:
     """What is kept of each value of the largest parameter, and its share in block scales."""
     entries = [each for each in memory.ledger.entries if each.role in STATE and each.axes]
-    named = max((e for e in entries if e.role is Role.PARAMETER), key=_fixed)
+    named = max((e for e in entries if e.role is Role.PARAMETER), key=lambda e: e.size.fixed)
     own = [e for e in entries if f"{e.name.removeprefix(GRADIENT)}.".startswith(f"{named.name}.")]
     values = [each for each in own if each.axes == named.axes]
     count = prod(extent for _, extent in named.axes)
-    scales = Fraction(sum(map(_fixed, own)) - sum(map(_fixed, values)), count)
+    scales = Fraction(sum(e.size.fixed for e in own if e not in values), count)
     found = [Array(e.role, e.format, e.name.endswith(MASTER)) for e in values]
     return tuple(sorted(found, key=lambda each: (STATE.index(each.role), not each.copy))), scales
-
-
-def _fixed(entry: Entry) -> int:
-    return entry.size.fixed
 
 
 # -- the ways side by side -------------------------------------------------------------------------
@@ -243,10 +238,10 @@ class Precision(Study):
             what = listed(self.changed)
             return say("finding.yours", what=what), ", ".join(self._clauses())
         if self.now is self.first:
-            return say("finding.way", name=self.start), say("finding.first", bytes=self._bytes(0))
+            return say("finding.way", name=self.start), say("finding.first", bytes=self.now.digits)
         state, maps = (_share(self.now, self.first, side) for side in (0, 1))
         key = "both" if state == maps else "not" if state == "same" and maps == "halve" else "each"
-        found = {"maps": self._verb("maps", self.first), "state": self._verb("state", self.first)}
+        found = {side: self._verb(side) for side in ("maps", "state")}
         return say("finding.way", name=self.start), say(f"finding.{key}", **found)
 
     def _clauses(self) -> list[str]:
@@ -254,20 +249,17 @@ class Precision(Study):
         now, old = self.now, self.origin
         state, maps = say("state.same"), say("maps.same")
         if now.per_parameter != old.per_parameter:
-            state = say("finding.parameter", now=self._bytes(-1), was=_digits(old.per_parameter, 3))
+            state = say("finding.parameter", now=now.digits, was=old.digits)
         if now.totals[1] != old.totals[1]:
-            of = "" if old is self.first else "_of"
-            maps = self._verb(f"maps{of}", self.first)
+            maps = self._verb("maps" if old is self.first else "maps_of")
         stays = state == say("state.same")
         return [maps, state] if stays else [state, maps][: 1 + (maps != say("maps.same"))]
 
-    def _verb(self, side: str, other: Way) -> str:
+    def _verb(self, side: str) -> str:
+        """What becomes of a side of fp32."""
         at = 0 if side == "state" else 1
-        share = percent(self.now.totals[at], other.totals[at]).partition(".")[0]
-        return say(f"{side}.{_share(self.now, other, at)}", percent=share)
-
-    def _bytes(self, index: int) -> str:
-        return _digits(self.ways[index].per_parameter, 3)
+        share = percent(self.now.totals[at], self.first.totals[at]).partition(".")[0]
+        return say(f"{side}.{_share(self.now, self.first, at)}", percent=share)
 
     @property
     def title(self) -> str:
@@ -330,8 +322,7 @@ class Precision(Study):
     def line(self, which: Way) -> str:
         """A way in one sentence, in three digits."""
         state, maps = map(three, which.totals)
-        per = _digits(which.per_parameter, 3)
-        return say("line", name=which.name, bytes=per, state=state, maps=maps)
+        return say("line", name=which.name, bytes=which.digits, state=state, maps=maps)
 
 
 def say(key: str, **values: object) -> str:
@@ -347,11 +338,6 @@ def _sum(parts: Mapping[Role, int]) -> str:
 def listed(names: tuple[str, ...]) -> str:
     """``'a'``, ``'a and b'``, ``'3 changes'``."""
     return say("changes", count=len(names)) if len(names) > 2 else say("and").join(names)
-
-
-def _digits(value: Fraction, digits: int = 5) -> str:
-    """``'16'``, ``'10.004'``."""
-    return figure(float(value), digits)
 
 
 def _share(one: Way, other: Way, side: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from memlab import strings, units
 from memlab.networks import zoo
 from memlab.step.rules import UPDATES
 from memlab.step.tensor import Role
-from memlab.studies.figures import figure, three
+from memlab.studies.figures import three
 from memlab.studies.precision import (
     COPY,
     EIGHT,
@@ -37,7 +37,7 @@ from memlab.views.draw.scale import Band, Scale
 from memlab.views.draw.svg import Box
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
 from memlab.views.draw.theme import PAINTS
-from memlab.views.live.setting import Check, Choice, Range, Setting, State
+from memlab.views.live.setting import Check, Choice, Range, Setting, State, always
 from memlab.views.live.view import Scene, View, maker
 
 NAMES, TOTAL, AMOUNT = 122, 76, 66
@@ -57,11 +57,10 @@ KEYS = ("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Escape", "KeyN")
 # -- settings --------------------------------------------------------------------------------------
 
 
-def _format(role: str, doc: str, when: Any = None) -> Choice[str]:
+def _format(role: str, doc: str, when: Callable[[State], bool] = always) -> Choice[str]:
     """The setting of what one role is stored in; that of the start until it is chosen."""
-    more = {"when": when} if when else {}
     return Choice(OFFERED[role], doc=doc, default=lambda now: usual(now.start_from)[role],
-                  follows=["start_from"], what="format", **more)  # fmt: skip
+                  follows=["start_from"], what="format", when=when)  # fmt: skip
 
 
 @cache
@@ -78,13 +77,9 @@ class FormatsByRole(View[Precision]):
     picture_keys = KEYS
 
     what = Setting(
-        doc="a name of ``memlab.zoo``, or a network of yours",
-        default="resnet50",
-        check=named_or_given,
-        stays=True,
-        code="plain",
-        write=lambda network: repr(network.name),
-    )
+        doc="a name of ``memlab.zoo``, or a network of yours", default="resnet50",
+        check=named_or_given, stays=True, code="plain", write=lambda found: repr(found.name),
+    )  # fmt: skip
     start_from = Choice(
         STARTS,
         doc='the formats to start from: ``"fp32"``, ``"mixed fp16"`` or ``"bf16"``',
@@ -100,23 +95,15 @@ class FormatsByRole(View[Precision]):
     feature_map = _format(Role.FEATURE_MAP, "of the feature maps")
     gradient_map = _format(Role.GRADIENT_MAP, "of the gradient maps")
     network = Choice(
-        lambda now: {now.own.name: now.own.title} | _titles(),
-        doc="the network; set it by name",
-        place="more",
-        argument=False,
-        stays=True,
-        code="never",
-        get=lambda now: now.what.name,
+        lambda now: {now.own.name: now.own.title} | _titles(), doc="the network; set it by name",
+        place="more", argument=False, stays=True, code="never", get=lambda now: now.what.name,
         put=lambda now, name: {"what": now.own if name == now.own.name else network_of(name)},
-    )
+    )  # fmt: skip
     optimizer = Choice(
         {name: strings.get(f"optimizer.{name}") for name in UPDATES},
-        doc='``"sgd"``, ``"momentum"`` or ``"adam"``',
-        default="adam",
-        place="more",
-        stays=True,
+        doc='``"sgd"``, ``"momentum"`` or ``"adam"``', default="adam", place="more", stays=True,
         code="always",
-    )
+    )  # fmt: skip
     batch = Range(
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
         box=True, place="more", stays=True, code="always",
@@ -368,7 +355,7 @@ def _parameter(shown: Shown, row: int, way: Way) -> Iterator[Mark]:
     now, old = float(way.per_parameter), float(shown.old(way).per_parameter)
     yield from _gone(row, now, old)
     if shown.counted(way):
-        total = say("total", bytes=figure(now))
+        total = say("total", bytes=way.digits)
         yield Text(max(old, now), y, total, 20, dx=12, dy=7, bold=True, chip=True)
 
 

@@ -78,8 +78,8 @@ def test_a_parameter_times_their_number_is_the_model_state() -> None:
         for way in found.ways:
             scale = 13 if way.name == "mixed fp16" else 0  # the loss scale and its counts
             assert way.totals[0] == way.per_parameter * found.parameters + scale
-        states = [len([each for each in way.of(STATE[2]) if not each.copy]) for way in found.ways]
-        assert states == [states_of(optimizer)] * len(STARTS)
+            states = [each for each in way.arrays if each.role is STATE[2] and not each.copy]
+            assert len(states) == states_of(optimizer)
 
 
 CHOSEN: dict[str, tuple[str, dict[str, str], Any]] = {
