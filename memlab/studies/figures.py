@@ -181,11 +181,6 @@ def _rounded(nbytes: int, size: int, digits: int) -> int:
 # -- in binary units: an address is a multiple of a power of two -----------------------------------
 
 
-def binary_unit(nbytes: int) -> str:
-    """The unit for an arena of so many bytes: MiB, KiB or B."""
-    return next((u for u in ("MiB", "KiB") if nbytes >= 8 * units.UNITS[u]), "B")
-
-
 def number(nbytes: int, unit: str, digits: int | None = None) -> str:
     """The number without its unit: whole where it is whole, else with one decimal."""
     if digits is None:

@@ -89,10 +89,10 @@ class Text(Mark):
 
 @dataclass(frozen=True)
 class Label(Mark):
-    """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``, or by
-    ``boxes`` of pixels. Where none is free it is left out, or, ``kept``, stands at the first. What
-    is wider than its ``room``, in values of x, is left out, too. With ``leader`` it stays inside
-    the frame, and a thin line leads to it where it stands so many pixels higher or lower."""
+    """A text at the first of several places that is free: ``(x, y, anchor, dx, dy)``, clear of
+    others by ``apart`` pixels. Where none is free it is left out, or, ``kept``, stands at the
+    first. With ``leader`` it stays inside the frame, and a thin line leads to it where it stands
+    so many pixels higher or lower."""
 
     content: Runs
     places: Sequence[tuple[float, float, str, float, float]]
@@ -102,8 +102,6 @@ class Label(Mark):
     chip: bool = False
     kept: bool = False
     apart: float = 3
-    inside: bool = True
-    room: float = 0
     leader: float = 0
     fact: Fact | None = None
     late: ClassVar[bool] = True
@@ -117,8 +115,6 @@ class Label(Mark):
 
     def draw(self, pen: Pen) -> None:
         tries = self.texts()
-        if self.room and texts.measure(self.content, self.size) > pen.x(self.room) - pen.x(0):
-            return
         for each in tries:
             box = each.box(pen)
             if self._fits(pen, box) and pen.board.free(box, self.apart):
@@ -133,7 +129,7 @@ class Label(Mark):
     def _fits(self, pen: Pen, box: Box) -> bool:
         if self.leader and not (pen.box.top <= box.top and box.bottom <= pen.box.bottom):
             return False
-        return not self.inside or (box.left >= 0 and box.right <= pen.svg.width)
+        return box.left >= 0 and box.right <= pen.svg.width
 
     def _lead(self, pen: Pen, text: Text, box: Box) -> None:
         if self.leader and abs(text.dy) > self.leader:

@@ -108,16 +108,15 @@ class Log(Scale):
 @dataclass(frozen=True)
 class Operations(Scale):
     """The operations of a step: the first begins at 0, the middle of the one with index i is at
-    i + 0.5. Ticks are their numbers, at most ``most`` beside the first and the last."""
+    i + 0.5. Ticks are their numbers, at most 6 beside the first and the last."""
 
     first: float = 0
     last: float = 1
-    most: int = 6
 
     @property
     def ticks(self) -> list[Tick]:
         total = int(self.last)
-        numbers = range(1, total + 1) if total <= 2 * self.most else counts(total, self.most)
+        numbers = range(1, total + 1) if total <= 12 else counts(total)
         return [(number - 0.5, f"{number:,}") for number in numbers]
 
 
@@ -134,9 +133,9 @@ class Band(Scale):
         return [(index + 0.5, name) for index, name in enumerate(self.names)]
 
 
-def operations(count: int, most: int = 6) -> Operations:
+def operations(count: int) -> Operations:
     """The scale of so many operations."""
-    return Operations(0, count, most)
+    return Operations(0, count)
 
 
 def band(names: Sequence[str]) -> Band:
@@ -187,13 +186,12 @@ def seconds_over(seconds: Iterable[float]) -> Linear:
 def powers_around(
     values: Iterable[float],
     base: float = 2,
-    least: int = 1,
     label: Callable[[float], str] = "{:,g}".format,
 ) -> Log:
-    """The powers of a base around some values above 0, at least ``least`` steps of them."""
+    """The powers of a base around some values above 0, at least two of them."""
     found = [log(value, base) for value in values if value > 0] or [0.0]
     first = floor(min(found) + 1e-9)
-    last = max(ceil(max(found) - 1e-9), first + least)
+    last = max(ceil(max(found) - 1e-9), first + 1)
     return Log(float(base) ** first, float(base) ** last, base, label)
 
 
@@ -215,13 +213,13 @@ def _near(value: float) -> list[float]:
     return [digit * 10.0**p for p in (power - 1, power, power + 1) for digit in (1, 2, 5)]
 
 
-def counts(total: int, most: int = 6) -> list[int]:
-    """Round numbers up to ``total``, at most ``most``, with 1 and the total itself."""
+def counts(total: int) -> list[int]:
+    """Round numbers up to ``total``, at most 6, with 1 and the total itself."""
     step = next(
         factor * 10**power
         for power in range(18)
         for factor in (1, 2, 5)
-        if total / (factor * 10**power) <= most
+        if total / (factor * 10**power) <= 6
     )
     inner = [n for n in range(step, total, step) if min(n - 1, total - n) >= 0.6 * step]
     return [1, *inner, total] if total > 1 else [1]

@@ -169,14 +169,9 @@ class Svg:
         with self.group(data_fact=fact or None, data_send=name, data_value=value):
             yield
 
-    def swatch(self, x: float, y: float, paint: Paint, faint: bool = False) -> None:
+    def swatch(self, x: float, y: float, paint: Paint) -> None:
         """A small sample of a role, as tall as a line of text with the baseline ``y``."""
-        sample = box_path(Box(x, y - 9.5, x + 14, y + 1.5))
-        if not faint:
-            self.fill(sample, paint)
-            return
-        with self.group(opacity=0.5):
-            self.fill(sample, paint)
+        self.fill(box_path(Box(x, y - 9.5, x + 14, y + 1.5)), paint)
 
     def _pattern(self, paint: Paint) -> str:
         return self.patterns.setdefault(paint, f"{self.key}-p{len(self.patterns)}")

@@ -129,12 +129,9 @@ class Bar(NamedTuple):
 
 def bars(
     found: Sequence[Bar], scale: Scale, pitch: float, title: str = "", *, axis: Axis | None = None,
-    told: Table | Sequence[str] = (), marks: Sequence[Mark] = (), above: float = 0, gap: float = 0,
+    told: Table | Sequence[str] = (), gap: float = 0,
 ) -> Chart:  # fmt: skip
-    """A chart of bars, ``pitch`` pixels from one to the next; margins are as wide as the texts.
-
-    ``marks`` are further ones, in values of the scale and in numbers of bars downwards.
-    """
+    """A chart of bars, ``pitch`` pixels from one to the next; margins are as wide as the texts."""
     first, drawn = scale.first, list[Mark]([Rule(scale.first, look="rule", opacity=0.5)])
     for index, bar in enumerate(found):
         y = index + 0.5
@@ -151,9 +148,9 @@ def bars(
     left = max(max(_wide(bar.name), texts.width(bar.below, 11)) for bar in found)
     head = Axis(title, side="right", grid=False, labels=False) if title else None
     return Chart(
-        scale, Scale(len(found), 0), [*marks, *drawn],
-        pitch * len(found), axis or Axis(rule=False), head, left=left + 13 if left else 0,
-        right=max(_wide(bar.label) for bar in found) + 9, above=above, told=told, gap=gap,
+        scale, Scale(len(found), 0), drawn, pitch * len(found), axis or Axis(rule=False), head,
+        left=left + 13 if left else 0, right=max(_wide(bar.label) for bar in found) + 9,
+        told=told, gap=gap,
     )  # fmt: skip
 
 

@@ -259,12 +259,12 @@ def one_of(what: str, given: object, allowed: Sequence[int]) -> int:
     return value
 
 
-def typed(what: str, value: object, usual: int, least: int = 1, most: int = LARGEST) -> int:
+def typed(what: str, value: object, usual: int, least: int = 1) -> int:
     """A whole number as a control sends it: a number, or the text that somebody typed; None where
     that was no number.
 
     Raises:
-        InputError: it is no whole number from ``least`` to ``most``.
+        InputError: it is no whole number of at least ``least``.
     """
     text = "" if value is None else str(value).strip()
     try:
@@ -273,7 +273,7 @@ def typed(what: str, value: object, usual: int, least: int = 1, most: int = LARG
         shown = text if text.isprintable() and len(text) <= LONGEST else shorten(text)
         given = shown or strings.get("widget.no_number")
         raise InputError(f"{what} must be a whole number, got {given}; try {usual}.") from None
-    return whole(what, number, least, most)
+    return whole(what, number, least)
 
 
 def stop(what: str, value: object, least: int, most: int) -> int:
