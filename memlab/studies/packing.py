@@ -154,11 +154,25 @@ class Packing(Study):
     @cached_property
     def alive(self) -> list[int]:
         """Bytes alive inside every operation, each block rounded."""
+        return self._inside([each.size for each in self.blocks])
+
+    @cached_property
+    def true(self) -> list[int]:
+        """The same without rounding."""
+        return self._inside([each.block.nbytes for each in self.blocks])
+
+    def _inside(self, sizes: list[int]) -> list[int]:
         change = [0] * (self.subject.operations + 1)
-        for placed in self.blocks:
-            change[placed.block.birth] += placed.size
-            change[placed.block.death + 1] -= placed.size
+        for placed, size in zip(self.blocks, sizes, strict=True):
+            change[placed.block.birth] += size
+            change[placed.block.death + 1] -= size
         return list(accumulate(change[:-1]))
+
+    @property
+    def rounds(self) -> bool:
+        """Whether rounding takes more than a hundredth of what the blocks take."""
+        true = sum(each.block.nbytes for each in self.blocks)
+        return 100 * true < 99 * self.placement.total
 
     @cached_property
     def overlaps(self) -> tuple[Overlap, ...]:
@@ -265,8 +279,8 @@ class Packing(Study):
         if count is not None and count < len(self.blocks):
             top = max((each.top for each in self.turns[:count]), default=0)
             return say("finding.now", count=f"{count:,}", all=blocks, arena=shortly(top))
-        key = "proved" if map_.waste == 0 else "above"
-        key = "faulty" if self.overlaps else "alone" if map_.arena == map_.total else key
+        key = "alone" if map_.arena == map_.total else "above"
+        key = "faulty" if self.overlaps else key if map_.waste else "proved"
         amounts = {"arena": map_.arena, "bound": map_.lower_bound, "total": map_.total}
         amounts |= {"waste": abs(map_.waste)}
         return say(f"finding.{key}", **{name: shortly(n) for name, n in amounts.items()})
@@ -287,13 +301,12 @@ class Packing(Study):
         amounts |= {"waste": map_.waste} if map_.waste >= 0 else {}
         said = {key: _both(nbytes) for key, nbytes in amounts.items()}
         index = f"{map_.busiest + 1:,}" + (name and f", {name}")
-        alive = self.at(map_.busiest)
-        true = sum(each.block.nbytes for each in alive)
+        count, true = f"{len(self.at(map_.busiest)):,}", self.true[map_.busiest]
         key = "alive_rounded" if true < map_.lower_bound else "alive"
         return [
             say("figures" if "waste" in said else "too_small", **said),
             say(key, true=units.exact(true), bound=units.exact(map_.lower_bound), index=index,
-                count=f"{len(alive):,}", align=map_.alignment),
+                count=count, align=map_.alignment),
         ]  # fmt: skip
 
     def _outside(self) -> str:

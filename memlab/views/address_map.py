@@ -214,7 +214,7 @@ class AddressChart:
     def strip(self) -> Chart:
         """The bytes alive inside every operation; what the arena leaves free is shaded."""
         found, arena = self.packing, self.packing.placement.arena
-        alive, named = np.array(found.alive, np.float64), bool(found.subject.phases)
+        alive, named = np.array(found.true, np.float64), bool(found.subject.phases)
         scale = Scale(0, max(self.scale.last, arena))
         marks = [
             *(Phase(strings.get(f"phase.{phase}"), first, last + 1, -34)
@@ -247,7 +247,7 @@ class AddressChart:
     @property
     def _flagged(self) -> str:
         """What is alive there, and the name of the operation where there is one."""
-        found, nbytes = self.packing, self.packing.alive[self._at]
+        found, nbytes = self.packing, self.packing.true[self._at]
         most = self._at == found.placement.busiest
         said = say("busiest") if most else say("alive_here", amount=shortly(nbytes))
         return " · ".join(filter(None, [said, found.subject.operation(self._at)]))

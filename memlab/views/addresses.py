@@ -434,7 +434,8 @@ def _sentences(moment: Moment) -> list[str]:
     found, now = moment.packing, moment.now
     if told := [*found.faults(), *([found.score()] if now.scored else [])]:
         return told
-    return [say("moving" if now.moving else "see")]
+    rounded = [say("rounds", align=found.placement.alignment)] if found.rounds else []
+    return [" ".join([say("moving" if now.moving else "see"), *rounded])]
 
 
 # -- blocks of the page ---------------------------------------------------------------------------

@@ -113,6 +113,14 @@ def test_what_lies_outside_is_what_the_plan_has_before_the_step(step):
     assert figures.in_binary(there) in found.text()
 
 
+@pytest.mark.parametrize("step", [TINY, STEP, memlab.in_place(STEP)])
+def test_true_bytes_with_what_lies_outside_are_the_bytes_of_the_plan(step):
+    found, timeline = packing(subject_of(step), "best", 5), memlab.plan(step).timeline(5)
+    for operation, nbytes in enumerate(timeline):
+        there = [e for e in found.subject.outside if e.death >= operation]
+        assert found.true[operation] + sum(e.size.at(5) for e in there) == nbytes
+
+
 def test_true_bytes_and_rounded_ones_are_told_apart():
     found = packing(subject_of(TINY), "birth", 8)
     alive = [block for block in found.placement.blocks
@@ -122,6 +130,10 @@ def test_true_bytes_and_rounded_ones_are_told_apart():
     assert (
         f"{true} B together. Each is rounded up to a multiple of 64 B: {rounded} B" in found.text()
     )
+    assert found.true[found.placement.busiest] == true
+    assert found.rounds
+    assert not packing().rounds
+    assert packing().true == packing().alive
     assert "rounded" not in packing().text()
     (loss,) = (block for block in found.as_dict()["blocks"] if block["name"] == "loss")
     assert loss["bytes"] == 4
