@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.browser.live import ROOT, picture, sees, settled, state, wait
+
 SOURCE = "view = memlab.views.shifted_copies(free=False)\nview"
-ROOT = ".memlab-view"
 
 
 @pytest.fixture
@@ -15,34 +16,12 @@ def page_with_view(open_view):
     return page
 
 
-def wait(page, condition, value=None):
-    """Wait until a condition on the view's root holds: JavaScript that names `root` and `value`."""
-    test = f"value => {{ const root = document.querySelector('{ROOT}'); return {condition}; }}"
-    page.wait_for_function(test, arg=value)
-
-
-def settled(page, step):
-    wait(page, "root.dataset.shown === String(value)", step)
-
-
-def sees(page, words):
-    wait(page, "root.querySelector('.ml-picture').textContent.includes(value)", words)
-
-
 def slider(page):
     return page.locator(f"{ROOT} input[type=range]").first
 
 
-def picture(page):
-    return page.locator(f"{ROOT} .ml-picture")
-
-
 def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()
-
-
-def state(page):
-    return page.locator(ROOT).get_attribute("data-state").split("|")
 
 
 def test_one_key_is_one_copy_and_one_picture(page_with_view):

@@ -42,6 +42,8 @@ ON, PALE, ZERO = (
 """Values of the letter and around it, and added zeros, where they are no cells."""
 APART = 22
 """Between two parts."""
+TOP, LOW = 33, 55
+"""Of the bar of the copy, below that of the input, in pixels from the top of the ruler."""
 WIDE, LEAST = 660, 3
 """From the first on a cell of the picture is larger; one of the matrix has at least the second
 beside the copies, else it stands below them."""
@@ -80,7 +82,6 @@ def page_of(shown: Shown) -> Page:
     blocks: list[Block] = [
         *_head(shown),
         *_written(shown),
-        note(say("found.example"), dim=True, gap=6),
         *_picture(shown),
         Words(told.pinned(found, shown.pin), drawn=False, gap=1),
         *(_details(shown) if shown.numbers else []),
@@ -106,7 +107,7 @@ def _head(shown: Shown) -> list[Block]:
     fits = [text for text, _ in _fits(shown)]
     return [
         note([_amounts(found)], 20),
-        note(told.headline(found), 16),
+        note(told.headline(found), 14),
         Words([*told.lines(found), beyond, *fits], drawn=False),
         _ruler(shown),
     ]
@@ -143,18 +144,18 @@ def _ruler(shown: Shown) -> Block:
     names = say("ruler.input"), say(f"ruler.{found.how}")
     whole = Fact(names[0], convs.input_formula(found.node, found.batch), found.source)
     copy = Fact(names[1], found.workspace.formula(found.batch), found.total)
-    bar: list[Mark] = [CopyBar(found, 38, 62, CARD.nbytes, copy)]
+    bar: list[Mark] = [CopyBar(found, TOP, LOW, CARD.nbytes, copy)]
     if found.count and found.total * pixels < 2:
-        bar = _bar(found.written, 38, 62, pixels, copy)
+        bar = _bar(found.written, TOP, LOW, pixels, copy)
     rooms = (mark for each in shown.budgets if each.live for mark in _free(each))
     box = _card(shown) if found.total else []
     marks = [*_bar(found.source, 2, 12, pixels, whole), *bar, *box, *rooms]
     was = shown.before.total if shown.before else found.total
-    previous = [Rect(0, min(was, end), 38, 62)] if was != found.total else []
-    axis = Axis(grid=False, ticks=None if shown.numbers else RULER.ticks[-1:])
-    chart = Chart(RULER, Scale(62, 0), marks, 62, axis, left=0, right=18, previous=previous)
+    previous = [Rect(0, min(was, end), TOP, LOW)] if was != found.total else []
+    axis = Axis(grid=False, labels=shown.numbers)
+    chart = Chart(RULER, Scale(LOW, 0), marks, LOW, axis, left=0, right=18, previous=previous)
     source = [(f"{names[0]} ", False), (amount(found.source), True)]
-    labels = Below([note([source], 12), note(names[1], 12, gap=22)])
+    labels = Below([note([source], 12), note(names[1], 12, gap=19)])
     return Beside([(labels, shown.left), (chart, width)], apart=0, gap=6)
 
 
@@ -173,14 +174,14 @@ def _card(shown: Shown) -> list[Mark]:
     found, end, last = shown.found, CARD.nbytes, RULER.last
     card = told.card(CARD.name)
     marks: list[Mark] = [
-        Rect(0, end, 38, 62, "limit", inset=-1.5, fact=Fact(card, nbytes=end)),
-        Text(0, 38, card if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
+        Rect(0, end, TOP, LOW, "limit", inset=-1.5, fact=Fact(card, nbytes=end)),
+        Text(0, TOP, card if shown.numbers else CARD.name, 11, dx=-2, dy=-7),
     ]
     if end < found.total <= last:
-        marks.append(Text(end, 38, say("ruler.over"), 11, dx=6, dy=-7, bold=True))
+        marks.append(Text(end, TOP, say("ruler.over"), 11, dx=6, dy=-7, bold=True))
     if found.total > last:
         beyond = f"{_beyond(found) if shown.numbers else amount(found.total)} →"
-        marks.append(Text(last, 38, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
+        marks.append(Text(last, TOP, beyond, 11, "end", dx=14, dy=-7, bold=True, held=True))
     return marks
 
 
@@ -235,10 +236,10 @@ def _free(found: Budget) -> list[Mark]:
     """What this machine has left, live only: a dashed line through the ruler."""
     text, end = say("ruler.free", free=told.hundredths(found.nbytes)), RULER.last
     if found.nbytes > end:
-        return [Text(end, 16, f"{text} →", 11, "end", 14, dim=True, held=True)]
-    line = Rule(x=found.nbytes, span=(62, 18), look="before", below=5)
+        return [Text(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
+    line = Rule(x=found.nbytes, span=(LOW, 14), look="before", below=5)
     places = [("middle", 0), ("start", 6), ("end", -6), ("start", 160)]
-    beside = [(found.nbytes, 16, anchor, dx, 0) for anchor, dx in places]
+    beside = [(found.nbytes, 12, anchor, dx, 0) for anchor, dx in places]
     return [line, Label(text, beside, 11, chip=True)]
 
 
@@ -284,16 +285,17 @@ def _picture(shown: Shown) -> list[Block]:
     """Input and copies, and beside or below them their values, the matrix and what is pinned."""
     found, cell, start = shown.found, shown.cell, shown.left / shown.cell
     rim, across = found.small.rim, found.k * PITCH - 1
-    high = max(across, SIZE + rim)
+    high = max(across, SIZE + rim + 3)
     marks: list[Mark] = [
-        Text(3, 0, say("ruler.input"), 12, dy=-8 - rim * cell),
+        Text(3, SIZE, say("ruler.input"), 12, dy=16 + rim * cell),
+        Text(start, 0, say("found.example"), 13, dy=-10 - 14 * shown.numbers, dim=True),
         Copies(found, (start, 0), shown.pin, input=(3, 0), moving=shown.moving,
                headed=shown.numbers),
     ]  # fmt: skip
     if not found.count:
-        marks.append(Text(start, 0, say("matrix.unmade"), 12, dy=-8))
+        marks.append(Text(start, SIZE, say("matrix.unmade"), 12, dy=16))
     chart = Chart(Scale(0, start + across), Scale(high, 0), marks, high * cell, left=0,
-                  right=0, above=22 + rim * cell)  # fmt: skip
+                  right=0, above=max(rim * cell + 4, 24 + 14 * shown.numbers), gap=4)  # fmt: skip
     wide = shown.left + across * cell
     room, said = shown.width - 4 - wide - 24, told.drawn(found)
     words = Words([*said, told.tile(found) * (not shown.pin), *told.beside(found)], drawn=False,
