@@ -143,8 +143,8 @@ class Called:
                          "return a step, as memlab.training_step(network) does.")  # fmt: skip
 
 
-def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the settings that a function takes.
+def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[str, Any]:
+    """The settings that a function takes, each with its default there, or None.
 
     Raises:
         InputError: it needs an argument that is no setting.
@@ -161,7 +161,8 @@ def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> tuple[s
         if not (fits or variable or each.default is not Parameter.empty):
             raise InputError(f"the function takes {each.name!r}, which is no setting; name its "
                              f"arguments after some of {', '.join(settings)}.")  # fmt: skip
-    return tuple(each.name for each in taken if each.kind in plain and each.name in settings)
+    found = [each for each in taken if each.kind in plain and each.name in settings]
+    return {each.name: None if each.default is Parameter.empty else each.default for each in found}
 
 
 def _say(key: str, **values: object) -> str:

@@ -147,16 +147,9 @@ class Tally(Study):
 
     @property
     def sentences(self) -> list[str]:
-        """What the chosen rule counts, and what it misses."""
-        row = self.chosen
-        values = {
-            "all": units.short(self.nbytes),
-            "counted": units.short(row.nbytes),
-            "alive": units.short(row.alive),
-            "freed": units.short(row.nbytes - row.alive),
-            "missed": units.short(row.missed),
-        }
-        return [say(f"counted.{key}", **values) for key in ("counts", "alive", "missed")]
+        """What the chosen rule misses."""
+        values = units.short(self.nbytes), units.short(self.chosen.missed)
+        return [say("counted.missed", all=values[0], missed=values[1])]
 
     def as_dict(self) -> dict[str, Any]:
         """The same for JSON."""

@@ -164,7 +164,9 @@ def test_the_curve_of_a_rule_is_what_it_counts_of_what_is_alive():
 
 def test_a_rule_is_told_with_what_it_misses():
     counted = tally(found())
-    assert counted.sentences[-1] == "1.240 GB of the mountain is alive here and not counted."
+    assert counted.sentences[-1] == (
+        "Forward makes 4.625 GB. 1.240 GB of the mountain is alive here and not counted."
+    )
     assert counted.headline(few=True) == [
         ("2.1 GB counted:", True),
         ("1.4 alive, 0.7 freed", False),

@@ -508,6 +508,13 @@ def test_a_function_is_called_with_the_settings_that_it_takes():
     assert "optimizer" not in [control.name for control in view.controls()]
 
 
+def test_a_function_is_not_asked_for_what_it_has_by_itself():
+    view = views.memory(lambda batch, k=2, image=28: chain(k, False), 8)
+    assert (view.k, view.image) == (2, 28)
+    assert view.rows.peak == memlab.plan(chain(2, False)).peak_at(8)
+    assert view.code().startswith("memlab.views.memory(lambda, batch=8")
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [

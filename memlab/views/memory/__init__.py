@@ -163,10 +163,11 @@ class Memory(View[Cut]):
         **technique("recompute"),
     )
     k = Range(
-        1, 1000, doc="stages in a segment of ``recompute='every'``; the root of their number if "
-        "not given", default=None, at=root, stops=KS, box=True, place=placed("k"),
+        1, 1000,
+        doc='stages in a segment of ``recompute="every"``; the root of their number if not given',
+        default=lambda now: None if of_network(now) else taken(now).get("k") or 1,
+        at=root, stops=KS, box=True, place=placed("k"), brief=lambda now: "",
         when=lambda now: "k" in taken(now) and (not of_network(now) or now.recompute == "every"),
-        brief=lambda now: "",
     )  # fmt: skip
     budget = setting.Text(
         doc='the most bytes of the peak for ``recompute="chain"``, such as ``"1.5 GB"``; the least '

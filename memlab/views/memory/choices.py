@@ -63,12 +63,12 @@ def of_network(now: State) -> bool:
     return isinstance(now.what, Network)
 
 
-def taken(now: State) -> tuple[str, ...]:
-    """The settings that the step follows."""
+def taken(now: State) -> Mapping[str, Any]:
+    """The settings that the step follows, with those that a function has by itself."""
     if of_network(now):
-        return CHOSEN
+        return dict.fromkeys(CHOSEN)
     made = isinstance(now.what, Step | Ledger)
-    return () if made else recipe.arguments(now.what, CHOSEN)
+    return {} if made else recipe.arguments(now.what, CHOSEN)
 
 
 def network_in(now: State) -> Network:
@@ -176,7 +176,7 @@ def size_names(now: State) -> Mapping[str, Any]:
     """The sizes that can be chosen, with those of the network as it was given."""
     if of_network(now):
         return sizes_of(now.what)
-    return dict.fromkeys(set(taken(now)) & {"image", "depth", "inputs", "outputs"})
+    return {name: value for name, value in taken(now).items() if name in recipe.SIZES}
 
 
 def placed(name: str) -> Callable[[State], str]:
