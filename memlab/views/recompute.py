@@ -95,7 +95,6 @@ class Recompute(View[Waves]):
         lambda now: max(_all(now).every),
         doc="every k-th stage is kept; by the rule, the root of their number, if not given",
         default=lambda now: min(_all(now).rule, max(_all(now).every)),
-        box=True,
         follows=["what"],
         when=lambda now: now.budget is None,
         code="always",
@@ -109,7 +108,13 @@ class Recompute(View[Waves]):
         follows=["what", "batch"],
         when=lambda now: now.budget is not None,
     )
-    batch = Number(doc="the mini-batch size", default=32, place="more", code="always")
+    batch = Number(
+        doc="the mini-batch size",
+        default=32,
+        place="more",
+        code="always",
+        brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+    )
     numbers = Check(doc="whether every k is listed with its bytes", argument=False, stays=True)
 
     def study(self, now: State) -> Waves:

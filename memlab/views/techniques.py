@@ -64,7 +64,13 @@ class Techniques(View[Frontier]):
         code="plain",
         write=lambda found: repr(found.name) if found.name else "step",
     )
-    batch = Number(doc="the mini-batch size", default=32, place="more", code="always")
+    batch = Number(
+        doc="the mini-batch size",
+        default=32,
+        place="more",
+        code="always",
+        brief=lambda now: say("batch", batch=f"{now.batch:,}"),
+    )
     stop = Choice(
         STOPS,
         doc="1: every k-th stage kept; 2: cheap beside it; 3: the line of the best schedules",
@@ -232,10 +238,10 @@ class FrontierChart:
             best = self.place(all_.best)
             places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
             yield Label(say("every"), places, 12, chip=True)
-        if found.stop >= CHEAP:
-            yield self._mountain(say("cheap"), found.cheap, DIAMOND)
         if found.stop == LINE:
             yield from self._ends()
+        if found.stop >= CHEAP:
+            yield self._mountain(say("cheap"), found.cheap, DIAMOND)
 
     def _mountain(
         self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
@@ -268,6 +274,9 @@ class FrontierChart:
         found = self.found
         if found.least.peak == found.all.plain.peak:
             return
+        x, y = float(found.middle), found.extra(found.least) / 2
+        yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
+        yield Label(say("guess"), [(x, y, "middle", 0.0, -10.0)], 11, chip=True)
         for wave, around in ((found.least, ((-70, 20), (-70, 50))), (found.half, AROUND[1:])):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
@@ -275,9 +284,6 @@ class FrontierChart:
             places = [(x, y, "start", 9.0, 4.0), (x, y, "start", 9.0, -10.0)]
             yield Label(said, places, 13, bold=True, chip=True, kept=True)
             yield self._mountain("", wave, "", around)
-        x, y = float(found.middle), found.extra(found.least) / 2
-        yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
-        yield Label(say("guess"), [(x, y, "middle", 0.0, -10.0)], 11, chip=True)
         for at in (found.least.peak, found.middle, found.all.plain.peak):
             yield Rule(x=at, span=(0, 0), look="rule", below=64, dashes="1.5 3", crossed=True)
         if found.chosen:

@@ -87,7 +87,8 @@ def test_k_moves_bytes_and_time() -> None:
     assert (view.k, shown["shown"]) == (1, 1)
     assert shown["state"] == f"1|None|1299991780|{view.rows.wave.cost}"
     assert "Here the smallest k is best" in shown["says"]
-    assert "k must be at most 20" in send(view, k_number="21")["error"]
+    with pytest.raises(InputError, match="k must be at most 20, got 21"):
+        view.k = 21
     assert view.k == 1
 
 
