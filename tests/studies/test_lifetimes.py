@@ -83,6 +83,28 @@ def test_in_place_a_block_has_another_tensor_later() -> None:
     assert inside.gone(inside) == plain.gone(plain) == []
 
 
+def test_what_is_gone_without_a_host_is_not_in_place() -> None:
+    sgd, momentum = (
+        found(memlab.training_step(zoo.linear1(), name)) for name in ("sgd", "momentum")
+    )
+    assert sgd.alike(momentum)
+    assert sgd.gone(momentum) == []
+    assert sgd.finding(momentum, sgd.peak, None)[0].startswith("The peak was")
+
+
+def test_a_title_counts_the_blocks_that_the_operation_needs() -> None:
+    x = memlab.network("deep", features=4)
+    for _ in range(3):
+        x = x.linear(4).relu()
+    step = memlab.training_step(x.linear(2).squared_error(), "sgd")
+    lives, op = found(step), step.ops[memlab.plan(step).peak_at(8).index]
+    needed = {tensor.name for tensor in (*op.reads.values(), *op.writes.values())}
+    largest = [block for block in lives.alive(lives.peak) if block.nbytes == 8 * 4 * 4]
+    count = sum(block.name in needed for block in largest)
+    assert 1 < count < len(largest)
+    assert f"needs *{count} blocks of 128 B*" in lives.finding(None, lives.peak, None)[0]
+
+
 TITLES: dict[str, tuple[Callable[[], tuple[Lifetimes, Lifetimes | None]], str]] = {
     "alike": (lambda: (found(ONE, 1), None), "7 blocks are alive at once: *the peak, 56 B*"),
     "largest": (

@@ -139,6 +139,22 @@ def test_the_frame_holds_the_bytes_of_its_blocks_and_their_sum() -> None:
     assert sorted(sizes) == ["56 B", *["8 B"] * 7]
 
 
+@pytest.mark.parametrize("width", [820, 936])
+@pytest.mark.parametrize("name", PAGES)
+def test_no_name_stands_in_the_frame(name: str, width: int) -> None:
+    """There it would count as alive."""
+    page, now = made(name, width), PAGES[name]["now"]
+    assert isinstance(now, Lifetimes)
+    at = PAGES[name].get("at", now.peak)
+    drawn = chart(page)
+    box = drawn.frame(0, 0, width)
+    left, right = (box.left + (box.right - box.left) * drawn.x.at(x) for x in (at, at + 1))  # type: ignore[operator]
+    names = {block.symbol for block in now.blocks if block.death < len(now.operations)}
+    for label in page.svg().labels:
+        if label.chart and label.size == 12 and label.content.split(" ")[-1] in names:
+            assert label.box.right < left + 1 or label.box.left > right - 1
+
+
 def test_before_is_dashed_where_it_was_another_level() -> None:
     page = made("batch 8")
     dashed = [m for m in marks(page) if isinstance(m, Rule) and m.look == "before"]
