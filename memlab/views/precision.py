@@ -106,7 +106,7 @@ class FormatsByRole(View[Precision]):
     )  # fmt: skip
     batch = Range(
         1, 1_000_000, doc="the mini-batch size", default=32, stops=tuple(2**n for n in range(11)),
-        box=True, place="more", stays=True, code="always",
+        box=True, stays=True, code="always",
     )  # fmt: skip
     guess = Setting(
         doc="a guess at the bytes of one parameter in mixed precision", check=units.parse,
