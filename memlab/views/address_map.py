@@ -234,23 +234,19 @@ class AddressChart:
 
     def _flag(self, top: float) -> Iterator[Mark]:
         """At the cursor, or at the busiest operation: what is alive there."""
-        x, left = self._at + 0.5, 2 * self._at < self.last
+        x, left = self.moment.at + 0.5, 2 * self.moment.at < self.last
         anchor, away = ("start", 7) if left else ("end", -7)
         room = max(x, self.last - x) - 12 * self.last / self.wide
         yield Rule(x=x, look="pole", above=20)
         yield Text(x, top, self._flagged, 12, anchor, away, -10, bold=True, room=room)
 
     @property
-    def _at(self) -> int:
-        return self.moment.at if self.first else self.packing.placement.busiest
-
-    @property
     def _flagged(self) -> str:
         """What is alive there, and the name of the operation where there is one."""
-        found, nbytes = self.packing, self.packing.true[self._at]
-        most = self._at == found.placement.busiest
+        found, nbytes = self.packing, self.packing.true[self.moment.at]
+        most = self.moment.at == found.placement.busiest
         said = say("busiest") if most else say("alive_here", amount=shortly(nbytes))
-        return " · ".join(filter(None, [said, found.subject.operation(self._at)]))
+        return " · ".join(filter(None, [said, found.subject.operation(self.moment.at)]))
 
     # -- blocks at their addresses ------------------------------------------------------------
 
@@ -279,9 +275,8 @@ class AddressChart:
         return (bound,) if bound != self.top and bound <= self.scale.last else ()
 
     def _ground(self) -> Iterator[Mark]:
-        """What the arena holds where no block is, the phases, the busiest operation of the toy
-        down to the lower bound."""
-        top = self.scale.last
+        """What the arena holds where no block is, the phases, the lower bound, and down to it the
+        busiest operation."""
         yield Rect(0, self.last, 0, self.top, FREE, edge=0)
         yield Rule(y=0, look="rule", opacity=0.5)
         for _, first, _ in self.packing.subject.phases[1:]:
@@ -289,7 +284,7 @@ class AddressChart:
         for bound in self._bound:
             yield Rule(y=bound, look="rule", width=1.4, below=4, above=6)
         x, bound = self.packing.placement.busiest + 0.5, self.packing.placement.lower_bound
-        yield Rule(x=x, span=(bound, top), look="rule faint", above=20)
+        yield Rule(x=x, span=(bound, self.scale.last), look="rule faint", above=20)
 
     def _outside(self) -> Iterator[Mark]:
         """What is there before the step, below address 0, each as long as it is needed."""
@@ -334,10 +329,10 @@ class AddressChart:
 
     def _over(self) -> Iterator[Mark]:
         """The cursor, and a frame around the block in focus."""
-        at, focus = self.moment.at + 0.5, self.moment.focus
+        focus = self.moment.focus
         if self.moment.now.cursor is not None:
-            yield Rule(x=at, look="pole", above=20, below=4)
-        if self.first and focus and focus in self.shown and self.moment.now.chosen:
+            yield Rule(x=self.moment.at + 0.5, look="pole", above=20, below=4)
+        if self.first and focus in self.shown:
             yield Rect(*focus.place, "limit")
 
     def _targets(self) -> Iterator[Mark]:
@@ -410,7 +405,7 @@ class AddressChart:
         yield Rect(*place, "rule faint", 1)
         lines = say("hole", amount=in_binary(high - low), name=placed.name).split("|")
         wide, tall = self.size(place)
-        lines = lines if tall >= 34 else [", ".join(lines)]
+        lines = lines if tall >= 34 else [" ".join(lines)]
         if max(texts.width(line, 11) for line in lines) < wide - 6:
             yield from self._stacked(place, [(line, 11) for line in lines])
 
@@ -426,8 +421,8 @@ class AddressChart:
 
     def _levels(self) -> Iterator[Mark]:
         """The top of the arena, the lower bound; what the two directions are."""
-        top, last, bound = self.top, self.scale.last, self.packing.placement.lower_bound
-        key = "top_equal" if top == bound else "top"
+        top, last = self.top, self.scale.last
+        key = "top_equal" if top == self.packing.placement.lower_bound else "top"
         yield Rule(y=top, look="limit", below=4, above=6)
         yield Text(0, top, shortly(top), 11, "end", -12, 4, bold=True)
         yield self._named(say(key if self.done else "top_now"), top, bold=True)
