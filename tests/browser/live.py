@@ -1,4 +1,7 @@
-"""What a live view in JupyterLab owes its reader: a control changes bytes, and all is on screen."""
+"""A live view in JupyterLab: waiting for it, reading it, and what each owes its reader: a control
+changes bytes, and all is on the screen."""
+
+ROOT = ".memlab-view"
 
 SIZES = {"a laptop": (1366, 768, 1), "a projector": (1920, 1080, 1.5)}
 """Width and height of the screen in pixels, and how much larger the views are."""
@@ -46,6 +49,31 @@ HIDDEN = """async (scale) => {
     }
     return found;
 }"""
+
+
+def wait(page, condition, value=None):
+    """Wait until a condition on the view's root holds: JavaScript that names `root` and `value`."""
+    test = f"value => {{ const root = document.querySelector('{ROOT}'); return {condition}; }}"
+    page.wait_for_function(test, arg=value)
+
+
+def settled(page, number):
+    """Wait until the picture was drawn for this stop of the slider."""
+    wait(page, "root.dataset.shown === String(value)", number)
+
+
+def sees(page, words):
+    """Wait until the picture says so."""
+    wait(page, "root.querySelector('.ml-picture').textContent.includes(value)", words)
+
+
+def state(page):
+    """The parts of the machine-readable line."""
+    return page.locator(ROOT).get_attribute("data-state").split("|")
+
+
+def picture(page):
+    return page.locator(f"{ROOT} .ml-picture")
 
 
 def changes(page, control, figures=BYTES):

@@ -3,9 +3,9 @@
 import pytest
 
 import memlab
+from tests.browser.live import ROOT, picture, sees, settled, state, wait
 
 SOURCE = "view = memlab.views.memory({!r}, free=False{})\nview"
-ROOT = ".memlab-view"
 
 
 @pytest.fixture
@@ -19,30 +19,6 @@ def shown(open_view):
         return page
 
     return opened
-
-
-def wait(page, condition, value=None):
-    """Wait until a condition on the view's root holds: JavaScript that names `root` and `value`."""
-    test = f"value => {{ const root = document.querySelector('{ROOT}'); return {condition}; }}"
-    page.wait_for_function(test, arg=value)
-
-
-def settled(page, number):
-    """Wait until the picture was drawn for this stop of the slider."""
-    wait(page, "root.dataset.shown === String(value)", number)
-
-
-def sees(page, words):
-    """Wait until the picture says so."""
-    wait(page, "root.querySelector('.ml-picture').textContent.includes(value)", words)
-
-
-def state(page):
-    return page.locator(ROOT).get_attribute("data-state").split("|")
-
-
-def picture(page):
-    return page.locator(f"{ROOT} .ml-picture")
 
 
 def text(page):
