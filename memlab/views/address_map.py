@@ -228,9 +228,10 @@ class AddressChart:
             Press("at", self.last),
         ]  # fmt: skip
         before = [Rule(y=self.before)] if self.before else ()
+        told = say("at_operation", index=f"{self.moment.at + 1:,}", said=self._flagged)
         return Chart(operations(self.last), scale, marks, STRIP, left=LEFT, right=RIGHT,
                      above=46 if named else 22, previous=before,
-                     told=[self._flagged])  # fmt: skip
+                     told=[told])  # fmt: skip
 
     def _flag(self, top: float) -> Iterator[Mark]:
         """At the cursor, or at the busiest operation: what is alive there."""
@@ -264,7 +265,7 @@ class AddressChart:
             right=RIGHT,
             above=20,
             below=18,
-            told=[self._beside_it],
+            told=list(filter(None, [self._beside_it])),
             previous=[Rule(y=self.before)] if self.before else (),
         )
 
