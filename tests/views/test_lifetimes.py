@@ -139,7 +139,7 @@ def test_the_frame_holds_the_bytes_of_its_blocks_and_their_sum() -> None:
     assert sorted(sizes) == ["56 B", *["8 B"] * 7]
 
 
-@pytest.mark.parametrize("width", [820, 936])
+@pytest.mark.parametrize("width", [600, 820, 936])
 @pytest.mark.parametrize("name", PAGES)
 def test_no_name_stands_in_the_frame(name: str, width: int) -> None:
     """There it would count as alive."""

@@ -390,12 +390,7 @@ def _words(sheet: Sheet, row: Row) -> Iterator[Mark]:
         for inside in [each for each in tries if texts.width(each, 11) <= room][:1]:
             yield Text((first + stop) / 2, y, inside, 11, "middle", dy=4, chip=True)
         return
-    name = sheet.name(block)
-    wide = (texts.measure(name) + 9) / sheet.column
-    if sheet.framed(first - wide, first) and stop + wide <= sheet.count + END / sheet.column:
-        yield Text(stop, y, name, anchor="start", dx=8, dy=4, chip=True, dim=dim)
-    else:
-        yield Text(first, y, name, anchor="end", dx=-8, dy=4, dim=dim)
+    yield _name(sheet, row)
     yield from _bytes(sheet, row)
     if row.tall >= WRITTEN and not dim:
         yield from _waits(sheet, row)
@@ -403,6 +398,21 @@ def _words(sheet: Sheet, row: Row) -> Iterator[Mark]:
         then = say("then", name=block.followers[-1].symbol)
         if not sheet.framed(stop, stop + (texts.width(then) + 8) / sheet.column):
             yield Label(then, [(stop, y, "start", 8, 4)], chip=True, apart=0)
+
+
+def _name(sheet: Sheet, row: Row) -> Text:
+    """Its name at the left end, or at the right one where it would stand in the frame; without its
+    role where there is room for no more."""
+    block, (first, stop) = row.life, sheet.ends(row.life)
+    y, dim, most = row.middle, sheet.faint(block), sheet.count + END / sheet.column
+    for name in (sheet.name(block), [(block.symbol, True)]):
+        wide = (texts.measure(name) + 8) / sheet.column
+        left = Text(first, y, name, anchor="end", dx=-8, dy=4, dim=dim)
+        if not sheet.framed(first - wide, first):
+            break
+        if stop + wide <= most:
+            return Text(stop, y, name, dx=8, dy=4, chip=True, dim=dim)
+    return left
 
 
 def _bytes(sheet: Sheet, row: Row) -> Iterator[Mark]:
