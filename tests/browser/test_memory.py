@@ -56,7 +56,7 @@ def test_the_axis_stays_while_the_slider_is_dragged(shown):
     assert "the axis stays while you drag" in dragged
     assert "3 GB" in dragged
     page.mouse.up()
-    sees(page, "15 GB")
+    sees(page, "12.5 GB")
     assert state(page)[1] == "128"
     assert "Batch 32 to 128" in text(page)
 
