@@ -258,8 +258,8 @@ class Precision(Study):
     def _verb(self, side: str) -> str:
         """What becomes of a side of fp32."""
         at = 0 if side == "state" else 1
-        share = percent(self.now.totals[at], self.first.totals[at]).partition(".")[0]
-        return say(f"{side}.{_share(self.now, self.first, at)}", percent=share)
+        share = Fraction(100 * self.now.totals[at], max(self.first.totals[at], 1))
+        return say(f"{side}.{_share(self.now, self.first, at)}", percent=f"{round(share):,}")
 
     @property
     def title(self) -> str:

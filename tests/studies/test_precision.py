@@ -123,6 +123,8 @@ def test_another_batch_builds_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"start": "bf16"}, "In bf16 maps halve, and so does the model state"),
         ({"start": "fp32"}, "In fp32 a parameter takes 16 B"),
         ({"name": "vgg16", "batch": 8}, "In mixed fp16 maps fall to 31 %, the model state stays"),
+        ({"name": "alexnet", "batch": 2},
+         "In mixed fp16 maps fall to 66 %, the model state stays"),
         ({"chosen": (("optimizer_state", EIGHT),)},
          "With states in 8 bits a parameter takes 10 B, not 16 B"),
         ({"chosen": (("feature_map", "fp8_e5m2"),)},
