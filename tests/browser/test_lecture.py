@@ -302,6 +302,19 @@ def test_what_moves_comes_to_its_place(moving, lecture):
     assert texts(tab) == still
 
 
+def test_the_quarters_glide_to_the_inputs_that_they_fill(moving, lecture):
+    places = """() => [...document.querySelectorAll(".here .step.now .folds")]
+        .map((part) => { const box = part.getBoundingClientRect(); return [box.left, box.top]; })"""
+    still = lecture("6.1").evaluate(places)
+    tab = moving("6.0")
+    press(tab, "PageDown")
+    assert tab.evaluate("document.getAnimations().length") == len(still) == 9
+    tab.wait_for_function("document.getAnimations().length === 0")
+    assert tab.evaluate(places) == still
+    assert still[0] == pytest.approx([800, 244], abs=1)  # 2 inputs and a quarter, side by side
+    assert still[8] == pytest.approx([800 + 2 * 144, 244], abs=1)
+
+
 def test_nothing_moves_for_who_asks_so(lecture):
     tab = lecture("3.0")
     press(tab, "PageDown")

@@ -244,7 +244,7 @@ def _() -> Any:
 @case("shifted_copies", "7 x 7, pinned, counted, on the way")
 def _() -> Any:
     view = views.shifted_copies(k=7, step=20, free=False)
-    view.pin, view.counts = "place:9", True
+    view.pin, view.numbers = "place:9", True
     return view
 
 

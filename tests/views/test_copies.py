@@ -36,11 +36,7 @@ def lowering(layer="conv1_2", network="vgg16", **given):
 
 def shown(layer="conv1_2", network="vgg16", free=FREE, pin="", **given):
     """What a page is made from: settings of the layer, and those of the page."""
-    page = {
-        key: given.pop(key)
-        for key in ("counts", "done", "moving", "width", "numbers")
-        if key in given
-    }
+    page = {key: given.pop(key) for key in ("done", "moving", "width", "numbers") if key in given}
     found = lowering(layer, network, **given)
     budgets = (CARD, Budget("free", free, live=True)) if free is not None else (CARD,)
     return Shown(found, found.small.parse(pin), budgets=budgets, **page)
@@ -77,7 +73,7 @@ def event(name, value=None, dragging=False):
 SETTINGS: list[dict[str, Any]] = [
     *({"step": step} for step in range(10)),
     *({"k": k, "stride": s, "pad": p} for k in KERNELS for s in (1, 2) for p in PADS),
-    *({"how": how, "counts": True, "k": k} for how in WAYS for k in (1, 3, 5)),
+    *({"how": how, "numbers": True, "k": k} for how in WAYS for k in (1, 3, 5)),
     *({"pin": pin, "stride": s, "step": 4} for pin in ("pixel:0", "place:15") for s in (1, 2)),
     {"pin": "pixel:63", "k": 1, "pad": "none", "stride": 2},
     {"batch": 1},
@@ -351,7 +347,7 @@ def test_a_first_level_is_small_and_a_key_brings_all_numbers(k, stride, step):
     assert svg.height < 530
     view.act("key", "KeyN", False)
     more = view.page()
-    assert more.text() == page.text()
+    assert set(page.text().splitlines()) <= set(more.text().splitlines())
     assert "224" in " ".join(label.content for label in more.svg().labels) or not view.rows.count
     view.act("numbers", False, False)
     assert view.page().render() == page.render()
@@ -407,7 +403,7 @@ def test_presets(view):
 def test_start_is_where_the_view_was_made():
     shown = views.shifted_copies("vgg16", "conv3_2", batch=8, k=5, step=7, free=False)
     made, code = shown.svg(), shown.code()
-    send(shown, event("break"), event("pixel", 18), event("counts", True), event("width", 600))
+    send(shown, event("break"), event("pixel", 18), event("width", 600))
     send(shown, event("start"))
     assert (shown.svg(), shown.code()) == (made, code)
     assert shown.scene(live=True).width == 600
@@ -416,8 +412,6 @@ def test_start_is_where_the_view_was_made():
 def test_controls_change_what_they_say(view):
     send(view, event("k", "5"), event("stride", "2"), event("pad", "none"))
     assert (view.k, view.stride, view.pad, view.step) == (5, 2, "none", 25)
-    send(view, event("counts", True))
-    assert view.counts
     shown = send(view, event("real", "vgg16/conv3_2"))
     assert (view.layer, view.k, view.stride, view.pad, view.step) == ("conv3_2", 3, 1, "same", 9)
     assert shown["state"].startswith("vgg16.conv3_2|3|1|same|128")
@@ -456,7 +450,6 @@ def test_what_is_not_lowered_has_no_steps(view):
         ("network", "resnet50", "resnet5"),
         ("layer", "conv3_2", "relu1_1"),
         ("pin", "place:12", "place:64"),
-        ("counts", True, None),
     ],
 )
 def test_python_steers_it(view, name, value, wrong):

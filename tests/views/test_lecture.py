@@ -228,7 +228,7 @@ def test_the_bars_are_those_of_the_record():
 
 
 def test_the_rows_of_the_product_are_those_of_the_convolution():
-    from memlab.views.lecture.scenes import WEIGHTS, _output
+    from memlab.views.lecture.prices import WEIGHTS, _output
 
     small = windows.lower(3)
     image = np.array([[kind == "#" for kind in row] for row in windows.LETTER], np.float32)

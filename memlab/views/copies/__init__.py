@@ -70,17 +70,16 @@ def _chosen(now: State, value: str) -> dict[str, Any]:
     return {"network": now.network if network == now.network.name else network, "layer": layer}
 
 
-def _preset(at: int, **changes: Any) -> Callable[[State], Mapping[str, Any]]:
-    """A layer of the list, and what is not its own; the table of counts stays."""
-    network, layer = LAYERS[at]
-    return lambda now: {"network": network, "layer": layer, "counts": now.counts, **changes}
+def _preset(at: int, **changes: Any) -> Mapping[str, Any]:
+    """A layer of the list, and what is not its own."""
+    return dict(zip(("network", "layer"), LAYERS[at], strict=True)) | changes
 
 
 class ShiftedCopies(View[Lowering]):
     """What lowering writes: k² copies of the input, on a small picture and in bytes of a layer.
 
-    Set ``step``, ``k``, ``stride``, ``pad``, ``batch``, ``how``, ``network``, ``layer``, ``pin``
-    or ``counts`` from Python, and the picture follows. ``print(view)`` is the picture in words;
+    Set ``step``, ``k``, ``stride``, ``pad``, ``batch``, ``how``, ``network``, ``layer`` or
+    ``pin`` from Python, and the picture follows. ``print(view)`` is the picture in words;
     ``view.rows`` has the exact figures, ``view.write()`` lowers one image for real.
     """
 
@@ -158,12 +157,6 @@ class ShiftedCopies(View[Lowering]):
         follows=["network", "layer"],
         place="more",
     )
-    counts = Check(
-        doc="whether the table shows how often each pixel is written",
-        place="more",
-        argument=False,
-        brief=lambda now: "",
-    )
     numbers = Check(doc="whether all numbers are shown", argument=False, stays=True)
     pin: Setting[str] = Setting(
         doc="what is pinned: ``'pixel:12'``, ``'place:5'``, or nothing",
@@ -203,7 +196,7 @@ class ShiftedCopies(View[Lowering]):
         budgets = (CARD, free_here()) if scene.live and now.free else (CARD,)
         pin, moving = found.small.parse(now.pin), scene.news and self._came(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
-        return page_of(Shown(found, pin, now.counts, done, budgets, moving, scene.width, before,
+        return page_of(Shown(found, pin, done, budgets, moving, scene.width, before,
                              now.numbers))  # fmt: skip
 
     def _came(self, scene: Scene) -> bool:

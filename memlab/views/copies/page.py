@@ -17,7 +17,7 @@ from memlab.studies.convolutions import Written, amount, times
 from memlab.studies.lowering import Lowering, say
 from memlab.studies.memory import Budget, budget
 from memlab.studies.small_picture import SIZE, Pin
-from memlab.views.copies.small_picture import PITCH, Copies, Matrix
+from memlab.views.copies.small_picture import PITCH, Copies, Corner, Matrix
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Axis, Chart
@@ -56,7 +56,6 @@ class Shown:
 
     found: Lowering
     pin: Pin | None = None
-    counts: bool = False
     done: Written | None = None
     budgets: Sequence[Budget] = (CARD,)
     moving: bool = False
@@ -85,8 +84,8 @@ def page_of(shown: Shown) -> Page:
         *_picture(shown),
         Words(told.pinned(found, shown.pin), drawn=False, gap=1),
         *(_details(shown) if shown.numbers else []),
+        *([_counts(shown)] if shown.numbers and found.count else []),
         *(strip(found) if found.pointwise else []),
-        *([_counts(shown)] if shown.counts and found.count else []),
         Words(shown.done.text() if shown.done else "", drawn=False, gap=1),
     ]
     return Page(told.title(found), blocks, shown.width, titled=False)
@@ -339,14 +338,19 @@ def _legend(found: Lowering, width: float, numbers: bool) -> Chart:
     return Chart(Scale(0, width / 19), Scale(2, 0), marks, 38, left=0, right=0)
 
 
+def quarters(count: int, across: int) -> list[Corner]:
+    """The corners of quarters that make squares, so many of which stand beside each other."""
+    half = SIZE / 2
+    squares = [(n // 4 % across * PITCH, n // 4 // across * PITCH) for n in range(count)]
+    return [(x + half * (n % 2), y + half * (n % 4 // 2)) for n, (x, y) in enumerate(squares)]
+
+
 def together(found: Lowering, cell: float, width: float) -> Chart:
     """Quarters put together to squares of the size of the input, all in cells."""
     across, half = max(1, int((width / cell + 1) // PITCH)), SIZE / 2
-    squares = [(n % across * PITCH, n // across * PITCH) for n in range(-(-found.count // 4))]
+    squares = quarters(found.count, across)[::4]
     marks: list[Mark] = [Rect(x, x + SIZE, y, y + SIZE, "ghost") for x, y in squares]
-    for index in range(found.copies):
-        (left, top), (down, right) = squares[index // 4], divmod(index % 4, 2)
-        x, y = left + right * half, top + down * half
+    for x, y in quarters(found.count, across)[: found.copies]:
         marks.append(Rect(x, x + half, y, y + half, ON, inset=0.5, edge=0))
     high = squares[-1][1] + SIZE
     return Chart(Scale(0, width / cell), Scale(high, 0), marks, high * cell, left=0, right=0)
