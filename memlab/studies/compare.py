@@ -29,9 +29,9 @@ from memlab.step.storage import Size
 from memlab.studies.recipe import network_of
 from memlab.studies.techniques import BEST, Floor, Measured, Technique, TechniqueStudy, Trade
 from memlab.techniques import order
-from memlab.techniques.again import resequenced
 from memlab.techniques.cuts import cost, cuts
 from memlab.techniques.in_place import in_place
+from memlab.techniques.liveness import Liveness
 from memlab.techniques.no_reuse import no_reuse
 from memlab.techniques.recompute import recompute
 
@@ -236,8 +236,9 @@ def trades(step: Step, batch: int) -> tuple[tuple[Trade, ...], int]:
     count = min(len(best), SCHEDULES)
     chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
     schedules = (chains.least_time(chain, best[number][0]) for number in chosen)
-    made = (resequenced(step, found.order(schedule)) for schedule in schedules)
-    return tuple(trade(each, batch) for each in made), len(best)
+    liveness = Liveness(step, batch)
+    made = (liveness.of(found.order(schedule)) for schedule in schedules)
+    return tuple(Trade(lives.peak, lives.cost) for lives in made), len(best)
 
 
 def trade(step: Step, batch: int) -> Trade:

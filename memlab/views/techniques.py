@@ -39,6 +39,7 @@ SMALL, LARGE = (78, 36), (210, 96)
 AROUND = (
     (0, -34), (0, 34), (70, -30), (-70, -30), (70, 30), (-70, 30), (0, -62), (0, 66), (95, -50),
     (-95, -50), (95, 50), (-95, 50), (120, -70), (-120, -70), (0, 100), (0, -100),
+    (50, -72), (-50, -72), (30, -88), (60, -96), (-30, -88), (-60, -96), (0, -130), (80, -130),
 )  # fmt: skip
 """Where the middle of a mountain may stand, in pixels from its point."""
 UPPER, SQUARE, DIAMOND = UP.replace("8l", "4l"), "M-4.5-4.5h9v9h-9Z", "M0-6L6 0L0 6L-6 0Z"
@@ -355,7 +356,8 @@ def _halved(said: str) -> tuple[str, str]:
 @dataclass(frozen=True, eq=False)
 class Mountain(Mark):
     """The bytes of a schedule over time, small, with the plain step dashed, on one scale for all of
-    a step; beside its point at the first place that is free, with a line to it."""
+    a step; beside its point at the first place that is free, with a line to it. Where there is
+    none its name stands alone."""
 
     wave: Wave
     all: Schedules
@@ -379,6 +381,10 @@ class Mountain(Mark):
         box = pen.board.first(inside, 4)
         if box is not None:
             self._draw(pen, box, (x, y))
+        elif self.name:
+            places = [(*self.place, side, dx, dy) for dy in (-9.0, 4.0, -24.0, -40.0, 18.0)
+                      for side, dx in (("middle", 0.0), ("end", -9.0), ("start", 9.0))]  # fmt: skip
+            Label(self.name, places, 12, bold=True, chip=True).draw(pen)
         if self.glyph:
             pen.svg.path(self.glyph, transform=f"translate({x:.1f} {y:.1f})")
 
