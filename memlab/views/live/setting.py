@@ -1,8 +1,8 @@
 """A setting of a live view, declared once in its class: all that is known of it follows from there.
 
     class WarpMemory(View[Warp]):
-        order = Choice(ORDERS, doc="where neighbouring threads go")
-        warp = Range(0, last, default=inner, box=True, follows=["order"], doc="its number")
+        stride = Choice(STRIDES, doc="how far the window moves")
+        warp = Range(0, last, default=inner, box=True, follows=["stride"], doc="its number")
 
 From this come the property ``view.warp`` and its setter, the argument of the factory with its line
 of documentation, the native control with its label (``<view>.control.warp`` in the texts), the

@@ -7,18 +7,18 @@ that a view may say:
         '''The memory that moves while one warp lowers.'''   # first line of the factory's text too
 
         name, made_by = "warp", "warp_memory"     # the table of its texts; memlab.views.warp_memory
-        positional = ("network", "order")         # arguments that need no name
+        positional = ("network", "layer")         # arguments that need no name
         presets = {"surprise": {"stride": 4}}     # buttons: settings as Python gives them, or a
                                                   # function of the state that returns them
         picture_keys = ("ArrowLeft", "KeyR")      # keys that the picture takes
 
         network = Setting(doc="a network", check=network_of, code="plain", fixed=True)
-        order = Choice(("row", "column"), doc="where neighbouring threads go")
-        warp = Range(0, last, default=inner, box=True, follows=["order"], doc="its number")
+        stride = Choice((1, 2, 4), doc="how far the window moves")
+        warp = Range(0, last, default=inner, box=True, follows=["stride"], doc="its number")
 
         def study(self, now): ...       # the exact figures of a state: view.rows; kept for each
         def compose(self, scene): ...   # the Page of a scene; self.rows_of(scene.now) are its rows
-        def line(self, now): ...        # data-state: "row|1|8"
+        def line(self, now): ...        # data-state: "1|8"
         def says(self, scene): ...      # what a screen reader hears after a change
 
     warp_memory = maker(WarpMemory)
