@@ -25,6 +25,10 @@ SINGLE = memlab.training_step(zoo.linear1(), "sgd", "fp64")
 TINY = memlab.training_step(
     memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error(), "sgd"
 )
+MAPS = memlab.network("conv", image=(1, 8, 8)).conv(2, 3, pad="same").flatten()
+CONV = MAPS.linear(3).cross_entropy()
+NAMED = memlab.network("long", features=4).linear(3, name="a_very_long_name_of_one_layer").relu()
+LONG = NAMED.linear(2).squared_error()
 
 
 @cache
@@ -32,6 +36,7 @@ def of(name: str, batch: int = 8) -> Lifetimes:
     steps = {"one": SINGLE, "tiny": TINY, "inside": memlab.in_place(TINY),
              "adam": memlab.training_step(zoo.linear1(features=5, outputs=3), "adam"),
              "inference": memlab.inference_step(zoo.linear1()),
+             "conv": memlab.training_step(CONV), "long": memlab.inference_step(LONG),
              "again": memlab.recompute(TINY, "every", k=1)}  # fmt: skip
     return lifetimes(memory_of(steps[name]), batch)
 
@@ -52,6 +57,8 @@ PAGES: dict[str, dict[str, object]] = {
     "adam": {"now": of("adam", 1000), "numbers": True},
     "inference": {"now": of("inference", 1)},
     "again": {"now": of("again", 64)},
+    "a workspace in the first operation": {"now": of("conv")},
+    "a long name": {"now": of("long")},
     "a ledger": {"now": lifetimes(memory_of(memlab.plan(TINY)), 8)},
 }
 
@@ -98,7 +105,7 @@ def test_a_first_level_has_few_numerals(name: str) -> None:
 def test_every_numeral_is_in_the_text(name: str) -> None:
     known = re.sub(r"[^\d.,]", " ", made(name).text()).split()
     shown = numerals(label.content for label in made(name).svg().labels)
-    formulas = {"1", "2"}  # of 1 − y², and of 2 (y − t)
+    formulas = {"0", "1", "2"}  # of max(h, 0), of 1 − y², and of 2 (y − t)
     assert {each.strip(".,") for each in shown} - formulas <= {each.strip(".,") for each in known}
 
 

@@ -37,8 +37,11 @@ ROOM, BELOW_FORMULAS = 316, 272
 TALLEST, GAP, LINE, LEAST = 30, 3.5, 12.5, 1.6
 """The height of a bar at most, what is free below it, the least from bar to bar, and the least
 that is drawn of a block."""
-WORDED, SPELT = 700, 90
-"""From this width on a label has the role, and in columns of this width that of a gradient too."""
+WORDED, SPELT = 700, 110
+"""From this width on a label has the role, and with so much of it for each operation that of a
+gradient too."""
+LONGEST, SHORT = 110, 70
+"""Pixels of a name, there and in narrower pages."""
 NUMBERED, WRITTEN = 9, 10
 """A bar of this height has its bytes in the frame, and of this one a text."""
 BEAD, STRIP, NOTCH = 8, 4, 5
@@ -88,20 +91,27 @@ class Sheet:
 
     @cached_property
     def gutter(self) -> float:
-        """Room for the names of what is there before the step."""
-        there = [self.name(block) for block in self.now.blocks if block.birth == BEFORE]
-        return max([texts.measure(name) for name in there], default=0) + 12
+        """Room for the names of what is there before the step, and in the first operation."""
+        first = [block for block in self.now.blocks if block.birth <= 0]
+        room = (texts.measure(self.name(each)) - START * (each.birth + 1) for each in first)
+        return max(room, default=0) + 12
 
     @cached_property
     def column(self) -> float:
         """The width of an operation in pixels."""
         return (self.width - self.gutter - START - END) / self.count
 
+    @property
+    def narrow(self) -> bool:
+        """Whether an operation has little room."""
+        return self.width / self.count < SPELT
+
     def name(self, block: Life) -> list[tuple[str, bool]]:
         """The name of a block, its role before it where there is room."""
         gradient = block.role in (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT)
-        worded = self.width >= WORDED and (not gradient or self.column >= SPELT)
-        return [(f"{_word(block)} " if worded else "", False), (block.symbol, True)]
+        wide = self.width >= WORDED
+        word = f"{_word(block)} " if wide and not (gradient and self.narrow) else ""
+        return [(word, False), (texts.fitted(block.symbol, LONGEST if wide else SHORT), True)]
 
     @property
     def formulas(self) -> bool:
@@ -405,7 +415,7 @@ def _name(sheet: Sheet, row: Row) -> Text:
     role where there is room for no more."""
     block, (first, stop) = row.life, sheet.ends(row.life)
     y, dim, most = row.middle, sheet.faint(block), sheet.count + END / sheet.column
-    for name in (sheet.name(block), [(block.symbol, True)]):
+    for name in (sheet.name(block), sheet.name(block)[1:]):
         wide = (texts.measure(name) + 8) / sheet.column
         left = Text(first, y, name, anchor="end", dx=-8, dy=4, dim=dim)
         if not sheet.framed(first - wide, first):
@@ -417,8 +427,8 @@ def _name(sheet: Sheet, row: Row) -> Text:
 
 def _bytes(sheet: Sheet, row: Row) -> Iterator[Mark]:
     """Its bytes inside the operation of the frame, or with all numbers behind its first bead."""
-    block, narrow = row.life, sheet.column < SPELT
-    size = f"{block.nbytes:,}" if narrow else units.exact(block.nbytes)
+    block = row.life
+    size = f"{block.nbytes:,}" if sheet.narrow else units.exact(block.nbytes)
     framed = block.alive(sheet.at)
     at = sheet.at if framed else (block.touches or [max(block.birth, 0)])[0]
     shown = sheet.numbers or (framed and row.tall >= NUMBERED)
