@@ -103,7 +103,7 @@ def test_a_budget_is_kept_and_no_slower_than_recompute_finds(name: str, batch: i
         made = memlab.recompute(step(name), "chain", batch=batch, budget=wave.peak)
         assert all_.within(wave.peak) is wave
         assert memlab.plan(made).peak(batch) <= wave.peak
-        assert wave.cost <= cost(made.ops, batch)
+        assert 0 <= cost(made.ops, batch) - wave.cost < 0.005 * all_.plain.cost
     compared(wave, resequenced(step(name), wave.lives.order.tolist()), batch)
 
 
