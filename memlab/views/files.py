@@ -75,10 +75,8 @@ def _page(view: View[Any]) -> str:
     """Every frame, of which the slider shows one. Without a script it is the state of now."""
     slider = next(each for each in view.settings.values() if isinstance(each, Range))
     found = list(_frames(view, slider))
-    labels, here = (
-        Labels(view.name, view.values(view.state)),
-        [state for state, _ in found].index(view.state),
-    )
+    labels = Labels(view.name, view.values(view.state))
+    here = [state for state, _ in found].index(view.state)
     frames = [
         f'<div data-says="{escape(slider.said(state, labels))}"{"" if at == here else " hidden"}>'
         f"{page.alone(f'f{at}')}<details><summary>{escape(strings.get('widget.text'))}</summary>"

@@ -9,6 +9,7 @@ from typing import Any
 
 from memlab import units
 from memlab.bench.convolution import RIVAL
+from memlab.bench.recorded import Recorded as Figures
 from memlab.studies.convolutions import amount
 from memlab.studies.figures import duration
 from memlab.studies.small_picture import KERNELS, SmallPicture, kinds, lower
@@ -130,13 +131,11 @@ def product() -> Scene:
     twins = [say("product.twin", **cells), say("product.twin_real", layer=slides.LAYER, **real)]
     if found:
         ratio = slides.seconds(found, "direct") / slides.seconds(found, "im2col-image")
-        slide = Slide()
-        slide.title("rivals.loops", ratio=f"{ratio:.0f}")
         names = {"direct": say("rivals.direct"), "im2col-image": say("rivals.product")}
-        slide.bars(200, found, names)
+        slide, twin = _race(found, names)
+        slide.title("rivals.loops", ratio=f"{ratio:.0f}")
         slide.say(LEFT, 480, "rivals.buys", 44, bold=True)
-        drawn.append(slide)
-        twins.append(_raced(found, names))
+        drawn, twins = [*drawn, slide], [*twins, twin]
     return Scene("product", drawn, twins, say("product.notes"))
 
 
@@ -202,16 +201,6 @@ def _output(small: SmallPicture, weights: Sequence[int]) -> str:
     return "".join("#" if 2 * each > most else "." for each in sums)
 
 
-def _raced(found: Any, names: dict[str, str]) -> str:
-    """Time and bytes of some ways in words."""
-    parts = [
-        say("rivals.twin_part", name=text, size=units.exact(slides.taken(found, name)),
-            time=duration(slides.seconds(found, name)))
-        for name, text in names.items()
-    ]  # fmt: skip
-    return say("rivals.twin", parts=" ".join(parts), where=slides.where(found))
-
-
 # -- 10 and 11 ------------------------------------------------------------------------------------
 
 
@@ -221,18 +210,13 @@ def need(run: Recorded | None) -> Scene:
     names, places, floor = ("batch", "image", "tile", "table"), (64, 496, 752, 1008), 488
     needs = [slides.way(name) for name in slides.WAYS]
     sizes = [need.size.at(slides.BATCH) for need in needs]
-    k, drawn = slides.kernel(), []
+    drawn = []
     for step in range(len(names)):
         slide = Slide()
         slide.title("need.found" if step else "need.title")
         slide.path(f"M{LEFT} {floor}H{RIGHT}", class_="rule")
         for name, x, need, size in list(zip(names, places, needs, sizes, strict=True))[: step + 1]:
-            side = k * U * (size / sizes[0]) ** 0.5
-            count = k if size == sizes[0] else 1
-            slide.boxes(x, floor - side, side / count, count, count, "on")
-            if side < 2:
-                slide.path(f"M{x} 418v36", class_="rule")
-                slide.path(f"M{x} 474l-11 -20h22z")
+            _standing(slide, x, floor, size, sizes[0])
             slide.say(x, 536, f"need.{name}", 32)
             slide.text(x, 584, amount(size), 42, bold=True)
             slide.text(x, 624, need.formula(), 28, dim=True)
@@ -249,18 +233,40 @@ def need(run: Recorded | None) -> Scene:
     if run:
         twins[1] += f" {run.text()}"
     if found := slides.rivals():
-        slide, titles = Slide(), {each: say(f"need.{name}") for each, name in RACED.items()}
+        titles = {each: say(f"need.{name}") for each, name in RACED.items()}
         titles[RIVAL] = rival(found.result.machine)
         whole, *parts = (slides.seconds(found, name) for name in RACED)
+        slide, twin = _race(found, titles)
         slide.title("rivals.faster" if min(parts) < whole else "rivals.less")
-        slide.bars(200, found, titles)
-        drawn.append(slide)
-        twins.append(_raced(found, titles))
+        drawn, twins = [*drawn, slide], [*twins, twin]
     return Scene("need", drawn, twins, say("need.notes"))
+
+
+def _standing(slide: Slide, x: float, floor: float, size: int, whole: int) -> None:
+    """Bytes as an area on the floor, the whole copy in squares of the input; what is too small to
+    see is pointed at."""
+    k = slides.kernel()
+    side, count = k * U * (size / whole) ** 0.5, k if size == whole else 1
+    slide.boxes(x, floor - side, side / count, count, count, "on")
+    if side < 2:
+        slide.path(f"M{x} 418v36", class_="rule")
+        slide.path(f"M{x} 474l-11 -20h22z")
 
 
 RACED = {"im2col-image": "image", "im2col-tile": "tile", "offsets": "table"}
 """Ways for one image, by the name that the scene has for each."""
+
+
+def _race(found: Figures, names: dict[str, str]) -> tuple[Slide, str]:
+    """Time and bytes of some ways as bars, and in words."""
+    slide = Slide()
+    slide.bars(200, found, names)
+    parts = [
+        say("rivals.twin_part", name=text, size=units.exact(slides.taken(found, name)),
+            time=duration(slides.seconds(found, name)))
+        for name, text in names.items()
+    ]  # fmt: skip
+    return slide, say("rivals.twin", parts=" ".join(parts), where=slides.where(found))
 
 
 def formula() -> Scene:
