@@ -132,6 +132,8 @@ class Recompute(View[Waves]):
     def do(self, now: State, name: str, value: object) -> State | None:
         if name == "mode":
             return self.changed(now, budget=_halfway(now) if now.budget is None else None)
+        if name == "take":
+            return self.changed(now, budget=value)
         return now.replace(numbers=not now.numbers) if name == "key" else None
 
     def line(self, now: State) -> str:
@@ -291,31 +293,35 @@ def _bar(found: Waves) -> tuple[float, float]:
 
 
 def _bars(found: Waves, high: float) -> Iterator[Mark]:
-    """A stack for each, the present one framed; a press on one takes it."""
+    """A stack for each, the present one framed and the least one named."""
     slots, others = _slots(found), found.others
     low = np.zeros(len(others))
     for name in PARTS:
         top = low + [float(wave.parts[name]) for wave in others]
-        places = [
-            (*slot, a, b) for slot, a, b in zip(slots, low.tolist(), top.tolist(), strict=True)
-        ]
-        yield Rects(places, PAINT[name], edge=0.5)
+        ends = zip(slots, low.tolist(), top.tolist(), strict=True)
+        yield Rects([(*slot, a, b) for slot, a, b in ends], PAINT[name], edge=0.5)
         low = top
     yield Rule(y=found.all.plain.peak, span=(TIME + GAP, WIDE), look="before")
     left, right = _bar(found)
     yield Rect(left - 1.5, right + 1.5, 0, found.wave.peak, "limit")
-    for slot, wave in zip(slots, others, strict=True):
-        key, value = ("k", wave.k) if found.budget is None else ("budget", wave.peak)
-        said = say("bar" if found.budget is None else "bar_budget", k=wave.k,
-                   peak=three(wave.peak))  # fmt: skip
-        fact = Fact(said, nbytes=wave.peak, more=say("time", more=found.all.more(wave)))
-        yield Rect(*slot, 0, high, "target", fact=fact, send=(key, value))
+    yield from _targets(found, high)
     best = min(others, key=lambda wave: wave.point)
     left, right = slots[others.index(best)]
     spots = [((left + right) / 2, best.peak, anchor, dx, dy) for dy in (-7.0, -22.0, -40.0, -60.0)
               for anchor, dx in ANCHORS]  # fmt: skip
     yield Label(say("least"), spots, 12, bold=True, chip=True)
     yield from _parts_named(found)
+
+
+def _targets(found: Waves, high: float) -> Iterator[Mark]:
+    """Each bar says its bytes and its time; a press takes its k, or its bytes as the budget."""
+    for slot, wave in zip(_slots(found), found.others, strict=True):
+        if found.budget is None:
+            said, send = say("bar", k=wave.k), ("k", wave.k)
+        else:
+            said, send = say("bar_budget", peak=three(wave.peak)), ("take", wave.peak)
+        fact = Fact(said, nbytes=wave.peak, more=say("time", more=found.all.more(wave)))
+        yield Rect(*slot, 0, high, "target", fact=fact, send=send)
 
 
 def _parts_named(found: Waves) -> Iterator[Mark]:

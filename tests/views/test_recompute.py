@@ -92,10 +92,18 @@ def test_k_moves_bytes_and_time() -> None:
     assert view.k == 1
 
 
-def test_a_press_on_a_bar_takes_its_k() -> None:
-    view = recompute()
-    send(view, k=7)
-    assert view.rows.wave.k == 7
+@pytest.mark.parametrize("given", [{}, {"budget": "2 GB"}])
+def test_a_press_on_a_bar_takes_it(given: dict[str, Any]) -> None:
+    view = recompute(**given)
+    bars = [m.send for m in charts(view)[0].marks if isinstance(m, Rect) and m.send]
+    others = view.rows.others
+    assert len(bars) == len(others)
+    for (name, value), wave in list(zip(bars, others, strict=True))[::7]:
+        assert send(view, **{name: value})["error"] == ""
+        assert view.rows.wave is wave
+    refused = send(view, take="nothing")["error"]
+    assert "amount of memory" in refused
+    assert view.rows.wave is wave
 
 
 def test_a_network_is_chosen_and_k_is_by_the_rule_again() -> None:
