@@ -205,7 +205,7 @@ class FrontierChart:
 
     def points(self) -> Chart:
         """Bytes against time."""
-        marks = [*self._line(), *self._dots(), *self._named(), *self._others(), *self._side()]
+        marks = [*self._line(), *self._dots(), *self._mountains(), *self._others(), *self._side()]
         return Chart(
             self.x, Scale(0, self.top), marks, TALL, Axis(say("bytes"), grid=False),
             Axis(say("time"), ticks=self.ticks), left=56, right=SIDE if self.wide else 40, gap=8,
@@ -226,7 +226,7 @@ class FrontierChart:
 
     # -- names and mountains
 
-    def _named(self) -> Iterator[Mark]:
+    def _mountains(self) -> Iterator[Mark]:
         found, all_ = self.found, self.found.all
         yield self._mountain(say("plain"), all_.plain, SQUARE, ((62, -34), (-60, -34), (-60, -60)))
         if found.stop == EVERY:
