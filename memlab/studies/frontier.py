@@ -121,7 +121,7 @@ class Frontier(Study):
 
     @property
     def sentences(self) -> list[str]:
-        return [say(f"see.{self._case}", stages=self.all.stages)]
+        return [say(f"see.{self._case}")]
 
     @property
     def _values(self) -> dict[str, object]:
@@ -166,12 +166,9 @@ class Frontier(Study):
         notes = [say("note.planned", machine=machine["processor"], date=machine["date"])]
         if self.stop == LINE:
             count = len(self.all.frontier)
-            notes.append(say("note.best", count=count, all=self.all.points, **self._counted))
+            counted = {"count": count, "all": self.all.points, "stages": self.all.stages}
+            notes.append(say("note.best", **counted))
         return notes
-
-    @property
-    def _counted(self) -> dict[str, object]:
-        return {"stages": self.all.stages}
 
     def as_dict(self) -> dict[str, Any]:
         found = {each.name: each.wave for each in self.points}
