@@ -426,17 +426,17 @@ class AddressChart:
         key = "top_equal" if top == self.packing.placement.lower_bound else "top"
         yield Rule(y=top, look="limit", below=4, above=6)
         yield Text(0, top, shortly(top), 11, "end", -12, 4, bold=True)
-        yield self._named(say(key if self.done else "top_now"), top, bold=True)
+        yield self._titled(say(key if self.done else "top_now"), top, bold=True)
         for bound in self._bound:
             apart = self.size((0, 0, min(bound, top), max(bound, top)))[1]
-            yield self._named(say("bound"), top if apart < 16 else bound, right=apart < 16)
+            yield self._titled(say("bound"), top if apart < 16 else bound, right=apart < 16)
             if apart > 12 and len(self.moment.maps) == 1:
                 yield Text(0, bound, shortly(bound), 11, "end", -12, 4)
         yield Text(0, self.scale.first, say("axis_x"), 11, dy=self._foot, dim=True)
         sides = [(0, last * part, "end", -8, 4) for part in (0.6, 0.5, 0.4, 0.7)]
         yield Label(say("axis_y"), sides, 11, dim=True)
 
-    def _named(self, name: str, y: float, bold: bool = False, right: bool = False) -> Label:
+    def _titled(self, name: str, y: float, bold: bool = False, right: bool = False) -> Label:
         """A name at a line: above or below it, at the left, at the right, in between; none where it
         is wider than the map."""
         free = 1 - (texts.width(name, 12, bold) + 10) / self.wide
