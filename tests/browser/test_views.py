@@ -34,9 +34,9 @@ SHOW = """async ({esm, css, states, style}) => {
   const sheet = document.createElement("style");
   sheet.textContent = css + style;
   document.head.append(sheet);
-  const module = await import(URL.createObjectURL(new Blob([esm], {type: "text/javascript"})));
   window.sent = [];
-  for (const [name, now] of Object.entries(states)) {
+  for (const [name, now] of Object.entries(states)) {  // a module for each, as in JupyterLab
+    const module = await import(URL.createObjectURL(new Blob([esm], {type: "text/javascript"})));
     const el = document.createElement("main");
     el.dataset.name = name;
     document.body.append(el);
@@ -60,6 +60,13 @@ OVER = """(tall) => [...document.querySelectorAll("main .memlab")].flatMap(root 
   const picture = root.querySelector(".ml-picture"), name = root.parentElement.dataset.name;
   const over = picture.getBoundingClientRect().bottom - root.getBoundingClientRect().top - tall;
   return over > 0 || picture.scrollWidth > picture.clientWidth + 1 ? [[name, over]] : [];
+})"""
+STRAY = """() => [...document.querySelectorAll("main")].flatMap(own => {
+  const labels = [...own.querySelectorAll("label")].filter(label => !own.contains(label.control));
+  const radios = [...own.querySelectorAll("[type=radio]")].map(radio => radio.name);
+  const everywhere = name => [...document.getElementsByName(name)];
+  const shared = radios.filter(name => everywhere(name).some(radio => !own.contains(radio)));
+  return [...labels.map(label => label.textContent), ...shared];
 })"""
 FOCUSED = """() => {
   const node = document.activeElement;
@@ -106,6 +113,12 @@ def test_axe_finds_nothing_serious(show, findings, scheme):
     page = show()
     page.emulate_media(color_scheme=scheme)
     assert findings(page, "main") == []
+
+
+def test_a_label_and_a_choice_belong_to_their_own_view(show):
+    page = show()
+    assert page.evaluate(STRAY) == []
+    assert page.evaluate("() => document.querySelectorAll('main label').length") > len(LIVE)
 
 
 @pytest.mark.parametrize("scale", [1, 1.8])

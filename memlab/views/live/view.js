@@ -1,9 +1,8 @@
 // One widget for every view: Python computes, this displays. It knows no view and no sentence.
 
-let views = 0;
-
 function render({ model, el }) {
-  const id = `ml${++views}`;
+  window.memlabViews = (window.memlabViews ?? 0) + 1;  // each view may be a module of its own
+  const id = `ml${window.memlabViews}`;
   const gone = new AbortController();
   const fields = new Map(), dragged = new Set();
   const root = make("div");
@@ -37,7 +36,7 @@ function render({ model, el }) {
 
   // -- sending: one list of events on its way, and only the newest value of each control ------
 
-  let queue = [], sent = [], waiting = 0, number = 0;
+  let queue = [], sent = [], waiting = 0, number = 0, slow = 0;
   function send(name, value, dragging = false) {
     const last = queue.at(-1);
     const event = { name, value, dragging };
@@ -50,9 +49,19 @@ function render({ model, el }) {
     waiting = ++number;
     try {
       model.send({ number, events: queue });
+      if (queue.some(({ name }) => name !== "width")) slow ||= setTimeout(work, 400);
     } catch { /* the kernel has gone: nobody answers */ }
     sent = queue;
     queue = [];
+  }
+  function work() {  // the answer takes long enough for the picture to look dead
+    root.setAttribute("aria-busy", "true");
+    if (!root.querySelector("[aria-disabled='true']")) say(model.get("now_").layout.working);
+  }
+  function idle() {
+    clearTimeout(slow);
+    slow = 0;
+    root.removeAttribute("aria-busy");
   }
   function newer({ name }) {  // Python has yet to answer what was chosen last
     const events = waiting ? [...sent, ...queue] : queue;
@@ -386,7 +395,7 @@ function render({ model, el }) {
   function follow() {
     const { layout, shown, answer } = model.get("now_");
     keys = new Set(layout.keys);
-    if (answer >= waiting) waiting = 0;
+    if (answer >= waiting) { waiting = 0; idle(); }
     root.className = `memlab ${layout.classes}`;
     title(layout.heading);
     const kinds = ({ kind, name, label, options }) =>
@@ -427,6 +436,7 @@ function render({ model, el }) {
   return () => {
     watch.disconnect();
     gone.abort();
+    clearTimeout(slow);
     model.off("change:now_", follow);
   };
 }
