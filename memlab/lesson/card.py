@@ -73,6 +73,12 @@ class Card:
         known = self.topic.kind is Kind.AMOUNT and isinstance(first, Guess)
         return round(first.value) if known and isinstance(first, Guess) else None
 
+    @property
+    def option(self) -> str | None:
+        """The first guess as the name of an option, for a chart; None where there is none."""
+        first = self.rounds[0].guess
+        return first if isinstance(first, str) else None
+
     # -- what a learner does ------------------------------------------------------------------
 
     def guess(self, given: object) -> Card:

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 from memlab import strings, units
-from memlab.planner import clock
 from memlab.studies.figures import Study, change, three
 from memlab.studies.techniques import TechniqueStudy
 from memlab.studies.waves import Schedules, Wave
@@ -156,18 +155,12 @@ class Frontier(Study):
         return units.exact(wave.peak), change(self.all.plain.cost, wave.cost)
 
     @property
-    def subject(self) -> str:
-        """``'ResNet-50 v1.5, batch 32'``."""
-        return say("subject", network=self.all.label, batch=f"{self.all.batch:,}")
-
-    @property
     def notes(self) -> list[str]:
-        machine = clock.rates().machine
-        notes = [say("note.planned", machine=machine["processor"], date=machine["date"])]
+        notes = [f"{self.all.subject}.", self.all.planned]
         if self.stop == LINE:
             count = len(self.all.frontier)
             counted = {"count": count, "all": self.all.points, "stages": self.all.stages}
-            notes.append(say("note.best", **counted))
+            notes.append(say("line", **counted))
         return notes
 
     def as_dict(self) -> dict[str, Any]:

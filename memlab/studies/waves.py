@@ -200,6 +200,17 @@ class Schedules:
         """The network, for people."""
         return self.step.label or self.step.network
 
+    @property
+    def subject(self) -> str:
+        """``'ResNet-50 v1.5, batch 32'``."""
+        return say("subject", network=self.label, batch=f"{self.batch:,}")
+
+    @property
+    def planned(self) -> str:
+        """Where its time comes from."""
+        machine = clock.rates().machine
+        return say("planned", machine=machine["processor"], date=machine["date"])
+
     def wave(self, operations: Sequence[int], k: int = 0) -> Wave:
         """The wave of an order of operations."""
         return Wave(self.liveness.of(operations), self.liveness, self.stage, k)
@@ -374,15 +385,10 @@ class Waves(Study):
         sizes = {name: units.exact(parts[name]) for name in PARTS if name not in FLOOR}
         how = "budget" if self.budget is not None else "every"
         return say(
-            "exactly", what=self.subject, how=say(f"how.{how}", **self._values),
+            "exactly", what=self.all.subject, how=say(f"how.{how}", **self._values),
             peak=units.exact(wave.peak), operation=wave.operation, plain=units.exact(plain.peak),
             time=change(plain.cost, wave.cost), floor=units.exact(wave.floor), **sizes,
         )  # fmt: skip
-
-    @property
-    def subject(self) -> str:
-        """``'ResNet-50 v1.5, batch 32'``."""
-        return say("subject", network=self.all.label, batch=f"{self.all.batch:,}")
 
     @property
     def _values(self) -> dict[str, object]:
@@ -396,8 +402,7 @@ class Waves(Study):
 
     @property
     def notes(self) -> list[str]:
-        machine = clock.rates().machine
-        return [say("planned", machine=machine["processor"], date=machine["date"])]
+        return [self.all.planned]
 
     def rows(self) -> list[list[str]]:
         """The others with every byte: k or bytes, peak, floor, kept, again, gradient maps, time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -43,8 +44,6 @@ PAINT = {
 }  # fmt: skip
 SHADE, AGAIN = Paint("currentColor", 0.06), Paint("currentColor", 0.9)
 """Where operations run again: behind the waves, and on the strip below them."""
-
-
 ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)
 """Where a label stands above a bar."""
 
@@ -73,6 +72,11 @@ class Recompute(View[Waves]):
 
     name, made_by, widest = "recompute", "recompute", 960
     positional = ("what", "k", "batch")
+    presets: ClassVar = {
+        "surprise": {"what": "resnet50", "k": 1},
+        "break": {"what": "resnet200", "k": 1},
+    }
+    """The least that is the smallest k; a k that is too small."""
     picture_keys = ("KeyN",)
 
     what = Setting[Subject](
@@ -126,8 +130,9 @@ class Recompute(View[Waves]):
         return now.replace(numbers=False)
 
     def buttons(self, now: State) -> dict[str, str]:
-        return {"mode": "by_budget" if now.budget is None else "by_k", "start": "start",
-                "copy": "copy"}  # fmt: skip
+        mode = "by_budget" if now.budget is None else "by_k"
+        offered = self.presets if now.what.name in NETWORKS else ()
+        return {"mode": mode, **{name: name for name in ("start", *offered, "copy")}}
 
     def do(self, now: State, name: str, value: object) -> State | None:
         if name == "mode":
@@ -142,19 +147,17 @@ class Recompute(View[Waves]):
 
     def says(self, scene: Scene) -> str:
         found = self.rows_of(scene.now)
-        return f"{found.subject}. {found.title}."
+        return f"{found.all.subject}. {found.title}."
 
     def compose(self, scene: Scene) -> Page:
         found, listed = self.rows_of(scene.now), scene.now.numbers
         heads, *rows = found.rows()
         blocks: list[Block] = [
-            Words(found.title, 20, bold=True, told=False, gap=3),
-            Words(found.sentences[0], 13, told=False),
+            Words(found.title, 20, bold=True, gap=3),
+            Words(found.sentences[0], 13),
             _waves(found),
             _strip(found),
-            Words([f"{found.title}.", *found.sentences], drawn=False),
-            Words([found.exactly, *found.notes], told=False, drawn=listed, gap=10),
-            Words(found.notes, drawn=False),
+            Words([found.exactly, *found.notes], drawn=listed, gap=10),
             Table(heads, rows, drawn=listed, gap=8),
         ]
         return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
@@ -342,9 +345,7 @@ def _strip(found: Waves) -> Chart:
     low = 34
     marks: list[Mark] = [
         Rects([(0, end, low, low + STRIP)], "rule"),
-        Rects(
-            [(a, b, low, low + STRIP) for a, b, _ in _repeats(found)], Paint("currentColor", 0.9)
-        ),
+        Rects([(a, b, low, low + STRIP) for a, b, _ in _repeats(found)], AGAIN),
         Text(0, low, say("again"), 11, "end", dx=-6, dy=-1),
         Text(0, 4, say("axis"), 11, dim=True),
         Rule(x=plain, span=(6, low + STRIP + 6), look="before"),

@@ -47,6 +47,9 @@ PERCENTS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10**4, 10**9)
 """Distances of the lines of the axis of time."""
 SHOWN = ("plain", "every", "cheap", "within", "chain")
 """Techniques that the three stops show already."""
+GUESSES = {"all": (1, 1), "more": (0.55, 1), "half": (0.45, 0.55), "less": (0, 0.45)}
+"""Guesses at the price of half of the saving, as the card of lesson 08 has them: from and to what
+part of the price of all of it."""
 Place = tuple[float, float]
 
 
@@ -90,6 +93,15 @@ class Techniques(View[Frontier]):
         fixed=True,
         when=lambda now: False,
     )
+    guess = Choice(
+        tuple(GUESSES),
+        doc='a guess at the part of the added time that half of the saving takes: ``"all"``, '
+        '``"more"`` than half of it, ``"half"`` or ``"less"``',
+        default="",
+        stays=True,
+        when=lambda now: False,
+        code="never",
+    )
     others = Check(
         doc="list the other techniques too: in place, placed, all of them together",
         default=lambda now: now.measure,
@@ -132,18 +144,18 @@ class Techniques(View[Frontier]):
 
     def says(self, scene: Scene) -> str:
         found = self.rows_of(scene.now)
-        return f"{found.subject}. {found.title}."
+        return f"{found.all.subject}. {found.title}."
 
     def compose(self, scene: Scene) -> Page:
         found, listed = self.rows_of(scene.now), scene.now.numbers
         heads, *rows = found.rows()
-        chart = FrontierChart(found, scene.width >= NARROW)
+        chart = FrontierChart(found, scene.width >= NARROW, scene.now.guess)
         blocks: list[Block] = [
-            Words(found.title, 20, bold=True, told=False, gap=3),
-            Words(found.sentences, 13, told=False),
+            Words(found.title, 20, bold=True, gap=3),
+            Words(found.sentences, 13),
             chart.points(),
             *chart.halves(),
-            Words([f"{found.subject}. {found.title}.", *found.sentences], drawn=False),
+            Words(chart.guessed, drawn=False),
             Words(found.notes, 11, dim=True, drawn=listed, gap=8),
             Table(heads, rows, "<>><", drawn=listed, gap=8),
             *_all(found.others),
@@ -174,10 +186,12 @@ def _all(study: TechniqueStudy | None) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class FrontierChart:
-    """The points of a study, and the line; ``wide`` has room for a mountain at its side."""
+    """The points of a study, and the line; ``wide`` has room for a mountain at its side, and
+    ``guess`` is one of the learner's, or empty."""
 
     found: Frontier
     wide: bool
+    guess: str
 
     @cached_property
     def x(self) -> Linear:
@@ -275,9 +289,7 @@ class FrontierChart:
         found = self.found
         if found.least.peak == found.all.plain.peak:
             return
-        x, y = float(found.middle), found.extra(found.least) / 2
-        yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
-        yield Label(say("guess"), [(x, y, "middle", 0.0, -10.0)], 11, chip=True)
+        yield from self._guess()
         for wave, around in ((found.least, ((-70, 20), (-70, 50))), (found.half, AROUND[1:])):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
@@ -291,6 +303,31 @@ class FrontierChart:
             place = self.place(found.chosen)
             yield Rule(x=found.budget, look="rule", width=1.4, crossed=True)
             yield Points([place], "ring", 13, fact=self._fact(say("within"), found.chosen))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The price of half of the saving as it is guessed, in percent from and to; that of half
+        the price where nobody has."""
+        low, high = GUESSES.get(self.guess, (0.5, 0.5))
+        return low * self.found.extra(self.found.least), high * self.found.extra(self.found.least)
+
+    def _guess(self) -> Iterator[Mark]:
+        """The guess at half of the saving: a triangle at its upper end, a line down to the lower
+        one."""
+        x, y = float(self.found.middle), self.span[1]
+        yield Rule(x=x, span=self.span, look="rule", crossed=True)
+        yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
+        said = say("guessed" if self.guess else "guess")
+        places = [(x, y, "middle", 0.0, -10.0), (x, y, "end", -9.0, 4.0)]
+        yield Label(said, places, 11, chip=True)
+
+    @property
+    def guessed(self) -> str:
+        """The guess in words; empty without one, and where its picture is not shown."""
+        if not self.guess or self.found.stop < LINE:
+            return ""
+        ends = dict.fromkeys(f"{end:.1f}" for end in self.span)
+        return say("twin_guess", price="–".join(ends))
 
     def halves(self) -> Iterator[Chart]:
         """Below the axis: half of what can be saved, and the other half."""

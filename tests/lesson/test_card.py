@@ -164,7 +164,8 @@ def test_a_choice_says_what_a_wrong_option_shows():
         card.guess(2)
     text = card.guess("double").reveal().text()
     assert "Does everything double?" in text
-    assert card.bytes is None
+    assert (card.bytes, card.option) == (None, "double")
+    assert Card(topics()["00.double"]).option is None
 
 
 def test_a_ratio_of_0_is_said_plainly(monkeypatch):

@@ -113,6 +113,30 @@ def test_a_network_is_chosen_and_k_is_by_the_rule_again() -> None:
     assert "network" not in {each.name for each in recompute("mnist_cnn").controls()}
 
 
+@pytest.mark.parametrize(
+    ("button", "label", "state", "title"),
+    [
+        ("surprise", "ResNet-50 v1.5", "first", "Here the smallest k is best, not the rule"),
+        ("break", "ResNet-200 v1.5", "many", "k too small: what is kept takes"),
+    ],
+)
+def test_a_button_shows_a_rule_that_fails_and_a_k_that_is_too_small(
+    button: str, label: str, state: str, title: str
+) -> None:
+    view: Any = recompute(budget="2 GB", batch=16)
+    assert send(view, **{button: ""})["error"] == ""
+    assert (view.k, view.budget, view.batch) == (1, None, 32)
+    assert (view.rows.all.label, view.rows.state) == (label, state)
+    assert view.rows.title.startswith(title)
+    send(view, start="")
+    assert (view.budget, view.batch) == (2_000_000_000, 16)
+
+
+def test_a_network_of_ones_own_stays() -> None:
+    offered = {each.name for each in recompute("mnist_cnn").controls() if each.kind == "button"}
+    assert offered == {"mode", "start", "copy"}
+
+
 def test_a_budget_takes_the_place_of_k() -> None:
     view = recompute("resnet18", batch=8)
     assert {"k", "budget"} & {each.name for each in view.controls()} == {"k"}
@@ -146,6 +170,15 @@ def test_all_numbers_are_listed_by_a_key() -> None:
         labels = [label.content for label in view.page().svg().labels]
         assert ("1,299,991,780" in labels) == shown
         send(view, key="KeyN")
+
+
+def test_the_text_says_the_finding_first_and_nothing_twice() -> None:
+    for given in ({"k": 5}, {"budget": "1.5 GB"}):
+        view = recompute(**given)
+        lines = view.text().split("\n")
+        assert lines[0] == view.rows.title
+        said = [line for line in lines if line]
+        assert len(said) == len(set(said))
 
 
 def test_its_code_makes_it_again() -> None:

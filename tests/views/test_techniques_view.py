@@ -10,14 +10,15 @@ import pytest
 
 import memlab
 from memlab.errors import InputError
+from memlab.lesson.question import topics
 from memlab.studies import frontier as study
 from memlab.studies.frontier import CHEAP, EVERY, LINE, Frontier
 from memlab.studies.techniques import Measured
 from memlab.studies.waves import schedules, subject
 from memlab.techniques.cuts import cost
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.marks import Line, Mark, Points
-from memlab.views.techniques import Mountain, Techniques, techniques
+from memlab.views.draw.marks import Glyph, Line, Mark, Points
+from memlab.views.techniques import GUESSES, Mountain, Techniques, techniques
 from tests.views.test_pages import FEW, numerals
 
 
@@ -108,6 +109,35 @@ def test_named_points_carry_their_mountains() -> None:
         assert all(each.all.longest == shown[0].all.longest for each in shown)
 
 
+@pytest.mark.parametrize(
+    ("guess", "upper", "price"),
+    [("half", 0.55, "11.3–13.8"), ("less", 0.45, "0.0–11.3"), ("more", 1.0, "13.8–25.1"),
+     ("all", 1.0, "25.1"), (None, 0.5, None)],
+)  # fmt: skip
+def test_a_guess_stands_at_half_of_the_saving(
+    guess: str | None, upper: float, price: str | None
+) -> None:
+    view = techniques(stop=LINE, guess=guess)
+    glyph = next(mark for mark in marks(view, Glyph) if mark.look == "hollow pole")
+    whole = view.rows.extra(view.rows.least)
+    assert (glyph.x, glyph.y) == (view.rows.middle, pytest.approx(upper * whole))
+    labels = {label.content for label in view.page().svg().labels}
+    assert {"your guess", "half the price?"} & labels == {
+        "your guess" if guess else "half the price?"
+    }
+    said = f"Your guess: half of the saving costs {price} % more time."
+    assert (said in view.text()) == bool(guess)
+    assert "Your guess" not in techniques(stop=CHEAP, guess=guess).text()
+    assert view.page().svg().collisions() == []
+
+
+def test_a_guess_is_an_option_of_the_card_of_lesson_08() -> None:
+    assert set(GUESSES) == set(topics()["08.half"].options)
+    view = techniques(stop=LINE, guess="less")
+    assert "guess" not in view.code()
+    assert "guess" not in {each.name for each in view.controls()}
+
+
 @pytest.mark.parametrize("given", [{"stop": 1}, {"stop": 2}, {"stop": 3}, {"budget": "1.5 GB"}])
 def test_a_first_level_has_few_numerals(given: dict[str, Any]) -> None:
     texts = [label.content for label in techniques(**given).page().svg().labels]
@@ -180,7 +210,12 @@ def test_its_code_makes_it_again() -> None:
     ("given", "says"),
     [
         ({"network": 3}, "give a network, its name or a step, got 3"),
-        ({"network": memlab.inference_step(memlab.zoo.mnist_cnn())}, "keeps nothing"),
+        (
+            {"network": memlab.inference_step(memlab.zoo.mnist_cnn())},
+            "a step without backward keeps nothing that could be computed again; try "
+            r"memlab\.training_step\(network\)\.",
+        ),
+        ({"guess": "third"}, "unknown guess 'third'. Known: all, more, half, less"),
         ({"stop": 4}, "stop must be 1, 2 or 3, got 4"),
         ({"budget": "1 MB"}, "no schedule of whole stages fits into 1,000,000 B"),
         ({"budget": "2 apples"}, "is no amount of memory"),
@@ -195,5 +230,6 @@ def test_bad_input_is_one_sentence(given: dict[str, Any], says: str) -> None:
 def test_the_text_has_the_stop_and_the_figures_of_the_study() -> None:
     view = techniques(stop=CHEAP)
     assert study.say("cheap") in view.text()
-    assert view.rows.title in view.text()
+    assert view.text().startswith(view.rows.title)
+    assert view.text().count(view.rows.all.subject) == 1
     assert set(view.rows.as_dict()["points"]) == {"plain", "k = 1", "cheap"}

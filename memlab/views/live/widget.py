@@ -129,7 +129,7 @@ class Widget(anywidget.AnyWidget):
 
     def refresh(self, error: str = "", answer: int = 0) -> None:
         """Draw again and send it as one message."""
-        texts = ("copied", "copy_by_hand", "walk")
+        texts = ("copied", "copy_by_hand", "walk", "working")
         self.now_ = {
             "layout": {
                 "controls": [control.as_dict() for control in self.controls()],
