@@ -135,7 +135,7 @@ half.guess("half").reveal()
 
 # %%
 if half.answered():
-    display(views.techniques(step, 32, stop=3))
+    display(views.techniques(step, 32, stop=3, guess=half.option))
 
 # %% [markdown]
 # Left is less memory, down is faster. Move the **budget**: the fastest schedule within it. `cheap`
