@@ -41,7 +41,8 @@ SHOW = """async ({esm, css, states, style}) => {
     el.dataset.name = name;
     document.body.append(el);
     const send = (content) => sent.push([name, content]);
-    const model = {get: () => now, on() {}, off() {}, send};
+    const on = (_, follow) => { window.answer = () => { now.answer = sent.length; follow(); }; };
+    const model = {get: () => now, on, off() {}, send};
     module.default.render({model, el});
   }
   await document.fonts.ready;
@@ -150,6 +151,22 @@ def test_the_keyboard_alone_reaches_everything(show, name):
         page.keyboard.press("Tab")
         reached.append(page.evaluate(FOCUSED))
     assert set(wanted) <= set(reached)
+
+
+def test_a_picture_that_takes_long_says_so_until_its_answer(show):
+    page = show(only="techniques", made=FIRST)
+    root, says = page.locator("main .memlab"), page.locator("main .ml-says")
+    page.wait_for_function("() => sent.length")
+    page.wait_for_timeout(600)
+    assert root.get_attribute("aria-busy") is None  # to be told its width it never looks at work
+    page.evaluate("answer()")
+    page.locator("main select").first.select_option("3")
+    assert root.get_attribute("aria-busy") is None
+    page.wait_for_function("() => document.querySelector('main [aria-busy=true]')")
+    assert says.inner_text() == "Working ..."
+    page.evaluate("answer()")
+    assert root.get_attribute("aria-busy") is None
+    assert says.inner_text() == ""
 
 
 def test_the_checks_find_what_is_cut_off_and_what_has_no_name(show, findings):
