@@ -310,6 +310,28 @@ def test_a_rule_is_compared_with_no_state_before():
     assert "| before |" in checked(view)
 
 
+@pytest.mark.parametrize(
+    ("what", "changes", "walked"),
+    [
+        ("resnet50", {}, "blocks"),
+        ("resnet50", {"detail": "all"}, "stages and blocks, Enter = unfold a stage"),
+        ("resnet50", {"detail": "all", "unfolded": "stage 2"}, "blocks"),
+        ("resnet50", {"rule": "conv-sums"}, "counting rules"),
+        ("linear1", {}, "blocks"),
+        ("linear1", {"detail": "all"}, "blocks"),
+    ],
+)
+def test_the_line_of_keys_names_enter_only_where_it_unfolds(what, changes, walked):
+    view = views.memory(what, free=False)
+    for name, value in changes.items():
+        setattr(view, name, value)
+    assert f"Down and Up = {walked}, Escape = back." in view.now_["layout"]["help"]
+    view.act("key", "ArrowDown", dragging=False)
+    before = view.state.unfolded
+    view.act("key", "Enter", dragging=False)
+    assert (view.state.unfolded != before) == ("Enter" in walked)
+
+
 def test_what_the_operations_of_another_network_are_is_not_kept():
     view = views.memory("resnet50", cursor=300)
     view.unfolded = "stage 2"

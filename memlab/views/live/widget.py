@@ -99,6 +99,10 @@ class Widget(anywidget.AnyWidget):
         """What a screen reader calls the picture."""
         return self._named("name")
 
+    def help(self) -> str:
+        """What stands below the picture: the keys that it answers to now."""
+        return self._named("help")
+
     def draw(self, stored: bool) -> Picture:
         """The picture of now; a stored one shows nothing that only this machine knows."""
         raise NotImplementedError
@@ -138,7 +142,7 @@ class Widget(anywidget.AnyWidget):
                 "heading": list(self.heading()),
                 "next": self.next(),
                 "name": self.label(),
-                "help": self._named("help"),
+                "help": self.help(),
                 "text": strings.get("widget.text") if self.twin else "",
                 "keys": list(self.picture_keys),
                 **{key: strings.get(f"widget.{key}") for key in texts},

@@ -343,6 +343,11 @@ class Memory(View[Cut]):
 
     # -- keys and presses -------------------------------------------------------------------
 
+    def help(self) -> str:
+        now = self.state
+        walked = "rules" if now.rule else "stages" if _folded(now, self.rows_of(now)) else "blocks"
+        return say("help", lines=say(f"walked.{walked}"))
+
     def do(self, now: State, name: str, value: Any) -> State | None:
         found = self.rows_of(now)
         last = found.memory.operations
@@ -415,10 +420,17 @@ def _next(now: State, lines: Sequence[str], way: int) -> str:
     return lines[min(max(lines.index(here) + way, 0), len(lines) - 1)]
 
 
+def _folded(now: State, found: Cut) -> list[str]:
+    """The stages that keys come to and that can be unfolded."""
+    names = [row.part.name for row in found.slices if row.stage and not now.unfolded]
+    lines = lines_of(now, found)
+    return [name for name in names if f"slice:{name}" in lines]
+
+
 def _enter(now: State, found: Cut) -> State:
     """Into a stage."""
     name = now.chosen.removeprefix("slice:")
-    if not now.unfolded and any(row.stage and row.part.name == name for row in found.slices):
+    if name in _folded(now, found):
         return now.replace(unfolded=name, chosen="")
     return now
 
