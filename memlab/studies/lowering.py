@@ -352,7 +352,8 @@ def headline(found: Lowering) -> str:
     if found.pad == "none" and found.k > 1:
         return say("found.none", **every)
     part = part_of(Fraction(small.places**2, SIZE**2))
-    return say("found.stride", stride=found.stride, part=part, **every)
+    key = "found.stride_one" if found.k == 1 else "found.stride"
+    return say(key, stride=found.stride, part=part, **every)
 
 
 def verdict(found: Lowering, room: Budget) -> tuple[str, bool]:

@@ -265,7 +265,7 @@ def test_the_bytes_before_are_a_dashed_outline(view):
 def test_a_pin_in_words():
     text = told(shown(pin="pixel:3", step=2))
     assert "This pixel, row 1, column 4, stands 6 times." in text
-    assert "2 of them are written." in text
+    assert "Written so far: 2." in text
     place = told(shown(pin="place:8"))
     assert "Output place 9, row 2, column 1: its window of 3 × 3 is column 9" in place
     assert "6 values and 3 zeros." in place
