@@ -266,12 +266,18 @@ class Lifetimes(Study):
             names = _listed([block.symbol for block in own])
             return say("title.apart", **values), say("apart", names=names)
         if before.most == self.most:
-            return say("title.same", **values), say("dashed")
+            return say("title.same", **values), self._against(before)
         if before.batch == self.batch or before.step != self.step:
             return say("title.other", **values), self._grown(before)
         batch, times = _times(before.batch, self.batch), _times(before.most, self.most)
         key = "batch" if self.batch > before.batch else "smaller"
         return say(f"title.{key}", batch=batch, times=times, **values), self._grown(before)
+
+    def _against(self, before: Lifetimes) -> str:
+        """What was before is dashed, or cannot be: other operations run."""
+        if self.alike(before):
+            return say("dashed")
+        return say("others", now=len(self.operations), was=len(before.operations))
 
     def _in_place(
         self, before: Lifetimes, gone: Sequence[Life], values: dict[str, object]
@@ -291,7 +297,7 @@ class Lifetimes(Study):
         same = [b.symbol for b, was in here if was and was.nbytes == b.nbytes]
         key = "grown" if self.most > before.most else "shrunk"
         if not other:
-            return say("dashed")
+            return self._against(before)
         if not same:
             return say(f"all_{key}")
         return say(key, other=_listed(other), same=_listed(same))

@@ -377,8 +377,18 @@ class Packing(Study):
             say("life", birth=f"{birth + 1:,}", death=f"{stop:,}"),
             say("address", first=f"{first:,}", end=f"{end:,}"),
             *([say("tenants", names=", ".join(tenants))] if tenants else []),
-            say("shares", names=names) if (names := self._partners(placed)) else say("shares_none"),
+            *self._company(placed),
         ]
+
+    def _company(self, placed: Placed) -> list[str]:
+        """Who else uses the addresses of a block: at the same time, which is a fault, or never."""
+        pairs = [(fault.one.name, fault.other.name) for fault in self.overlaps]
+        over = ", ".join(one if other == placed.name else other for one, other in pairs
+                         if placed.name in (one, other))  # fmt: skip
+        names = self._partners(placed)
+        found = [say("lies_over", names=over)] if over else []
+        found += [say("shares", names=names)] if names else []
+        return found or [say("shares_none")]
 
     def _partners(self, placed: Placed) -> str:
         others = self.sharing(placed)

@@ -160,6 +160,10 @@ def test_a_sentence_says_what_grows_and_what_went() -> None:
     inside = found(memlab.in_place(TINY))
     _, said = inside.finding(found(TINY), inside.peak, None)
     assert said.startswith("2 blocks of 128 B go, and the peak is only 64 B lower")
+    net = memlab.network("tiny", features=3).linear(4).relu().linear(2).squared_error()
+    inference = found(memlab.inference_step(net))
+    _, said = inference.finding(found(TINY), inference.peak, None)
+    assert said == "Other operations run: 3 now, 10 before."  # and nothing is dashed
 
 
 @pytest.mark.parametrize(

@@ -285,6 +285,11 @@ def test_an_overlap_is_said():
     assert found.faults() == ["B and D both live at operation 5."]
     assert found.faults()[0] in found.text()
     assert found.score().endswith("This map does not count: blocks overlap.")
+    told = {name: found.about(found.by_name[name])[3:] for name in "BDE"}
+    assert told["B"][0] == "lies over D at a time when both live: a fault"
+    assert told["D"][0] == "lies over B at a time when both live: a fault"
+    assert not any("fault" in each for each in told["E"])
+    assert "no other block uses these addresses" not in told["B"] + told["D"]
     many = by_hand((0,) * 6)
     assert len(many.faults()) == 3
     assert many.faults()[-1] == f"{len(many.overlaps) - 2} more pairs overlap."
