@@ -90,9 +90,6 @@ class WarpMemory(View[Warps]):
     def described(self, now: State) -> object:
         return now.stride, now.warp
 
-    def buttons(self, now: State) -> dict[str, str]:
-        return {"copy": "copy"}
-
     def do(self, now: State, name: str, value: object) -> State | None:
         return now.replace(numbers=not now.numbers) if name == "key" else None
 

@@ -288,6 +288,20 @@ def test_the_controls_change_what_is_shown():
     assert send(view, warp=10**9)["shown"] == view.rows.last
 
 
+def test_the_box_says_which_warps_these_are_and_start_goes_back_to_them():
+    view = warp_memory("vgg16", "conv1_2")
+    began = view.now_["shown"]["state"]
+
+    def box():
+        return next(each for each in view.controls() if each.name == "warp_number")
+
+    assert (box().value, box().placeholder) == (None, "no padding")
+    send(view, warp=0)
+    assert box().value == "0"
+    assert send(view, start=None)["state"] == began
+    assert box().value is None
+
+
 @pytest.mark.parametrize(
     ("value", "says"),
     [

@@ -308,8 +308,10 @@ class Number(Setting[int]):
         least, most = self.span(now)
         high = most if most < LARGEST else None
         value, place = self.value(now), of(self.place, now)
+        key = f"{self.name}_example"
+        example = labels(key) if labels.has(key) else ""
         return Control("number", name, labels(name), value, place, least=least, most=high,
-                       beside=beside)  # fmt: skip
+                       beside=beside, placeholder=example)  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -320,7 +322,8 @@ class Range(Number):
     only, which grow, and another value stands between them as its logarithm does. ``at`` is where
     it stands while the value is None.
     The text ``<view>.control.<name>_spoken`` says the value, which it names as ``{value}``, with
-    ``{least}`` and ``{most}``; ``<name>_number`` is the label of the box.
+    ``{least}`` and ``{most}``; ``<name>_number`` is the label of the box, and ``<name>_example``
+    stands in it while the value is None.
     """
 
     box: bool = field(default=False, kw_only=True)
