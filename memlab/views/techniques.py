@@ -251,7 +251,8 @@ class FrontierChart:
                 yield self._mountain(name, all_.every[k])
         else:
             best = self.place(all_.best)
-            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
+            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0),
+                      (*best, "middle", 0.0, -18.0), (*best, "start", 0.0, -18.0)]  # fmt: skip
             yield Label(say("every"), places, 12, chip=True)
         if found.stop == LINE:
             yield from self._ends()
@@ -289,7 +290,6 @@ class FrontierChart:
         found = self.found
         if found.least.peak == found.all.plain.peak:
             return
-        yield from self._guess()
         for wave, around in ((found.least, ((-70, 20), (-70, 50))), (found.half, AROUND[1:])):
             x, y = self.place(wave)
             yield Glyph(x, y, UPPER, marker="^")
@@ -297,6 +297,7 @@ class FrontierChart:
             places = [(x, y, "start", 9.0, 4.0), (x, y, "start", 9.0, -10.0)]
             yield Label(said, places, 13, bold=True, chip=True, kept=True)
             yield self._mountain("", wave, "", around)
+        yield from self._guess()
         for at in (found.least.peak, found.middle, found.all.plain.peak):
             yield Rule(x=at, span=(0, 0), look="rule", below=64, dashes="1.5 3", crossed=True)
         if found.chosen:
@@ -318,7 +319,8 @@ class FrontierChart:
         yield Rule(x=x, span=self.span, look="rule", crossed=True)
         yield Glyph(x, y, "M0 5L-5-4H5Z", "hollow pole", marker="v")
         said = say("guessed" if self.guess else "guess")
-        places = [(x, y, "middle", 0.0, -10.0), (x, y, "end", -9.0, 4.0)]
+        places = [(x, y, "middle", 0.0, -10.0), (x, y, "end", -9.0, 4.0), (x, y, "start", 9.0, 4.0),
+                  *((x, y, "middle", 0.0, dy) for dy in (-24.0, -40.0, -56.0))]  # fmt: skip
         yield Label(said, places, 11, chip=True)
 
     @property

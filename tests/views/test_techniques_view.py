@@ -128,7 +128,9 @@ def test_a_guess_stands_at_half_of_the_saving(
     said = f"Your guess: half of the saving costs {price} % more time."
     assert (said in view.text()) == bool(guess)
     assert "Your guess" not in techniques(stop=CHEAP, guess=guess).text()
-    assert view.page().svg().collisions() == []
+    little = techniques("resnet18", 16, stop=LINE, guess=guess)
+    for each in (view, little):
+        assert [each.page(width).svg().collisions() for width in (500, 820)] == [[], []]
 
 
 def test_a_guess_is_an_option_of_the_card_of_lesson_08() -> None:
