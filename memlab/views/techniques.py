@@ -251,8 +251,7 @@ class FrontierChart:
                 yield self._mountain(name, all_.every[k])
         else:
             best = self.place(all_.best)
-            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0),
-                      (*best, "middle", 0.0, -18.0), (*best, "start", 0.0, -18.0)]  # fmt: skip
+            places = [(*best, "end", -9.0, 4.0), (*best, "middle", 0.0, -10.0)]
             yield Label(say("every"), places, 12, chip=True)
         if found.stop == LINE:
             yield from self._ends()
