@@ -295,7 +295,7 @@ def test_the_box_says_which_warps_these_are_and_start_goes_back_to_them():
     def box():
         return next(each for each in view.controls() if each.name == "warp_number")
 
-    assert (box().value, box().placeholder) == (None, "no padding")
+    assert (box().value, box().placeholder) == (None, "inside")
     send(view, warp=0)
     assert box().value == 0
     assert send(view, start=None)["state"] == began
