@@ -373,20 +373,6 @@ def read(number):
     return Path(build.LESSONS / "instructor" / f"{number}.md").read_text(encoding="utf-8")
 
 
-def test_the_chart_of_lifetimes_is_the_plan():
-    ledger = NAMES["single"]
-    said = {"h.weight": "w1", "h.bias": "w2", "input": "x", "target": "t", "loss": "E"}
-    marks = {"gradient of y": "dE/dy", "gradient of h": "dE/dh"}
-    marks |= {"gradient of h.weight": "dE/dw1", "gradient of h.bias": "dE/dw2"}
-    lines = ["bytes   " + "".join(f"{nbytes:3}" for nbytes in ledger.timeline(1))]
-    for entry in ledger.entries:
-        alive = (entry in ledger.alive(index) for index in range(len(ledger.rows)))
-        name = {**said, **marks}.get(entry.name, entry.name)
-        lines.append(f"{name:8}" + "".join("  #" if here else "   " for here in alive))
-    missing = [line for line in lines if line.rstrip() not in read("01").splitlines()]
-    assert missing == []
-
-
 def test_the_bars_are_the_plan():
     bars = []
     for label, network, optimizer, batches in (
