@@ -46,7 +46,7 @@ def functions() -> list[Callable[..., Any]]:
     return [*found, *own, *(getattr(LEDGER, name) for name in QUESTIONS)]
 
 
-PARTS = {"chain", "tasks", "schedule", "order", "time_limit"}
+PARTS = {"chain", "tasks", "schedule", "order", "time_limit", "stages"}
 """What techniques hand on, and nobody writes."""
 ARGUMENTS = [
     (call, name)
