@@ -62,7 +62,7 @@ def test_the_picture_follows_the_controls(page_with_view):
     more.press("Enter")
     page.get_by_label("Layer", exact=True).select_option("resnet50/1.2.conv1")
     wait(page, "root.dataset.state.startsWith('resnet50.1.2.conv1|1|1|same')")
-    page.get_by_label("How often is each pixel written?").check()
+    page.get_by_label("All numbers").check()
     press(page, "Surprising")
     settled(page, 9)
     sees(page, "121 values + 23 zeros = 144 = 2.25 × 64")
