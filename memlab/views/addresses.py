@@ -145,7 +145,7 @@ class AddressMap(View[Moment]):
         "real": {"what": "resnet50", "batch": 16, "how": "best", "in_place": True},
     }
     picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape", "KeyM",
-                    "KeyN", "KeyP", "KeyR")  # fmt: skip
+                    "KeyP", "KeyR")  # fmt: skip
 
     what = What(
         (),
@@ -174,7 +174,7 @@ class AddressMap(View[Moment]):
         follows=("what", "in_place"),
         doc="the operation to cut, counted from 1; None for the busiest",
     )
-    numbers = Check(doc="every number: the largest blocks, of all or at the cursor")
+    numbers = Check(doc="every number: the largest blocks, of all or at the cursor", key="KeyN")
     packed = Range(
         0,
         lambda now: len(packing(now).blocks),
@@ -318,7 +318,6 @@ class AddressMap(View[Moment]):
             "KeyM": _toggled,
             "KeyR": lambda now: self.do(now, "run", None),
             "KeyP": lambda now: now.replace(cursor=None),
-            "KeyN": lambda now: now.replace(numbers=not now.numbers),
             "Enter": lambda now: now.replace(scored=now.moving),
             "Escape": _back,
         }

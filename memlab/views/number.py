@@ -39,7 +39,6 @@ class NumberBits(View[Number]):
 
     name, made_by, widest = "number", "number", 820
     positional = ("value", "format")
-    picture_keys = ("KeyN",)
     presets: ClassVar = {
         "start": {"value": "0.1", "format": "fp16"},
         "surprise": {"value": "2049", "format": "fp16"},
@@ -64,13 +63,10 @@ class NumberBits(View[Number]):
         default=0,
         follows=["value", "format"],
     )
-    numbers = Check(doc="whether every format is listed", argument=False, stays=True)
+    numbers = Check(doc="whether every format is listed", argument=False, stays=True, key="KeyN")
 
     def study(self, now: State) -> Number:
         return Number(now.value, now.format, now.step)
-
-    def do(self, now: State, name: str, value: object) -> State | None:
-        return now.replace(numbers=not now.numbers) if name == "key" else None
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)

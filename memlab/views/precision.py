@@ -51,7 +51,7 @@ PALE = 0.26
 NOTE = 205
 """For what stands under a head."""
 ROLES = (*STATE, *MAPS)
-KEYS = ("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Escape", "KeyN")
+KEYS = ("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Escape")
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class FormatsByRole(View[Precision]):
         doc="a guess at the bytes of one parameter in mixed precision", check=units.parse,
         stays=True, code="never",
     )  # fmt: skip
-    numbers = Check(doc="whether all numbers are shown", stays=True, argument=False)
+    numbers = Check(doc="whether all numbers are shown", stays=True, argument=False, key="KeyN")
     own: Setting[Any] = Setting(
         doc="what the view was made for", default=lambda now: now.what, fixed=True, argument=False
     )
@@ -152,8 +152,6 @@ class FormatsByRole(View[Precision]):
         return f"choose:{scene.now.chosen}"
 
     def do(self, now: State, name: str, value: Any) -> State | None:
-        if value == "KeyN":
-            return now.replace(numbers=not now.numbers)
         if value == "Escape":
             return now.replace(chosen="")
         places = _places(self.rows_of(now))

@@ -77,7 +77,6 @@ class Recompute(View[Waves]):
         "break": {"what": "resnet200", "k": 1},
     }
     """The least that is the smallest k; a k that is too small."""
-    picture_keys = ("KeyN",)
 
     what = Setting[Subject](
         doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
@@ -119,7 +118,9 @@ class Recompute(View[Waves]):
         code="always",
         brief=lambda now: say("batch", batch=f"{now.batch:,}"),
     )
-    numbers = Check(doc="whether every k is listed with its bytes", argument=False, stays=True)
+    numbers = Check(
+        doc="whether every k is listed with its bytes", argument=False, stays=True, key="KeyN"
+    )
 
     def study(self, now: State) -> Waves:
         found = _all(now)
@@ -139,7 +140,7 @@ class Recompute(View[Waves]):
             return self.changed(now, budget=_halfway(now) if now.budget is None else None)
         if name == "take":
             return self.changed(now, budget=value)
-        return now.replace(numbers=not now.numbers) if name == "key" else None
+        return None
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)

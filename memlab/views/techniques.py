@@ -58,7 +58,7 @@ class Techniques(View[Frontier]):
 
     name, made_by, widest = "frontier", "techniques", 960
     positional = ("network", "batch")
-    picture_keys = ("Digit1", "Digit2", "Digit3", "KeyN")
+    picture_keys = ("Digit1", "Digit2", "Digit3")
 
     network = Setting[Subject](
         doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
@@ -107,7 +107,7 @@ class Techniques(View[Frontier]):
         default=lambda now: now.measure,
         when=lambda now: False,
     )
-    numbers = Check(doc="whether every point is listed", argument=False, stays=True)
+    numbers = Check(doc="whether every point is listed", argument=False, stays=True, key="KeyN")
 
     def settle(self, new: State, was: State | None) -> State:
         """A budget is of the third stop."""
@@ -132,7 +132,7 @@ class Techniques(View[Frontier]):
             return self.changed(now, others=not now.others)
         if name == "key" and str(value).startswith("Digit"):
             return self.changed(now, stop=int(str(value)[-1]))
-        return now.replace(numbers=not now.numbers) if name == "key" else None
+        return None
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)

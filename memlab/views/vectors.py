@@ -82,7 +82,7 @@ class FilledVectors(View[Vectors]):
     presets: ClassVar = {
         "surprise": lambda now: {"network": now.network, "batch": 64, "format": "fp16"}
     }
-    picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape", "KeyN")
+    picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape")
 
     network = NetworkChoice(
         OFFERED,
@@ -106,7 +106,7 @@ class FilledVectors(View[Vectors]):
     source = Choice(
         SOURCES, doc='what fills the lanes, ``"columns"`` or output ``"channels"``', place="more"
     )
-    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True)
+    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
     chosen: Setting[str] = Setting(
         doc="the vector that the keyboard is on", default="", argument=False, fixed=True
     )
@@ -142,8 +142,6 @@ class FilledVectors(View[Vectors]):
                  "ArrowRight": [s for s in STOPS if s > now.batch][:1]}  # fmt: skip
         if value in stops:
             return self.changed(now, batch=(*stops[value], now.batch)[0])
-        if value == "KeyN":
-            return self.changed(now, numbers=not now.numbers)
         if value in ("ArrowUp", "ArrowDown"):
             return now.replace(chosen=f"{int(value == 'ArrowDown')}:0")
         if value == "Enter":

@@ -54,7 +54,6 @@ class WarpMemory(View[Warps]):
 
     name, made_by, widest = "warp", "warp_memory", 820
     positional = ("network", "layer")
-    picture_keys = ("KeyN",)
 
     network = Setting(
         doc="a name of ``memlab.zoo``, or a network of yours",
@@ -82,16 +81,13 @@ class WarpMemory(View[Warps]):
         box=True,
         follows=["stride"],
     )
-    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True)
+    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
 
     def study(self, now: State) -> Warps:
         return _warps(now, now.warp)
 
     def described(self, now: State) -> object:
         return now.stride, now.warp
-
-    def do(self, now: State, name: str, value: object) -> State | None:
-        return now.replace(numbers=not now.numbers) if name == "key" else None
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)

@@ -85,7 +85,7 @@ class ShiftedCopies(View[Lowering]):
 
     name, made_by, widest = "copies", "shifted_copies", 820
     positional = ("network", "layer", "batch", "k", "stride", "pad", "how")
-    picture_keys = (*MOVES, "Home", "End", "Enter", "Escape", "KeyR", "KeyN")
+    picture_keys = (*MOVES, "Home", "End", "Enter", "Escape", "KeyR")
     presets: ClassVar = {
         "surprise": _preset(0, stride=2),
         "pointwise": _preset(3),
@@ -157,7 +157,7 @@ class ShiftedCopies(View[Lowering]):
         follows=["network", "layer"],
         place="more",
     )
-    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True)
+    numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
     pin: Setting[str] = Setting(
         doc="what is pinned: ``'pixel:12'``, ``'place:5'``, or nothing",
         default="",
@@ -241,8 +241,6 @@ class ShiftedCopies(View[Lowering]):
         small = self.rows_of(now).small
         if name == "write" or (name, value) == ("key", "KeyR"):
             return now.replace(done=self._write(now))
-        if (name, value) == ("key", "KeyN"):
-            return now.replace(numbers=not now.numbers)
         if name == "key":
             return now.replace(pin=_pressed(small, now.pin, str(value)))
         number, (kind, _, row) = typed("place", value, usual=0, least=0), name.partition("-")

@@ -393,9 +393,10 @@ class Text(Setting[T]):
 @dataclass(eq=False)
 class Check(Setting[bool]):
     """Yes or no, as a checkbox; or as a select, where the texts ``<view>.control.<name>_yes`` and
-    ``<name>_no`` name the two."""
+    ``<name>_no`` name the two. ``key`` is a key of the picture that turns it."""
 
     default: Any = field(default=False, kw_only=True)
+    key: str = field(default="", kw_only=True)
 
     def allowed(self, given: Any, now: State) -> bool:
         return flag(self.what or self.name, super().allowed(given, now))

@@ -45,7 +45,7 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
-from memlab.views.live.setting import Range, Setting, State, of
+from memlab.views.live.setting import Check, Range, Setting, State, of
 from memlab.views.live.widget import Control, Labels, Line, Picture, Widget, width
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ class View(Widget, Generic[S]):
     shows the picture in words, ``rows`` are the exact figures, ``figure()`` is for matplotlib."""
 
     settings: ClassVar[dict[str, Setting[Any]]] = {}
+    _turned: ClassVar[dict[str, Check]] = {}
     made_by: ClassVar[str] = ""
     positional: ClassVar[Sequence[str]] = ()
     presets: ClassVar[Mapping[str, Mapping[str, Any] | Callable[[State], Mapping[str, Any]]]] = {}
@@ -130,6 +131,9 @@ class View(Widget, Generic[S]):
         if taken := own.keys() & set(dir(View)):
             raise TypeError(f"a view has its own {', '.join(sorted(taken))}; rename the setting")
         cls.settings = cls.settings | own
+        checks = (each for each in cls.settings.values() if isinstance(each, Check) and each.key)
+        cls._turned = {each.key: each for each in checks}
+        cls.picture_keys = tuple(dict.fromkeys([*cls.picture_keys, *cls._turned]))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         given = signature(type(self)).bind(*args, **kwargs).arguments
@@ -336,6 +340,8 @@ class View(Widget, Generic[S]):
             if setting.when(now):
                 chosen = {setting.name: setting.read(name, value, now)}
                 self._slide(self.changed(now, **chosen), dragging)
+        elif name == "key" and (check := self._turned.get(str(value))):
+            self._go(self.changed(now, **{check.name: not check.value(now)}))
         elif name in self.presets:
             self._renew(self._made(self._staying(), of(self.presets[name], now)))
         elif name == "start":
