@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def of(name: str, batch: int = 8) -> Lifetimes:
     return lifetimes(memory_of(steps[name]), batch)
 
 
-PAGES: dict[str, dict[str, object]] = {
+PAGES: dict[str, dict[str, Any]] = {
     "start": {"now": of("one", 1)},
     "batch 8": {"now": of("one"), "before": of("one", 1)},
     "back to 1": {"now": of("one", 1), "before": of("one")},
@@ -64,7 +65,7 @@ PAGES: dict[str, dict[str, object]] = {
 
 
 def made(name: str, width: float = 936) -> Page:
-    return view.page(**PAGES[name], width=width)  # type: ignore[arg-type]
+    return view.page(**PAGES[name], width=width)
 
 
 def chart(page: Page) -> Chart:
@@ -155,7 +156,7 @@ def test_no_name_stands_in_the_frame(name: str, width: int) -> None:
     at = PAGES[name].get("at", now.peak)
     drawn = chart(page)
     box = drawn.frame(0, 0, width)
-    left, right = (box.left + (box.right - box.left) * drawn.x.at(x) for x in (at, at + 1))  # type: ignore[operator]
+    left, right = (box.left + (box.right - box.left) * drawn.x.at(x) for x in (at, at + 1))
     names = {block.symbol for block in now.blocks if block.death < len(now.operations)}
     for label in page.svg().labels:
         if label.chart and label.size == 12 and label.content.split(" ")[-1] in names:
@@ -175,7 +176,7 @@ def test_before_is_dashed_where_it_was_another_level() -> None:
 def test_a_focus_leaves_its_own_bar_and_bricks_in_full_colour() -> None:
     full = [mark for mark in chart(made("focus")).marks if not isinstance(mark, view.Faint)]
     painted = [mark for mark in full if getattr(mark, "look", None) in PAINTS.values()]
-    assert {mark.look for mark in painted} == {PAINTS[Role.INPUT]}  # type: ignore[attr-defined]
+    assert {getattr(mark, "look", None) for mark in painted} == {PAINTS[Role.INPUT]}
     assert [len(mark.places) for mark in painted if isinstance(mark, Rects)] == [6]
 
 
