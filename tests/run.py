@@ -29,8 +29,10 @@ PARTS = {
     "quick": f"{TESTS} -m 'not measures'",
     "measures": f"{TESTS} -m measures --ignore tests/browser",
     "notebooks": f"{NOTEBOOKS} lessons/*.ipynb lessons/solutions/*.ipynb",
-    "browser": f"{PYTEST} -p no:nbval --dist worksteal tests/browser",
+    "browser": f"{PYTEST} -p no:nbval --dist worksteal --reruns 1 -r R tests/browser",
 }
+"""A machine that others share may stall for longer than a browser waits: there, a test that failed
+is tried once more, and named."""
 CHECK = ("lint", "format", "types", "imports", "quick")
 """What takes a minute and measures, compiles and opens nothing."""
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-ROOT = ".memlab-view"
+from tests.browser.live import ROOT, sees
+
 MIB = 2**20
 
 
@@ -44,7 +45,7 @@ def test_placings_cursor_and_presets(page_with_view):
     assert slider(page).get_attribute("aria-valuetext") == "operation 2 of 8"
     page.get_by_role("button", name="Surprising").click()
     settled(page, "birth", 13 * MIB)
-    assert "13 MiB or 8 MiB" in picture(page).text_content()
+    sees(page, "13 MiB or 8 MiB")
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_text("The toy has no arithmetic").wait_for()
 
@@ -101,7 +102,7 @@ def test_a_real_network_and_every_number_of_it(page_with_view):
     page = page_with_view
     page.get_by_role("button", name="Real", exact=True).click()
     page.locator(f"{ROOT}[data-state^='resnet50|best|']").wait_for()
-    assert "1.28 GiB" in picture(page).text_content()
+    sees(page, "1.28 GiB")
     picture(page).focus()
     press(page, "n")
     picture(page).get_by_text("The largest blocks").wait_for()
