@@ -31,19 +31,20 @@ from memlab.networks.resnets import (
     resnet200,
 )
 from memlab.networks.rnns import lstm, rnn
-from memlab.networks.transformers import gpt2, vit_s
+from memlab.networks.transformers import gpt2, gpt_small, vit_s
 
 ZOO: dict[str, Callable[..., Network]] = {
     make.__name__: make
     for make in (
         linear1, mnist_cnn, alexnet, overfeat, vgg11, vgg13, vgg16, vgg19, googlenet, googlenet_bn,
-        resnet18, resnet34, resnet50, resnet101, resnet152, resnet200, rnn, lstm, gpt2, vit_s,
+        resnet18, resnet34, resnet50, resnet101, resnet152, resnet200, rnn, lstm, gpt2,
+        gpt_small, vit_s,
     )
 }  # fmt: skip
 
 __all__ = [
-    "ZOO", "alexnet", "build", "googlenet", "googlenet_bn", "gpt2", "linear1", "lstm",
-    "mnist_cnn", "overfeat", "resnet", "resnet18", "resnet34", "resnet50", "resnet101",
+    "ZOO", "alexnet", "build", "googlenet", "googlenet_bn", "gpt2", "gpt_small", "linear1",
+    "lstm", "mnist_cnn", "overfeat", "resnet", "resnet18", "resnet34", "resnet50", "resnet101",
     "resnet152", "resnet200", "rnn", "vgg11", "vgg13", "vgg16", "vgg19", "vit_s",
 ]  # fmt: skip
 

@@ -25,13 +25,14 @@ PARAMETERS = {  # H; linear1 is A1
     "resnet152": 60_192_808,
     "resnet200": 64_673_832,
     "gpt2": 124_439_808,
+    "gpt_small": 1024 * 256 + 256 * 256 + 6 * (12 * 256**2 + 13 * 256) + 2 * 256,
     "vit_s": 22_050_664,
     "rnn": 128 * 28 + 128 + 128 * 128 + 128 * 10 + 10,
     "lstm": 4 * (128 * 28 + 128 + 128 * 128) + 128 * 10 + 10,
 }
 RESNETS = [name for name in ZOO if name.startswith("resnet")]
 SEQUENCES = ("rnn", "lstm")
-IMAGES = [name for name in ZOO if name not in ("linear1", "gpt2", *SEQUENCES)]
+IMAGES = [name for name in ZOO if name not in ("linear1", "gpt2", "gpt_small", *SEQUENCES)]
 
 
 def convs(net):
@@ -60,6 +61,7 @@ def test_both_variants_have_the_same_parameters(name):
         ("resnet18", "ResNet-18"),
         ("resnet50", "ResNet-50 v1"),
         ("gpt2", "GPT-2 small"),
+        ("gpt_small", "Small GPT (6 layers of 256)"),
         ("vit_s", "ViT-S/16"),
     ],
 )

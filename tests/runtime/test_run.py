@@ -34,6 +34,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "alexnet": {"image": 79, "classes": 10},
     "overfeat": {"image": 71, "classes": 10},
     "gpt2": {"steps": 9, "layers": 2, "features": 12, "heads": 3, "vocabulary": 17},
+    "gpt_small": {"steps": 9, "layers": 2, "features": 12, "heads": 3, "vocabulary": 17},
     "vit_s": {"image": 32, "classes": 10, "layers": 2, "features": 12, "heads": 3},
     "rnn": {},
     "lstm": {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -187,3 +188,22 @@ def test_stored_in_half_precision_the_loss_is_about_the_same(
     assert half.residual == 0
     assert half.loss == pytest.approx(plain.loss, rel=0.02)
     assert half.loss != plain.loss
+
+
+# -- the GPT of the lessons ------------------------------------------------------------------------
+
+AS_IN_A_LESSON: dict[str, Callable[[Step], Step]] = {
+    "plain": lambda step: step,
+    "in place": memlab.in_place,
+    "chain": lambda step: memlab.recompute(step, "chain", batch=2),
+}
+
+
+@pytest.mark.measures
+def test_techniques_leave_the_small_gpt_its_loss_and_need_what_was_planned() -> None:
+    step = memlab.training_step(memlab.zoo.gpt_small())
+    runs = {name: memlab.run(made(step), 2) for name, made in AS_IN_A_LESSON.items()}
+    assert {run.residual for run in runs.values()} == {0}
+    assert len({run.loss for run in runs.values()}) == 1
+    peaks = {name: run.peak for name, run in runs.items()}
+    assert 1.8 * peaks["chain"] < peaks["in place"] < peaks["plain"] < 170_000_000
