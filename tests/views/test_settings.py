@@ -102,12 +102,47 @@ def control(view, name):
     return next(found for found in view.controls() if found.name == name)
 
 
+# -- what a page that asks leaves out -------------------------------------------------------------
+
+
+def names(view):
+    return [found.name for found in view.controls()]
+
+
+def test_a_view_without_examples_has_no_button_for_them(demo):
+    view = demo(examples=False)
+    assert [name for name in names(demo()) if name not in names(view)] == ["tall"]
+    assert view.code() == "memlab.views.demo('up', batch=8, examples=False)"
+    send(view, "tall")
+    assert view.state.size == 3
+    send(view, "grow")
+    send(view, "start")
+    assert (view.state.size, "tall" in names(view)) == (3, False)
+
+
+def test_a_view_with_only_some_controls_leaves_the_others_to_python(demo):
+    view = demo(only=["size"])
+    assert names(view) == ["size", "size_number", "start", "copy", "grow"]
+    assert view.more() == ""
+    send(view, "size", 5)
+    send(view, "batch", 2)
+    assert (view.state.size, view.state.batch) == (5, 8)
+    view.batch = 64
+    assert view.state.batch == 64
+    assert view.code() == "memlab.views.demo('up', size=5, batch=64, only=('size',))"
+    with pytest.raises(InputError, match="unknown setting 'speed'"):
+        demo(only="speed")
+    with pytest.raises(InputError, match="True or False"):
+        demo(examples=1)
+
+
 # -- argument, property, code -------------------------------------------------------------------
 
 
 def test_the_factory_has_the_settings_as_arguments(demo):
     assert str(inspect.signature(demo)) == (
-        "(way='up', size=None, *, batch=8, count=2, guess=None, loud=False, most='12')"
+        "(way='up', size=None, *, batch=8, count=2, guess=None, loud=False, most='12', "
+        "examples=True, only=())"
     )
     assert demo.__name__ == "demo"
     assert demo.__doc__.startswith("A demonstration of settings.\n\nArgs:\n    way: where to.\n")

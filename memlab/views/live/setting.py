@@ -421,3 +421,35 @@ class Check(Setting[bool]):
         if not labels.has(f"{self.name}_yes"):
             return {}
         return {"yes": labels(f"{self.name}_yes"), "no": labels(f"{self.name}_no")}
+
+
+# -- a state in the making -------------------------------------------------------------------------
+
+
+class Draft(State):
+    """A state in the making: a value that another one asks for is worked out first."""
+
+    __slots__ = ("_given", "_settings")
+
+    def __init__(
+        self,
+        settings: Mapping[str, Setting[Any]],
+        kept: Mapping[str, Any],
+        given: Mapping[str, Any],
+    ) -> None:
+        super().__init__(kept)
+        object.__setattr__(self, "_settings", settings)
+        object.__setattr__(self, "_given", given)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._values and name in self._settings:
+            setting = self._settings[name]
+            given = name in self._given
+            self._values[name] = (
+                setting.checked(self._given[name], self) if given else setting.first(self)
+            )
+        return super().__getattr__(name)
+
+    def state(self) -> State:
+        """The state, once every value is there."""
+        return State({name: getattr(self, name) for name in self._settings})

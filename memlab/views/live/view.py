@@ -31,6 +31,10 @@ and presses choose, ``self.changed(now, ...)`` for what is checked as a control 
 ``fact(scene)`` tells the mark that the view's own keys are on: by its fact, or by what a press on
 it sends, ``"name:value"``.
 
+Every view takes ``examples=False``, which leaves out the buttons of its presets, and
+``only=("batch",)``, which leaves out them and the controls of all other settings: for a page that
+asks later what they would show. Python still sets everything.
+
 History never is in the state. ``scene.previous`` is the state before the last change;
 ``scene.before`` the scene that it was seen in: an axis is held there while ``scene.dragging``.
 Where a drag ends where it began, what was there before is back.
@@ -45,7 +49,8 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
-from memlab.views.live.setting import Check, Range, Setting, State, of
+from memlab.errors import flag, listed, several
+from memlab.views.live.setting import Check, Draft, Range, Setting, State, of
 from memlab.views.live.widget import Control, Labels, Line, Picture, Widget, width
 
 if TYPE_CHECKING:
@@ -83,40 +88,23 @@ class Scene:
         return Scene(self.previous, self.earlier, live=self.live, width=self.width)
 
 
-class Draft(State):
-    """A state in the making: a value that another one asks for is worked out first."""
-
-    __slots__ = ("_given", "_settings")
-
-    def __init__(
-        self,
-        settings: Mapping[str, Setting[Any]],
-        kept: Mapping[str, Any],
-        given: Mapping[str, Any],
-    ) -> None:
-        super().__init__(kept)
-        object.__setattr__(self, "_settings", settings)
-        object.__setattr__(self, "_given", given)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in self._values and name in self._settings:
-            setting = self._settings[name]
-            given = name in self._given
-            self._values[name] = (
-                setting.checked(self._given[name], self) if given else setting.first(self)
-            )
-        return super().__getattr__(name)
-
-    def state(self) -> State:
-        """The state, once every value is there."""
-        return State({name: getattr(self, name) for name in self._settings})
-
-
 class View(Widget, Generic[S]):
     """A page that follows its settings. Set one from Python, and the picture follows; ``print``
     shows the picture in words, ``rows`` are the exact figures, ``figure()`` is for matplotlib."""
 
-    settings: ClassVar[dict[str, Setting[Any]]] = {}
+    examples = Setting[bool](
+        doc="whether it has the buttons of its examples, as Surprising and Break it",
+        default=True,
+        check=lambda given: flag("examples", given),
+        fixed=True,
+    )
+    only = Setting[tuple[str, ...]](
+        doc="the settings that have a control, without any example; all if not given",
+        default=(),
+        check=lambda given: tuple(listed("only", given, "batch")),
+        fixed=True,
+    )
+    settings: ClassVar[dict[str, Setting[Any]]] = {"examples": examples, "only": only}
     _turned: ClassVar[dict[str, Check]] = {}
     made_by: ClassVar[str] = ""
     positional: ClassVar[Sequence[str]] = ()
@@ -130,7 +118,8 @@ class View(Widget, Generic[S]):
         own = {name: part for name, part in vars(cls).items() if isinstance(part, Setting)}
         if taken := own.keys() & set(dir(View)):
             raise TypeError(f"a view has its own {', '.join(sorted(taken))}; rename the setting")
-        cls.settings = cls.settings | own
+        last = {name: cls.settings[name] for name in View.settings}
+        cls.settings = {n: s for n, s in cls.settings.items() if n not in last} | own | last
         checks = (each for each in cls.settings.values() if isinstance(each, Check) and each.key)
         cls._turned = {each.key: each for each in checks}
         cls.picture_keys = tuple(dict.fromkeys([*cls.picture_keys, *cls._turned]))
@@ -145,6 +134,7 @@ class View(Widget, Generic[S]):
         self.previous: State | None = None
         self.earlier: State | None = None
         self.state = self._start = self._made({}, given)
+        several("setting", self.state.only, [n for n, s in self.settings.items() if s.events])
         self.rows_of(self.state)
         super().__init__()
 
@@ -288,9 +278,11 @@ class View(Widget, Generic[S]):
     def controls(self) -> list[Control]:
         now = self.state
         labels = Labels(self.name, self.values(now))
-        shown = [each for each in self.settings.values() if each.when(now)]
+        shown = [each for each in self.settings.values() if self._offers(each)]
         found = [control for each in shown for control in each.controls(now, labels)]
         for name, key in self.buttons(now).items():
+            if name in self.presets and not self._exemplary:
+                continue
             busy = labels(f"{key}_busy") if labels.has(f"{key}_busy") else ""
             found.append(Control("button", name, labels(key), place="buttons", busy=busy))
         return found
@@ -299,7 +291,7 @@ class View(Widget, Generic[S]):
         now = self.state
         labels = Labels(self.name, self.values(now))
         hidden = [each for each in self.settings.values() if of(each.place, now) == "more"]
-        shown = [each for each in hidden if each.when(now) and each.controls(now, labels)]
+        shown = [each for each in hidden if self._offers(each) and each.controls(now, labels)]
         told = filter(None, (each.told(now, labels) for each in shown))
         return strings.get("widget.more", values=", ".join(told)) if shown else ""
 
@@ -337,12 +329,12 @@ class View(Widget, Generic[S]):
             self._told = True
         elif name in self._events:
             setting = self._events[name]
-            if setting.when(now):
+            if self._offers(setting):
                 chosen = {setting.name: setting.read(name, value, now)}
                 self._slide(self.changed(now, **chosen), dragging)
         elif name == "key" and (check := self._turned.get(str(value))):
             self._go(self.changed(now, **{check.name: not check.value(now)}))
-        elif name in self.presets:
+        elif name in self.presets and self._exemplary:
             self._renew(self._made(self._staying(), of(self.presets[name], now)))
         elif name == "start":
             self._renew(self._start.replace(**self._staying()))
@@ -382,6 +374,16 @@ class View(Widget, Generic[S]):
         self._news = True
 
     # -- inside -------------------------------------------------------------------------------
+
+    @property
+    def _exemplary(self) -> bool:
+        """Whether the buttons of the presets are there."""
+        return self.state.examples and not self.state.only
+
+    def _offers(self, setting: Setting[Any]) -> bool:
+        """Whether a setting has its control now."""
+        now = self.state
+        return setting.when(now) and (not now.only or setting.name in now.only)
 
     def _held(self) -> dict[str, Setting[Any]]:
         """The settings that hold a value of their own."""
