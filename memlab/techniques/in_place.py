@@ -20,6 +20,8 @@ _PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "batch_norm": ("y", ("x",)),
     "relu": ("y", ("x",)),
     "tanh": ("y", ("x",)),
+    "gelu": ("y", ("x",)),
+    "layer_norm": ("y", ("x",)),
     "dropout": ("y", ("x",)),
     "add": ("y", ("x0", "x1")),
     "softmax": ("y", ("x",)),

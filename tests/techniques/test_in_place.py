@@ -77,6 +77,20 @@ def test_it_refuses_what_would_change_a_result_and_says_why(name: str, why: str)
         memlab.in_place(chain(), layers=[name])
 
 
+@pytest.mark.measures
+def test_gelu_and_layer_norm_write_over_inputs_that_no_backward_reads() -> None:
+    small = memlab.zoo.gpt_small(steps=8, layers=1, features=16, heads=2, vocabulary=10)
+    for name, there in {"1.gelu": "1.fc1", "1.norm2": "1.add1"}.items():
+        with pytest.raises(InputError, match=f"backward of {name} still needs {there}"):
+            memlab.in_place(memlab.training_step(small), layers=[name])
+    plain = memlab.inference_step(small)
+    inside = memlab.in_place(plain)
+    assert homes(inside)["1.gelu"] == homes(inside)["1.fc1"]
+    one, other = memlab.run(plain, 3), memlab.run(inside, 3)
+    assert other.residual == 0
+    assert (one.output == other.output).all()
+
+
 def test_what_is_there_before_the_step_is_not_overwritten() -> None:
     x = memlab.network("first", features=4).relu(name="relu").linear(3).cross_entropy()
     with pytest.raises(InputError, match="relu cannot run in place: input is what is there before"):
