@@ -112,6 +112,11 @@ def _bundle(value: Any) -> Any:
     return import_module("memlab.views.formatters").bundle(value)
 
 
+def _display(card: Any) -> None:
+    """Show a card in a notebook, and what follows its answer."""
+    import_module("memlab.views.formatters").show_card(card)
+
+
 def _show_in_notebooks() -> None:
     """Tell IPython how values are shown, where it runs and can show more than text."""
     if "IPython" not in sys.modules:
@@ -121,6 +126,7 @@ def _show_in_notebooks() -> None:
     if formatter is not None and "image/svg+xml" in formatter.active_types:
         for name, home in _SHOWN.items():
             formatter.mimebundle_formatter.for_type_by_name(home, name, _bundle)
+        formatter.ipython_display_formatter.for_type_by_name(_SHOWN["Card"], "Card", _display)
 
 
 _show_in_notebooks()

@@ -1,32 +1,67 @@
-"""What turns a notebook into a lesson: predictions, exercises, hints, progress.
+"""What turns a notebook into a lesson: questions with a guess first, exercises, hints, progress.
 
 >>> from memlab import lesson
->>> output = lesson.predict("02.output")
->>> output.guess("2.5 MB").reveal()
+>>> halve = lesson.predict("02.halve")
+>>> halve.guess(2, because="everything halves").revise("1.2").reveal()
 >>> exercise = lesson.exercise("02.largest_batch")
 >>> exercise.check(largest_batch)
 """
 
 from __future__ import annotations
 
-from memlab.errors import pick
+from memlab.errors import InputError, pick
 from memlab.lesson import digits
 from memlab.lesson.allocation import Allocation, measure
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise, exercise
-from memlab.lesson.question import topics
+from memlab.lesson.question import Part, topics
 
 _CARDS: dict[str, Card] = {}
 
-__all__ = ["Allocation", "Card", "Exercise", "digits", "exercise", "measure", "predict"]
+__all__ = [
+    "Allocation",
+    "Card",
+    "Exercise",
+    "change",
+    "digits",
+    "exercise",
+    "measure",
+    "predict",
+    "recall",
+]
 
 
 def predict(name: str) -> Card:
-    """The prediction card of that name, ``"02.output"``: lesson, then question.
+    """The prediction card of that name, ``"02.halve"``: lesson, then question.
 
     It is the same card each time: a cell that runs again keeps the guess.
 
     Raises:
         InputError: there is none.
     """
-    return _CARDS.setdefault(name, Card(pick("question", name, topics())))
+    return _card(Part.PREDICT, name)
+
+
+def recall(name: str) -> Card:
+    """A question about an earlier lesson, ``"07.maps"``: the same card each time.
+
+    Raises:
+        InputError: there is none.
+    """
+    return _card(Part.RECALL, name)
+
+
+def change(name: str) -> Card:
+    """The question about a change that a learner makes, ``"02.twice"``: the same card each time.
+
+    Raises:
+        InputError: there is none.
+    """
+    return _card(Part.CHANGE, name)
+
+
+def _card(part: Part, name: str) -> Card:
+    asked = pick("question", name, topics())
+    if asked.part is not part:
+        raise InputError(f"{name!r} is no question for {part}; try lesson.{asked.part}({name!r}).")
+    return _CARDS.setdefault(name, Card(asked))

@@ -1,70 +1,123 @@
-"""A prediction card: one locked guess, then the run, then guess and truth side by side."""
+"""A card: a locked guess, what may have gone wrong, one revision, then the truth beside both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, TypeVar
 
-from memlab.errors import InputError
+from memlab.errors import InputError, shorten
 from memlab.lesson import progress, words
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Verdict, judge
-from memlab.lesson.question import Kind, Numbers, Topic, Truth
+from memlab.lesson.question import Kind, Numbers, Part, Topic, Truth
+
+Answer = Guess | str
+"""What was answered: a number, or the name of an option."""
+Function = TypeVar("Function", bound=Callable[[], Any])
+LONGEST_REASON = 400
+"""Characters of a reason: a few sentences."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """One asking of a question: its numbers, the guess, and the truth once it is revealed."""
+    """One asking of a question: its numbers, the guess with its reason, perhaps a revision.
+
+    ``truth`` is there once a guess is judged; ``revealed`` says that the learner sees it. ``again``
+    marks an asking on new numbers.
+    """
 
     topic: Topic
     numbers: Numbers
-    guess: Guess | str | None = None
+    guess: Answer | None = None
+    because: str = ""
+    revision: Answer | None = None
     skipped: bool = False
     truth: Truth | None = None
+    revealed: bool = False
+    again: bool = False
+
+    @property
+    def state(self) -> str:
+        """``open``, ``skipped``, ``locked`` (the truth could not be found), ``diagnosed`` (wrong,
+        and one revision is free) or ``revealed``."""
+        if self.revealed:
+            return "revealed"
+        if self.guess is None:
+            return "skipped" if self.skipped else "open"
+        return "locked" if self.truth is None else "diagnosed"
 
     @property
     def open(self) -> bool:
         """Nothing has been guessed yet, and the question is not skipped."""
-        return self.guess is None and not self.skipped
+        return self.state == "open"
 
     @property
     def typed(self) -> str:
         """The guess as it was typed or chosen; empty without one."""
-        return self.guess.text if isinstance(self.guess, Guess) else self.guess or ""
+        return _typed(self.guess)
+
+    @property
+    def retyped(self) -> str:
+        """The revision as it was typed or chosen; empty without one."""
+        return _typed(self.revision)
 
     @property
     def verdict(self) -> Verdict | None:
         """What is to be said about the guess, once both it and the truth are there."""
-        if self.guess is None or self.truth is None:
+        return self._judged(self.guess)
+
+    @property
+    def second(self) -> Verdict | None:
+        """What is to be said about the revision."""
+        return self._judged(self.revision)
+
+    def _judged(self, answer: Answer | None) -> Verdict | None:
+        if answer is None or self.truth is None:
             return None
-        if isinstance(self.guess, str):
-            return Verdict(self.guess == self.truth.value)
+        if isinstance(answer, str):
+            return Verdict(answer == self.truth.value)
         assert isinstance(self.truth.value, Fraction)
-        return judge(self.guess, self.truth.value, self.truth.causes)
+        return judge(answer, self.truth.value, self.truth.causes)
 
 
 class Card:
     """A question, and what has been guessed. It prints as text and is shown as a widget.
 
-    ``guess`` locks, ``reveal`` computes the truth, ``retry`` asks again on new numbers, ``skip``
-    goes on without a guess. ``rounds`` are the askings so far, the last one of now.
+    ``guess`` locks and judges: what is right is revealed at once, what is wrong is diagnosed, and
+    may be changed once with ``revise``. ``reveal`` shows the answer, ``retry`` asks again on new
+    numbers, ``skip`` goes on without a guess. ``rounds`` are the askings so far, the last one of
+    now.
     """
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.rounds = [Round(topic, topic.first)]
+        self.follows: dict[str, Callable[[], Any]] = {}
         self._watching: list[Callable[[], None]] = []
 
     @property
     def name(self) -> str:
-        """Its name in the lesson, which is the variable that holds it: ``"output"``."""
+        """Its name in the lesson, which is the variable that holds it: ``"halve"``."""
         return self.topic.name.partition(".")[2]
+
+    @property
+    def handle(self) -> str:
+        """How a cell calls it: ``halve``, or ``lesson.recall("07.maps")`` without a variable."""
+        if self.topic.part is Part.PREDICT:
+            return self.name
+        return f'lesson.{self.topic.part}("{self.topic.name}")'
 
     @property
     def now(self) -> Round:
         """The asking of now."""
         return self.rounds[-1]
+
+    @property
+    def revealed(self) -> bool:
+        """Whether the first question has been answered and its finding shown."""
+        return self.rounds[0].revealed
 
     @property
     def bytes(self) -> int | None:
@@ -81,19 +134,38 @@ class Card:
 
     # -- what a learner does ------------------------------------------------------------------
 
-    def guess(self, given: object) -> Card:
-        """Lock a guess: an amount ``"6.4 MB"``, a ratio ``9`` or the name of an option.
+    def guess(self, given: object, because: str = "") -> Card:
+        """Lock a guess: an amount ``"6.4 MB"``, a ratio ``9`` or the name of an option; a
+        prediction may have a reason. Then find the truth out by planning and running, and judge.
 
         Raises:
             InputError: it is no guess at this question, or there is a locked one already.
+            DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
-        read = self.topic.read(given)
-        if read == self.now.guess:
-            return self  # a cell that runs again
-        if not self.now.open:
-            raise InputError(words.locked(self.name))
-        self._become(replace(self.now, guess=read))
+        read, reason = self._read(given), self._reason(because)
+        if not self.now.open and read != self.now.guess:
+            raise InputError(words.locked(self))
+        if self.now.open:
+            self._become(replace(self.now, guess=read, because=reason), tell=False)
+        self._judge()  # a cell that runs again changes nothing
         return self
+
+    def revise(self, given: object) -> Card:
+        """Change a wrong guess, once; then the answer is shown.
+
+        Raises:
+            InputError: it is no guess at this question, nothing has been diagnosed, or there is a
+                revision already.
+        """
+        read = self._read(given)
+        if read == self.now.revision:
+            return self  # a cell that runs again
+        if self.now.state != "diagnosed":
+            raise InputError(words.no_revision(self))
+        if read == self.now.guess:
+            raise InputError(words.same_again(self))
+        self._become(replace(self.now, revision=read), tell=False)
+        return self.reveal()
 
     def skip(self) -> Card:
         """Go on without a guess; ``reveal`` then shows the truth alone."""
@@ -102,39 +174,53 @@ class Card:
         return self
 
     def reveal(self) -> Card:
-        """Find the truth out by planning and running, and show it beside the guess.
+        """Show the answer beside the guess.
 
         Raises:
             InputError: nothing has been guessed yet.
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
         if self.now.open:
-            raise InputError(words.first(self.name))
-        if self.now.truth is None:
-            turn = replace(self.now, truth=self.topic.truth(self.now.numbers))
-            right = None if turn.verdict is None else turn.verdict.right
-            progress.answered(self.topic.name, turn.typed, right)
-            self._become(turn)
+            raise InputError(words.first(self))
+        if not self.now.revealed:
+            self._find()
+            turn = self.now
+            if turn.second is not None:
+                progress.revised(self.topic.name, turn.retyped, turn.second.right)
+            self._become(replace(turn, revealed=True))
         return self
 
     def retry(self) -> Card:
         """Ask the same on new numbers, which differ from learner to learner.
 
         Raises:
-            InputError: the truth of the last numbers has not been revealed yet.
+            InputError: the answer on the last numbers is not shown yet, or there are no others.
         """
-        if self.now.truth is None:
-            raise InputError(words.first(self.name) if self.now.open else words.locked(self.name))
+        if not self.now.revealed:
+            raise InputError(words.first(self) if self.now.open else words.locked(self))
         seed = f"{progress.seed()} {self.topic.name} {len(self.rounds)}"
         used = [turn.numbers for turn in self.rounds]
-        self.rounds.append(Round(self.topic, self.topic.again(seed, used)))
+        self.rounds.append(Round(self.topic, self.topic.again(seed, used), again=True))
         self._tell()
         return self
+
+    def then(self, function: Function) -> Function:
+        """Decorate what is to run, and be shown, below the card once it is revealed. A function of
+        the same name takes the place of the one before: a cell may run again.
+
+        Raises:
+            InputError: it cannot be called without an argument.
+        """
+        if not callable(function):
+            raise InputError(f"then takes a function, got {shorten(function)}; write @card.then "
+                             "above a def.")  # fmt: skip
+        self.follows[getattr(function, "__name__", "then")] = function
+        return function
 
     def answered(self) -> bool:
         """Whether the first question has its guess, or was skipped; if not, say what to do."""
         if self.rounds[0].open:
-            print(words.first(self.name))
+            print(words.first(self))
         return not self.rounds[0].open
 
     # -- for views ----------------------------------------------------------------------------
@@ -149,10 +235,58 @@ class Card:
 
     __str__ = __repr__ = text
 
-    def _become(self, turn: Round) -> None:
+    def _read(self, given: object) -> Answer:
+        """A guess; an option may also be named by its text."""
+        named = {_plain(words.option(self.now, name)): name for name in self.topic.options}
+        named |= {_plain(name): name for name in self.topic.options}
+        meant = named.get(_plain(given)) if isinstance(given, str) else None
+        return meant or self.topic.read(given)
+
+    def _reason(self, because: object) -> str:
+        if not isinstance(because, str) or len(because) > LONGEST_REASON:
+            raise InputError(words.no_reason(shorten(because)))
+        reason = " ".join(because.split())
+        if reason and self.topic.part is not Part.PREDICT:
+            raise InputError(words.no_place_for_reason(self))
+        return reason
+
+    def _judge(self) -> None:
+        """Find the truth; a right guess needs no second step."""
+        if self.now.truth is not None:
+            return
+        try:
+            self._find()
+        finally:
+            if self.now.truth is None:
+                self._tell()
+        if self.now.verdict is not None and self.now.verdict.right:
+            self.reveal()
+        else:
+            self._tell()
+
+    def _find(self) -> None:
+        """The truth of now, once; what was guessed is kept as soon as it can be judged."""
+        if self.now.truth is not None:
+            return
+        turn = replace(self.now, truth=self.topic.truth(self.now.numbers))
+        right = None if turn.verdict is None else turn.verdict.right
+        progress.answered(self.topic.name, turn.typed, right, turn.because)
+        self._become(turn, tell=False)
+
+    def _become(self, turn: Round, tell: bool = True) -> None:
         self.rounds[-1] = turn
-        self._tell()
+        if tell:
+            self._tell()
 
     def _tell(self) -> None:
         for told in self._watching:
             told()
+
+
+def _typed(answer: Answer | None) -> str:
+    return answer.text if isinstance(answer, Guess) else answer or ""
+
+
+def _plain(text: str) -> str:
+    """An option as it is compared: without capitals, spaces at the ends, and its full stop."""
+    return " ".join(text.split()).casefold().strip("\"' .")

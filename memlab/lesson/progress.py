@@ -30,6 +30,8 @@ SEEDS = 10**9
 
 Record = dict[str, Any]
 _TURN = {"at": str, "guess": str, "right": (bool, NoneType)}
+_MAYBE = {"because": str, "revision": str, "revision_right": bool}
+"""What an entry of a card may have besides."""
 _EXERCISE = {"checks": int, "passed": (str, NoneType), "hints": int, "solution": (str, NoneType)}
 
 
@@ -51,10 +53,21 @@ def seed() -> int:
     return _drawn() if kept is None else int(kept["seed"])
 
 
-def answered(name: str, guess: str, right: bool | None) -> None:
-    """A card ``"02.output"`` was revealed; guess "" and right None where it was skipped."""
+def answered(name: str, guess: str, right: bool | None, because: str = "") -> None:
+    """A card ``"02.output"`` was answered; guess "" and right None where it was skipped."""
     turn = {"at": _now(), "guess": guess, "right": None if right is None else bool(right)}
+    turn |= {"because": because} if because else {}
     _kept(lambda kept: kept["cards"].setdefault(name, []).append(turn))
+
+
+def revised(name: str, revision: str, right: bool) -> None:
+    """The guess that was answered last was changed."""
+
+    def change(kept: Record) -> None:
+        for turn in kept["cards"].get(name, [])[-1:]:
+            turn |= {"revision": revision, "revision_right": bool(right)}
+
+    _kept(change)
 
 
 def checked(name: str, passed: bool) -> None:
@@ -202,8 +215,16 @@ def _sound(kept: Record) -> bool:
     return (
         type(kept.get("seed")) is int
         and all(isinstance(turns, list) and turns for turns in cards.values())
-        and all(_has(_TURN, turn) for turns in cards.values() for turn in turns)
+        and all(_is_turn(turn) for turns in cards.values() for turn in turns)
         and all(_has(_EXERCISE, entry) for entry in exercises.values())
+    )
+
+
+def _is_turn(turn: object) -> bool:
+    return _has(_TURN, turn) and all(
+        isinstance(turn[name], kind)  # type: ignore[index]  # a mapping, as it has the others
+        for name, kind in _MAYBE.items()
+        if name in turn  # type: ignore[operator]
     )
 
 

@@ -20,6 +20,7 @@ from memlab.lesson.misconceptions import Cause
 
 Numbers = Mapping[str, Any]
 """What a question is asked on: a batch, a network, a kernel size."""
+Draw = Callable[[random.Random], Numbers]
 
 
 class Kind(StrEnum):
@@ -29,8 +30,21 @@ class Kind(StrEnum):
     """With a number of bytes and its unit."""
     TIMES = "times"
     """With a ratio, on a slider whose scale is logarithmic."""
+    COUNT = "count"
+    """With a number of things: operations, images, layers."""
     CHOICE = "choice"
     """With one of several options, of which every wrong one says something about its chooser."""
+
+
+class Part(StrEnum):
+    """What a question is for. Its value is the name of the function that asks it."""
+
+    PREDICT = "predict"
+    """An outcome, guessed before it is shown, with a reason."""
+    RECALL = "recall"
+    """Something of an earlier lesson."""
+    CHANGE = "change"
+    """What comes out after a change that the learner makes."""
 
 
 class Figure(NamedTuple):
@@ -60,24 +74,28 @@ class Truth:
 
 @dataclass(frozen=True)
 class Topic:
-    """One question, asked first on ``first`` and again on what ``draw`` gives.
+    """One question, asked first on ``first`` and again on what ``draw`` gives, if anything.
 
     ``stops`` are what the slider of a ratio stops at, and ``decimals`` how many it is asked to;
     ``options`` are what may be chosen. ``words`` turns numbers into the values that texts name.
     ``near`` says that a guess can be close to the truth, or so many times too large: an address
-    cannot.
+    cannot. ``gives`` are phrases and formulas that would give the answer away above the card, and
+    ``shows`` settings of a live view that would.
     """
 
     name: str
     kind: Kind
     first: Numbers
-    draw: Callable[[random.Random], Numbers]
+    draw: Draw | None
     truth: Callable[[Numbers], Truth]
     options: tuple[str, ...] = ()
     stops: tuple[str, ...] = ()
     decimals: int = 0
     words: Callable[[Numbers], Mapping[str, object]] = dict
     near: bool = True
+    part: Part = Part.PREDICT
+    gives: tuple[str, ...] = ()
+    shows: tuple[Mapping[str, Any], ...] = ()
 
     def read(self, given: object) -> Guess | str:
         """A guess from what was typed or chosen.
@@ -87,7 +105,7 @@ class Topic:
         """
         if self.kind is Kind.AMOUNT:
             return guesses.amount(given)
-        if self.kind is Kind.TIMES:
+        if self.kind in (Kind.TIMES, Kind.COUNT):
             return guesses.times(given, self.decimals)
         if not isinstance(given, str):
             raise InputError(f"a guess is one of {', '.join(self.options)}, got {shorten(given)}.")
@@ -96,7 +114,13 @@ class Topic:
         return given
 
     def again(self, seed: str, used: list[Numbers]) -> Numbers:
-        """New numbers for the same question, not used before where there are others."""
+        """New numbers for the same question, not used before where there are others.
+
+        Raises:
+            InputError: it is asked on its first numbers only.
+        """
+        if self.draw is None:
+            raise InputError(f"{self.name!r} has one set of numbers; go on to the next cell.")
         chance = random.Random(seed)
         numbers = self.draw(chance)
         for _ in range(100):
@@ -110,7 +134,7 @@ _TOPICS: dict[str, Topic] = {}
 
 
 def topic(
-    name: str, kind: Kind, first: Numbers, draw: Callable[[random.Random], Numbers], **more: Any
+    name: str, kind: Kind, first: Numbers, draw: Draw | None, **more: Any
 ) -> Callable[[Callable[[Numbers], Truth]], Callable[[Numbers], Truth]]:
     """Register the function below as the truth of a question ``"02.output"``."""
 

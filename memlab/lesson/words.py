@@ -2,39 +2,88 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from memlab import strings, units
-from memlab.lesson.misconceptions import Verdict
-from memlab.lesson.question import Figure, Kind
+from memlab.lesson.guess import Guess
+from memlab.lesson.misconceptions import Cause, Verdict
+from memlab.lesson.question import Figure, Kind, Part
 
 if TYPE_CHECKING:
     from memlab.lesson.card import Card, Round
 
+ALIKE = Fraction(2, 100)
+"""Numbers that a reader takes for the same."""
+SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[\u3002\uff1f\uff01])|\S.*$")
+"""One that ends with a full stop or a question mark, also of Chinese."""
+FACTORS = {
+    **dict.fromkeys(
+        ("twice", "two", "double", "doubled", "doubles", "half", "halved"), Fraction(2)
+    ),
+    **dict.fromkeys(("three", "triple", "thrice"), Fraction(3)),
+    **dict.fromkeys(("four", "quarter"), Fraction(4)),
+    "nine": Fraction(9),
+}
+"""Words that say how many times."""
 
-def first(name: str) -> str:
+
+def first(shown: Card) -> str:
     """What a card says that has not been answered."""
-    return strings.get("card.first", name=name)
+    return strings.get("card.first", name=shown.handle)
 
 
-def locked(name: str) -> str:
+def locked(shown: Card) -> str:
     """What a card says to a second guess."""
-    return strings.get("card.locked", name=name)
+    key = {"revealed": "locked", "diagnosed": "diagnosed"}.get(shown.now.state, "waiting")
+    return strings.get(f"card.{key}", name=shown.handle)
+
+
+def no_revision(shown: Card) -> str:
+    """What a card says to a revision that comes too early, or too late."""
+    keys = {"open": "first", "skipped": "first", "locked": "waiting"}
+    key = keys.get(shown.now.state, "revised")
+    return strings.get(f"card.{key}", name=shown.handle)
+
+
+def same_again(shown: Card) -> str:
+    """What a card says to a revision that changes nothing."""
+    return strings.get("card.same", guess=given(shown.now), name=shown.handle)
+
+
+def no_reason(given: str) -> str:
+    """What a card says to a reason that is no text."""
+    return strings.get("card.reason", given=given)
+
+
+def no_place_for_reason(shown: Card) -> str:
+    """What a card says that takes no reason."""
+    return strings.get("card.no_reason", part=shown.topic.part)
 
 
 def card(shown: Card) -> str:
     """A card as text: the question, how to answer it, what came out."""
     turn = shown.now
-    parts = [f"{strings.get('card.predict')} {question(turn)}", *_options(turn)]
+    parts = [" ".join(heading(turn)), *_options(turn)]
     if turn.open:
         parts.append(how(shown))
-    elif turn.truth is None:
+    elif turn.state == "diagnosed":
+        parts += [*_table(_guesses(turn)), hint(turn)]
+        parts.append(strings.get("card.revise", name=shown.handle))
+    elif not turn.revealed:
         key = "skipped" if turn.skipped else "waits"
-        parts.append(strings.get(f"card.{key}", guess=given(turn), name=shown.name))
+        parts.append(strings.get(f"card.{key}", guess=given(turn), name=shown.handle))
     else:
-        parts += [*reveal(turn), strings.get("card.again", name=shown.name)]
+        parts += reveal(turn)
+        if shown.topic.draw is not None:
+            parts.append(strings.get("card.again", name=shown.handle))
     return "\n".join(parts + earlier(shown))
+
+
+def heading(turn: Round) -> tuple[str, str]:
+    """What a card is for, in a word or two, and what it asks."""
+    return strings.get(f"card.heading.{turn.topic.part}"), question(turn)
 
 
 def question(turn: Round) -> str:
@@ -44,9 +93,12 @@ def question(turn: Round) -> str:
 
 def how(shown: Card) -> str:
     """How to answer without the widget."""
-    example = shown.topic.options[0] if shown.topic.options else ""
-    full = shown.topic.name
-    return strings.get(f"card.how.{shown.topic.kind}", name=shown.name, full=full, example=example)
+    topic = shown.topic
+    example = topic.options[0] if topic.options else ""
+    guess = strings.get(f"card.example.{topic.kind}", example=example)
+    key = "predict" if topic.part is Part.PREDICT else "other"
+    values = {"name": shown.handle, "full": topic.name, "guess": guess}
+    return strings.get(f"card.how.{key}", **values)
 
 
 def option(turn: Round, name: str) -> str:
@@ -56,22 +108,45 @@ def option(turn: Round, name: str) -> str:
 
 def given(turn: Round) -> str:
     """The guess as the learner made it."""
-    if not turn.typed:
+    return _answer(turn, turn.typed)
+
+
+def revised(turn: Round) -> str:
+    """The revision as the learner made it."""
+    return _answer(turn, turn.retyped)
+
+
+def _answer(turn: Round, typed: str) -> str:
+    if not typed:
         return strings.get("card.none")
     if turn.topic.kind is Kind.CHOICE:
-        return option(turn, turn.typed).removesuffix(".")
-    return times_of(turn.typed) if turn.topic.kind is Kind.TIMES else turn.typed
+        return option(turn, typed).removesuffix(".")
+    return times_of(typed) if turn.topic.kind is Kind.TIMES else typed
 
 
 def reveal(turn: Round) -> list[str]:
-    """The guess, the plan and the measurement below each other, then what is to be said."""
+    """The guesses, the plan and the measurement below each other, then what is to be said."""
     assert turn.truth is not None
-    rows = [(strings.get("card.guess"), given(turn))]
+    rows = _guesses(turn)
     if isinstance(turn.truth.value, str):
         rows.append((strings.get("card.right"), came_out(turn)))
     rows += [(figure_name(f), amount(f.value, turn.topic.kind)) for f in turn.truth.figures]
+    return [*_table(rows), *said(turn)]
+
+
+def _guesses(turn: Round) -> list[tuple[str, str]]:
+    """The guess with its reason, and the revision, each with its name."""
+    rows = [(strings.get("card.guess"), given(turn))]
+    if turn.because:
+        rows.append((strings.get("card.because"), turn.because))
+    if turn.retyped:
+        rows.append((strings.get("card.revision"), revised(turn)))
+    return rows
+
+
+def _table(rows: list[tuple[str, str]]) -> list[str]:
     wide = max(len(name) for name, _ in rows)
-    return [*(f"{name:{wide}}  {value}" for name, value in rows), *said(turn)]
+    return [f"{name:{wide}}  {value}" for name, value in rows]
 
 
 def figure_name(figure: Figure) -> str:
@@ -83,30 +158,56 @@ def figure_name(figure: Figure) -> str:
 
 
 def said(turn: Round) -> list[str]:
-    """The diagnosis, where there was a guess, and one sentence on what was seen."""
+    """The diagnosis of each guess, one sentence on what was seen, and the finding."""
+    return [*diagnoses(turn), seen(turn), *finding(turn)]
+
+
+def diagnoses(turn: Round) -> list[str]:
+    """What is said about the guess, and about its revision; nothing without them."""
+    lines = [] if turn.verdict is None else [diagnosis(turn, turn.verdict, turn.typed)]
+    if turn.second is not None:
+        again = diagnosis(turn, turn.second, turn.retyped)
+        lines.append(strings.get("card.second", said=again))
+    return lines
+
+
+def seen(turn: Round) -> str:
+    """One sentence on what came out."""
     assert turn.truth is not None
-    lines = [] if turn.verdict is None else [diagnosis(turn, turn.verdict)]
-    return [*lines, _text(turn, "seen", **turn.truth.seen)]
+    return _text(turn, "seen", **turn.truth.seen)
 
 
-def diagnosis(turn: Round, verdict: Verdict) -> str:
+def finding(turn: Round) -> list[str]:
+    """What explains the answer, in paragraphs; said with the first numbers alone."""
+    assert turn.truth is not None
+    if turn.again or not strings.has(f"ask.{turn.topic.name}.finding"):
+        return []
+    text = re.sub(r"\*\*|`", "", _text(turn, "finding", **turn.truth.seen))
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def diagnosis(turn: Round, verdict: Verdict, typed: str | None = None) -> str:
     """One sentence on a guess: right, or how far off and from which mistake perhaps."""
+    typed = turn.typed if typed is None else typed
     if verdict.right:
         if turn.topic.kind is Kind.CHOICE:
             return strings.get("card.verdict.chosen")
         if not verdict.unit:
             return strings.get("card.verdict.right")
-        return strings.get("card.verdict.unit", unit=verdict.unit, guess=turn.typed)
+        return strings.get("card.verdict.unit", unit=verdict.unit, guess=typed)
     if turn.topic.kind is Kind.CHOICE:
-        return _text(turn, f"wrong.{turn.typed}", **(turn.truth.seen if turn.truth else {}))
+        return _text(turn, f"wrong.{typed}", **(turn.truth.seen if turn.truth else {}))
     if verdict.cause is None:
         return _no_cause(turn, verdict)
     assert turn.truth is not None
     value = turn.truth.value
     assert isinstance(value, Fraction)
     ratio = verdict.cause.value / value if value else Fraction(0)
-    cause = strings.get(f"cause.{verdict.cause.name}", **verdict.cause.values)
-    return strings.get("card.verdict.cause", off=off(ratio), cause=cause)
+    return strings.get("card.verdict.cause", off=off(ratio), cause=_cause(verdict.cause))
+
+
+def _cause(cause: Cause) -> str:
+    return strings.get(f"cause.{cause.name}", **cause.values)
 
 
 def _no_cause(turn: Round, verdict: Verdict) -> str:
@@ -117,6 +218,56 @@ def _no_cause(turn: Round, verdict: Verdict) -> str:
     if verdict.close or not verdict.ratio:
         return strings.get(f"card.verdict.{'close' if verdict.close else 'zero'}")
     return strings.get("card.verdict.far", off=off(verdict.ratio), think=think).strip()
+
+
+# -- the diagnosis alone, from which no answer follows ------------------------------------------
+
+
+def hint(turn: Round) -> str:
+    """What may have gone wrong with a guess, and neither the answer nor how far off the guess is:
+    a sentence from which that follows is left out."""
+    verdict, truth = turn.verdict, turn.truth
+    assert verdict is not None
+    assert truth is not None
+    if isinstance(truth.value, str):
+        return diagnosis(turn, verdict, turn.typed)
+    assert isinstance(turn.guess, Guess)
+    side = _hint_side(turn, turn.guess.value, truth.value)
+    far = f"ask.{turn.topic.name}.far"
+    text = (
+        _cause(verdict.cause) if verdict.cause else _text(turn, "far") if strings.has(far) else ""
+    )
+    kept = _silent(text, turn.guess.value, truth.value)
+    key = "cause" if verdict.cause and kept else "far"
+    return strings.get(f"card.hint.{key}", side=side, text=kept).strip()
+
+
+def _hint_side(turn: Round, guess: Fraction, truth: Fraction) -> str:
+    """``"Too small"``; an address is another one."""
+    if not turn.topic.near:
+        return strings.get("card.hint.other")
+    return strings.get(f"card.hint.{'small' if guess < truth else 'large'}")
+
+
+def _silent(text: str, guess: Fraction, truth: Fraction) -> str:
+    """The sentences before the first one that holds the truth, or how many times too large or
+    small the guess is."""
+    secrets = {truth} | ({guess / truth, truth / guess} if guess and truth else set())
+    kept = []
+    for sentence in SENTENCE.findall(text):
+        if any(abs(n - secret) < ALIKE * secret for n in _values(sentence) for secret in secrets):
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
+def _values(sentence: str) -> list[Fraction]:
+    """Every number of a sentence, in digits, with or without its unit, or in words."""
+    found = [FACTORS[word] for word in re.findall(r"[a-z]+", sentence.lower()) if word in FACTORS]
+    for digits, unit in re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z]*)", sentence):
+        number = Fraction(digits.replace(",", ""))
+        found += [number, number * units.UNITS.get(unit, 1)]
+    return found
 
 
 def off(ratio: Fraction) -> str:
@@ -146,8 +297,8 @@ def came_out(turn: Round) -> str:
 
 def amount(value: Fraction, kind: Kind) -> str:
     """Bytes, with every digit and in a larger unit, or a ratio."""
-    if kind is Kind.TIMES:
-        return times_of(number(value))
+    if kind is not Kind.AMOUNT:
+        return times_of(number(value)) if kind is Kind.TIMES else number(value)
     nbytes = round(value)
     return units.exact(nbytes) + (f" = {units.both(nbytes)}" if nbytes >= 1000 else "")
 

@@ -6,8 +6,10 @@
 
 from memlab.views.addresses import AddressMap, addresses
 from memlab.views.batches import BatchTimes, batch_times
-from memlab.views.cards import ExerciseCard, PredictionCard, exercise_card, prediction_card
+from memlab.views.cards import PredictionCard, prediction_card
+from memlab.views.case import OneCase, case
 from memlab.views.copies import ShiftedCopies, shifted_copies
+from memlab.views.exercises import ExerciseCard, exercise_card
 from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
 from memlab.views.live.view import View
 from memlab.views.memory import Memory, memory
@@ -39,6 +41,7 @@ __all__ = [
     "Memory",
     "MemoryRate",
     "NumberBits",
+    "OneCase",
     "PlannedAndMeasured",
     "PredictionCard",
     "Recompute",
@@ -53,6 +56,7 @@ __all__ = [
     "addresses",
     "algorithm_times",
     "batch_times",
+    "case",
     "exercise_card",
     "gradient_histogram",
     "memory",

@@ -1,24 +1,25 @@
-"""Prediction cards and exercises as widgets: they know where a card stands, and compute nothing.
+"""Cards as widgets: they know where a card stands, and compute nothing.
 
-A revealed card has a picture: the options, then guess and figures as bars on one axis.
+A revealed card has a picture: the options, then guesses and figures as bars on one axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import ceil
 from typing import Any
 
+from ipywidgets import Output as Slot
+
 from memlab import strings, units
 from memlab.errors import InputError, shorten
 from memlab.lesson import words
 from memlab.lesson.card import Card, Round
-from memlab.lesson.exercise import HINTS, Exercise
 from memlab.lesson.guess import Guess
-from memlab.lesson.question import Kind, Topic
+from memlab.lesson.question import Kind, Part, Topic
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Fact, symbol
@@ -27,6 +28,7 @@ from memlab.views.draw.scale import TIGHT, Scale, bytes_over, counts_over
 from memlab.views.draw.svg import Svg
 from memlab.views.draw.table import Block, Words
 from memlab.views.draw.ways import Bar, bars
+from memlab.views.live.outputs import Output, outputs_of
 from memlab.views.live.widget import Control, Line, Picture, Widget, among, stop, width
 
 WIDEST, NARROWEST = 820, 480
@@ -48,27 +50,36 @@ class PredictionCard(Widget):
 
     def __init__(self, card: Card) -> None:
         self.card, self.width = card, WIDEST
-        self._entered: dict[int, str] = {}
+        self._entered: dict[tuple[int, str], str] = {}
         self._acting = False
+        self._followed: dict[Callable[[], Any], list[Output]] = {}
+        self._slot: Slot | None = None
         super().__init__()
         card.watch(self._follow)
 
     @property
     def entered(self) -> str:
-        """What the controls hold and nobody has locked yet."""
-        return self._entered.get(len(self.card.rounds), "")
+        """What the controls hold and nobody has locked yet: a guess, or its revision."""
+        return self._entered.get(self._place(), "")
+
+    @property
+    def because(self) -> str:
+        """The reason as it stands in its box."""
+        return self._entered.get(self._place("because"), "")
 
     def page(self, width: float | None = None, alone: bool = True) -> Page:
-        """What came out; one that stands ``alone`` brings the question, what was seen, and a line
-        for every asking before."""
+        """What came out; one that stands ``alone`` brings the question, what was seen, what
+        explains it, and a line for every asking before."""
         turn = self.card.now
-        question, wide = words.question(turn), width or WIDEST
+        (lead, question), wide = words.heading(turn), width or WIDEST
         blocks: list[Block] = []
         if alone:
-            blocks.append(Words(f"{strings.get('card.predict')} {question}", 14, bold=True))
-        if turn.truth:
+            blocks.append(Words(f"{lead} {question}", 14, bold=True))
+        if turn.revealed:
             blocks += _revealed(turn, wide)
-            blocks += [Words(words.said(turn)[-1], 13, gap=14)] if alone else []
+            if alone:
+                blocks.append(Words(words.seen(turn), 13, gap=14))
+                blocks += [Words(part, 13, gap=8) for part in words.finding(turn)]
         if alone:
             blocks.append(Words(words.earlier(self.card)))
         return Page(question, blocks, wide, titled=False)
@@ -76,32 +87,40 @@ class PredictionCard(Widget):
     # -- for the widget ---------------------------------------------------------------------
 
     def heading(self) -> tuple[str, str]:
-        return strings.get("card.predict"), words.question(self.card.now)
+        return words.heading(self.card.now)
 
     def controls(self) -> list[Control]:
         turn = self.card.now
+        asks = turn.topic.part is Part.PREDICT
         if turn.open:
-            return [*_entry(turn, self.entered), _button("lock"), _button("skip")]
-        return [_button("retry" if turn.truth else "reveal")]
+            reason = [_reason(self.because)] if asks else []
+            lock = _button("lock", "lock" if asks else "check")
+            return [*_entry(turn, self.entered), *reason, lock, _button("skip")]
+        if turn.state == "diagnosed":
+            revise = _button("revise", "revise" if asks else "check")
+            return [*_entry(turn, self.entered), revise, _button("reveal", "answer")]
+        if turn.revealed:
+            return [_button("retry")] if turn.topic.draw else []
+        return [_button("reveal")]
 
     def next(self) -> str:
-        return self.controls()[0].name
+        return next((control.name for control in self.controls()), "")
 
     def label(self) -> str:
-        return spoken(self.card.now) if self.card.now.truth else ""
+        return spoken(self.card.now) if self.card.now.revealed else ""
 
     def draw(self, stored: bool) -> Picture:
-        revealed = self._state == "revealed"
+        turn = self.card.now
         page = self.page(WIDEST if stored else self.width, alone=stored)
         key = "" if stored else str(self.model_id)
         return Picture(
-            svg=page.render(key, standalone=stored) if revealed else "",
+            svg=page.render(key, standalone=stored) if turn.revealed else "",
             text=self.card.text(),
-            state=self._state,
+            state=turn.state,
             says=self._says(),
             status=self._status(),
             lines=tuple(Line(line) for line in self._lines()),
-            after=tuple(Line(line) for line in words.earlier(self.card)),
+            after=tuple(Line(line) for line in self._after()),
         )
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
@@ -117,61 +136,93 @@ class PredictionCard(Widget):
     # -- inside -----------------------------------------------------------------------------
 
     def _do(self, name: str, value: Any) -> None:
-        if name == "lock":
+        if name in ("lock", "revise"):
             if not self.entered:
                 raise InputError(strings.get("card.control.nothing"))
-            self.card.guess(self.entered)
+            if name == "lock":
+                self.card.guess(self.entered, self.because)
+            else:
+                self.card.revise(self.entered)
         elif name in ("skip", "reveal", "retry"):
             getattr(self.card, name)()
         elif name in ("guess", "exact"):
             self._enter(_read(self.card.topic, name, value))
+        elif name == "because":
+            self._entered[self._place(name)] = "" if value is None else str(value)
+
+    def _place(self, what: str = "") -> tuple[int, str]:
+        """Where something is entered: in which round, and whether as a guess or as a revision."""
+        again = self.card.now.state == "diagnosed"
+        return len(self.card.rounds), what or ("revision" if again else "guess")
 
     def _enter(self, given: str) -> None:
-        self._entered[len(self.card.rounds)] = given
+        self._entered[self._place()] = given
         if given:
             self.card.topic.read(given)
 
     def _follow(self) -> None:
         """Python changed the card; what the browser did is answered once, at its end."""
+        self._fill()
         if not self._acting:
             self.refresh()
 
-    @property
-    def _state(self) -> str:
-        turn = self.card.now
-        if turn.truth:
-            return "revealed"
-        return "open" if turn.open else "skipped" if turn.skipped else "locked"
-
     def _lines(self) -> list[str]:
         """What is known by now, besides the picture."""
-        if self._state == "revealed":
-            return [words.said(self.card.now)[-1]]
-        if self._state == "locked":
-            return [strings.get("card.control.locked", guess=words.given(self.card.now))]
-        return [strings.get("card.control.skipped")] if self._state == "skipped" else []
+        turn = self.card.now
+        if turn.revealed:
+            return [words.seen(turn), *words.finding(turn)]
+        if turn.state in ("locked", "diagnosed"):
+            said = [strings.get("card.control.locked", guess=words.given(turn))]
+            return [*said, words.hint(turn)] if turn.state == "diagnosed" else said
+        return [strings.get("card.control.skipped")] if turn.skipped else []
+
+    def _after(self) -> list[str]:
+        """The askings before, and what the first one has shown."""
+        first, *others = self.card.rounds
+        return words.earlier(self.card) + (words.finding(first) if others else [])
 
     def _status(self) -> str:
-        """An amount in bytes: whether its unit was read as it was meant."""
-        topic = self.card.topic
-        given = _readable(topic, self.entered) if self._state == "open" else None
-        if given is None or topic.kind is not Kind.AMOUNT:
+        """How an entry was read: an amount in bytes, a number in digits."""
+        topic, now = self.card.topic, self.card.now
+        given = _readable(topic, self.entered) if now.state in ("open", "diagnosed") else None
+        if given is None:
             return ""
-        nbytes = units.exact(round(given.value))
-        if given.text == nbytes:
-            return ""
-        return strings.get("card.control.read", guess=given.text, bytes=nbytes)
+        if topic.kind is Kind.AMOUNT:
+            nbytes = units.exact(round(given.value))
+            if given.text == nbytes:
+                return ""
+            return strings.get("card.control.read", guess=given.text, bytes=nbytes)
+        return ""
 
     def _says(self) -> str:
         """What the ear alone is told: the picture, or the question on new numbers."""
         turn = self.card.now
-        if turn.truth:
-            return f"{spoken(turn)}. {_diagnosis(turn)}".strip()
-        again = self._state == "open" and len(self.card.rounds) > 1
-        return words.question(turn) if again else ""
+        if turn.revealed:
+            return " ".join([f"{spoken(turn)}.", *words.diagnoses(turn)])
+        return words.question(turn) if turn.open and turn.again else ""
 
     def __repr__(self) -> str:
         return self.card.text()
+
+    # -- what runs once the card is revealed ------------------------------------------------
+
+    @property
+    def slot(self) -> Slot:
+        """Where that is shown below a card which was shown before its answer: empty till then."""
+        self._slot = self._slot or Slot()
+        return self._slot
+
+    def followed(self) -> list[Output]:
+        """The outputs of what ``then`` has registered; each function runs once."""
+        for function in self.card.follows.values():
+            if function not in self._followed:
+                self._followed[function] = outputs_of(function)
+        return [each for f in self.card.follows.values() for each in self._followed[f]]
+
+    def _fill(self) -> None:
+        """Below a card that was shown open, its outputs follow with the answer."""
+        if self._slot is not None and self.card.revealed and not self._slot.outputs:
+            self._slot.outputs = tuple(self.followed())
 
 
 def prediction_card(card: Card) -> PredictionCard:
@@ -197,8 +248,8 @@ def _entry(turn: Round, entered: str) -> list[Control]:
     if topic.kind is Kind.CHOICE:
         options = tuple((name, words.option(turn, name)) for name in topic.options)
         return [Control("radio", "guess", label, entered, options=options)]
-    if topic.kind is Kind.AMOUNT:
-        example = strings.get("card.control.example")
+    if topic.kind in (Kind.AMOUNT, Kind.COUNT):
+        example = strings.get(f"card.control.example.{topic.kind}")
         return [Control("text", "guess", label, entered, placeholder=example)]
     given = _readable(topic, entered)
     slider = Control(
@@ -239,9 +290,16 @@ def _readable(topic: Topic, entered: str) -> Guess | None:
     return found if isinstance(found, Guess) else None
 
 
-def _button(name: str) -> Control:
-    label = strings.get(f"card.control.{name}")
-    busy = strings.get("card.control.busy") if name == "reveal" else label
+def _reason(entered: str) -> Control:
+    """One line for why somebody guesses so; it may stay empty."""
+    label, example = strings.get("card.control.because"), strings.get("card.control.reason")
+    return Control("text", "because", label, entered, placeholder=example)
+
+
+def _button(name: str, label: str = "") -> Control:
+    label = strings.get(f"card.control.{label or name}")
+    works = name in ("lock", "revise", "reveal")
+    busy = strings.get("card.control.busy") if works else label
     return Control("button", name, label, place="below", busy=busy)
 
 
@@ -251,7 +309,7 @@ def _button(name: str) -> Control:
 @dataclass(frozen=True)
 class Option(Block):
     """An answer that could be chosen: a ring, filled where it was, and a tick where it is right.
-    The diagnosis stands below the one that was chosen."""
+    The diagnosis stands below one that was chosen."""
 
     answer: str
     marks: str
@@ -296,38 +354,48 @@ def spoken(turn: Round) -> str:
 
 
 def _revealed(turn: Round, width: float) -> Iterator[Block]:
-    """The options, or the diagnosis of a number, then the bars."""
+    """The reason, the options or the diagnosis of a number, then the bars."""
     assert turn.truth is not None
-    diagnosis = _diagnosis(turn)
+    if turn.because:
+        yield Words(f"{strings.get('card.because')} {turn.because}", 13, dim=True, gap=8)
     for index, answer in enumerate(turn.topic.options):
-        chosen, right = answer == turn.guess, answer == turn.truth.value
-        said = words.option(turn, answer), _marks(turn, answer), diagnosis * chosen
+        chosen, right = answer in (turn.guess, turn.revision), answer == turn.truth.value
+        said = words.option(turn, answer), _marks(turn, answer), _said_of(turn, answer)
         yield Option(*said, chosen, right, gap=0 if index else 14)
     if not turn.topic.options:
-        yield Words(diagnosis, 13, gap=10)
+        yield Words(words.diagnoses(turn), 13, gap=10)
     if found := _bars(turn):
         yield _chart(found, turn.topic.kind, width)
 
 
-def _diagnosis(turn: Round) -> str:
-    """What is said about the guess; empty without one."""
-    return words.diagnosis(turn, turn.verdict) if turn.verdict else ""
+def _said_of(turn: Round, answer: str) -> str:
+    """What is said about an option that was guessed first, or in the revision."""
+    for chosen, verdict in ((turn.guess, turn.verdict), (turn.revision, turn.second)):
+        if answer == chosen and verdict:
+            return words.diagnosis(turn, verdict, answer)
+    return ""
 
 
 def _marks(turn: Round, answer: str) -> str:
     """What an answer is besides an option: ``"your guess, right answer"``."""
     assert turn.truth is not None
-    keys = {"card.guess": answer == turn.guess, "card.right": answer == turn.truth.value}
+    keys = {
+        "card.guess": answer == turn.guess,
+        "card.revision": answer == turn.revision,
+        "card.right": answer == turn.truth.value,
+    }
     return ", ".join(strings.get(key) for key, holds in keys.items() if holds)
 
 
 def _bars(turn: Round) -> list[Bar]:
-    """The guess, where it is a number, then the figures."""
+    """The guesses, where they are numbers, then the figures."""
     assert turn.truth is not None
     kind, found = turn.topic.kind, []
-    if isinstance(turn.guess, Guess):
-        name = strings.get("card.guess")
-        found.append(_bar("guess", turn.guess.value, words.given(turn), name, kind))
+    guesses = {"guess": (turn.guess, words.given), "revision": (turn.revision, words.revised)}
+    for key, (given, text_of) in guesses.items():
+        if isinstance(given, Guess):
+            name = strings.get(f"card.{key}")
+            found.append(_bar("guess", given.value, text_of(turn), name, kind))
     for figure in turn.truth.figures:
         text = words.amount(figure.value, kind)
         found.append(_bar(figure.origin, figure.value, text, words.figure_name(figure), kind))
@@ -335,84 +403,17 @@ def _bars(turn: Round) -> list[Bar]:
 
 
 def _bar(origin: str, value: Fraction, text: str, name: str, kind: Kind) -> Bar:
-    per = THOUSAND if kind is Kind.TIMES else 1
+    per = 1 if kind is Kind.AMOUNT else THOUSAND
     return Bar(float(per * value), origin, text, Fact(name, text), name)
 
 
 def _chart(found: list[Bar], kind: Kind, width: float) -> Chart:
     """All bars on one axis."""
     longest = ceil(max(bar.value for bar in found))
-    times = kind is Kind.TIMES
-    scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
+    unit = "x" if kind is Kind.TIMES else ""
+    nbytes = kind is Kind.AMOUNT
+    scale: Scale = bytes_over(longest, TIGHT) if nbytes else counts_over(longest, unit, THOUSAND)
     told = [f"{bar.name}: {bar.label}" for bar in found]
     room = 0.4 * width
     short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in found]
     return bars(short, scale, PITCH, told=told, gap=14)
-
-
-# -- exercises ----------------------------------------------------------------------------------
-
-
-class ExerciseCard(Widget):
-    """A task with hints, each more direct than the last, and a solution, when they are asked for.
-
-    What was asked for stays below the task.
-    """
-
-    name = "exercise"
-    classes = "memlab-card"
-    twin = False
-
-    def __init__(self, exercise: Exercise) -> None:
-        self.exercise = exercise
-        super().__init__()
-        exercise.watch(self.refresh)
-
-    def heading(self) -> tuple[str, str]:
-        lead = strings.get("exercise.heading", name=self.exercise.task.function)
-        return lead, self.exercise.text().removeprefix(lead).strip()
-
-    def controls(self) -> list[Control]:
-        """A hint as long as there is another one, and the solution."""
-        labels = {"solution": strings.get("card.control.solution")}
-        degree = self.exercise.degree + 1
-        if degree <= HINTS:
-            hint = strings.get("card.control.hint", degree=degree, degrees=HINTS)
-            labels = {"hint": hint} | labels
-        return [
-            Control("button", name, label, place="below", busy=label)
-            for name, label in labels.items()
-        ]
-
-    def next(self) -> str:
-        return "solution"
-
-    def draw(self, stored: bool) -> Picture:
-        """No picture: what was asked for, here or in a cell; code keeps its lines."""
-        given = [note.text() for note in self.exercise.given]
-        lines = tuple(Line(text, code="\n" in text) for text in given)
-        return Picture(svg="", text=self.exercise.text(), lines=lines)
-
-    def act(self, name: str, value: Any, dragging: bool) -> None:
-        if name in ("hint", "solution"):
-            getattr(self.exercise, name)()
-
-    def __repr__(self) -> str:
-        return self.exercise.text()
-
-
-def exercise_card(exercise: Exercise) -> ExerciseCard:
-    """The widget of an exercise: the same one wherever it is shown.
-
-    Raises:
-        InputError: no exercise.
-    """
-    if not isinstance(exercise, Exercise):
-        raise InputError(
-            f"an exercise is shown, got {shorten(exercise)}; "
-            "try lesson.exercise('02.largest_batch')."
-        )
-    return _exercise(exercise)
-
-
-_exercise = cache(ExerciseCard)

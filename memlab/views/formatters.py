@@ -6,6 +6,8 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
+from IPython.display import publish_display_data
+
 from memlab import strings
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise
@@ -16,7 +18,9 @@ from memlab.runtime.run import Run
 from memlab.studies import lifetimes as small
 from memlab.studies.cut import cut
 from memlab.studies.memory import StepMemory, budget
-from memlab.views.cards import exercise_card, prediction_card
+from memlab.views.cards import prediction_card
+from memlab.views.exercises import exercise_card
+from memlab.views.live.outputs import publish
 from memlab.views.live.widget import Widget
 from memlab.views.memory import lifetimes
 from memlab.views.memory.page import page
@@ -26,12 +30,23 @@ from memlab.views.run import planned_and_measured
 BATCH = 32
 """The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
 WIDTH = 960
+WIDGET = "application/vnd.jupyter.widget-view+json"
 HEADS = ("layer", "kind", "settings", "output", "parameters")
 
 
 def bundle(value: Any) -> dict[str, Any]:
     """A value as a notebook shows it, by media type; its text is there where it differs."""
     return next(show(value) for kind, show in SHOWN.items() if isinstance(value, kind))
+
+
+def show_card(card: Card) -> None:
+    """A card, and below it what follows its answer: now, or in an empty slot until then."""
+    view = prediction_card(card)
+    publish_display_data(_widget(view))  # type: ignore[no-untyped-call]
+    if card.revealed:
+        publish(view.followed())
+    elif card.follows:
+        publish_display_data({WIDGET: view.slot.get_view_spec()})  # type: ignore[no-untyped-call]
 
 
 def ledger_svg(ledger: Ledger) -> str:

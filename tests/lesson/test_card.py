@@ -1,24 +1,132 @@
-"""A card: locked guess, reveal, retry, and what it says at each of them."""
+"""A card: locked guess, diagnosis, revision, answer, retry, and what it says at each of them."""
 
 from fractions import Fraction
 
 import pytest
 
-from memlab import lesson
+from memlab import lesson, strings
 from memlab.errors import InputError
+from memlab.lesson import progress, words
 from memlab.lesson.card import Card
-from memlab.lesson.question import Figure, Kind, Topic, Truth, topics
+from memlab.lesson.content.tools import known
+from memlab.lesson.misconceptions import Cause
+from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
+
+TEXTS = {
+    "ask.09.own.question": "How many bytes, of {n}?",
+    "ask.09.own.seen": "It is {n} of 32.",
+    "ask.09.own.far": "Count again. There are 6,400,000 of them.",
+    "ask.09.own.finding": "Every one of the **{n}** has its own.\n\nSo `n` counts.",
+    "ask.09.own.option.one": "One map.",
+    "ask.09.own.option.all": "All maps.",
+    "ask.09.own.option.none": "None.",
+    "ask.09.own.wrong.one": "Who else is read later?",
+    "ask.09.own.wrong.none": "Is nothing read later?",
+    "cause.one_image": "one image? The batch has {batch}.",
+    "cause.doubled": "was it doubled? It stays as it is.",
+    "cause.other": "values for bytes? Each has its own width.",
+}
+TRUTH = Fraction(6_400_000)
+CAUSES = (
+    Cause("one_image", TRUTH / 32, {"batch": 32}),
+    Cause("doubled", TRUTH * 2),
+    Cause("other", TRUTH / 4),
+)
+
+
+@pytest.fixture(autouse=True)
+def texts(monkeypatch):
+    """The texts of the card that these tests ask."""
+    for key, text in TEXTS.items():
+        monkeypatch.setitem(strings.table(), key, text)
 
 
 @pytest.fixture
-def card():
-    return Card(topics()["02.output"])
+def asked():
+    """The numbers on which a truth was looked for."""
+    return []
 
 
-@pytest.mark.measures
+@pytest.fixture
+def ask(asked):
+    """`ask(kind, value)` makes a card; its truth is not found the first few times."""
+
+    def made(kind=Kind.AMOUNT, value=TRUTH, fails=0, draw=lambda chance: {"n": 7}, **more):
+        def truth(numbers):
+            asked.append(dict(numbers))
+            if len(asked) <= fails:
+                raise InputError("needs 5 GB, free are 2 GB.")
+            if isinstance(value, str):
+                return Truth(value)
+            return Truth(value, (Figure("planned", value),), CAUSES)
+
+        return Card(Topic("09.own", kind, {"n": 5}, draw, truth, **more))
+
+    return made
+
+
+@pytest.fixture
+def card(ask):
+    return ask()
+
+
+@pytest.fixture
+def choice(ask):
+    return ask(Kind.CHOICE, "all", options=("one", "all", "none"))
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """The turns of the card in the progress file."""
+    monkeypatch.setenv("MEMLAB_PROGRESS", str(path := tmp_path / "progress.json"))
+    return lambda: progress.read(path)["cards"].get("09.own", [])
+
+
+# -- the guess ----------------------------------------------------------------------------------
+
+
+def test_a_right_guess_is_revealed_at_once(card, asked):
+    text = card.guess("6.4 MB").text()
+    assert card.now.state == "revealed"
+    assert "Right, as far as your digits reach." in text
+    assert "It is 5 of 32." in text
+    assert asked == [{"n": 5}]
+
+
+def test_a_wrong_guess_is_diagnosed_alone(card):
+    assert card.guess("0.2 MB").now.state == "diagnosed"
+    assert card.text().splitlines() == [
+        "Predict. How many bytes, of 5?",
+        "your guess  0.2 MB",
+        "Too small: one image?",
+        "Change it once with own.revise(...), or run own.reveal() for the answer.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("0.2 MB", "Too small: one image?"),  # "The batch has 32." is the factor
+        ("12.8 MB", "Too large."),  # "was it doubled?" is the factor itself
+        ("1.6 MB", "Too small: values for bytes? Each has its own width."),
+        ("6.3 MB", "Too small. Count again."),  # nor that it is close, nor the answer
+        ("999 GB", "Too large. Count again."),
+        ("0 B", "Too small. Count again."),
+    ],
+)
+def test_no_diagnosis_gives_the_answer_or_the_factor_away(card, given, hint):
+    assert words.hint(card.guess(given).now) == hint
+    shown = card.text()
+    assert not [leak for leak in ("6.4", "6,4", "32", "close", "5 %", "of 32") if leak in shown]
+
+
+def test_an_address_is_neither_too_small_nor_too_large(ask):
+    assert words.hint(ask(near=False).guess("1 B").now) == "It is another one. Count again."
+
+
 def test_a_guess_is_locked_and_stays(card):
     card.guess("0.2 MB")
-    with pytest.raises(InputError, match=r"This guess is locked. Run output\.reveal\(\)"):
+    with pytest.raises(InputError, match=r"locked. Change it once with own\.revise"):
         card.guess("6.4 MB")
     card.reveal()
     with pytest.raises(InputError, match="locked"):
@@ -28,84 +136,139 @@ def test_a_guess_is_locked_and_stays(card):
     assert "Exactly 32 times too small: one image? The batch has 32." in card.text()
     card.retry().guess("1 B").reveal()
     assert card.bytes == 200_000
-    assert "guess 0.2 MB, truth 6,422,528 B" in card.text()
+    assert "guess 0.2 MB, truth 6,400,000 B" in card.text()
 
 
-def test_nothing_is_computed_before_the_reveal():
-    asked = []
-
-    def told(numbers):
-        asked.append(numbers)
-        return Truth(Fraction(1))
-
-    topic = Topic("09.x", Kind.AMOUNT, {}, lambda _: {}, told)
-    Card(topic).guess("3 MB")
+def test_nothing_is_computed_before_the_guess(card, asked):
+    assert card.text()
+    card.skip()
     assert asked == []
 
 
-@pytest.mark.measures
-def test_the_truth_stands_nowhere_before_the_reveal(card):
-    assert "6,422,528" not in card.text()
-    card.guess("1 MB")
-    assert "6,422,528" not in card.text()
-    assert "6,422,528 B = 6.423 MB (6.125 MiB)" in card.reveal().text()
+def test_the_same_guess_twice_is_one(card, asked, kept):
+    for _ in range(2):
+        assert card.guess("0.2 MB", because="so").reveal() is card
+    assert len(card.rounds) == len(asked) == len(kept()) == 1
 
 
-@pytest.mark.measures
-def test_a_reveal_without_a_guess_asks_for_one(card):
-    with pytest.raises(InputError, match=r"Predict first: .* run output\.skip\(\)"):
+def test_a_guess_whose_truth_cannot_be_found_stays_locked(ask, asked):
+    card = ask(fails=1)
+    with pytest.raises(InputError, match="needs 5 GB"):
+        card.guess("0.2 MB", because="so")
+    assert (card.now.state, card.now.typed, card.now.because) == ("locked", "0.2 MB", "so")
+    with pytest.raises(InputError, match=r"locked. Run own\.reveal"):
+        card.guess("1 MB")
+    with pytest.raises(InputError, match=r"Run own\.reveal"):
+        card.revise("1 MB")
+    assert card.guess("0.2 MB").now.state == "diagnosed"  # the cell runs again
+    assert len(asked) == 2
+
+
+def test_a_bad_guess_changes_nothing(card, asked):
+    with pytest.raises(InputError, match="is no amount of memory"):
+        card.guess("6.4")
+    assert card.now.open
+    assert asked == []
+
+
+# -- the revision -------------------------------------------------------------------------------
+
+
+def test_a_revision_shows_the_answer_beside_both_guesses(card):
+    text = card.guess("0.2 MB").revise("6.4 MB").text()
+    assert card.now.state == "revealed"
+    assert [line.split("  ")[0] for line in text.splitlines()[1:4]] == [
+        *("your guess", "your revision", "planned")
+    ]
+    assert "Exactly 32 times too small: one image? The batch has 32." in text
+    assert "Your revision: Right, as far as your digits reach." in text
+    assert card.bytes == 200_000
+
+
+def test_there_is_one_revision(card, asked):
+    card.guess("0.2 MB").revise("1 MB")
+    with pytest.raises(InputError, match="One guess is revised once"):
+        card.revise("6.4 MB")
+    assert card.revise("1 MB").now.retyped == "1 MB"  # the cell runs again
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("prepare", "said"),
+    [
+        (lambda card: card, "Answer the question above first"),
+        (lambda card: card.skip(), "Answer the question above first"),
+        (lambda card: card.skip().reveal(), "revised once, before the answer"),
+        (lambda card: card.guess("6.4 MB"), "revised once, before the answer"),
+        (lambda card: card.guess("1 MB").reveal(), "revised once, before the answer"),
+        (lambda card: card.guess("2 MB"), "2 MB is the locked guess itself"),
+    ],
+)
+def test_a_revision_comes_between_diagnosis_and_answer(card, prepare, said):
+    prepare(card)
+    state = card.now.state
+    with pytest.raises(InputError, match=said):
+        card.revise("2 MB")
+    assert (card.now.state, card.now.retyped) == (state, "")
+
+
+def test_a_bad_revision_changes_nothing(card):
+    with pytest.raises(InputError, match="is no amount of memory"):
+        card.guess("0.2 MB").revise("6.4")
+    assert card.now.state == "diagnosed"
+
+
+# -- the reason ---------------------------------------------------------------------------------
+
+
+def test_a_reason_is_shown_and_kept(card, kept):
+    card.guess("0.2 MB", because="  one map,\nnot more ").revise("1 MB")
+    assert "because        one map, not more" in card.text()
+    (turn,) = kept()
+    del turn["at"]
+    assert turn == {
+        "guess": "0.2 MB",
+        "right": False,
+        "because": "one map, not more",
+        "revision": "1 MB",
+        "revision_right": False,
+    }
+
+
+def test_a_reason_is_kept_although_the_answer_is_never_shown(card, kept):
+    card.guess("0.2 MB", because="one map")
+    assert [turn["because"] for turn in kept()] == ["one map"]
+
+
+@pytest.mark.parametrize("reason", [3, None, "x" * 500, b"so"])
+def test_a_reason_is_a_short_text(card, reason):
+    with pytest.raises(InputError, match="A reason is a short text"):
+        card.guess("0.2 MB", because=reason)
+    assert card.now.open
+
+
+@pytest.mark.parametrize("part", [Part.RECALL, Part.CHANGE])
+def test_other_questions_take_no_reason(ask, part):
+    with pytest.raises(InputError, match=f"lesson.{part} takes no reason"):
+        ask(part=part).guess("0.2 MB", because="so")
+
+
+# -- the answer ---------------------------------------------------------------------------------
+
+
+def test_a_finding_is_said_with_the_answer_and_once(card):
+    assert "has its own" not in card.guess("0.2 MB").text()
+    said = card.reveal().text()
+    assert "Every one of the 5 has its own.\nSo n counts." in said
+    assert "has its own" not in card.retry().guess("6.4 MB").text()
+
+
+def test_a_reveal_without_a_guess_asks_for_one(card, kept):
+    with pytest.raises(InputError, match=r"Answer .* first, or run own\.skip\(\)"):
         card.reveal()
     assert card.skip().reveal().now.verdict is None
-    assert "your guess     none" in card.text()
-
-
-@pytest.mark.measures
-def test_an_unanswered_card_says_so_and_lets_the_notebook_go_on(card, capsys):
-    assert card.answered() is False
-    assert capsys.readouterr().out == (
-        "Predict first: answer the card above, or run output.skip(). Then run this cell again.\n"
-    )
-    card.guess("1 MB")
-    assert card.answered() is True
-    card.reveal().retry()
-    assert card.answered() is True
-    assert capsys.readouterr().out == ""
-
-
-@pytest.mark.measures
-def test_the_same_guess_twice_is_one(card):
-    card.guess("0.2 MB").reveal()
-    assert card.guess("0.2 MB").reveal() is card
-    assert len(card.rounds) == 1
-
-
-@pytest.mark.measures
-def test_every_retry_has_numbers_of_its_own(card, monkeypatch):
-    monkeypatch.setenv("MEMLAB_SEED", "5")
-    other = Card(topics()["02.resnet"])
-    again = Card(topics()["02.halve"])
-    for one in (card, other, again):
-        for _ in range(4):
-            one.skip().reveal().retry()
-        numbers = [dict(turn.numbers) for turn in one.rounds]
-        assert all(numbers.count(found) == 1 for found in numbers)
-    drawn = [[dict(turn.numbers) for turn in one.rounds[1:]] for one in (other, again)]
-    assert drawn[0] != drawn[1]
-
-
-def test_a_ratio_is_no_amount_for_a_chart():
-    assert Card(topics()["02.halve"]).guess(2).bytes is None
-
-
-@pytest.mark.measures
-def test_progress_is_kept_although_a_picture_fails(card, monkeypatch):
-    kept = []
-    monkeypatch.setattr("memlab.lesson.progress.answered", lambda *told: kept.append(told))
-    card.guess("0.2 MB")
-    card.watch(lambda: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        card.reveal()
-    assert kept == [("02.output", "0.2 MB", False)]
+    assert "your guess  none" in card.text()
+    assert [(turn["guess"], turn["right"]) for turn in kept()] == [("", None)]
 
 
 def test_skip_takes_nothing_back(card):
@@ -113,9 +276,33 @@ def test_skip_takes_nothing_back(card):
     assert not card.now.skipped
 
 
-@pytest.mark.measures
-def test_a_retry_comes_after_the_reveal(card):
-    with pytest.raises(InputError, match="Predict first"):
+def test_progress_is_kept_although_a_picture_fails(card, kept):
+    card.watch(lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        card.guess("0.2 MB")
+    assert [(turn["guess"], turn["right"]) for turn in kept()] == [("0.2 MB", False)]
+
+
+def test_who_watches_is_told_of_every_change(card):
+    told = []
+    card.watch(lambda: told.append(card.now.state))
+    card.guess("1 MB").reveal().retry().guess("6.4 MB")
+    assert told == ["diagnosed", "revealed", "open", "revealed"]
+
+
+def test_a_ratio_of_0_is_said_plainly(ask):
+    assert "One of the two is 0." in ask(Kind.TIMES, Fraction(0)).guess(2).reveal().text()
+
+
+def test_a_right_guess_in_the_other_unit_gets_a_note(card):
+    assert "Right in MiB. You wrote 6.10 MB" in card.guess("6.10 MB").text()
+
+
+# -- other numbers ------------------------------------------------------------------------------
+
+
+def test_a_retry_comes_after_the_answer(card):
+    with pytest.raises(InputError, match="Answer the question"):
         card.retry()
     card.guess("1 MB")
     with pytest.raises(InputError, match="locked"):
@@ -125,60 +312,114 @@ def test_a_retry_comes_after_the_reveal(card):
     assert card.now.numbers != card.rounds[0].numbers
 
 
-def test_a_bad_guess_changes_nothing(card):
-    with pytest.raises(InputError, match="is no amount of memory"):
-        card.guess("6.4")
-    assert card.now.open
-
-
-def test_a_reveal_that_fails_leaves_the_guess_locked():
-    def fails(numbers):
-        raise InputError("needs 5 GB, free are 2 GB.")
-
-    card = Card(Topic("09.x", Kind.AMOUNT, {}, lambda _: {}, fails)).guess("3 MB")
-    with pytest.raises(InputError, match="needs 5 GB"):
-        card.reveal()
-    assert not card.now.open
-    assert card.now.truth is None
+def test_a_question_of_one_set_of_numbers_has_no_retry(ask):
+    card = ask(draw=None).guess("6.4 MB")
+    assert "retry" not in card.text()
+    with pytest.raises(InputError, match="one set of numbers"):
+        card.retry()
 
 
 @pytest.mark.measures
-def test_who_watches_is_told_of_every_change(card):
-    told = []
-    card.watch(lambda: told.append(len(card.rounds)))
-    card.guess("1 MB").reveal().retry()
-    assert told == [1, 1, 2]
+def test_every_retry_has_numbers_of_its_own(monkeypatch):
+    monkeypatch.setenv("MEMLAB_SEED", "5")
+    one, other = (Card(topics()[name]) for name in ("02.resnet", "02.halve"))
+    for each in (one, other):
+        for _ in range(4):
+            each.skip().reveal().retry()
+        numbers = [dict(turn.numbers) for turn in each.rounds]
+        assert all(numbers.count(found) == 1 for found in numbers)
+    drawn = [[dict(turn.numbers) for turn in each.rounds[1:]] for each in (one, other)]
+    assert drawn[0] != drawn[1]
 
 
-@pytest.mark.measures
-def test_a_right_guess_in_the_other_unit_gets_a_note(card):
-    text = card.guess("6.13 MB").reveal().text()
-    assert "Right in MiB. You wrote 6.13 MB" in text
+# -- kinds and parts ----------------------------------------------------------------------------
 
 
-def test_a_choice_says_what_a_wrong_option_shows():
-    card = Card(topics()["00.double"])
-    with pytest.raises(InputError, match="unknown option 'duble'; did you mean 'double'"):
-        card.guess("duble")
+def test_a_choice_says_what_a_wrong_option_shows_and_not_the_right_one(choice):
+    with pytest.raises(InputError, match="unknown option 'al'; did you mean 'all'"):
+        choice.guess("al")
     with pytest.raises(InputError, match="a guess is one of"):
-        card.guess(2)
-    text = card.guess("double").reveal().text()
-    assert "Does everything double?" in text
-    assert (card.bytes, card.option) == (None, "double")
-    assert Card(topics()["00.double"]).option is None
+        choice.guess(2)
+    text = choice.guess("one").text()
+    assert "Who else is read later?" in text
+    assert "right answer" not in text
+    text = choice.revise("none").text()
+    assert "Your revision: Is nothing read later?" in text
+    assert "right answer   All maps" in text
+    assert (choice.bytes, choice.option) == (None, "one")
 
 
-def test_a_ratio_of_0_is_said_plainly(monkeypatch):
-    def nothing(numbers):
-        return Truth(Fraction(0), (Figure("planned", Fraction(0)),))
+@pytest.mark.parametrize("given", ["all", "ALL", " all ", "'all'", "All maps.", "all maps"])
+def test_an_option_is_also_named_by_its_text(choice, given):
+    assert choice.guess(given).now.verdict.right
 
-    topic = topics()["02.halve"]
-    card = Card(topic.__class__(**{**vars(topic), "truth": nothing}))
-    monkeypatch.setattr("memlab.lesson.words._text", lambda turn, key, **values: key)
-    assert "One of the two is 0." in card.guess(2).reveal().text()
+
+def test_a_ratio_is_no_amount_for_a_chart(ask):
+    assert ask(Kind.TIMES, Fraction(2)).guess(2).bytes is None
+    assert ask().option is None
+
+
+def test_a_count_is_a_number_and_not_so_many_times(ask):
+    card = ask(Kind.COUNT, Fraction(23))
+    assert "own.guess(9, because=" in card.text()
+    assert "your guess  23\nplanned     23\n" in card.guess(23).text()
+
+
+@pytest.mark.parametrize(("part", "lead"), [("recall", "Recall."), ("change", "Change it.")])
+def test_each_part_has_its_heading_and_is_answered_in_one_cell(ask, part, lead):
+    card = ask(part=Part(part))
+    assert card.text().startswith(f"{lead} How many bytes")
+    assert f'lesson.{part}("09.own").guess("2.5 GB")' in card.text()
+    assert f'lesson.{part}("09.own").revise(...)' in card.guess("1 MB").text()
+
+
+def test_a_notion_is_known_and_not_computed():
+    truth = known("all")({})
+    assert (truth.value, truth.figures) == ("all", ())
 
 
 def test_a_cell_that_runs_again_keeps_the_guess():
     first = lesson.predict("02.halve")
     assert lesson.predict("02.halve") is first
     assert lesson.predict("02.resnet") is not first
+
+
+def test_a_question_is_asked_by_its_own_function():
+    for call in (lesson.recall, lesson.change):
+        with pytest.raises(
+            InputError, match=r"no question for .*; try lesson\.predict\('02\.halve'\)"
+        ):
+            call("02.halve")
+
+
+# -- what follows -------------------------------------------------------------------------------
+
+
+def test_a_function_of_the_same_name_takes_the_place_of_the_one_before(card):
+    def show():
+        return 1
+
+    assert card.then(show) is show
+    one = card.follows.copy()
+
+    def show():
+        return 2
+
+    card.then(show)
+    assert list(card.follows) == list(one) == ["show"]
+    assert card.follows["show"]() == 2
+
+
+@pytest.mark.parametrize("given", [None, 3, "show"])
+def test_what_follows_is_a_function(card, given):
+    with pytest.raises(InputError, match="then takes a function"):
+        card.then(given)
+    assert card.follows == {}
+
+
+def test_an_unanswered_card_says_so_and_lets_the_notebook_go_on(card, capsys):
+    assert card.answered() is False
+    assert capsys.readouterr().out.startswith("Answer the question above first, or run own.skip()")
+    assert card.guess("1 MB").answered() is True
+    assert card.reveal().retry().answered() is True
+    assert capsys.readouterr().out == ""

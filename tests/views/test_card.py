@@ -6,14 +6,18 @@ from fractions import Fraction
 from importlib import import_module
 
 import pytest
-from IPython.core.formatters import DisplayFormatter
+from IPython.core.displaypub import CapturingDisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
 
 import memlab
 from memlab import lesson, strings, views, zoo
 from memlab.devices import Room
+from memlab.errors import InputError
 from memlab.lesson import words
 from memlab.lesson.card import Card
-from memlab.lesson.question import Figure, Kind, Topic, Truth, topics
+from memlab.lesson.misconceptions import Cause
+from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
 from memlab.lesson.task import tasks
 from memlab.runtime import guard
 from memlab.views.cards import WIDEST, prediction_card
@@ -22,11 +26,13 @@ from tests.quick import apart
 TEXTS = {
     "question": "How much, of {n}?",
     "seen": "It was {n} and {hidden}.",
+    "finding": "First {hidden}.\n\nThen {n}.",
     "option.one": "The first.",
     "option.two": "The second.",
     "wrong.one": "Why not the second?",
 }
 HIDDEN = 987_654
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 @pytest.fixture
@@ -41,16 +47,17 @@ def ask(monkeypatch, asked):
     for key, text in TEXTS.items():
         monkeypatch.setitem(strings.table(), f"ask.00.own.{key}", text)
 
-    def made(kind, value=Fraction(HIDDEN), fails=0, **more):
+    def made(kind, value=Fraction(HIDDEN), fails=0, draw=lambda chance: {"n": 2}, **more):
         def truth(numbers):
             asked.append(numbers)
             if len(asked) <= fails:
                 guard.check(memlab.plan(memlab.training_step(zoo.linear1())), 4, Room(0))
             known = Fraction(HIDDEN) if isinstance(value, str) else value
             figures = (Figure("planned", known), Figure("measured", known, "again"))
-            return Truth(value, figures, seen={"hidden": HIDDEN})
+            causes = (Cause("bits", known * 8),) if kind is Kind.AMOUNT else ()
+            return Truth(value, figures, causes, {"hidden": HIDDEN})
 
-        return Card(Topic("00.own", kind, {"n": 1}, lambda chance: {"n": 2}, truth, **more))
+        return Card(Topic("00.own", kind, {"n": 1}, draw, truth, **more))
 
     return made
 
@@ -97,45 +104,99 @@ def integers(text):
     return {int(n.replace(",", "")) for n in re.findall(r"(?<![\d.,])(\d[\d,]*) B\b", text)}
 
 
-# -- the three states ---------------------------------------------------------------------------
+# -- the states ---------------------------------------------------------------------------------
 
 
-def test_one_guess_then_the_run_then_both_then_again(amount, asked):
+def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again(amount, asked):
     view = views.prediction_card(amount)
-    assert names(view) == ["guess", "lock", "skip"]
+    assert names(view) == ["guess", "because", "lock", "skip"]
     assert view.now_["layout"]["heading"] == ["Predict.", "How much, of 1?"]
-    assert send(view, event("guess", "0.2 MB"), event("lock"))["state"] == "locked"
-    assert amount.now.typed == "0.2 MB"
-    assert names(view) == [view.now_["layout"]["next"]] == ["reveal"]
-    assert asked == []
-    shown = send(view, event("reveal"))
+    shown = send(view, event("guess", "7.9 MB"), event("because", "It grows."), event("lock"))
+    assert (shown["state"], amount.now.typed, amount.now.because) == (
+        *("diagnosed", "7.9 MB", "It grows."),
+    )
+    assert list(shown["lines"]) == [
+        ("Your guess, locked: 7.9 MB", False),
+        ("Too large: bits for bytes?", False),
+    ]
+    assert names(view) == ["guess", "revise", "reveal"]
+    assert view.now_["layout"]["next"] == "guess"
+    assert control(view, "guess")["value"] == ""
+    shown = send(view, event("guess", "0.80 MB"), event("revise"))
     assert shown["state"] == "revealed"
-    assert list(shown["lines"]) == [(f"It was 1 and {HIDDEN}.", False)]
-    assert "your guess: 0.2 MB; planned: 987,654 B" in shown["says"]
-    assert shown["says"].endswith("4.94 times too small.")
-    assert view.now_["layout"]["name"].startswith("your guess: 0.2 MB; planned: 987,654 B")
+    said = [f"It was 1 and {HIDDEN}.", f"First {HIDDEN}.", "Then 1."]
+    assert list(shown["lines"]) == [(line, False) for line in said]
+    name = "your guess: 7.9 MB; your revision: 0.80 MB; planned: 987,654 B"
+    assert shown["says"].startswith(name)
+    assert "Exactly 8 times too large: bits for bytes? 1 byte has 8 bits." in shown["says"]
+    assert shown["says"].endswith("Your revision: 1.23 times too small.")
+    assert view.now_["layout"]["name"].startswith(name)
     assert names(view) == [view.now_["layout"]["next"]] == ["retry"]
     shown = send(view, event("retry"))
     assert (shown["state"], shown["svg"]) == ("open", "")
     assert shown["says"] == view.now_["layout"]["heading"][1] == "How much, of 2?"
     assert view.now_["layout"]["next"] == "guess"
-    assert control(view, "guess")["value"] == ""
-    assert len(shown["after"]) == 1
-    assert "0.2 MB" in shown["after"][0][0]
+    assert [control(view, name)["value"] for name in ("guess", "because")] == ["", ""]
+    before, *found = [line for line, _ in shown["after"]]
+    assert "7.9 MB" in before
+    assert found == said[1:]  # what explains it does not go
     assert asked == [{"n": 1}]
 
 
 def test_an_open_card_knows_nothing_of_the_truth(amount, asked):
     view = views.prediction_card(amount)
-    send(view, event("width", 700), event("guess", "3 kB"))
-    for stage in ("open", "lock", "skip"):
-        bundle, _ = view._repr_mimebundle_() or ({}, {})
-        assert "image/svg+xml" not in bundle, stage
-        assert bundle["text/plain"] == amount.text() == str(view) == repr(view)
-        assert str(HIDDEN) not in json.dumps([bundle, view.now_]).replace(",", "")
-        assert view.now_["shown"]["svg"] == ""
-        send(view, event("lock"))
+    send(view, event("width", 700), event("guess", "3 kB"), event("because", "so"))
+    for stage in ("open", "skipped"):
+        holds_nothing(view, stage)
+        send(view, event("skip"))
     assert asked == []
+
+
+def holds_nothing(view, stage):
+    bundle, _ = view._repr_mimebundle_() or ({}, {})
+    assert "image/svg+xml" not in bundle
+    assert bundle["text/plain"] == view.card.text() == str(view) == repr(view)
+    sent = json.dumps([bundle, view.now_]).replace(",", "")
+    assert not [number for number in (str(HIDDEN), "988", "987.7") if number in sent]
+    assert (view.now_["shown"]["svg"], view.now_["shown"]["state"]) == ("", stage)
+
+
+@pytest.mark.parametrize("guess", ["3 kB", "7.9 MB", "0 B", "1.00 MB", "900 TB"])
+def test_a_diagnosis_holds_nothing_of_the_truth(amount, guess):
+    view = views.prediction_card(amount)
+    send(view, event("guess", guess), event("lock"))
+    holds_nothing(view, "diagnosed")
+    send(view, event("guess", "5 kB"))
+    holds_nothing(view, "diagnosed")
+
+
+def test_a_right_guess_needs_no_second_step(amount):
+    shown = send(views.prediction_card(amount), event("guess", f"{HIDDEN} B"), event("lock"))
+    assert shown["state"] == "revealed"
+
+
+def test_the_answer_is_shown_without_a_revision(amount):
+    view = views.prediction_card(amount)
+    shown = send(view, event("guess", "3 kB"), event("lock"), event("reveal"))
+    assert shown["state"] == "revealed"
+    assert "your revision" not in shown["says"]
+
+
+def test_a_revision_of_nothing_is_refused(amount):
+    view = views.prediction_card(amount)
+    shown = send(view, event("guess", "3 kB"), event("lock"), event("revise"))
+    assert shown["error"].startswith("Nothing is entered yet")
+    assert shown["state"] == "diagnosed"
+
+
+@pytest.mark.parametrize("part", [Part.RECALL, Part.CHANGE])
+def test_other_questions_take_no_reason_and_may_have_one_set_of_numbers(ask, part):
+    view = views.prediction_card(ask(Kind.AMOUNT, part=part, draw=None))
+    assert names(view) == ["guess", "lock", "skip"]
+    assert control(view, "lock")["label"] == "Check"
+    send(view, event("guess", "3 kB"), event("lock"), event("guess", "5 kB"), event("revise"))
+    assert names(view) == []
+    assert view.now_["layout"]["next"] == ""
 
 
 def test_a_skipped_card_has_no_bar_for_a_guess(amount):
@@ -177,7 +238,7 @@ def test_locking_nothing_is_refused(ask, kind):
 def test_a_run_that_does_not_fit_leaves_the_guess_locked(ask):
     card = ask(Kind.AMOUNT, fails=1)
     view = views.prediction_card(card)
-    shown = send(view, event("guess", "1 MB"), event("lock"), event("reveal"))
+    shown = send(view, event("guess", "1 MB"), event("lock"))
     assert shown["error"].startswith("refused before anything was allocated")
     assert shown["state"] == "locked"
     assert names(view) == ["reveal"]
@@ -202,7 +263,7 @@ def test_a_slider_over_stops_and_a_box_for_what_lies_between(ask):
     assert send(view, event("exact", "many"))["error"].startswith("'many' is no number of times")
     assert control(view, "exact")["value"] == "many"
     assert control(view, "guess")["spoken"] == "not set yet"
-    send(view, event("exact", "2.25"), event("lock"), event("reveal"))
+    send(view, event("exact", "2.25"), event("lock"))
     assert labels(card).count("2.25 x") == 3
 
 
@@ -224,17 +285,13 @@ def test_a_choice_marks_what_was_chosen_and_what_is_right(ask):
 # -- the picture --------------------------------------------------------------------------------
 
 GUESSES = {
-    "00.sample": ("16 B", "1 TB"),
-    "00.unit": ("fits", "fails"),
     "00.double": ("less", "double", "more"),
-    "01.sign": ("grows",),
-    "01.peak": ("0 B", "12 B"),
-    "02.output": ("6.4 MB", "0.2 MB", "6.125 MiB", "1 B", "900 TB"),
+    "01.gradients": ("1", "32"),
     "02.halve": ("2", "1.09", "1000000", "0"),
 }
 
 
-RUNS = {"01.peak", "01.sign", "02.output"}
+RUNS = {"01.gradients"}
 """Those whose truth is measured: a step is run for it."""
 
 
@@ -275,6 +332,7 @@ def test_a_stored_picture_stands_alone(amount):
     svg = bundle["image/svg+xml"]
     for said in ("How much, of 2?", "It was 2", "your guess", "guess 1 MB", "2 MB"):
         assert said in svg
+    assert "First" not in svg  # said with the first numbers
     live = send(view, event("width", 600))["svg"]
     assert 'viewBox="0 0 600' in live
     assert "It was" not in live
@@ -290,27 +348,156 @@ def test_the_widget_follows_the_card(amount):
     amount.guess("0.2 MB")
     amount.reveal()
     amount.retry()
-    assert sent == ["locked", "revealed", "open"]
-    send(view, event("guess", "1 MB"), event("lock"), event("reveal"))
+    assert sent == ["diagnosed", "revealed", "open"]
+    send(view, event("guess", "1 kB"), event("lock"), event("reveal"))
     assert sent[3:] == ["revealed"]
     assert views.prediction_card(amount) is view
 
 
-def test_a_notebook_shows_cards_and_exercises(monkeypatch, amount):
-    formatter = DisplayFormatter()
-    formatter.active_types = ["text/plain", "image/svg+xml"]
-    shell = type("Shell", (), {"display_formatter": formatter})()
-    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
+def test_a_stored_card_holds_everything_that_was_said(amount):
+    amount.guess("7.9 MB", because="It grows.").revise("5 MB")
+    said = " ".join(labels(amount))
+    for part in ("Predict. How much, of 1?", "because It grows.", "7.9 MB", "your revision"):
+        assert part in said
+    for part in words.said(amount.now):
+        assert part in said
+    assert f"First {HIDDEN}." in said
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    """A notebook's shell; ``shown`` is what its cells have shown."""
+    shell = InteractiveShell.instance()
+    monkeypatch.setattr(shell.display_formatter, "active_types", ["text/plain", "image/svg+xml"])
     memlab._show_in_notebooks()
-    widget = "application/vnd.jupyter.widget-view+json"
-    assert set(formatter.format(amount)[0]) == {widget, "text/plain"}
-    assert formatter.format(amount)[0]["text/plain"] == amount.text()
-    amount.skip().reveal()
-    assert set(formatter.format(amount)[0]) == {widget, "text/plain", "image/svg+xml"}
+    publisher, shell.shown = shell.display_pub, []
+    shell.display_pub = Publisher(shell.shown)
+    yield shell
+    shell.display_pub = publisher
+    InteractiveShell.clear_instance()
+
+
+class Publisher(CapturingDisplayPublisher):
+    """Keeps what is displayed, by the names of its types."""
+
+    def __init__(self, shown):
+        super().__init__()
+        self.shown = shown
+
+    def publish(self, data, metadata=None, **more):
+        self.shown.append(data)
+
+
+def test_a_notebook_shows_cards_and_exercises(shell, amount):
+    display(amount)
+    (open_card,) = shell.shown
+    assert set(open_card) == {WIDGET, "text/plain"}
+    assert open_card["text/plain"] == amount.text()
+    display(amount.skip().reveal())
+    assert set(shell.shown[1]) == {WIDGET, "text/plain", "image/svg+xml"}
     exercise = lesson.Exercise(tasks()["00.mebibytes"])
-    data = formatter.format(exercise)[0]
-    assert set(data) == {widget, "text/plain"}
+    data = shell.display_formatter.format(exercise)[0]
+    assert set(data) == {WIDGET, "text/plain"}
     assert data["text/plain"] == exercise.text()
+
+
+# -- what follows -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def follows(amount):
+    """The card with a function that follows; a list of its calls."""
+    calls = []
+
+    @amount.then
+    def show():
+        calls.append(1)
+        print("printed", end="\n")
+        display({"text/plain": "displayed"}, raw=True)
+        print("after")
+        return views.memory("mnist_cnn", free=False)
+
+    return calls
+
+
+def kinds(outputs):
+    return [output.get("text") or sorted(output["data"]) for output in outputs]
+
+
+FOLLOWED = ["printed\n", ["text/plain"], "after\n", [WIDGET, "image/svg+xml", "text/plain"]]
+
+
+def test_what_follows_fills_the_slot_once_the_card_is_revealed(shell, amount, follows):
+    display(amount)
+    view = views.prediction_card(amount)
+    _, slot = shell.shown
+    assert list(slot) == [WIDGET]  # of which a stored notebook keeps nothing
+    assert (view.slot.outputs, follows) == ((), [])
+    send(view, event("guess", "1 kB"), event("lock"))
+    assert (view.slot.outputs, follows) == ((), [])
+    send(view, event("reveal"))
+    assert kinds(view.slot.outputs) == FOLLOWED
+    send(view, event("retry"), event("guess", "1 kB"), event("lock"), event("reveal"))
+    assert kinds(view.slot.outputs) == FOLLOWED
+    assert follows == [1]
+    assert len(shell.shown) == 2
+
+
+def test_what_follows_stands_below_a_card_that_is_revealed_already(shell, amount, follows, capsys):
+    display(amount.skip().reveal())
+    assert [sorted(data) for data in shell.shown] == [
+        *([WIDGET, "image/svg+xml", "text/plain"], ["text/plain"]),
+        [WIDGET, "image/svg+xml", "text/plain"],
+    ]
+    assert capsys.readouterr().out == "printed\nafter\n"
+    display(amount)
+    assert follows == [1]  # shown twice, run once
+
+
+def test_a_cell_that_runs_again_registers_anew_without_doubling(shell, amount, follows, capsys):
+    amount.skip().reveal()
+
+    @amount.then
+    def show():
+        print("another")
+
+    display(amount)
+    assert capsys.readouterr().out == "another\n"
+    assert follows == []
+
+
+def test_the_slot_is_filled_from_another_cell(shell, amount, follows, capsys):
+    display(amount)
+    display(amount.guess("1 kB").reveal())
+    assert kinds(views.prediction_card(amount).slot.outputs) == FOLLOWED
+    assert capsys.readouterr().out == "printed\nafter\n"
+    assert follows == [1]
+
+
+def test_a_function_that_fails_says_so_below_the_card(shell, amount, capsys):
+    @amount.then
+    def refused():
+        raise InputError("batch must be at least 1, got 0; try 1.")
+
+    @amount.then
+    def broken():
+        print("begun")
+        return 1 / 0
+
+    display(amount)
+    view = views.prediction_card(amount)
+    assert send(view, event("skip"), event("reveal"))["state"] == "revealed"
+    *said, error = view.slot.outputs
+    assert kinds(said) == ["batch must be at least 1, got 0; try 1.\n", "begun\n"]
+    assert (error["output_type"], error["ename"]) == ("error", "ZeroDivisionError")
+    assert "return 1 / 0" in "\n".join(error["traceback"])
+    display(amount)
+    assert "ZeroDivisionError: division by zero" in capsys.readouterr().err
+
+
+def test_without_anything_that_follows_there_is_no_slot(shell, amount):
+    display(amount)
+    assert len(shell.shown) == 1
 
 
 def test_an_exercise_gives_hints_and_a_solution_where_they_are_asked_for(monkeypatch):

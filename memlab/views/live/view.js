@@ -6,7 +6,7 @@ function render({ model, el }) {
   const gone = new AbortController();
   const fields = new Map(), dragged = new Set();
   const root = make("div");
-  const heading = make("p", { className: "ml-heading", id: `${id}-heading` });
+  const heading = make("p", { className: "ml-heading", id: `${id}-heading`, tabIndex: -1 });
   const row = make("div", { className: "ml-row" });
   const buttons = make("div", { className: "ml-buttons" });
   const more = make("details");
@@ -109,7 +109,7 @@ function render({ model, el }) {
     if (text) buttons.append(toggle);
     if (buttons.children.length) row.append(buttons);
     if (below.children.length && below.nextSibling !== status) below.after(status);
-    if (focused) focus(fields.get(focused) ?? fields.get(next));
+    if (focused) focus(fields.get(focused) ?? fields.get(next) ?? heading);
   }
 
   function focus(node) {

@@ -1,0 +1,92 @@
+"""What a function prints, shows and returns, kept as a notebook keeps it, to be shown elsewhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+
+from IPython.core.displaypub import CapturingDisplayPublisher
+from IPython.core.getipython import get_ipython
+from IPython.display import display, publish_display_data
+
+from memlab.errors import InputError
+
+Output = dict[str, Any]
+"""An output of a cell, as a notebook file has it."""
+
+
+def outputs_of(function: Callable[[], Any]) -> list[Output]:
+    """Call a function and keep its outputs in their order. One that fails leaves a sentence, or
+    the traceback of a mistake in its code, as its last output."""
+    kept: list[Output] = []
+    shell: Any = get_ipython()
+    publisher = shell.display_pub if shell else None
+    if shell:
+        shell.display_pub = _Publisher(kept)
+    try:
+        with redirect_stdout(_Stream(kept, "stdout")), redirect_stderr(_Stream(kept, "stderr")):
+            _call(function, kept)
+    finally:
+        if shell:
+            shell.display_pub = publisher
+    return kept
+
+
+def publish(kept: Iterable[Output]) -> None:
+    """Show outputs below the cell that runs now."""
+    for output in kept:
+        if output["output_type"] == "stream":
+            print(output["text"], end="", file=getattr(sys, output["name"]), flush=True)
+        elif output["output_type"] == "error":
+            print("\n".join(output["traceback"]), file=sys.stderr)
+        else:
+            publish_display_data(output["data"], output["metadata"])  # type: ignore[no-untyped-call]
+
+
+def _call(function: Callable[[], Any], kept: list[Output]) -> None:
+    try:
+        returned = function()
+        if returned is not None:
+            display(returned)  # type: ignore[no-untyped-call]
+    except InputError as refused:
+        print(refused)
+    except Exception as error:
+        lines = [line.rstrip() for line in traceback.format_exception(error)]
+        name, said = type(error).__name__, str(error)
+        kept.append({"output_type": "error", "ename": name, "evalue": said, "traceback": lines})
+
+
+class _Publisher(CapturingDisplayPublisher):
+    """Keeps what is displayed."""
+
+    def __init__(self, kept: list[Output]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.kept = kept
+
+    def publish(
+        self, data: dict[str, Any], metadata: dict[str, Any] | None = None, *args: Any, **more: Any
+    ) -> None:
+        shown = {"output_type": "display_data", "data": data, "metadata": metadata or {}}
+        self.kept.append(shown)
+
+
+class _Stream(io.TextIOBase):
+    """Keeps what is printed; one line after the other is one output."""
+
+    def __init__(self, kept: list[Output], name: str) -> None:
+        self.kept, self.named = kept, name
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        last = self.kept[-1] if self.kept else {}
+        if last.get("name") == self.named:
+            last["text"] += text
+        elif text:
+            self.kept.append({"output_type": "stream", "name": self.named, "text": text})
+        return len(text)
