@@ -1,21 +1,20 @@
 # %% [markdown]
 # # 00 Start: is my set-up right, and what is where?
 #
-# 10 minutes. Needs: nothing before it.
+# 20 minutes. Needs: nothing before it.
 #
 # You will be able to
 #
 # - check your set-up, and mend it,
-# - plan a training step and read its bytes, in MB and in MiB,
-# - predict with a card, check an exercise, and ask for a hint,
-# - move a live view with the mouse or with keys, and read it as text.
+# - lock a guess, check an exercise, and ask for a hint,
+# - move a live view with the mouse or with keys, and read it as text,
+# - say what a larger batch costs.
 #
-# Words: [peak](glossary.md), [parameter](glossary.md), [MB, GB](glossary.md),
-# [MiB, GiB](glossary.md), [floor](glossary.md), [mountain](glossary.md).
+# Words: [batch size](glossary.md), [training step](glossary.md), [peak](glossary.md),
+# [parameter](glossary.md), [MB, GB](glossary.md), [MiB, GiB](glossary.md).
 #
-# To run a cell, click it and press Shift+Enter; the next one is then selected. Run every cell, in
-# order: cards and views get their buttons when you run them. Begin with the cell below. Your set-up
-# is right when its last line says "No problem."
+# To run a cell, click it and press Shift+Enter. Run every cell, in order: cards and views get their
+# buttons when you run them. Your set-up is right when the last line below says "No problem."
 
 # %% tags=["nbval-ignore-output"]
 from memlab import doctor
@@ -23,117 +22,55 @@ from memlab import doctor
 print(doctor.report(doctor.examine()))
 
 # %% [markdown]
-# Does a line begin with `problem`? The line below it says what mends it. Do that in a terminal,
-# then choose Kernel > Restart Kernel here. A `note` stops nothing.
+# Does a line begin with `problem`? The line below it says what to type in a terminal. Then choose
+# Kernel > Restart Kernel here. A `note` stops nothing.
 
 # %% [markdown]
-# ## One line plans every byte of a training step
+# ## What does a larger batch cost?
 #
-# `linear1` is a network of one layer: 1 weight and 1 bias.
-
-# %%
-import memlab
-from memlab import lesson, units, views, zoo
-
-ledger = memlab.plan(memlab.training_step(zoo.linear1()))
-print(units.exact(ledger.peak(batch=4)))
-
-# %% [markdown]
-# The ledger lists every operation of the step, and every block of memory that one of them needs.
-# It is a plan: nothing has run yet. The **peak** is the most that is alive at one moment. In a
-# formula, B is the batch, F the features that go in and K those that come out.
+# A training step takes some images at once: its **batch**. Forward computes from the images to the
+# error, backward finds a gradient for each parameter, and the update moves the parameters. The
+# **peak** is the most bytes that are alive at one moment of the step.
 #
-# Before you change the batch, predict. A guess helps you to learn also when it is wrong.
-# Type it below with its unit, lock it, then reveal.
+# Guess first. You need to know nothing yet: a guess helps you to learn also when it is wrong, and
+# nobody marks it. Choose, say why, lock. If it was wrong, you get a question and a second try.
 
 # %%
-sample = lesson.predict("00.sample")
-sample
+from memlab import lesson, views
 
-# %% tags=["solution"]
-sample.guess("4 B").reveal()
-
-# %% [markdown]
-# The next cell shows the peaks, and what is alive there. A cell that would give an answer away
-# waits for your guess.
-
-# %%
-if sample.answered():
-    print([ledger.peak(batch) for batch in (4, 5, 6)])
-    print(ledger.why(batch=4).text())
-
-# %% [markdown]
-# ## A unit can decide whether a plan fits
-#
-# 1 MB is 10⁶ bytes and 1 GB is 10⁹. 1 MiB is 2²⁰ bytes and 1 GiB is 2³⁰.
-# Many texts write MB and mean MiB. Here each unit means what it says.
-
-# %%
-unit = lesson.predict("00.unit")
-unit
-
-# %% tags=["solution"]
-unit.guess("fails").reveal()
-
-# %%
-if unit.answered():
-    print(units.both(10**9), units.both(2**30))
-
-# %% [markdown]
-# ## Drag the batch, and see which bytes follow
-#
-# AlexNet is a network for photographs, with more parameters than `linear1` by far.
-
-# %%
 double = lesson.predict("00.double")
+
+
+@double.then
+def alexnet():
+    step = views.memory("alexnet", 32, "sgd", only=("batch",))
+    step.batch = 64
+    return step
+
+
 double
 
-# %% tags=["solution"]
-double.guess("double").reveal()
+# %% tags=["solution", "picture-double"]
+double.guess("double", because="each image takes the same").revise("less").reveal()
 
 # %% [markdown]
-# To see why, run the next cell. It is one training step of `mnist_cnn`, a smaller network for
-# handwritten digits, from left to right. Then move **Batch**.
-
-# %%
-view = views.memory("mnist_cnn", networks=("mnist_cnn",))
-view
-
-# %% [markdown]
-# The mountain above the thick line is what each image needs. The floor below the line is the same
-# for every batch.
-#
-# | to do this | press |
+# | to do this in a picture | press |
 # |---|---|
-# | go to the next control | Tab |
-# | change the batch | ← → on the slider |
-# | go through the operations | ← → on the picture |
-# | go to the peak | P on the picture |
-# | see all numbers, or few again | N on the picture |
+# | change the batch | Tab to the slider, then ← → |
+# | go through the operations | Tab to the picture, then ← → |
+# | go to the peak | P |
+# | see all numbers, or few again | N |
 # | read it as text | the button **Text** |
-# | go back to where the view began | the button **Start** |
-# | take the line of Python with you | the button **Copy state** |
-#
-# And AlexNet?
-
-# %%
-if double.answered():
-    alexnet = views.memory("alexnet", networks=("alexnet", "mnist_cnn"))
-    alexnet.batch = 64
-    display(alexnet)
-
-# %% [markdown]
-# **Change it.** Choose `mnist_cnn` in that view, and double its batch. Which of the two networks
-# comes closer to the double, and why?
-
-# %% [markdown] tags=["solution"]
-# **Answer.** `mnist_cnn`: its mountain is larger against its floor than that of AlexNet.
+# | go back to where it began | the button **Start** |
 
 # %% [markdown]
 # ## Exercise: bytes in MiB
 #
-# Write the function: from a number of bytes to a number of MiB. Then run the cell with `check`. It
-# tries your function on numbers that it draws afresh.
+# 1 MB is 10⁶ bytes and 1 GB is 10⁹. 1 MiB is 2²⁰ bytes and 1 GiB is 2³⁰. Many texts write MB and
+# mean MiB. Here each unit means what it says.
+#
+# Write the function in place of `None`, and run its cell. Then run the cell with `check`. It tries
+# your function on numbers that it draws afresh. Stuck? The button **Hint** helps in 3 degrees.
 
 # %%
 exercise = lesson.exercise("00.mebibytes")
@@ -154,43 +91,30 @@ def mebibytes(nbytes):
 exercise.check(mebibytes)
 
 # %% [markdown]
-# Stuck? The button **Hint**, or `exercise.hint()`, helps in 3 degrees.
-
-# %% [markdown]
 # ## What is where
 #
 # | where | what |
 # |---|---|
-# | `my/` | your copies of the lessons, which `make lab` opens; what you change there is yours |
-# | `my/progress.json` | your guesses and checks, here alone, no marks: `memlab progress` shows it |
-# | `lessons/` | the lessons as they come; a `git pull` changes these and leaves yours alone |
-# | `lessons/solutions/` | every exercise solved, with its output |
-# | [glossary](glossary.md) | the words, each with its Chinese and Japanese name |
+# | `my/` | your copies of the lessons, which `make lab` opens |
+# | `my/progress.json` | your guesses, here alone: `memlab progress` shows them |
+# | `lessons/solutions/` | every card and exercise solved |
+# | [glossary](glossary.md) | the words, in English, Chinese and Japanese |
 #
-# You come back another day? Choose Run > Run All Cells: a card or a view that says "model not
-# found" is there again. Cards then ask anew. Letters with numbers in brackets, such as (A4), name
-# facts that were checked; for most of them `memlab claims A4` in a terminal computes the figures.
-#
-# To start a lesson again, rename or delete your copy, and run `make lab` again: it makes a fresh
-# one. On a projector, make everything larger with a cell of these 2 lines:
-#
-# ```
-# %%html
-# <style>:root { --memlab-scale: 1.5 }</style>
-# ```
+# Another day, choose Run > Run All Cells: cards and views are there again. A raised
+# <sup>A4</sup> names a fact that was checked: `memlab claims A4` in a terminal computes it.
 
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Why a step needs these bytes: that begins in lesson 01.
-# - Seconds: a plan has bytes alone.
+# - Why a step needs these bytes: lesson 01.
+# - Did anything run? No: the bytes were planned. Lesson 01 runs a step and measures.
 
 # %% [markdown]
 # ## Key points
 #
-# - `memlab.plan(memlab.training_step(network))` lists the bytes of a step.
+# - The [mountain](glossary.md) grows with the batch. The [floor](glossary.md) is the same for every
+#   batch.
 # - MB counts in powers of 10, MiB in powers of 2. For giga they differ by 7.4 %.
-# - Bytes that grow with the batch are the mountain; the others are the floor.
 #
 # Next: [01 One linear layer](01_linear.ipynb). What must one training step keep?
 

@@ -17,6 +17,7 @@ from memlab.lesson.question import topics
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.runtime.run import Run
+from memlab.studies.case import LESSONS
 from memlab.views.draw.page import Page
 from memlab.views.live.view import View
 from tests.views import measurements
@@ -267,7 +268,7 @@ def _() -> Any:
 
 # -- a revealed card ------------------------------------------------------------------------------
 
-GUESSES = {"02.output": "900 TB", "00.unit": "fits", "02.halve": "1000000"}
+GUESSES = {"02.output": "900 TB", "00.double": "less", "02.halve": "1000000"}
 """A guess at an amount, at an option, and at a ratio."""
 
 
@@ -407,3 +408,28 @@ def _() -> Any:
 def _() -> Any:
     step = memlab.training_step(memlab.zoo.build("resnet50"))
     return views.planned_and_measured(_as_if_run(step, 8, 10**9))
+
+
+# -- the one case ---------------------------------------------------------------------------------
+
+
+def _case(*args: Any, then: dict[str, Any] | None = None, **given: Any) -> Any:
+    """The picture at the end of a lesson, and then what is chosen in it."""
+    view = views.case(*args, **given)
+    for name, value in (then or {}).items():
+        setattr(view, name, value)
+    return view
+
+
+CASES_OF_THE_CASE: dict[str, Callable[[], Any]] = {
+    **{f"lesson {lesson}": partial(_case, lesson) for lesson in LESSONS},
+    "a row more, all numbers": partial(_case, "08", also=["06"], then={"numbers": True}),
+    "a larger card": partial(_case, "08", also=["06"], card=24),
+    "the largest card, nothing drawn": partial(_case, "00", card=80),
+    "images": partial(_case, "08", also=["06"], show="images"),
+    "images of the largest card": partial(_case, "01", card=80, show="images"),
+    "images, another mini-batch": partial(_case, "05", show="images", then={"numbers": True}),
+    "images, nothing drawn": partial(_case, "00", show="images"),
+}
+for _name, _make in CASES_OF_THE_CASE.items():
+    case("case", _name)(_make)

@@ -28,7 +28,7 @@ LIVE: dict[str, Callable[[], Widget]] = {
     "precision": lambda: views.precision("mnist_cnn"),
     "amount": lambda: views.PredictionCard(lesson.predict("02.output")),
     "times": lambda: views.PredictionCard(lesson.predict("01.gradients")),
-    "choice": lambda: views.PredictionCard(lesson.predict("01.sign")),
+    "choice": lambda: views.PredictionCard(lesson.predict("00.double")),
     "exercise": lambda: views.ExerciseCard(lesson.exercise("02.largest_batch")),
 }
 

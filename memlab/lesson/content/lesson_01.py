@@ -1,88 +1,87 @@
-"""Lesson 01, one linear layer: the sign of an update, the peak, gradients, prediction."""
+"""Lesson 01, one linear layer: when most is alive, gradients of a batch, inference."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
 
-import numpy as np
-import numpy.typing as npt
-
-from memlab import formats, units
+from memlab import units
 from memlab.lesson.content.tools import measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, alike
-from memlab.lesson.question import Kind, Numbers, Truth, topic
+from memlab.lesson.question import Figure, Kind, Numbers, Part, Truth, topic
+from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
+from memlab.step.build import inference_step, training_step
+from memlab.step.step import Step
 
-Vector = npt.NDArray[np.float64]
+# -- what lesson 00 said ------------------------------------------------------------------------
 
-RATE = 0.1
-
-
-def _draw_sign(chance: Random) -> Numbers:
-    x = chance.choice((-2.0, -1.5, -0.5, 0.5, 1.0, 1.5))
-    w1, w2 = chance.choice((-0.6, 0.3, 0.5)), chance.choice((-0.2, 0.1, 0.2))
-    return {"x": x, "w1": w1, "w2": w2, "t": chance.choice((-0.9, 0.9))}
+_PARTS = ("mountain", "floor", "both", "neither")
 
 
-_SIGN = {"x": 2.0, "w1": 0.4, "w2": -0.1, "t": 0.9}
+@topic("01.stays", Kind.CHOICE, {"batch": 32}, None, options=_PARTS, part=Part.RECALL,
+       words=lambda n: {**n, "twice": 2 * n["batch"]},
+       gives=("same for every batch", "follow the batch"))  # fmt: skip
+def stays(n: Numbers) -> Truth:
+    """Which part of a peak is the same for every batch: the bytes that no sample adds."""
+    ledger = plan(step_of(zoo.alexnet()))
+    at = ledger.peak_at(n["batch"]).index
+    floor, mountain = (int(part[at]) for part in ledger.line())
+    return Truth("floor" if mountain else "both", seen={"floor": units.short(floor)})
 
 
-@topic("01.sign", Kind.CHOICE, _SIGN, _draw_sign, options=("grows", "stays", "shrinks"))
-def sign(n: Numbers) -> Truth:
-    """Where one update moves the weight of the single layer (A1)."""
-    from memlab.networks import zoo
-    from memlab.runtime.run import run
-
-    given = {"h.weight": [[n["w1"]]], "h.bias": [n["w2"]]}
-    step = step_of(zoo.linear1(), "sgd", "fp64")
-    done = run(step, 1, [[n["x"]]], [[n["t"]]], given, settings={"rate": RATE}, keep="gradients")
-    slope, after = done.gradients["gradient of h.weight"].item(), done.parameters["h.weight"].item()
-    name = "grows" if after > n["w1"] else "shrinks" if after < n["w1"] else "stays"
-    return Truth(name, seen={"slope": f"{slope:.4f}", "after": f"{after:.4f}"})
+@topic("01.larger", Kind.CHOICE, {"many": 8}, None, options=("gb", "gib", "same"),
+       part=Part.RECALL, gives=("2³⁰", "7.4 %", "1,073,741,824"))  # fmt: skip
+def larger(n: Numbers) -> Truth:
+    """Which of two units is larger."""
+    names = {"gb": f"{n['many']} GB", "gib": f"{n['many']} GiB"}
+    sizes = {name: units.parse(text) for name, text in names.items()}
+    figures = tuple(Figure("", Fraction(sizes[name]), text) for name, text in names.items())
+    return Truth(max(sizes, key=lambda name: sizes[name]), figures)
 
 
-def _draw_peak(chance: Random) -> Numbers:
-    while True:
-        format = chance.choice(("fp32", "fp64"))
-        found = {"format": format, "batch": chance.randint(2, 9), "features": chance.randint(1, 4)}
-        if not alike(*_peak(found)):
-            return found
+# -- one layer ----------------------------------------------------------------------------------
 
 
 def single(n: Numbers) -> Network:
-    """The single layer, with so many inputs."""
-    x = network("single", features=n["features"]).linear(1, name="h").tanh(name="y")
-    return x.squared_error(name="loss")
+    """The single layer, with so many inputs, and tanh or another function behind it."""
+    x = network("single", features=n["features"]).linear(1, name="h")
+    y: Handle = getattr(x, n.get("act", "tanh"))(name="y")
+    return y.squared_error(name="loss")
 
 
-def _peak(n: Numbers) -> tuple[int, list[Cause]]:
-    """The planned peak and what others may come to."""
-    ledger = plan(step_of(single(n), "sgd", n["format"]))
-    peak, each = ledger.peak(n["batch"]), formats.find(n["format"]).bits // 8
-    everything = sum(entry.size.at(n["batch"]) for entry in ledger.entries)
-    alone = ledger.peak(1)
-    return peak, [
-        Cause("bits", Fraction(8 * peak)),
-        Cause("values", Fraction(peak, each), {"bytes": each}),
-        Cause("everything", Fraction(everything)),
-        *([Cause("sample", Fraction(alone), {"batch": n["batch"]})] if alone != peak else []),
-        *([Cause("four_bytes", Fraction(peak, 2))] if each == 8 else []),
-    ]
+def _draw_peak(chance: Random) -> Numbers:
+    return {"batch": chance.randint(2, 9), "features": chance.randint(1, 4)}
 
 
-@topic("01.peak", Kind.AMOUNT, {"format": "fp64", "batch": 1, "features": 1}, _draw_peak)
+_PHASES = ("forward", "backward", "update")
+
+
+@topic("01.peak", Kind.CHOICE, {"batch": 1, "features": 1}, _draw_peak, options=_PHASES,
+       gives=("waits", "the peak is in backward", "reads x again"))  # fmt: skip
 def peak(n: Numbers) -> Truth:
-    """The peak of the single layer, every value counted when it is alive (A1)."""
+    """In which part of the step most bytes are alive."""
     from memlab.runtime.run import run
 
-    nbytes, causes = _peak(n)
-    done = run(step_of(single(n), "sgd", n["format"]), n["batch"])
+    done = run(step_of(single(n), "sgd"), n["batch"])
     at = done.planned.peak_at(n["batch"])
-    seen = {"blocks": len(done.planned.alive(at.index)), "name": at.row.name}
-    return Truth(Fraction(nbytes), (planned(nbytes), measured(done.peak)), tuple(causes), seen)
+    figures = planned(at.nbytes, "peak"), measured(done.peak, "peak")
+    seen = {"blocks": len(done.planned.alive(at.index)), "nbytes": units.exact(at.nbytes)}
+    return Truth(str(at.row.phase), figures, seen=seen)
+
+
+@topic("01.gelu", Kind.CHOICE, {"batch": 1, "features": 1, "act": "gelu"}, None,
+       options=("smaller", "same", "larger"), part=Part.CHANGE,
+       gives=("h waits", "keeps h", "32 B"))  # fmt: skip
+def gelu(n: Numbers) -> Truth:
+    """What the peak does where backward reads the input of a function, and not its output."""
+    tanh, other = (
+        plan(step_of(single({**n, "act": act}), "sgd")).peak(n["batch"]) for act in ("tanh", "gelu")
+    )
+    name = "same" if tanh == other else "larger" if other > tanh else "smaller"
+    return Truth(name, (planned(tanh, "tanh"), planned(other, "GELU")))
 
 
 # -- a network of convolutions, in its lesson size ----------------------------------------------
@@ -103,7 +102,8 @@ def _draw_batches(chance: Random) -> Numbers:
 _TIMES = ("1", "1.5", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64")
 
 
-@topic("01.gradients", Kind.TIMES, {"depth": 4, "batch": 32}, _draw_batches, stops=_TIMES)
+@topic("01.gradients", Kind.TIMES, {"depth": 4, "batch": 32}, _draw_batches, stops=_TIMES,
+       gives=("one for each parameter", "one gradient", "added up"))  # fmt: skip
 def gradients(n: Numbers) -> Truth:
     """How the gradients of all parameters grow with the batch: not at all (B5)."""
     from memlab.runtime.run import run
@@ -115,16 +115,21 @@ def gradients(n: Numbers) -> Truth:
     )
     due = [entry for entry in plan(step).entries if entry.role == "parameter_gradient"]
     ratio = Fraction(sum(e.size.at(n["batch"]) for e in due), sum(e.size.at(1) for e in due))
-    causes = (Cause("per_sample", Fraction(n["batch"])),)
+    causes = Cause("per_sample", Fraction(n["batch"])), Cause("beside_the_sum", Fraction(2))
     figures = (planned(ratio), measured(Fraction(many, one)))
     return Truth(ratio, figures, causes, {"nbytes": f"{many:,}"})
+
+
+def _pair(depth: int) -> tuple[Step, Step]:
+    """Training and inference, by direct convolution: neither has a workspace."""
+    net = convolutions(depth)
+    return training_step(net, "sgd", algorithm="direct"), inference_step(net, algorithm="direct")
 
 
 def _draw_depth(chance: Random) -> Numbers:
     while True:
         found = {"depth": chance.choice((2, 3, 5, 6, 8)), "batch": chance.choice((2, 3, 4))}
-        ledgers = [plan(step_of(convolutions(found["depth"]), name)) for name in ("sgd", "")]
-        due = [ledger.peak(found["batch"], workspace=False) for ledger in ledgers]
+        due = [plan(step).peak(found["batch"]) for step in _pair(found["depth"])]
         if not alike(Fraction(*due), _prediction_causes(found, due)):
             return found
 
@@ -132,34 +137,31 @@ def _draw_depth(chance: Random) -> Numbers:
 _LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "15", "20")
 
 
-@topic("01.prediction", Kind.TIMES, {"depth": 4, "batch": 5}, _draw_depth, stops=_LESS)
+@topic("01.prediction", Kind.TIMES, {"depth": 4, "batch": 5}, _draw_depth, stops=_LESS,
+       gives=("2 maps", "freed as soon as", "depth + 2", "nothing is kept"),
+       shows=({"training": False},))  # fmt: skip
 def prediction(n: Numbers) -> Truth:
-    """How much smaller the peak of prediction is, workspace left out (D2)."""
+    """How much smaller the peak of prediction is than that of training (D2)."""
     from memlab.runtime.run import run
 
-    steps = [step_of(convolutions(n["depth"]), optimizer) for optimizer in ("sgd", "")]
-    due, seen = (
-        [ledger.peak(n["batch"], workspace=False) for ledger in ledgers]
-        for ledgers in (
-            [plan(step) for step in steps],
-            [run(step, n["batch"]).measured for step in steps],
-        )
-    )
-    ratio = Fraction(due[0], due[1])
-    causes = _prediction_causes(n, due)
-    figures = (planned(ratio), measured(Fraction(seen[0], seen[1])))
-    return Truth(
-        ratio,
-        figures,
-        causes,
-        {"kept": n["depth"], "training": units.both(due[0]), "prediction": units.both(due[1])},
-    )
+    steps, batch = _pair(n["depth"]), n["batch"]
+    due = [plan(step).peak(batch) for step in steps]
+    ratio, seen = Fraction(*due), Fraction(*(run(step, batch).peak for step in steps))
+    alone = plan(steps[1]).peak(1)
+    told: dict[str, object] = {
+        "kept": n["depth"],
+        "training": units.short(due[0]),
+        "inference": units.short(due[1]),
+        "one": units.short(alone),
+        "batch": batch,
+    }
+    figures = planned(ratio), measured(seen)
+    return Truth(ratio, figures, _prediction_causes(n, due), told)
 
 
 def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Cause, ...]:
     """One map in place of two, or one sample in place of the batch."""
-    step = step_of(convolutions(n["depth"]), "")
-    alone = plan(step).peak(1, workspace=False)
+    alone = plan(_pair(n["depth"])[1]).peak(1)
     found = [
         Cause("one_map_each_layer", Fraction(2 * n["depth"])),
         Cause("one_sample", Fraction(due[0], alone), {"batch": n["batch"]}),
