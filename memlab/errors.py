@@ -6,11 +6,14 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import compress
 from math import inf, isfinite
 from numbers import Real
 from operator import index
 from types import ModuleType
 from typing import Any, TypeVar
+
+from memlab.strings import gettext as _
 
 T = TypeVar("T")
 
@@ -36,10 +39,14 @@ def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
     """
     names, shown = [name for name in allowed if name], shorten(given)
     near = get_close_matches(given if isinstance(given, str) else shown, names, n=1, cutoff=0.6)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
     listed = ", ".join(names[:LISTED])
-    others = f" and {len(names) - LISTED} others" if len(names) > LISTED else ""
-    return InputError(f"unknown {what} {shown}{hint} Known: {listed}{others}.")
+    if len(names) > LISTED:
+        listed += _(" and {count} others", count=len(names) - LISTED)
+    if not near:
+        return InputError(_("unknown {what} {given}. Known: {known}.",
+                            what=what, given=shown, known=listed))  # fmt: skip
+    return InputError(_("unknown {what} {given}; did you mean {near!r}? Known: {known}.",
+                        what=what, given=shown, near=near[0], known=listed))  # fmt: skip
 
 
 def whole(what: str, given: object, least: int = 1, most: int = LARGEST) -> int:
@@ -54,14 +61,15 @@ def whole(what: str, given: object, least: int = 1, most: int = LARGEST) -> int:
     except TypeError:
         value = None
     if value is None or isinstance(number, bool):
-        shown = shorten(given)
-        raise InputError(f"{what} must be a whole number, got {shown}; try {max(least, 1)}.")
+        raise InputError(_("{what} must be a whole number, got {given}; try {usual}.",
+                           what=what, given=shorten(given), usual=max(least, 1)))  # fmt: skip
     if value < least:
-        raise InputError(f"{what} must be at least {least}, got {_digits(value)}; "
-                         f"try {max(least, 1)}.")  # fmt: skip
+        raise InputError(_("{what} must be at least {least}, got {given}; try {usual}.",
+                           what=what, least=least, given=_digits(value),
+                           usual=max(least, 1)))  # fmt: skip
     if value > most:
-        raise InputError(f"{what} must be at most {_digits(most)}, got {_digits(value)}; "
-                         f"try {_digits(most)}.")  # fmt: skip
+        raise InputError(_("{what} must be at most {most}, got {given}; try {most}.",
+                           what=what, most=_digits(most), given=_digits(value)))  # fmt: skip
     return value
 
 
@@ -84,10 +92,12 @@ def real(
     except OverflowError:
         value = inf
     if not isfinite(value) or not (least <= value < below and value > above):
-        limits = (("at least", least), ("above", above), ("below", below))
-        bounds = [f"{side} {limit:g}" for side, limit in limits if isfinite(limit)]
-        wanted = " and ".join(bounds) or "a number"
-        raise InputError(f"{what} must be {wanted}, got {shorten(given)}; try {usual:g}.")
+        bounds = (_("at least {limit:g}", limit=least), _("above {limit:g}", limit=above),
+                  _("below {limit:g}", limit=below))  # fmt: skip
+        wanted = _(" and ").join(compress(bounds, map(isfinite, (least, above, below))))
+        raise InputError(_("{what} must be {wanted}, got {given}; try {usual:g}.", what=what,
+                           wanted=wanted or _("a number"), given=shorten(given),
+                           usual=usual))  # fmt: skip
     return value
 
 
@@ -98,7 +108,8 @@ def flag(what: str, given: object) -> bool:
         InputError: it is neither ``True`` nor ``False``.
     """
     if type(given).__name__ not in ("bool", "bool_"):  # NumPy's too
-        raise InputError(f"{what} must be True or False, got {shorten(given)}; try True.")
+        raise InputError(_("{what} must be True or False, got {given}; try True.",
+                           what=what, given=shorten(given)))  # fmt: skip
     return bool(given)
 
 
@@ -115,7 +126,8 @@ def named(what: str, given: object, usual: str, empty: bool = False) -> str:
         or len(given) > LONGEST
         or not (given.strip() or (empty and not given))
     ):
-        raise InputError(f"{shorten(given)} is no name for {what}; try {usual!r}.")
+        raise InputError(_("{given} is no name for {what}; try {usual!r}.",
+                           what=what, given=shorten(given), usual=usual))  # fmt: skip
     return given
 
 
@@ -141,7 +153,8 @@ def listed(what: str, given: object, *usual: object) -> list[Any]:
     try:
         return list(given)  # type: ignore[call-overload,no-any-return]  # what is none is the error
     except TypeError:
-        raise InputError(f"{what} must be a list, got {shorten(given)}; try {[*usual]}.") from None
+        raise InputError(_("{what} must be a list, got {given}; try {usual}.",
+                           what=what, given=shorten(given), usual=[*usual])) from None  # fmt: skip
 
 
 def several(what: str, given: object, allowed: Collection[str]) -> tuple[str, ...]:
@@ -174,8 +187,9 @@ def library(module: str, what: str) -> ModuleType:
     except ModuleNotFoundError:
         package = module.partition(".")[0]
         raise InputError(
-            f"{what} needs {package}, which is not installed; try pip install {package}."
-        ) from None
+            _("{what} needs {package}, which is not installed; try pip install {package}.",
+              what=what, package=package)
+        ) from None  # fmt: skip
 
 
 def shorten(given: object) -> str:

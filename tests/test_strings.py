@@ -1,8 +1,8 @@
 """Texts stand apart from code: each one is found, used, and fits what the code fills in."""
 
 import re
+import sys
 from collections import defaultdict
-from importlib.resources import files
 from pathlib import Path
 from string import Formatter
 
@@ -14,7 +14,6 @@ from memlab.planner.files import ORIGINS
 from memlab.planner.ways import WAYS
 from tests import texts
 
-LANGUAGES = [folder.name for folder in files(strings).iterdir() if strings.table(folder.name)]
 NAMES = {*ORIGINS, *(name.replace(" ", "_") for name in WAYS)}
 """What a key may name too, wherever it is asked for."""
 
@@ -153,23 +152,100 @@ def test_a_text_that_is_not_there_is_seen(package):
     ]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_translation_names_the_same_values(language):
-    table, english = strings.table(language), strings.table()
-    assert table.keys() <= english.keys()
-    for key, text in table.items():
-        assert named(text) == named(english[key]), key
+@pytest.fixture
+def asks_for(monkeypatch):
+    """Texts in a language, as a fresh kernel has them."""
+
+    def asks(language):
+        monkeypatch.setenv("MEMLAB_LANGUAGE", language)
+        for cached in (strings.language, strings.table, strings.messages):
+            cached.cache_clear()
+
+    yield asks
+    asks("en")
 
 
-@pytest.mark.parametrize("language", ["xx", "../en"])
-def test_what_a_language_lacks_is_shown_in_english(monkeypatch, language):
-    monkeypatch.setenv("MEMLAB_LANGUAGE", language)
-    strings.language.cache_clear()
-    try:
-        assert strings.language() == language
-        assert strings.get("phase.loss") == "loss"
-    finally:
-        strings.language.cache_clear()
+@pytest.mark.parametrize("language", ["zh", "zh_CN.UTF-8", "zh-Hans"])
+def test_texts_are_in_the_language_that_is_asked_for(asks_for, capsys, language):
+    asks_for(language)
+    assert strings.language() == "zh"
+    assert strings.get("card.control.lock") != strings.table("en")["card.control.lock"]
+    with pytest.raises(memlab.InputError, match="step 必须"):
+        memlab.errors.whole("step", "a")
+    assert not capsys.readouterr().err
+
+
+def test_english_is_read_without_babel(asks_for, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "babel.messages.pofile", None)
+    for language in ("", "en", "en_GB"):
+        asks_for(language)
+        assert strings.get("phase.loss") == strings.gettext("loss") == "loss"
+    assert not capsys.readouterr().err
+    asks_for("zh")
+    assert strings.get("phase.loss") == "loss"
+    assert capsys.readouterr().err == (
+        "Texts are in English: those in 'zh' are read by Babel, which is not installed; "
+        "try pip install babel.\n"
+    )
+
+
+@pytest.mark.parametrize("language", ["xx", "../en", "__init__"])
+def test_a_language_that_is_not_there_is_english_and_said_once(asks_for, capsys, language):
+    asks_for(language)
+    assert strings.get("phase.loss") == strings.get("phase.loss") == "loss"
+    told = f"MEMLAB_LANGUAGE is {language!r}, and texts are there in en, zh; this is English.\n"
+    assert capsys.readouterr().err == told
+
+
+MESSAGES = """
+msgctxt "a.start"
+msgid "Start"
+msgstr "开始"
+
+msgid "Start"
+msgstr "无"
+
+msgid "A text of {count} words."
+msgstr "{count} 个词。"
+
+#, fuzzy
+msgid "It was changed since then."
+msgstr "旧"
+
+msgid "It is not translated yet."
+msgstr ""
+
+#~ msgid "It is no longer there."
+#~ msgstr "没了"
+"""
+TEXTS = """
+[a]
+start = "Start"
+said = "A text of {count} words."
+new = "It is not translated yet."
+fuzzy = "It was changed since then."
+[b]
+start = "Start"
+"""
+
+
+def test_what_a_file_of_messages_lacks_is_shown_in_english(asks_for, monkeypatch, tmp_path):
+    (tmp_path / "en").mkdir()
+    (tmp_path / "en" / "own.toml").write_text(TEXTS, encoding="utf-8")
+    (tmp_path / "zh.po").write_text(MESSAGES, encoding="utf-8")
+    monkeypatch.setattr(strings, "files", lambda package: tmp_path)
+    asks_for("zh")
+    found = {key: strings.get(key) for key in strings.table()}
+    assert found == {
+        "a.start": "开始",  # a short text has its own translation at each place
+        "b.start": "Start",
+        "a.said": "{count} 个词。",
+        "a.new": "It is not translated yet.",
+        "a.fuzzy": "It was changed since then.",
+    }
+    assert strings.get("a.said", count=5) == "5 个词。"
+    assert strings.gettext("A text of {count} words.", count=5) == "5 个词。"
+    assert strings.gettext("It is said in {count} places.", count=1) == "It is said in 1 places."
 
 
 def test_words_are_for_people_who_read_english_as_a_second_language():

@@ -9,6 +9,7 @@ from numbers import Integral
 
 from memlab import units
 from memlab.errors import InputError, printed, shorten
+from memlab.strings import gettext as _
 
 TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
 """Units that texts mix up. Each is read as the other too, in both directions."""
@@ -60,9 +61,9 @@ def amount(given: object) -> Guess:
     unit = units.named(match[3]) if match else None
     if match is None or unit is None:
         raise InputError(
-            f"{shorten(text)} is no amount of memory; give a number and its unit, "
-            "such as 6.4 MB, 512 KiB or 96 B."
-        )
+            _("{given} is no amount of memory; give a number and its unit, such as 6.4 MB, 512 KiB "
+              "or 96 B.", given=shorten(text))
+        )  # fmt: skip
     value, half = _digits(match)
     scale = units.UNITS[unit]
     return Guess(text.strip(), value * scale, half * scale, unit)
@@ -78,7 +79,8 @@ def times(given: object, decimals: int = 0) -> Guess:
     typed = printed(given)
     match = _TIMES.fullmatch(typed.strip()) if len(typed) <= _LONGEST else None
     if match is None or isinstance(given, bool):
-        raise InputError(f"{shorten(typed)} is no number of times; give one such as 9 or 2.25.")
+        raise InputError(_("{given} is no number of times; give one such as 9 or 2.25.",
+                           given=shorten(typed)))  # fmt: skip
     value, half = _digits(match)
     text = match[1] + (match[2] or ("." + "0" * decimals if decimals else ""))
     return Guess(text, value, min(half, Fraction(1, 2 * 10**decimals)))

@@ -1,38 +1,101 @@
-"""Every text that a learner sees, apart from the code: a translation is one more folder here.
+"""Every text that a learner sees: written in English, and translated where there is a translation.
 
-A language is a folder of TOML files, whose tables hold ``name = "text"``; a text names the values
-that it wants as ``{peak}``. What a translation leaves out is shown in English.
+The texts of views, cards and exercises stand apart from the code, in ``en/*.toml``, whose tables
+hold ``name = "text"``; a sentence that is said in one place stands there, in ``_("a sentence")``.
+A text names the values that it wants as ``{peak}``.
+
+A language is one file beside this one, ``zh.po`` for Chinese, in which the English text is the key
+(``make messages`` writes it, a translator fills it in, Babel reads it). What it leaves out, and
+what it has of an English text that was changed since, is shown in English.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from babel.messages.catalog import Catalog
 
 ENGLISH = "en"
+WORDS = 3
+"""A text of so few words may need another translation elsewhere: its key is its context."""
+
+UNKNOWN = "MEMLAB_LANGUAGE is {given!r}, and texts are there in {known}; this is English."
+NO_BABEL = (
+    "Texts are in English: those in {given!r} are read by Babel, which is not installed; "
+    "try pip install babel."
+)
 
 
 @cache
 def language() -> str:
-    """The language of the texts: ``MEMLAB_LANGUAGE`` when the first one was asked for, or
-    English."""
-    return os.environ.get("MEMLAB_LANGUAGE", ENGLISH)
+    """The language of the texts: that of ``MEMLAB_LANGUAGE`` when the first one was asked for; or
+    English, where that is none, or Babel is not installed, and then one sentence says so."""
+    given = os.environ.get("MEMLAB_LANGUAGE") or ENGLISH
+    name = given.replace("-", "_").partition("_")[0]
+    if name == ENGLISH:
+        return ENGLISH
+    try:
+        if name in languages() and messages(name):
+            return name
+        sentence = UNKNOWN
+    except ModuleNotFoundError:
+        sentence = NO_BABEL
+    print(sentence.format(given=given, known=", ".join(languages())), file=sys.stderr)
+    return ENGLISH
+
+
+@cache
+def languages() -> list[str]:
+    """English, and the languages that there is a file of."""
+    found = [file.name for file in files(__package__).iterdir()]
+    return [ENGLISH, *sorted(name.removesuffix(".po") for name in found if name.endswith(".po"))]
 
 
 @cache
 def table(name: str = ENGLISH) -> dict[str, str]:
-    """The texts of one language by their dotted key; empty where there is no such folder."""
-    folder = files(__package__).joinpath(name)
-    if not (name.isidentifier() and folder.is_dir()):
-        return {}
+    """All texts by their dotted key, in one of the languages; in English what it leaves out."""
+    if name != ENGLISH:
+        known = messages(name)
+        return {key: known.get((context(key, text), text), text) for key, text in table().items()}
     found: dict[str, str] = {}
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+    for file in sorted(files(__package__).joinpath(name).iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
-            found |= _flat(tomllib.loads(file.read_text(encoding="utf-8")), "")
+            found |= flat(tomllib.loads(file.read_text(encoding="utf-8")))
     return found
+
+
+@cache
+def messages(name: str) -> dict[tuple[str, str], str]:
+    """What is translated in a language, by its context, which is empty or a key, and in English.
+
+    Raises:
+        ModuleNotFoundError: Babel is not installed.
+    """
+    from babel.messages.pofile import read_po
+
+    with files(__package__).joinpath(f"{name}.po").open("rb") as file:
+        return translations(read_po(file))
+
+
+def translations(catalog: Catalog) -> dict[tuple[str, str], str]:
+    """What of a file of messages counts: all but what is empty, or fuzzy and so to be looked at."""
+    return {
+        (each.context or "", each.id): each.string
+        for each in catalog
+        if isinstance(each.id, str) and isinstance(each.string, str)
+        if each.id and each.string and not each.fuzzy
+    }
+
+
+def context(key: str, text: str) -> str:
+    """What tells a short text from the same one elsewhere; empty for a sentence."""
+    return key if len(text.split()) <= WORDS else ""
 
 
 def get(key: str, **values: object) -> str:
@@ -41,7 +104,8 @@ def get(key: str, **values: object) -> str:
     Raises:
         KeyError: no such key in English, or a value that the text names is missing.
     """
-    text = table(language()).get(key) or table()[key]
+    name = language()
+    text = (table() if name == ENGLISH else table(name))[key]
     return text.format(**values) if values else text
 
 
@@ -50,9 +114,17 @@ def has(key: str) -> bool:
     return key in table()
 
 
-def _flat(tree: dict[str, Any], prefix: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def gettext(text: str, /, **values: object) -> str:
+    """A sentence of the code with its values filled in; ``_`` where it is used."""
+    if language() != ENGLISH:
+        text = messages(language()).get(("", text), text)
+    return text.format(**values) if values else text
+
+
+def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """The texts of nested tables by their dotted key."""
+    found: dict[str, str] = {}
     for name, value in tree.items():
         key = prefix + name
-        found += _flat(value, f"{key}.") if isinstance(value, dict) else [(key, value)]
+        found |= flat(value, f"{key}.") if isinstance(value, dict) else {key: value}
     return found

@@ -23,6 +23,7 @@ from memlab.step import algorithms
 from memlab.step.build import STORABLE, inference_step, training_step
 from memlab.step.step import Step
 from memlab.step.tensor import Role
+from memlab.strings import gettext as _
 from memlab.studies.figures import STACK, Part
 from memlab.studies.memory import StepMemory
 from memlab.techniques.block_states import eight_bit_states
@@ -139,8 +140,10 @@ class Called:
         made = self.make(**self.given)
         if isinstance(made, Step | Ledger):
             return made
-        raise InputError(f"the function makes {shorten(made)} and no step; "
-                         "return a step, as memlab.training_step(network) does.")  # fmt: skip
+        raise InputError(
+            _("the function makes {made} and no step; return a step, as "
+              "memlab.training_step(network) does.", made=shorten(made))
+        )  # fmt: skip
 
 
 def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[str, Any]:
@@ -152,15 +155,19 @@ def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[st
     try:
         taken = signature(make).parameters.values()
     except ValueError:
-        raise InputError(f"nobody knows the arguments of {shorten(make)}; "
-                         "write lambda batch: ... around it.") from None  # fmt: skip
+        raise InputError(
+            _("nobody knows the arguments of {made}; write lambda batch: ... around it.",
+              made=shorten(make))
+        ) from None  # fmt: skip
     plain = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     for each in taken:
         variable = each.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
         fits = each.kind in plain and each.name in settings
         if not (fits or variable or each.default is not Parameter.empty):
-            raise InputError(f"the function takes {each.name!r}, which is no setting; name its "
-                             f"arguments after some of {', '.join(settings)}.")  # fmt: skip
+            raise InputError(
+                _("the function takes {name!r}, which is no setting; name its arguments after some "
+                  "of {known}.", name=each.name, known=", ".join(settings))
+            )  # fmt: skip
     found = [each for each in taken if each.kind in plain and each.name in settings]
     return {each.name: None if each.default is Parameter.empty else each.default for each in found}
 
@@ -220,7 +227,7 @@ def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
     if variant != "":
         sizes["variant"] = known("variant", variant, VARIANTS)
     if strange := [each for each in sizes if each not in usual]:
-        raise InputError(f"{name} has no {strange[0]}; leave it out.")
+        raise InputError(_("{name} has no {what}; leave it out.", name=name, what=strange[0]))
     key = name, tuple((usual | sizes).items())
     if key not in _BUILT:
         _BUILT[key] = zoo.ZOO[name](**{SIZES[each]: value for each, value in key[1]})
@@ -260,5 +267,6 @@ def named_or_given(found: object) -> Network:
         InputError: neither.
     """
     if not isinstance(found, Network | str):
-        raise InputError(f"give a network or its name, got {shorten(found)}; try 'vgg16'.")
+        raise InputError(_("give a network or its name, got {given}; try 'vgg16'.",
+                           given=shorten(found)))  # fmt: skip
     return network_of(found) if isinstance(found, str) else found

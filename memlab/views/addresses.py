@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from memlab import strings, units
 from memlab.errors import InputError, known, shorten
 from memlab.planner.placement import BY_HAND, HOWS, Placement
+from memlab.strings import gettext as _
 from memlab.studies.packed_step import (
     OFFERED,
     SMALL,
@@ -116,9 +117,9 @@ def _moved(now: State, given: Any) -> Mapping[str, Any]:
     """The map with some blocks at addresses that are given by hand."""
     if not isinstance(given, Mapping):
         raise InputError(
-            f"moved are addresses by the names of blocks, got {shorten(given)}; "
-            "try {'A': '3 MiB'}."
-        )
+            _("moved are addresses by the names of blocks, got {given}; try {{'A': '3 MiB'}}.",
+              given=shorten(given))
+        )  # fmt: skip
     how, moves = now.hand or (now.how, ())
     found = {name: units.parse(address) for name, address in given.items()}
     for name, address in found.items():
@@ -232,7 +233,7 @@ class AddressMap(View[Moment]):
         if new.how == BY_HAND and new.hand is None and was is not None and was.hand:
             new = new.replace(how=was.hand[0])
         if new.beside and not new.what.toy:
-            raise InputError("only the toy is shown twice, side by side; leave beside out.")
+            raise InputError(_("only the toy is shown twice, side by side; leave beside out."))
         if new.hand is None:
             known("placing", new.how, HOWS)
         found = packing(new)

@@ -19,6 +19,7 @@ import traitlets
 
 from memlab import strings
 from memlab.errors import LARGEST, LONGEST, InputError, shorten, whole
+from memlab.strings import gettext as _
 
 _HERE = Path(__file__).parent
 
@@ -258,8 +259,9 @@ def one_of(what: str, given: object, allowed: Sequence[int]) -> int:
     value = whole(what, given, least=min(allowed, default=1))
     if value not in allowed:
         *most, last = map(str, allowed)
-        raise InputError(f"{what} must be {', '.join(most)} or {last}, got {shorten(given)}; "
-                         f"try {allowed[len(allowed) // 2]}.")  # fmt: skip
+        raise InputError(_("{what} must be {most} or {last}, got {given}; try {usual}.",
+                           what=what, most=", ".join(most), last=last, given=shorten(given),
+                           usual=allowed[len(allowed) // 2]))  # fmt: skip
     return value
 
 
@@ -276,7 +278,8 @@ def typed(what: str, value: object, usual: int, least: int = 1) -> int:
     except ValueError:  # also where it has thousands of digits
         shown = text if text.isprintable() and len(text) <= LONGEST else shorten(text)
         given = shown or strings.get("widget.no_number")
-        raise InputError(f"{what} must be a whole number, got {given}; try {usual}.") from None
+        raise InputError(_("{what} must be a whole number, got {given}; try {usual}.",
+                           what=what, given=given, usual=usual)) from None  # fmt: skip
     return whole(what, number, least)
 
 

@@ -13,6 +13,7 @@ from memlab.networks.resnets import VARIANTS
 from memlab.step import algorithms
 from memlab.step.rules import UPDATES
 from memlab.step.tensor import Role
+from memlab.strings import gettext as _
 from memlab.studies import lifetimes as study
 from memlab.studies.cut import Cut, cut, optimizer_name, say
 from memlab.studies.memory import Budget, budget, free_here
@@ -255,7 +256,7 @@ class Memory(View[Cut]):
 
     def settle(self, new: State, was: State | None) -> State:
         if new.rule and not of_network(new):
-            raise InputError("a counting rule needs a network, got a step; leave rule out.")
+            raise InputError(_("a counting rule needs a network, got a step; leave rule out."))
         if was is None or memory_of(new).ledger.rows == memory_of(was).ledger.rows:
             return new
         return new.replace(cursor=None, unfolded="", chosen="")

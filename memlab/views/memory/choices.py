@@ -13,6 +13,7 @@ from memlab.planner import segments
 from memlab.planner.ledger import Ledger
 from memlab.step.step import Step
 from memlab.step.tensor import Role
+from memlab.strings import gettext as _
 from memlab.studies import recipe
 from memlab.studies.cut import say
 from memlab.studies.memory import StepMemory
@@ -54,8 +55,10 @@ def what_of(given: object) -> Network | Step | Ledger | Callable[..., object]:
     if callable(given) and not isinstance(given, type):
         recipe.arguments(given, CHOSEN)
         return given
-    raise InputError(f"give a network, a step, a ledger or a function that makes a step, "
-                     f"got {shorten(given)}; try 'vgg16'.")  # fmt: skip
+    raise InputError(
+        _("give a network, a step, a ledger or a function that makes a step, got {given}; try "
+          "'vgg16'.", given=shorten(given))
+    )  # fmt: skip
 
 
 def of_network(now: State) -> bool:
@@ -158,7 +161,9 @@ class VariantChoice(Choice[str]):
 
     def allowed(self, given: Any, now: State) -> str:
         if "variant" not in size_names(now):
-            raise InputError(f"{label(now)} has no variants; leave variant as it is.")
+            raise InputError(
+                _("{name} has no variants; leave variant as it is.", name=label(now))
+            )  # fmt: skip
         return super().allowed(given, now)
 
 
@@ -194,7 +199,9 @@ class Size(Range):
 
     def allowed(self, given: Any, now: State) -> int:
         if self.name not in size_names(now):
-            raise InputError(f"{label(now)} has no {self.name}; leave it as it is.")
+            raise InputError(
+                _("{name} has no {what}; leave it as it is.", name=label(now), what=self.name)
+            )  # fmt: skip
         return super().allowed(given, now)
 
 
