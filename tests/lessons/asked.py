@@ -1,16 +1,14 @@
-"""Rules of the contract for cards and exercises: how they stand, and what is kept from view."""
+"""Rules of the contract for exercises, and for what learners' notebooks keep from view."""
 
 import ast
 import re
-from typing import Any
 
 from lessons import build
-from tests.lessons import truths
-from tests.lessons.parts import CARD, Lesson, calls, functions, minutes_line, sections, tree
+from tests.lessons import lock, truths
+from tests.lessons.form import is_solution, with_next
+from tests.lessons.parts import Lesson, calls, functions, minutes_line, sections
 
 SUBGOALS, SHORT = ("shapes", "bytes", "lifetime", "peak"), 20
-VIEWS = {"memory": ("network",), "shifted_copies": ("network", "layer")}
-"""The live views, and what each is of: its first arguments, and keys of what a question is on."""
 
 
 def stubs(lesson: Lesson) -> list[str]:
@@ -56,61 +54,6 @@ def subgoals(lesson: Lesson) -> list[str]:
     return [f"the exercise does not name {', '.join(missing)}"] if missing else []
 
 
-def cards(lesson: Lesson) -> list[str]:
-    """`output = lesson.predict("02.output")`, shown, and answered in the solutions."""
-    breaks = []
-    for cell, after in with_next(lesson):
-        match = CARD.search(cell.source)
-        if match is None:
-            if "lesson.predict(" in cell.source:
-                breaks.append(f"cell {cell.id} is no card: x = lesson.predict('NN.x'), then x")
-            continue
-        name = f"{match[2]}.{match[3]}"
-        if (match[2], match[3]) != (lesson.number, match[1]) or name not in lesson.topics:
-            breaks.append(f"cell {cell.id} asks {name!r}, which is no question of this lesson")
-        answer = re.compile(rf"{match[1]}\.guess\([^\n]+\)\.reveal\(\)")
-        if not is_solution(after) or not answer.fullmatch(after.source):
-            breaks.append(f"no solution below cell {cell.id}: {match[1]}.guess(...).reveal()")
-    return breaks
-
-
-def gates(lesson: Lesson) -> list[str]:
-    """What a card asks is shown under `if x.answered():`, below the card."""
-    breaks, known = [], set()
-    for cell in lesson.of("code"):
-        if match := CARD.search(cell.source):
-            known.add(match[1])
-        asked = {ast.unparse(call.func).partition(".")[0] for call in calls(cell, "answered")}
-        breaks += [f"cell {cell.id} waits for {x}, which no card above is" for x in asked - known]
-        tests = [node.test for node in ast.walk(tree(cell)) if isinstance(node, ast.If | ast.IfExp)]
-        gated = {ast.unparse(node) for test in tests for node in ast.walk(test)}
-        if not {f"{name}.answered()" for name in asked} <= gated:
-            breaks.append(f"cell {cell.id} asks x.answered() and not in an 'if'")
-    return breaks
-
-
-def first_view(lesson: Lesson) -> list[str]:
-    """The first live view is open to everybody, on what no card asks about."""
-    views = [(cell, c, of) for cell in lesson.of("code") for of in VIEWS for c in calls(cell, of)]
-    if not views:
-        return []
-    cell, call, view = views[0]
-    parts = [node for given in (*call.args, *call.keywords) for node in ast.walk(given)]
-    named = {node.value for node in parts if isinstance(node, ast.Constant)}
-    named |= {node.attr for node in parts if isinstance(node, ast.Attribute)}
-    secrets = {tuple(str(t.first.get(key)) for key in VIEWS[view]) for t in lesson.asked.values()}
-    breaks = [
-        f"the first view shows {' '.join(secret)!r}, which a card asks about"
-        for secret in secrets
-        if named.issuperset(secret)
-    ]
-    if calls(cell, "answered") or build.SOLUTION in cell.metadata.tags:
-        breaks.append(f"the first view, in cell {cell.id}, waits for a card")
-    words = {word.arg for word in call.keywords}
-    missing = [key for key in VIEWS[view][len(call.args) :] if key not in words]
-    return breaks + [f"the first view, in cell {cell.id}, names no {key}" for key in missing]
-
-
 def hidden(lesson: Lesson) -> list[str]:
     """Learners' notebooks hold nothing that a card asks."""
     secrets = {name: truths.forms(topic) for name, topic in lesson.topics.items()}
@@ -121,19 +64,8 @@ def asking(lesson: Lesson) -> list[str]:
     """The stored output of a card is its question, and no reveal."""
     breaks = []
     for cell in lesson.learners["cells"]:
-        match = CARD.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
-        topic = lesson.asked.get(match[1]) if match else None
+        topic = lesson.topics.get(lock.asked(cell))
         if topic is not None:
             text = "\n".join(build.text_of_output(output) for output in cell["outputs"])
             breaks += [f"cell {cell['id']} {fault}" for fault in truths.not_asking(text, topic)]
     return breaks
-
-
-def with_next(lesson: Lesson) -> list[tuple[Any, Any]]:
-    """The code cells, each with the one below it."""
-    cells = lesson.of("code")
-    return list(zip(cells, [*cells[1:], None], strict=True))
-
-
-def is_solution(cell: Any) -> bool:
-    return cell is not None and build.SOLUTION in cell.metadata.tags

@@ -11,8 +11,10 @@ from typing import Any
 from lessons import build
 from memlab.lesson.question import Topic, topics
 
-CARD = re.compile(r'^(\w+) = lesson\.predict\("(\d\d)\.(\w+)"\)\n\1\Z', re.MULTILINE)
-"""The last 2 lines of a cell that shows a card."""
+ASKED = re.compile(r'\blesson\.(?:predict|recall|change)\("(\d\d\.\w+)"\)')
+"""A card of any part, by the name of its question."""
+CODE = re.compile(r"\b[A-H]\d{1,2}(?:\.\w+)?\b")
+"""The id of a claim."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,6 @@ class Lesson:
         """The paragraphs of the first cell."""
         first = self.of("markdown")[:1]
         return first[0].source.split("\n\n") if first else []
-
-    @property
-    def asked(self) -> dict[str, Topic]:
-        """What the cards of this lesson ask, by the variable that holds the card."""
-        cards = [match for cell in self.of("code") if (match := CARD.search(cell.source))]
-        names = {match[1]: f"{match[2]}.{match[3]}" for match in cards}
-        return {card: self.topics[name] for card, name in names.items() if name in self.topics}
 
 
 @dataclass

@@ -3,12 +3,14 @@
 import re
 from statistics import median
 
-from tests.lessons.parts import CARD, Lesson, minutes_line, prose, sections
+from tests.lessons.parts import Lesson, minutes_line, prose, sections
 
 FORBIDDEN = re.compile(r"\b(just|simply|obviously)\b", re.IGNORECASE)
-BLOCKS, WORDS, LINES, TYPICAL, MINUTES = 3, 1200, 15, 4, 50
+WORDS, LINES, TYPICAL, MINUTES = 1200, 15, 4, 50
 LIMITS = re.compile(r"What (?:this|these) .+ leaves? out")
-NO_BLOCK = re.compile(rf"Exercise|Key points|What is where|Appendix|{LIMITS.pattern}")
+NO_BLOCK = re.compile(
+    rf"Exercise|Key points|What is where|Appendix|The case so far|{LIMITS.pattern}"
+)
 ITEM = re.compile(r"^(?:[-*]|\d+\.) ", re.MULTILINE)
 
 # -- its head -----------------------------------------------------------------------------------
@@ -54,16 +56,6 @@ def glossary_words(lesson: Lesson) -> list[str]:
 
 
 # -- its sections -------------------------------------------------------------------------------
-
-
-def blocks(lesson: Lesson) -> list[str]:
-    """At most 3, and a prediction in each."""
-    found = [part for part in sections(lesson) if not NO_BLOCK.match(part.heading)]
-    guessed = [part for part in found if any(CARD.search(code) for code in part.code)]
-    breaks = [f"the block {part.heading!r} has no card" for part in found if part not in guessed]
-    if not 1 <= len(found) <= BLOCKS:
-        breaks.append(f"there are {len(found)} blocks, and 1 to {BLOCKS} are allowed")
-    return breaks
 
 
 def limits(lesson: Lesson) -> list[str]:

@@ -1,7 +1,6 @@
 """Every lesson keeps the contract, and the contract sees a lesson that does not."""
 
-import copy
-import json
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -9,10 +8,11 @@ import pytest
 
 from lessons import build
 from memlab import strings
-from memlab.lesson.question import Figure, Kind, Topic, Truth
-from tests.lessons import asked, numerals
-from tests.lessons.contract import RULES
-from tests.lessons.parts import Lesson, read
+from memlab.lesson.question import Part, Truth
+from tests.lessons import lock, numerals
+from tests.lessons.contract import ALWAYS, FORM, MEASURING, OLD, RULES
+from tests.lessons.parts import read
+from tests.lessons.small import QUESTION, SHOWN, SVG, TOPICS, VIEW, output
 from tests.lessons.structure import words
 from tests.quick import apart
 
@@ -21,148 +21,36 @@ stored_lesson = cache(read)
 NAMES = {rule.__name__ for rule in RULES}
 
 
-@pytest.mark.parametrize(
-    "rule", apart(RULES, lambda rule: rule is asked.hidden), ids=lambda rule: rule.__name__
-)
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def named(value):
+    return getattr(value, "stem", None) or getattr(value, "__name__", None)
+
+
+@pytest.mark.parametrize("rule", apart(ALWAYS, MEASURING.__contains__), ids=named)
+@pytest.mark.parametrize("source", SOURCES, ids=named)
 def test_a_lesson_keeps_the_contract(source, rule):
     assert rule(stored_lesson(source)) == []
 
 
-# -- a small lesson that keeps it ---------------------------------------------------------------
-
-SOURCE = """# %% [markdown]
-# # 07 A small lesson: what does it hold?
-#
-# 40 minutes. Needs: [00 Start](00_start.ipynb), [01 One linear layer](01_linear.ipynb).
-#
-# You will be able to
-#
-# - count the bytes of a layer,
-# - say when they are free again.
-#
-# Words: [peak](glossary.md),
-# [batch](glossary.md).
-
-# %%
-from memlab import lesson, units, views
-
-views.memory("vgg16", batch=64)
-
-# %% [markdown]
-# ![The floor and the mountain](images/a.png)
-#
-# ## One output takes more than its input
-#
-# ResNet-50 has 26M parameters (He et al., 2016), and a batch of 64 images. A MB has 10⁶ bytes.
-# Lesson 01 counted `12345` of them in 3 layers. It took 25.557 MB.
-
-# %% tags=["numbers"]
-{
-    "26M": "zoo.resnet50().parameters / 1e6",
-    "10⁶ bytes": "units.parse('1 MB')",
-}
-
-# %%
-output = lesson.predict("07.output")
-output
-
-# %% tags=["solution"]
-output.guess("0.2 MB").reveal()
-
-# %%
-if output.answered():
-    print(units.both(memlab.zoo.resnet50().parameters))
-
-# %% tags=["nbval-ignore-output"]
-print(seconds)
-
-# %% [markdown]
-# ## Exercise: the largest batch
-#
-# Shapes, bytes, lifetime, peak.
-
-# %%
-largest = lesson.exercise("07.largest_batch")
-
-# %% tags=["stub"]
-def largest_batch(memory):
-    return None  # replace None
-
-# %% tags=["solution"]
-def largest_batch(memory):
-    return memory // 64
-
-# %%
-largest.check(largest_batch)
-
-# %% [markdown]
-# ## What this plan leaves out
-#
-# Python's own objects.
-
-# %% [markdown]
-# ## Key points
-#
-# - A MB is a unit.
-"""
-QUESTION = "How many bytes does the output of 1,024 values take?"
-SVG = "<svg role='img'><title>VGG-16, batch 64</title><text>25.557 MB</text></svg>"
-FIGURES = (Figure("planned", Fraction(802_816)), Figure("planned", Fraction(1024), "values"))
+def moving(sources):
+    """The lessons, of which the old ones may fail: `--runxfail` says how."""
+    late = pytest.mark.xfail(reason="it has the old form", strict=False)
+    return [pytest.param(s, marks=[late] if s.stem[:2] in OLD else []) for s in sources]
 
 
-def again(chance):
-    return {"network": "alexnet"}
+@pytest.mark.parametrize("rule", apart(FORM, MEASURING.__contains__), ids=named)
+@pytest.mark.parametrize("source", moving(SOURCES), ids=named)
+def test_a_lesson_has_the_form(source, rule):
+    assert rule(stored_lesson(source)) == []
 
 
-def truth(numbers):
-    return Truth(Fraction(802_816), FIGURES)
+@pytest.mark.measures
+@pytest.mark.parametrize("source", moving(SOURCES), ids=named)
+def test_no_view_unlocks_a_card(source):
+    solved = build.LESSONS / "solutions" / f"{source.stem}.ipynb"
+    assert lock.view_leaks(stored_lesson(source), lock.views_of(solved)) == []
 
 
-FIRST = {"network": "mnist_cnn", "layer": "conv2"}
-TOPICS = {"07.output": Topic("07.output", Kind.AMOUNT, FIRST, again, truth)}
-
-
-def output(**data):
-    data = {kind.replace("__", "+").replace("_", "/"): text for kind, text in data.items()}
-    return {"output_type": "display_data", "data": data, "metadata": {}}
-
-
-PICTURE = output(text_plain="VGG-16, batch 64", image_svg__xml=SVG)
-SHOWN = {
-    "views.": PICTURE,
-    "output = ": output(text_plain=f"Predict. {QUESTION}\nAnswer: ..."),
-    "print(seconds": output(text_plain=build.NOTE),
-}
-
-
-@pytest.fixture
-def lesson(tmp_path, monkeypatch):
-    """The lesson with some of its source replaced, and outputs of some cells."""
-    monkeypatch.setitem(strings.table(), "ask.07.output.question", QUESTION)
-
-    def make(*changes, learners=SHOWN, solved=SHOWN):
-        text = SOURCE
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new, 1)
-        source = tmp_path / "07_small.py"
-        source.write_text(text, encoding="utf-8")
-        notebooks = stored(source, learners, solved=False), stored(source, solved, solved=True)
-        terms = frozenset(["peak", "batch"])
-        return Lesson("07_small", build.cells(source), *notebooks, terms, TOPICS)
-
-    return make
-
-
-def stored(source, shown, solved):
-    """A notebook whose cells show what is given for some words of their sources."""
-    made = json.loads(build.text_of(build.notebook(source, solved)))
-    for cell in made["cells"]:
-        for part, data in shown.items():
-            if part in "".join(cell["source"]) and cell["cell_type"] == "code":
-                cell["outputs"] = [copy.deepcopy(data)]
-    return made
+# -- and the small lesson of small.py ---------------------------------------------------------
 
 
 def broken(lesson):
@@ -175,11 +63,12 @@ def test_the_small_lesson_keeps_it(lesson):
 
 # -- and what breaks it -------------------------------------------------------------------------
 
-LONG = "largest.check(largest_batch)\n" + ("\n# %%\n" + "x\n" * 5) * 10
+LONG = "largest.check(largest_batch)\n" + ("\n# %%\n" + "x\n" * 5) * 20
 TWICE = '# %% tags=["numbers"]\n{"26M": "25.6 * 10**6"}\n\n# %%\noutput ='
-VIEW = 'views.memory("vgg16", batch=64)\n'
-COPIES = 'views.shifted_copies("mnist_cnn", '
-EARLY = "# %%\nif output.answered():\n    pass\n\n# %%\noutput ="
+THIRD = "\n\n@output.then\ndef more():\n    pass\n\n\n@output.then\ndef most():\n    pass\n"
+CHANGE = 'lesson.change("07.twice")\n\n# %% tags=["solution"]\n'
+CHANGE += 'lesson.change("07.twice").guess("yes").reveal()'
+THEN = "@output.then\ndef as_planned():\n    print(units.both(memlab.zoo.resnet50().parameters))\n"
 PLANTED = [
     ("title", "no '# 07 Title: question?'", "# 07 A", "# 08 A"),
     ("title", "no '# 07 Title: question?'", "hold?", "hold"),
@@ -193,14 +82,29 @@ PLANTED = [
     ("glossary_words", "no paragraph 'Words: ", "# Words: [peak](glossary.md),\n# ", "# "),
     ("glossary_words", "'summit' is no term", "[peak](glossary.md)", "[summit](glossary.md)"),
     ("glossary_words", "no paragraph 'Words: ", "[peak](glossary.md)", "peak"),
-    ("blocks", "'None' has no card", "## One output", "## None\n#\n# Text.\n#\n# ## One output"),
-    ("blocks", "4 blocks", "## Exercise", "## A\n#\n# ## B\n#\n# ## C\n#\n# ## Exercise"),
-    ("blocks", "0 blocks", "## One output takes more", "## Appendix: more"),
+    ("blocks", "'What?' has no card", "## How", "## What?\n#\n# Text.\n#\n# ## How"),
+    ("blocks", "'It takes 4' is no question", "How much does one output take?", "It takes 4"),
+    ("blocks", "4 blocks", "## Exercise", "## A?\n#\n# ## B?\n#\n# ## C?\n#\n# ## Exercise"),
+    ("blocks", "0 blocks", "## How much does one", "## Appendix: more"),
     ("limits", "leaves out'", "## What this plan leaves out", "## Appendix: limits"),
-    ("limits", "leaves out'", "# Python's own objects.", "#"),
+    ("limits", "leaves out'", "# Python's own objects.\n#\n# Sources: A4.", "#"),
     ("key_points", "the last section is no 'Key points'", "## Key points", "## Appendix: points"),
     ("key_points", "'Key points' with a list", "# - A MB is a unit.", "# A MB is a unit."),
-    ("key_points", "the last section is no 'Key points'", "unit.\n", "unit.\n#\n# ## Appendix\n"),
+    (
+        "onward",
+        "do not end with 'Next",
+        "# Next: [08 Recompute](08_recompute.ipynb). What is made again?\n",
+        "#\n",
+    ),
+    (
+        "onward",
+        "do not end with 'Next",
+        "# Next: [08 Recompute](08_recompute.ipynb)",
+        "# Next: more",
+    ),
+    ("onward", "do not end with 'Next", "What is made again?\n", "What?\n#\n# The end.\n"),
+    ("case", 'views.case("07") stands before', 'views.case("07")', 'views.case("08")'),
+    ("case", "no '## The case so far'", "## The case so far", "## Appendix"),
     ("exercises", "no section 'Exercise...' holds", "lesson.exercise(", "print("),
     ("exercises", "'06.largest_batch' is not of lesson 07", '"07.largest', '"06.largest'),
     ("stubs", "leaves nothing to fill in", "None  # replace None", "64"),
@@ -213,19 +117,48 @@ PLANTED = [
         "check(smallest)",
     ),
     ("subgoals", "not name lifetime, peak", "Shapes, bytes, lifetime, peak", "Shapes, bytes"),
-    ("cards", "asks '07.input', which is no question", '"07.output"', '"07.input"'),
-    ("cards", "output.guess(...).reveal()", "output.guess(", "other.guess("),
-    ("cards", "output.guess(...).reveal()", ".reveal()", ""),
-    ("cards", "output.guess(...).reveal()", ' tags=["solution"]\noutput', "\noutput"),
-    ("cards", "is no card", "largest =", 'other = lesson.predict("07.output"), 0\n\n\nlargest ='),
+    ("recalls", "first cells are not 2 questions", '# %%\nlesson.recall("07.unit")\n', "# %%\n"),
     (
-        "gates",
-        "waits for input, which no card above is",
-        "if output.answered()",
-        "if input.answered()",
+        "recalls",
+        "first cells are not 2",
+        "lesson\n\nlesson.recall",
+        "lesson\n1\n\n# %%\nlesson.recall",
     ),
-    ("gates", "waits for output, which no card above is", "# %%\noutput =", EARLY),
-    ("gates", "and not in an 'if'", "if output.answered():\n    ", "output.answered()\n"),
+    ("cards", "lesson.recall('NN.x') alone", "from memlab import lesson\n", "lesson = 1\n"),
+    (
+        "cards",
+        "lesson.change('NN.x') alone",
+        'lesson.change("07.twice")',
+        '(lesson.change("07.twice"),)',
+    ),
+    (
+        "cards",
+        "asks '07.twice', which is no recall",
+        'lesson.recall("07.sum")',
+        'lesson.recall("07.twice")',
+    ),
+    ("cards", "asks '07.input', which is no", '"07.output"', '"07.input"'),
+    ("cards", "output.guess(...).reveal()", "output.guess(", "other.guess("),
+    ("cards", "copies.guess(...).reveal()", "copies.guess(3).reveal()", "copies.guess(3)"),
+    ("cards", "output.guess(...).reveal()", ' tags=["solution"]\noutput', "\noutput"),
+    ("cards", "is no card", "output = lesson", "batch = 4\noutput = lesson"),
+    ("cards", "is no card", "@output.then", "@copies.then"),
+    ("cards", "has 3 functions under @x.then", "\n\noutput\n", f"{THIRD}\n\noutput\n"),
+    ("revised", "no solution has a guess with because", 'revise("6 MB").', ""),
+    ("revised", "no solution has a guess with because", ', because="one image"', ""),
+    ("gates", "calls x.answered()", "print(units", "output.answered()\n    print(units"),
+    ("gates", "'**Change it.**'; ask it with", "The next one", "**Change it.** The next one"),
+    ("first_view", "no live view stands before", VIEW, "2\n"),
+    (
+        "unasked",
+        "07.twice is a question that no cell asks",
+        CHANGE,
+        "1",
+    ),
+    ("codes", "says A5 in its text", "in 3 layers.", "in 3 layers (A5)."),
+    ("codes", "the footnote A4 stands 2 times", "in 3 layers.", "in 3 layers.<sup>A4</sup>"),
+    ("codes", "does not end with 'Sources: A4, B2.'", "in 3 layers.", "in 3 layers.<sup>B2</sup>"),
+    ("codes", "does not end with 'Sources: A4.'", "# Sources: A4.\n", "#\n"),
     ("length", "words are more than 1,200", "Python's own objects.", "A word. " * 600),
     ("cell_lines", "has 16 lines, over 15", "largest.check", "x = 1\n" * 15 + "largest.check"),
     ("cell_lines", "half of the code cells", "largest.check(largest_batch)\n", LONG),
@@ -246,31 +179,32 @@ PLANTED = [
     ("numbers", "'about 26M' is not one numeral", '"26M":', '"about 26M":'),
     ("numbers", "'26M' is checked twice", "# %%\noutput =", TWICE),
     ("numbers", "'99' is not computed and not checked", "![The floor", "![99 floor"),
-    ("first_view", "shows 'mnist_cnn', which a card", 'memory("vgg16"', 'memory("mnist_cnn"'),
-    ("first_view", "shows 'mnist_cnn'", 'memory("vgg16"', "memory(memlab.zoo.mnist_cnn()"),
-    ("first_view", "names no network", '"vgg16", ', ""),
-    ("first_view", "shows 'mnist_cnn conv2', which", VIEW, f'{COPIES}"conv2")\n'),
-    ("first_view", "shows 'mnist_cnn conv2'", VIEW, f'{COPIES}layer="conv2")\n'),
-    ("first_view", "names no layer", VIEW, f"{COPIES})\n"),
-    (
-        "first_view",
-        "waits for a card",
-        VIEW,
-        'views.run("vgg16")\n',
-        "    print(units",
-        "    views.memory('vgg16')\n    print(units",
-    ),
     ("hidden", "the truth of '07.output': 802_816", "print(seconds", "print(seconds, 802_816"),
     ("hidden", "the truth of '07.output': 803 kB", "print(seconds", "print(seconds, '803 kB'"),
 ]
+
+
+BESIDE = {
+    "hidden": {"locked"},
+    "cards": {"unasked", "recalls", "revised", "cell_lines"},
+    "first_view": {"numbers"},
+    "recalls": {"unasked", "cards"},
+    "limits": {"codes"},
+    "blocks": {"case"},
+}
+"""What one change may break too."""
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda row: f"{row[0]}: {row[1]}")
 def test_a_changed_source_breaks_one_rule(lesson, planted):
     rule, sentence, *texts = planted
     found = broken(lesson(*zip(texts[::2], texts[1::2], strict=True)))
-    assert set(found) == {rule}, found
+    assert set(found) - {rule} <= BESIDE.get(rule, set()), found
     assert any(sentence in text for text in found[rule]), found
+
+
+def alone(numbers):
+    return Truth(Fraction(9))
 
 
 def picture(**more):
@@ -305,7 +239,7 @@ STORED = [
 @pytest.mark.parametrize(("rule", "sentence", "shown"), STORED)
 def test_a_changed_output_breaks_one_rule(lesson, rule, sentence, shown):
     found = broken(lesson(learners=SHOWN | shown))
-    assert set(found) == {rule}, found
+    assert set(found) - {rule} <= BESIDE.get(rule, set()), found
     assert any(sentence in text for text in found[rule]), found
 
 
@@ -316,8 +250,37 @@ def test_a_number_that_no_output_shows_any_more_is_seen(lesson):
     }
 
 
+ASKED = [
+    ("locked", "07.sum: it lists no 'gives'", "07.sum", {"gives": ()}, {}),
+    ("causes", "07.copies knows 0 mistakes", "07.copies", {"truth": alone}, {}),
+    ("questions", "07.output asks in 46 words", "07.output", {}, {"question": "so " * 46}),
+    ("questions", "07.sum asks in 36 words", "07.sum", {}, {"question": "so " * 36}),
+    ("questions", "07.output has a finding of 81", "07.output", {}, {"finding": "so " * 81}),
+    (
+        "questions",
+        "07.twice explains 1 wrong options",
+        "07.twice",
+        {"part": Part.PREDICT},
+        {"wrong.no": "Why?", "finding": "So."},
+    ),
+    ("questions", "07.twice has no finding", "07.twice", {"part": Part.PREDICT}, {}),
+]
+
+
+@pytest.mark.parametrize(("rule", "sentence", "name", "changed", "texts"), ASKED)
+def test_a_changed_question_breaks_one_rule(
+    lesson, monkeypatch, rule, sentence, name, changed, texts
+):
+    made = lesson(topics=TOPICS | {name: replace(TOPICS[name], **changed)})
+    for key, text in texts.items():
+        monkeypatch.setitem(strings.table(), f"ask.{name}.{key}", text)
+    found = broken(made)
+    assert set(found) - {rule} <= {"asking", "cards", "blocks", "hidden"}, found
+    assert any(sentence in text for text in found[rule]), found
+
+
 def test_every_rule_is_broken_once():
-    assert {row[0] for row in PLANTED + STORED} == NAMES
+    assert {row[0] for row in PLANTED + STORED + ASKED} == NAMES
 
 
 def test_a_short_lesson_need_not_name_the_four_subgoals(lesson):
@@ -328,15 +291,11 @@ def test_a_short_lesson_need_not_name_the_four_subgoals(lesson):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("output = lesson", "batch = 4\noutput = lesson"),
-        (
-            "if output.answered():\n    print(",
-            "for _ in range(2) if output.answered() else ():\n    print(",
-        ),
-        ("if output.answered():", "if output.answered() and 1 < 2:"),
+        (THEN, ""),
         ("It took", "Adjust it, justified and simplified. It took"),
         ("    return None  # replace None", "    return memory // ...  # how many bytes each?"),
-        (VIEW, f'{COPIES}"conv1")\n'),
+        ('.revise("6 MB")', '.revise("6.3 MB")'),
+        ("[08 Recompute](08_recompute.ipynb)", "09 Offload, which is to come"),
     ],
 )
 def test_other_ways_to_keep_it(lesson, old, new):

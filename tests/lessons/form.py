@@ -1,0 +1,252 @@
+"""Rules of the contract for what a lesson asks: recall, cards, changes; and for its end."""
+
+import ast
+import re
+from typing import Any
+
+from lessons import build
+from memlab import strings
+from memlab.lesson import words as sentences
+from memlab.lesson.card import Round
+from memlab.lesson.question import Kind, Part, Topic
+from tests.lessons.parts import ASKED, CODE, Lesson, calls, sections, tree
+from tests.lessons.structure import LIMITS, NO_BLOCK, words
+
+RECALLS, CARDS, THENS = 2, (2, 4), 2
+LONGEST = {Part.PREDICT: 45, Part.RECALL: 35, Part.CHANGE: 45}
+"""Words of a question, with its numbers filled in."""
+FINDING = 80
+HELD = re.compile(r"\*\*(?:Change it|Answer)\.\*\*")
+NEXT = re.compile(r"Next: (?:\[\d\d [^]]+\]\(\d\d_\w+\.ipynb\)|\d\d )")
+FOOTNOTE = re.compile(r"<sup>([^<]+)</sup>")
+SOURCES = re.compile(r"^Sources: (.+)\.\Z", re.MULTILINE)
+
+
+# -- what asks, and how its cell looks ----------------------------------------------------------
+
+
+def recalls(lesson: Lesson) -> list[str]:
+    """Two questions on earlier lessons, in front of all else; none in lesson 00."""
+    due = 0 if lesson.number == "00" else RECALLS
+    first = next((i for i, cell in enumerate(lesson.of("code")) if not asks(cell)), 0)
+    begin = [asks(cell) for cell in lesson.of("code")[:first] if not is_solution(cell)]
+    count = sum(asks(cell) == Part.RECALL for cell in lesson.of("code") if not is_solution(cell))
+    if [part for part in begin if part == Part.RECALL] == [Part.RECALL] * due and count == due:
+        return []
+    return [f"the first cells are not {due} questions lesson.recall(...), and no others are"]
+
+
+def cards(lesson: Lesson) -> list[str]:
+    """A card is alone in its cell with what follows it, and is answered in the solutions."""
+    breaks = []
+    for cell, after in with_next(lesson):
+        part = asks(cell)
+        if not part or is_solution(cell):
+            continue
+        fault = shape(cell) if part == Part.PREDICT else single(cell, part)
+        breaks += [f"cell {cell.id} {fault}"] if fault else []
+        name = next(iter(ASKED.findall(cell.source)), "")
+        topic = lesson.topics.get(name)
+        if topic is None or topic.part != part:
+            breaks.append(f"cell {cell.id} asks {name!r}, which is no {part} of this lesson")
+        handle = name.partition(".")[2] if part == Part.PREDICT else f"lesson.{part}('{name}')"
+        if not (is_solution(after) and answers(after, handle)):
+            breaks.append(f"no solution below cell {cell.id}: {handle}.guess(...).reveal()")
+    return breaks
+
+
+def shape(cell: Any) -> str:
+    """`x = lesson.predict("NN.x")`, functions under `@x.then`, `x`."""
+    first, functions, last = parted(cell)
+    begins = re.fullmatch(rf"{last} = lesson\.predict\('\d\d\.{last}'\)", first)
+    follow = all(
+        isinstance(node, ast.FunctionDef)
+        and [ast.unparse(each) for each in node.decorator_list] == [f"{last}.then"]
+        for node in functions
+    )
+    if not begins or not follow:
+        return "is no card: x = lesson.predict('NN.x'), functions under @x.then, x"
+    return f"has {len(functions)} functions under @x.then" if len(functions) > THENS else ""
+
+
+def parted(cell: Any) -> tuple[str, list[ast.stmt], str]:
+    """The first line of a cell, what stands between, and its last line."""
+    lines = tree(cell).body
+    if len(lines) < 2:
+        return "", [], ""
+    return ast.unparse(lines[0]), lines[1:-1], ast.unparse(lines[-1])
+
+
+def single(cell: Any, part: str) -> str:
+    """`lesson.recall("NN.x")`, below imports at most."""
+    lines = tree(cell).body
+    alone = all(isinstance(node, ast.Import | ast.ImportFrom) for node in lines[:-1])
+    last = ast.unparse(lines[-1]) if lines else ""
+    if alone and re.fullmatch(rf"lesson\.{part}\('[\d\w.]+'\)", last):
+        return ""
+    return f"is not lesson.{part}('NN.x') alone"
+
+
+def answers(cell: Any, handle: str) -> bool:
+    """Whether a solution is `x.guess(...)`, perhaps `.revise(...)`, and `.reveal()`."""
+    found = ast.unparse(tree(cell))
+    form = rf"{re.escape(handle)}\.guess\(.+?\)(?:\.revise\(.+?\))?\.reveal\(\)"
+    return re.fullmatch(form, found, re.DOTALL) is not None
+
+
+def revised(lesson: Lesson) -> list[str]:
+    """One solution at least is wrong first, gives a reason and is revised."""
+    solved = [cell.source for cell in lesson.of("code") if is_solution(cell)]
+    if any("because=" in text and ".revise(" in text for text in solved):
+        return []
+    return ["no solution has a guess with because=..., a .revise(...) and .reveal()"]
+
+
+def gates(lesson: Lesson) -> list[str]:
+    """What follows a card stands under `@x.then`, and what is asked has a field."""
+    breaks = [
+        f"cell {cell.id} calls x.answered(); put it under @x.then"
+        for cell in lesson.of("code")
+        if calls(cell, "answered")
+    ]
+    return breaks + [
+        f"cell {cell.id} says {text!r}; ask it with lesson.change(...)"
+        for cell in lesson.of("markdown")
+        for text in HELD.findall(cell.source)
+    ]
+
+
+def blocks(lesson: Lesson) -> list[str]:
+    """At most 3, each under a question with a card; 2 to 4 cards in all."""
+    found = [part for part in sections(lesson) if not NO_BLOCK.match(part.heading)]
+    breaks = [
+        f"the block {part.heading!r} has no card"
+        for part in found
+        if not any("lesson.predict(" in code for code in part.code)
+    ]
+    breaks += [
+        f"the heading {part.heading!r} is no question"
+        for part in found
+        if not part.heading.endswith("?")
+    ]
+    if not 1 <= len(found) <= 3:
+        breaks.append(f"there are {len(found)} blocks, and 1 to 3 are allowed")
+    count = sum(asks(cell) == Part.PREDICT for cell in lesson.of("code") if not is_solution(cell))
+    least, most = CARDS
+    return (
+        breaks if least <= count <= most else [*breaks, f"{count} cards are not {least} to {most}"]
+    )
+
+
+def first_view(lesson: Lesson) -> list[str]:
+    """Before the first block something moves."""
+    for cell in lesson.cells:
+        if cell.cell_type == "markdown" and re.search(r"^## ", cell.source, re.MULTILINE):
+            break
+        if re.search(r"\bviews\.\w+\(", cell.source):
+            return []
+    return ["no live view stands before the first block"]
+
+
+# -- what it says -------------------------------------------------------------------------------
+
+
+def questions(lesson: Lesson) -> list[str]:
+    """A question is short, has its finding, and knows at least two wrong answers."""
+    breaks = []
+    for name, topic in lesson.topics.items():
+        asked = sentences.question(Round(topic, topic.first))
+        count, most = len(words(asked)), LONGEST[topic.part]
+        breaks += [f"{name} asks in {count} words, over {most}"] if count > most else []
+        breaks += told(name, topic) if topic.part == Part.PREDICT else []
+    return breaks
+
+
+def told(name: str, topic: Topic) -> list[str]:
+    """What is wrong with the finding of a prediction, and with its wrong answers."""
+    key = f"ask.{name}.finding"
+    if not strings.has(key):
+        return [f"{name} has no finding in cards.toml"]
+    count = len(words(strings.table()[key]))
+    breaks = [f"{name} has a finding of {count} words, over {FINDING}"] if count > FINDING else []
+    wrong = [each for each in topic.options if strings.has(f"ask.{name}.wrong.{each}")]
+    if topic.kind is Kind.CHOICE and len(wrong) < 2:
+        breaks.append(f"{name} explains {len(wrong)} wrong options; 2 are due")
+    return breaks
+
+
+def causes(lesson: Lesson) -> list[str]:
+    """A prediction of a number knows at least two mistakes."""
+    breaks = []
+    for name, topic in lesson.topics.items():
+        if topic.part == Part.PREDICT and topic.kind is not Kind.CHOICE:
+            known = {cause.name for cause in topic.truth(topic.first).causes}
+            breaks += [f"{name} knows {len(known)} mistakes; 2 are due"] if len(known) < 2 else []
+    return breaks
+
+
+def unasked(lesson: Lesson) -> list[str]:
+    """Every question of the lesson is asked in it."""
+    asked = {name for cell in lesson.of("code") for name in ASKED.findall(cell.source)}
+    return [
+        f"{name} is a question that no cell asks" for name in lesson.topics if name not in asked
+    ]
+
+
+# -- its end, and its sources -------------------------------------------------------------------
+
+
+def case(lesson: Lesson) -> list[str]:
+    """`## The case so far`, between what is left out and the key points, with its picture."""
+    found = [part for part in sections(lesson)[-2:-1] if part.heading == "The case so far"]
+    view = f'views.case("{lesson.number}")'
+    shown = any(code.strip().endswith(view) for part in found for code in part.code)
+    return [] if shown else [f"no '## The case so far' with {view} stands before the key points"]
+
+
+def onward(lesson: Lesson) -> list[str]:
+    """The key points end with the next lesson."""
+    last = sections(lesson)[-1:]
+    paragraphs = last[0].prose.strip().split("\n\n") if last else [""]
+    good = NEXT.match(paragraphs[-1])
+    return [] if good else ["the key points do not end with 'Next: [NN Title](NN_name.ipynb).'"]
+
+
+def codes(lesson: Lesson) -> list[str]:
+    """The id of a claim is a footnote, once, and is told again under what is left out."""
+    prose = [cell.source for cell in lesson.of("markdown")]
+    notes = [each for text in prose for note in FOOTNOTE.findall(text) for each in note.split(", ")]
+    breaks = [
+        f"the footnote {n} stands {notes.count(n)} times" for n in set(notes) if notes.count(n) > 1
+    ]
+    for cell in lesson.of("markdown"):
+        text = re.sub(r"`[^`]*`", "", SOURCES.sub("", FOOTNOTE.sub("", cell.source)))
+        breaks += [
+            f"cell {cell.id} says {code} in its text; write <sup>{code}</sup>"
+            for code in CODE.findall(text)
+        ]
+    ends = [part.prose.strip() for part in sections(lesson) if LIMITS.match(part.heading)]
+    told = [match[1].split(", ") for text in ends if (match := SOURCES.search(text))]
+    if sorted(set(notes)) != sorted(each for line in told for each in line):
+        due = ", ".join(sorted(set(notes)))
+        breaks.append(f"'What this ... leaves out' does not end with 'Sources: {due}.'")
+    return breaks
+
+
+# -- cells --------------------------------------------------------------------------------------
+
+
+def with_next(lesson: Lesson) -> list[tuple[Any, Any]]:
+    """The code cells, each with the one below it."""
+    cells = lesson.of("code")
+    return list(zip(cells, [*cells[1:], None], strict=True))
+
+
+def is_solution(cell: Any) -> bool:
+    return cell is not None and build.SOLUTION in cell.metadata.tags
+
+
+def asks(cell: Any) -> str:
+    """The part of what a cell asks: predict, recall or change; empty where it asks nothing."""
+    match = re.search(r"\blesson\.(predict|recall|change)\(", cell.source)
+    return match[1] if match else ""

@@ -1,0 +1,301 @@
+"""The lock: while a card is open, nothing that a learner can see gives its answer away.
+
+    python -m tests.lessons.lock 02        # every leak of lesson 02, each as a sentence
+
+A learner sees what stands above a card, its own cell, and what follows up to the next heading or
+card: prose, code, outputs with what pictures tell a screen reader, live views and their buttons.
+Cards further up may be answered: then their findings and what they run stand there too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lessons import build
+from memlab import units
+from memlab.lesson import words
+from memlab.lesson.card import Round
+from memlab.lesson.question import Kind, Part, Topic
+from tests.lessons import numerals, truths
+from tests.lessons.numerals import Numeral
+from tests.lessons.parts import ASKED, Lesson
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
+COUNTED = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+fifteen sixteen seventeen eighteen nineteen twenty""".split()  # noqa: SIM905
+NAMED = {2: ("twice", "double"), 3: ("threefold",), Fraction(1, 2): ("half",),
+         Fraction(1, 3): ("a third",), Fraction(1, 4): ("a quarter",)}  # fmt: skip
+TIMES = ("x", "×", "times")
+LONG = 4
+"""Digits from which on a number of bytes needs no unit to be known."""
+
+
+class Seen(NamedTuple):
+    """A piece of what a learner sees: where, what kind of thing, its words."""
+
+    cell: str
+    kind: str
+    text: str
+
+
+class Shown(NamedTuple):
+    """A live view, or one of its buttons: how it is reached, its settings, its words."""
+
+    cell: str
+    how: str
+    state: dict[str, Any]
+    text: str
+
+
+# -- what a learner sees --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Page:
+    """The cells around one card: those before it, its own, and those up to the next heading."""
+
+    topic: Topic
+    above: list[dict[str, Any]]
+    own: dict[str, Any]
+    below: list[dict[str, Any]]
+
+    def cells(self) -> list[dict[str, Any]]:
+        """All of them; a change is made above, so only what follows could give it away."""
+        before = [] if self.topic.part is Part.CHANGE else self.above
+        return [*before, self.own, *self.below]
+
+    def seen(self) -> Iterator[Seen]:
+        for cell in self.cells():
+            source, kind = "".join(cell["source"]), cell["cell_type"]
+            if build.SOLUTION not in cell["metadata"].get("tags", []):
+                yield Seen(cell["id"], "code" if kind == "code" else "prose", source)
+            if cell is not self.own:
+                yield from outputs(cell)
+
+
+def outputs(cell: dict[str, Any]) -> Iterator[Seen]:
+    """What a cell shows, and what that says to a screen reader or a script."""
+    if shown := re.sub(r"[ \t]+", " ", truths.text_of({**cell, "source": ""})).strip():
+        yield Seen(cell["id"], "output", shown)
+
+
+def pages(lesson: Lesson) -> Iterator[Page]:
+    """The page of each card: what is answered above stands there with its answer."""
+    learners = lesson.learners["cells"]
+    reveals = [cell for cell in lesson.solved["cells"] if is_reveal(cell)]
+    for index, cell in enumerate(learners):
+        topic = lesson.topics.get(asked(cell))
+        if topic is None:
+            continue
+        above = [*learners[:index], *(each for each in reveals if place(each) < place(cell))]
+        below = list(until_next(learners[index + 1 :]))
+        yield Page(topic, sorted(above, key=place), cell, below)
+
+
+def place(cell: dict[str, Any]) -> int:
+    """Where it stands in the source."""
+    return int(cell["id"].rpartition("-")[2])
+
+
+def until_next(cells: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The cells up to the next heading or card."""
+    for cell in cells:
+        source = "".join(cell["source"])
+        if asked(cell):
+            return
+        if cell["cell_type"] == "markdown" and (found := HEADING.search(source)):
+            yield {**cell, "source": source[: found.start()]}
+            return
+        yield cell
+
+
+def asked(cell: dict[str, Any]) -> str:
+    """The question of a cell that shows a card; empty where it shows none."""
+    found = ASKED.search("".join(cell["source"])) if cell["cell_type"] == "code" else None
+    return "" if found is None or is_reveal(cell) else found[1]
+
+
+def is_reveal(cell: dict[str, Any]) -> bool:
+    return ".reveal()" in "".join(cell["source"])
+
+
+# -- what would give a card away ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What must not be seen while a card is open."""
+
+    topic: Topic
+    values: tuple[tuple[str, Fraction], ...]
+    named: frozenset[tuple[Fraction, str]]
+
+    def found(self, text: str) -> Iterator[tuple[str, str]]:
+        """What of a text gives the card away, and what that is."""
+        yield from self.phrases(text)
+        for numeral in numerals.find(text):
+            if (numeral.value, numeral.unit) in self.named:
+                continue
+            for what, value in self.values:
+                if tells(numeral, value, self.topic.kind):
+                    yield numeral.text, what
+                    break
+        if self.topic.kind is Kind.TIMES:
+            for what, value in self.values:
+                yield from ((word, what) for word in spelled(value) if holds(text, word))
+
+    def phrases(self, text: str) -> Iterator[tuple[str, str]]:
+        """What the card itself lists."""
+        yield from ((phrase, "its 'gives'") for phrase in self.topic.gives if holds(text, phrase))
+
+    def shown(self, state: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The settings that are the answer, as a view has them."""
+        for settings in self.topic.shows:
+            if all(name in state and state[name] == plain(v) for name, v in settings.items()):
+                yield dict(settings)
+
+
+def secrets(topic: Topic) -> Secrets:
+    """The truth of a card and the figures of its reveal, but for what its question names."""
+    truth = topic.truth(topic.first)
+    asks = words.question(Round(topic, topic.first))
+    named = frozenset((numeral.value, numeral.unit) for numeral in numerals.find(asks))
+    values = [] if isinstance(truth.value, str) else [("its answer", truth.value)]
+    values += [("a figure of its reveal", figure.value) for figure in truth.figures]
+    return Secrets(topic, tuple((what, value) for what, value in values if value), named)
+
+
+def tells(numeral: Numeral, value: Fraction, kind: Kind) -> bool:
+    """Whether a numeral is a value: to 2 digits or more, or exactly, with its unit."""
+    unit = numeral.unit
+    if kind is Kind.TIMES:
+        if unit == "%":
+            others = () if value.denominator == 1 else (value - 1, 1 / value, 1 - 1 / value)
+            return any(close(numeral, 100 * share) for share in (value, *others))
+        if unit in TIMES:
+            return close(numeral, value)
+        bare = not unit and "." in numeral.text
+        return bare and (digits(numeral) > 2 or numeral.value == value) and close(numeral, value)
+    if kind is Kind.COUNT:
+        return unit not in units.UNITS and numeral.value == value and value > numerals.SMALL
+    if unit in units.UNITS or unit.startswith("byte"):
+        return close(numeral, value / units.UNITS.get(unit, 1))
+    return not unit and numeral.value == value and len(str(int(value))) >= LONG
+
+
+def close(numeral: Numeral, value: Fraction) -> bool:
+    """Whether it is the value, to the digits that are written and at least 2, or exactly."""
+    near = abs(numeral.value - value) <= numeral.half
+    return numeral.value == value or (near and digits(numeral) > 1)
+
+
+def digits(numeral: Numeral) -> int:
+    """How many of its digits say something: 500 has one, 1.50 has three."""
+    found = re.search(r"[\d.,]*\d", numeral.text)
+    text = found[0].replace(",", "") if found else ""
+    return len(text.replace(".", "").lstrip("0") if "." in text else text.rstrip("0"))
+
+
+def spelled(value: Fraction) -> list[str]:
+    """A small whole ratio in words: nine times, 9-fold, twice."""
+    found = list(NAMED.get(value, ()))
+    if value.denominator == 1 and 1 < value < len(COUNTED):
+        word = COUNTED[int(value)]
+        found += [f"{value}-fold", f"{word}-fold", f"{word}fold", f"{word} times"]
+    return found
+
+
+def holds(text: str, phrase: str) -> bool:
+    """Whether a phrase stands in a text: whole words, in any case, a formula however spaced."""
+    text, phrase = shaped(text), shaped(phrase)
+    first = r"(?<!\w)" if phrase[:1].isalnum() else ""
+    last = r"(?!\w)" if phrase[-1:].isalnum() else ""
+    return re.search(first + re.escape(phrase) + last, text) is not None
+
+
+def shaped(text: str) -> str:
+    """One way to write a formula, in prose and in code."""
+    text = " ".join(text.replace("**2", "²").replace("**", "").replace("`", "").split()).lower()
+    return re.sub(r" ?[·×*] ?", "·", text)
+
+
+def plain(value: Any) -> Any:
+    """A setting as JSON has it: a network by its name."""
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(getattr(value, "name", value))
+
+
+# -- the leaks ------------------------------------------------------------------------------------
+
+
+def locked(lesson: Lesson) -> list[str]:
+    """No text, code or output gives an open card away."""
+    breaks = []
+    for page in pages(lesson):
+        secret = secrets(page.topic)
+        breaks += unlisted(page.topic, secret)
+        for seen in page.seen():
+            found = dict.fromkeys(secret.found(seen.text))
+            breaks += [f"{page.topic.name}: {seen.kind} of cell {seen.cell} says {text!r}, {what}"
+                       for text, what in found]  # fmt: skip
+    return breaks
+
+
+def unlisted(topic: Topic, secret: Secrets) -> list[str]:
+    """A card that lists nothing to look for."""
+    if topic.gives or (secret.values and topic.kind is not Kind.CHOICE):
+        return []
+    return [f"{topic.name}: it lists no 'gives', so nothing can be looked for"]
+
+
+def view_leaks(lesson: Lesson, shown: list[Shown]) -> list[str]:
+    """Where a live view opens with the answer, or offers it at a press of a button."""
+    breaks = []
+    for page in pages(lesson):
+        secret, here = secrets(page.topic), {cell["id"] for cell in page.cells()}
+        for view in shown:
+            if view.cell not in here or view.cell == page.own["id"]:
+                continue
+            where = f"{page.topic.name}: {view.how}, in cell {view.cell},"
+            breaks += [f"{where} shows {settings}" for settings in secret.shown(view.state)]
+            found = dict.fromkeys(secret.found(view.text))
+            breaks += [f"{where} says {text!r}, {what}" for text, what in found]
+    return breaks
+
+
+def views_of(notebook: Path) -> list[Shown]:
+    """Every live view of a notebook, run in a process of its own, with what its buttons show."""
+    call = [sys.executable, "-m", "tests.lessons.views_shown", str(notebook)]
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [Shown(*each) for each in json.loads(done.stdout.splitlines()[-1])]
+
+
+def main(names: list[str]) -> int:
+    """Print every leak of the named lessons, or of all."""
+    from tests.lessons.parts import read
+
+    count = 0
+    for source in build.sources(build.LESSONS, names):
+        lesson = read(source)
+        solved = [path for path, is_solved in build.targets(source).items() if is_solved]
+        found = [*locked(lesson), *view_leaks(lesson, views_of(solved[0]))]
+        print(*found, sep="\n")
+        count += len(found)
+    return int(bool(count))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,178 @@
+"""The lock sees what gives an open card away, wherever it stands; and nothing else."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from lessons import build
+from memlab.lesson.question import Kind
+from tests.lessons import lock, numerals
+from tests.lessons.small import TOPICS, VIEW, output
+
+
+def planted(text):
+    return {"views.memory": output(text_plain=text)}
+
+
+def drawn(svg):
+    return {"views.memory": output(text_plain="VGG-16", image_svg__xml=f"<svg>{svg}</svg>")}
+
+
+def test_the_small_lesson_is_locked(lesson):
+    assert lock.locked(lesson()) == []
+
+
+TEXTS = [
+    ("a heading with the finding", "says '9 times'", "## How much does", "## 9 times"),
+    ("an early sentence", "says 'nine times', its answer", "It took", "Nine times more. It took"),
+    ("early code", "says '802816', its answer", "batch=64", "batch=802_816"),
+    ("a phrase", "says 'each image alone', its 'gives'", "It took", "Each image alone. It took"),
+    ("a formula, spaced", "says 'k²·Ho·Wo'", "It took", "`k**2 * Ho * Wo`. It took"),
+    ("a formula in its own cell", "code of cell 07-small-08 says 'batch * channels'",
+     "    print(units", "    size = batch*channels\n    print(units"),
+    ("a sentence below", "07.copies: prose of cell 07-small-13 says '9 x'",
+     '# %%\nlesson.change', "# %% [markdown]\n# It is 9 x as large.\n\n# %%\nlesson.change"),
+    ("below, before the next card", "07.output: prose of cell 07-small-10 says '784 KiB'",
+     "The next one", "That made 784 KiB. The next one"),
+    ("GiB to 3 digits", "says '0.000748 GiB'", "It took", "It took 0.000748 GiB. It took"),
+    ("9-fold", "07.copies: prose of cell 07-small-06 says '9-fold'", "It took", "9-fold. It took"),
+    ("percent", "07.copies: prose of cell 07-small-06 says '900 %'", "It took", "900 %. It"),
+    ("kB to 4 digits", "says '802.8 kB'", "It took", "It takes 802.8 kB. It took"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", TEXTS, ids=lambda row: row[0])
+def test_a_planted_leak_is_found(lesson, row):
+    _, sentence, old, new = row
+    found = lock.locked(lesson((old, new)))
+    assert any(sentence in each for each in found), found
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        planted("peak 802,816 B"),
+        planted("0.803 MB of them"),
+        planted("784 KiB"),
+        drawn("<text>802.8 kB</text>"),
+        drawn("<title>a copy of 0.77 MiB</title>"),
+        drawn('<g aria-label="802816 bytes"></g>'),
+        drawn('<g data-bytes="802816"></g>'),
+        drawn("<text>803</text><text>803 kB</text>"),
+    ],
+)
+def test_a_planted_output_is_found(lesson, shown):
+    found = lock.locked(lesson(learners=shown))
+    assert any(each.startswith("07.output: output of cell 07-small-05 says") for each in found)
+
+
+def test_what_is_answered_above_stands_above(lesson):
+    reveal = {"output.guess": output(text_plain="Rows and columns: 9 x.")}
+    found = lock.locked(lesson(solved=reveal))
+    assert found == ["07.copies: output of cell 07-small-09 says '9 x', its answer"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("## Exercise", "## Exercise: 9 times 802,816 B, it is so"),
+        ("Python's own objects.", "Each image alone: k²·Ho·Wo."),
+        ("It took", "It holds 1,024 values, 9 images and 8,028,160 B. It took"),
+        ("The next one", "It is so. The next one"),
+    ],
+)
+def test_what_is_further_down_or_something_else_is_free(lesson, old, new):
+    assert lock.locked(lesson((old, new))) == []
+
+
+@pytest.mark.parametrize("name", ["07.sum", "07.twice"])
+def test_a_choice_that_lists_nothing_fails(lesson, name):
+    topics = TOPICS | {name: replace(TOPICS[name], gives=())}
+    found = lock.locked(lesson(topics=topics))
+    assert found == [f"{name}: it lists no 'gives', so nothing can be looked for"]
+
+
+# -- numbers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "kind", "said"),
+    [
+        ("2.5 GB", 2_532_000_000, Kind.AMOUNT, True),
+        ("2.53 GB", 2_532_000_000, Kind.AMOUNT, True),
+        ("2.36 GiB", 2_532_000_000, Kind.AMOUNT, True),
+        ("2,532 MB", 2_532_000_000, Kind.AMOUNT, True),
+        ("2 GB", 2_100_000_000, Kind.AMOUNT, False),
+        ("2.6 GB", 2_532_000_000, Kind.AMOUNT, False),
+        ("16 B", 16, Kind.AMOUNT, True),
+        ("8 bytes", 8, Kind.AMOUNT, True),
+        ("16", 16, Kind.AMOUNT, False),
+        ("6422528", 6_422_528, Kind.AMOUNT, True),
+        ("2.25", Fraction(9, 4), Kind.TIMES, True),
+        ("2.4 times", Fraction(9, 4), Kind.TIMES, False),
+        ("2.2 times", Fraction(9, 4), Kind.TIMES, True),
+        ("1.1", Fraction(109, 100), Kind.TIMES, False),
+        ("9", 9, Kind.TIMES, False),
+        ("9 ×", 9, Kind.TIMES, True),
+        ("109 %", Fraction(109, 100), Kind.TIMES, True),
+        ("8.1 %", Fraction(1088, 1000), Kind.TIMES, True),
+        ("1.09 MB", Fraction(109, 100), Kind.TIMES, False),
+        ("104", 104, Kind.COUNT, True),
+        ("104 MB", 104, Kind.COUNT, False),
+        ("4", 4, Kind.COUNT, False),
+    ],
+)
+def test_a_number_is_the_answer_or_not(text, value, kind, said):
+    (numeral,) = numerals.find(text)
+    assert lock.tells(numeral, Fraction(value), kind) is said
+
+
+@pytest.mark.parametrize("text", ["Twice", "two times", "2-fold", "twofold", "double"])
+def test_a_small_ratio_has_words(text):
+    assert any(lock.holds(text, word) for word in lock.spelled(Fraction(2)))
+
+
+# -- live views ---------------------------------------------------------------------------------
+
+SHOWN = [
+    ("opens", 'views.memory("mnist_cnn", batch=4)\n', "when it opens, in cell 07-small-05, shows"),
+    ("one setting", 'views.memory("vgg16", batch=128, examples=False)\n', "shows {'batch': 128}"),
+    ("a button", 'views.shifted_copies("mnist_cnn", "conv2")\n', "07.copies: the button"),
+    ("the state before", 'seen = views.memory("vgg16", batch=128)\nseen.batch = 64\nseen\n',
+     "before its last change, in cell 07-small-05, shows {'batch': 128}"),
+]  # fmt: skip
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("row", SHOWN, ids=lambda row: row[0])
+def test_a_view_that_shows_the_answer_is_found(lesson, tmp_path, row):
+    _, code, sentence = row
+    topics = TOPICS | {"07.copies": replace(TOPICS["07.copies"], shows=({"stride": 2},))}
+    made = lesson((VIEW, code), topics=topics)
+    found = lock.view_leaks(made, lock.views_of(stored(tmp_path)))
+    assert any(sentence in each for each in found), found
+
+
+@pytest.mark.measures
+def test_the_views_of_the_small_lesson_are_locked(lesson, tmp_path):
+    made = lesson()
+    shown = lock.views_of(stored(tmp_path))
+    assert [each.how for each in shown] == [
+        "the view memory when it opens",
+        "the view case when it opens",
+    ]
+    assert lock.view_leaks(made, shown) == []
+
+
+def test_a_label_of_a_control_is_read(lesson):
+    view = lock.Shown("07-small-05", "the view memory", {}, "Batch\nKernel, 9 times")
+    assert lock.view_leaks(lesson(), [view]) == [
+        "07.copies: the view memory, in cell 07-small-05, says '9 times', its answer"
+    ]
+
+
+def stored(folder):
+    path = folder / "07_small.ipynb"
+    path.write_text(build.text_of(build.notebook(folder / "07_small.py", solved=True)))
+    return path
