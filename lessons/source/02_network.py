@@ -5,243 +5,155 @@
 #
 # You will be able to
 #
-# - work out the bytes of a convolution on paper: shapes, bytes, lifetime, peak,
-# - say which bytes grow with the batch, and find the operation at the peak,
-# - tell what a published total counts, and what it leaves out.
+# - say of every array around a convolution how many bytes it takes, and how long it waits,
+# - say what a smaller batch buys for a network, before you try,
+# - work out the largest batch that fits.
 #
 # Words: [convolution](glossary.md), [feature map](glossary.md), [floor](glossary.md),
 # [mountain](glossary.md), [optimizer state](glossary.md), [counting rule](glossary.md).
 
+# %% [markdown]
+# Two questions about the lesson before:
+
+# %%
+from memlab import lesson
+
+lesson.recall("02.reads")
+
+# %% tags=["solution"]
+lesson.recall("02.reads").guess("both").reveal()
+
+# %%
+lesson.recall("02.gradients")
+
+# %% tags=["solution"]
+lesson.recall("02.gradients").guess(1).reveal()
+
+# %% [markdown]
+# One training step of AlexNet, from left to right: forward, loss, backward, update. Move **Batch**.
+# Which part of the picture grows, and which stays?
+
 # %%
 import memlab
-from memlab import counting, lesson, units, views, zoo
+from memlab import units, views, zoo
 
-views.memory("alexnet", networks=("alexnet",), batch=64, rules=False)
-
-# %% [markdown]
-# This is one training step of AlexNet, from left to right: forward, loss, backward, update.
-# Move **Batch**. One part of the picture grows and the other stays. This lesson says why.
+views.memory("alexnet", batch=64, only=("batch",))
 
 # %% [markdown]
-# ## Four questions give every byte of a convolution
+# ## What does a convolution leave for backward?
 #
-# `mnist_cnn` reads handwritten digits. The layers say what goes in and what comes out.
+# A layer for handwritten digits, of 28·28 pixels: 64 kernels of 5·5, and then a ReLU.
 
 # %%
-mnist = zoo.mnist_cnn()
-print(mnist.table())
+image = memlab.network("digits", image=(1, 28, 28))
+conv1 = image.conv(64, kernel=5, pad=2, name="conv1")
+digits = conv1.relu(name="relu").max_pool("all").flatten().cross_entropy()
+print(digits.table())
 
 # %%
 output = lesson.predict("02.output")
+
+
+@output.then
+def lifetimes():
+    return views.memory(digits, batch=32, optimizer="sgd", only=("batch",))
+
+
 output
 
 # %% tags=["solution"]
-output.guess("0.2 MB").reveal()
-
-# %% [markdown]
-# That was `conv1`. The first two questions: **shapes**, a product of the extents; **bytes**, 4 for
-# each fp32 value.
+output.guess("12.8 MB", because="backward may need both").revise("6.4 MB").reveal()
 
 # %%
-batch, channels, height, width = 32, 64, 28, 28
-if output.answered():
-    nbytes = batch * channels * height * width * 4
-    print(units.exact(nbytes), "=", units.both(nbytes))
+lesson.change("02.twice")
+
+# %% tags=["solution"]
+lesson.change("02.twice").guess("workspace").reveal()
 
 # %% [markdown]
-# **Lifetime.** When is each block made, and who needs it last?
-
-# %%
-ledger = memlab.plan(memlab.training_step(mnist))
-if output.answered():
-    print(ledger.of("conv1", batch))
-    print(ledger.of("conv1.relu", batch))
-    print(ledger.of("input", batch))
-
-# %% [markdown]
-# In a formula, B is the batch; C, H and W are the channels, height and width of that array. The
-# weight of a convolution has K kernels of C·k·k values, that of a linear layer K·F: features that
-# come out and go in. Ho and Wo are the height and width of the output.
+# ## What does half a batch save?
 #
-# The output of `conv1` is gone as soon as its ReLU has ended. Backward needs the output of the
-# **ReLU** instead, and `conv1` needs its own **input** again, for the gradient of its weights.
-#
-# The workspace is 1 image, lowered to a matrix (im2col). It lives inside 1 operation, and it does
-# not grow with the batch. Lesson 03 is about it.
-#
-# **Peak.** The operation in which most is alive:
-
-# %%
-if output.answered():
-    print(ledger.why(batch).text(5))
-
-# %% [markdown]
-# **Change it.** Set `batch` to 64 in the cell under **bytes**, and run from there down to here.
-# Which lines double? Which stay the same, and why?
-
-# %% [markdown] tags=["solution"]
-# **Answer.** Lines with B in their formula double. Parameters, their gradients, the optimizer's
-# state and the workspace have no B.
-
-# %% [markdown]
-# ## What half a batch saves depends on the floor
+# Two networks, one after the other. VGG-16 ends in 3 large linear layers.
 
 # %%
 halve = lesson.predict("02.halve")
+
+
+@halve.then
+def half_of_vgg():
+    vgg = views.memory("vgg16", networks=("vgg16",), batch=8, optimizer="adam")
+    vgg.batch = 4
+    return vgg
+
+
 halve
 
 # %% tags=["solution"]
-halve.guess(2).reveal()
-
-# %%
-if halve.answered():
-    vgg = views.memory("vgg16", networks=("vgg16",), batch=8, optimizer="adam")
-    vgg.batch = 4
-    display(vgg)
+halve.guess(2, because="half the images, half the bytes").revise("1.1").reveal()
 
 # %% [markdown]
-# The dashed outline is batch 8. At every operation the mountain is halved. But the floor, below
-# the thick line, stays as it was: parameters, their gradients, the optimizer's state.
-# Adam keeps 2 values for each parameter, and with the parameter and its gradient that makes
-# 4 arrays of 4 bytes:
-
-# %%
-floor = 4 * 4 * zoo.vgg16().parameters
-print("4 arrays:", units.both(floor))
-if halve.answered():
-    small = views.memory("vgg16", batch=4, optimizer="adam")
-    print(*small.rows.sentences[:2], sep="\n")
-
-# %% [markdown]
-# The peak moved to another operation. **That** one has a higher floor, because its workspace is
-# larger, and a smaller mountain. So the floor in the headline changed, although no operation's
-# floor did. Why was this operation not the peak at batch 8? Set **Batch** to 8 in the view and go
-# to it with → to see.
-
-# %% [markdown] tags=["solution"]
-# **Answer.** At batch 8 the mountain is twice as high. At the operation of the old peak the
-# mountain is larger than here, and that counted for more than this workspace.
+# ResNet-50 is 3 times as deep, and ends in one small linear layer.
 
 # %%
 resnet = lesson.predict("02.resnet")
+
+
+@resnet.then
+def half_of_resnet():
+    view = views.memory("resnet50", networks=("resnet50", "vgg16"), batch=32, examples=False)
+    view.batch = 16
+    return view
+
+
 resnet
 
 # %% tags=["solution"]
-resnet.guess("1.1").reveal()
-
-# %%
-if resnet.answered():
-    view = views.memory("resnet50", networks=("resnet50", "vgg16"), batch=32)
-    view.batch = 16
-    display(view)
+resnet.guess("1.1").revise("1.8").reveal()
 
 # %% [markdown]
-# ResNet-50 has few parameters and many maps, so almost all of its bytes are mountain.
-# "Double the batch and the memory doubles" is a claim about the mountain alone. In memlab's list
-# of claims it has the number A12.doubling:
-
-# %%
-plan = memlab.plan(memlab.training_step(zoo.resnet50()))
-for b in (1, 2, 16, 32, 64) if resnet.answered() else ():
-    print(f"batch {b:2} to {2 * b:3}: the peak grows {plan.peak(2 * b) / plan.peak(b):.3f} times")
-if resnet.answered():
-    for role, nbytes in plan.roles(32).items():
-        print(f"{role:18} {nbytes / plan.peak(32):6.1%} of the peak at batch 32")
-
-# %% [markdown]
-# **Surprising** and **Break it** are two more examples, and **Start** goes back.
-#
-# **Change it.** Choose VGG-16 in the view above, open **More** and set Adam. Find the first batch
-# at which the mountain is larger than the floor.
-
-# %% [markdown] tags=["solution"]
-# **Answer.** Type batches into the box: it is near the floor divided by what one image adds.
-
-# %% [markdown]
-# ## One network has many totals, because each text counts other things
+# ## Does a published total say what fits?
 #
 # A text that many quote (J. Hanlon, Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M
-# activations, together 168 MB. At batch 32 it counts over 2 GB of activations (A5).
+# activations,<sup>A4</sup> and at batch 32 over 2 GB of activations.<sup>A5</sup>
 
 # %%
 total = lesson.predict("02.total")
+
+
+@total.then
+def counted():
+    return views.memory("resnet50", batch=32, rule="conv-sums", only=("batch",))
+
+
 total
 
 # %% tags=["solution"]
-total.guess("1.0").reveal()
-
-# %%
-if total.answered():
-    both = ("resnet50", "vgg16")
-    display(views.memory("resnet50", networks=both, batch=32, rule="conv-sums"))
+total.guess("both").revise("convolutions").reveal()
 
 # %% [markdown]
-# A counting rule changes no bar: it draws an outline. What is inside the outline is counted; what
-# is outside may be alive as well. And a part of what is counted was freed before the peak.
+# Other texts count by other rules: for this network from 10.6M to 36.1M values per image. So
+# ask of a total: which rule, and which unit? More: [the counting
+# rules](appendix/counting_rules.ipynb).
+
+# %% [markdown]
+# ## Exercise: which batch fits?
 #
-# The same network under every rule, per image:
+# **Worked.** VGG-16 with Adam. **Shapes** and **bytes:** of every array the plan knows what is
+# fixed, and what each image adds. **Lifetime:** it adds up what is alive in each operation. Here
+# are 2 of the operations, with 2 sizes of memory:
 
 # %%
-net = zoo.resnet50()
-for rule in counting.CONVENTIONS.values():
-    values = rule.values(net)
-    print(f"{rule.name:14} {values:>11,} values  {units.short(4 * values):>7}  {rule.title}")
+plan = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
+fixed, each = (line.tolist() for line in plan.line())
+for at in (56, 75):
+    batches = [(units.parse(memory) - fixed[at]) // each[at] for memory in ("2.4 GB", "4 GB")]
+    print(plan.rows[at].name, units.short(fixed[at]), units.short(each[at]), batches)
 
 # %% [markdown]
-# None of these is wrong. But a total without its rule cannot be checked. And two texts can differ
-# by the unit alone: memlab keeps a list of published figures, each computed again.
-
-# %%
-for claim in memlab.claims.find("A4"):
-    print(f"{claim.claim}\n    {claim.verdict}: {claim.result}")
-
-# %% [markdown]
-# **Change it.** Replace "A4" by "B6" and run the cell. B6 is a table by S. Albanie, convnet-burden.
-# Its columns say MB. What should they say?
-
-# %% [markdown] tags=["solution"]
-# **Answer.** MiB. And its parameters hold the running statistics of batch norm too.
-
-# %% [markdown]
-# ## Exercise: from one layer to the largest batch
+# **Peak:** it has to fit in every operation. In 2.4 GB the second one decides, and the batch is 1.
+# In 4 GB the first one does, and the batch is 28.
 #
-# **Worked.** `conv1` above. **Shapes:** with padding 2 a window of 5 fits at 28 places in each
-# direction, and 64 kernels give 64 channels. **Bytes:** 4 for each of 32·64·28·28 values.
-# **Lifetime:** until its ReLU has ended. **Peak:** at that moment its output and the ReLU's are
-# both alive.
-#
-# **With blanks.** Any convolution:
-
-# %%
-exercise = lesson.exercise("02.output_bytes")
-exercise.show()
-
-
-# %% tags=["stub"]
-def output_bytes(batch, channels, size, kernels, k, stride, pad):
-    rows = ...  # at how many places does a window of k fit?
-    return None  # replace None
-
-
-# %% tags=["solution"]
-def output_bytes(batch, channels, size, kernels, k, stride, pad):
-    rows = (size + 2 * pad - k) // stride + 1
-    return 4 * batch * kernels * rows * rows
-
-
-# %%
-exercise.check(output_bytes)
-
-# %% [markdown]
-# **Alone.** Every operation has its own floor and its own mountain. For one operation, with 1000
-# bytes of memory, a floor of 100 and 70 per image, the batch is at most 12:
-
-# %%
-for b in (12, 13):
-    print(b, 100 + 70 * b, 100 + 70 * b <= 1000)
-
-# %% [markdown]
-# Now for many operations:
+# **Alone.** Now for all operations of any network:
 
 # %%
 exercise = lesson.exercise("02.largest_batch")
@@ -265,9 +177,9 @@ exercise.check(largest_batch)
 # Your function answers for ResNet-50, as `memlab fit resnet50 --memory 12GB` does:
 
 # %%
-fixed, each = (line.tolist() for line in plan.line())
-for budget in ("4 GB", "12 GB", "24 GB"):
-    print(budget, largest_batch(units.parse(budget), fixed, each))
+lines = memlab.plan(memlab.training_step(zoo.resnet50())).line()
+for memory in ("4 GB", "12 GB", "24 GB"):
+    print(memory, largest_batch(units.parse(memory), *(line.tolist() for line in lines)))
 
 # %% [markdown]
 # ## What this plan leaves out
@@ -275,19 +187,34 @@ for budget in ("4 GB", "12 GB", "24 GB"):
 # - It counts the arrays of the step. Memory that a library keeps for itself is not in it.
 # - Other frameworks choose otherwise: which arrays backward needs, which workspace a convolution
 #   takes, when a gradient is freed. Then the peak differs, and the way to find it is the same.
-# - A plan has bytes and no seconds.
+#
+# Sources: A4, A5.
+
+# %% [markdown]
+# ## The case so far
+#
+# ResNet-50 and a card of 12 GB. A smaller batch is the first thing to try here:
+
+# %%
+views.case("02")
 
 # %% [markdown]
 # ## Key points
 #
-# - Shapes, bytes, lifetime, peak: four questions, in this order, for any layer.
+# - Shapes, bytes, lifetime, peak: 4 questions, in this order, for any layer.
 # - The peak is the floor plus the mountain at **one** operation. Only the mountain follows the
 #   batch.
-# - A large floor (VGG-16 with Adam) makes a smaller batch nearly useless; a large mountain
+# - A large floor (VGG-16 with Adam) makes a smaller batch nearly useless. A large mountain
 #   (ResNet-50) makes it the first thing to try.
 # - A published total means something once you know its rule and its unit.
 #
 # Next: [03 Lowering](03_lowering.ipynb). What is in the workspace, and must it be there?
 
 # %% tags=["numbers"]
-{"2 GB": "32 * 4 * counting.find('conv-sums').values(zoo.resnet50())"}
+{
+    "2 GB": "32 * 4 * counting.find('conv-sums').values(zoo.resnet50())",
+    "26M": "zoo.resnet50().parameters / 1e6",
+    "16M": "counting.find('conv-sums').values(zoo.resnet50()) / 1e6",
+    "10.6M": "min(rule.values(zoo.resnet50()) for rule in counting.CONVENTIONS.values()) / 1e6",
+    "36.1M": "max(rule.values(zoo.resnet50()) for rule in counting.CONVENTIONS.values()) / 1e6",
+}
