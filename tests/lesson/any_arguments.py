@@ -31,14 +31,6 @@ def budget(chance: Random) -> Arguments:
     return {"memory": max(fixed) + chance.randint(0, 80), "fixed": fixed, "each": each}
 
 
-def layers(chance: Random) -> Arguments:
-    """Some of 1x1 with many channels, with and without a stride; one at least needs a copy."""
-    found = [(chance.randint(1, 5), *window(chance).values()) for _ in range(chance.randint(1, 5))]
-    found = [pointwise(chance) if chance.random() < 0.2 else one for one in found]
-    found[chance.randrange(len(found))] = (chance.randint(1, 5), chance.randint(3, 9), 3, 1, 0)
-    return {"limit": chance.randint(0, 60_000), "layers": found}
-
-
 def pointwise(chance: Random) -> tuple[int, ...]:
     return chance.randint(1, 60), chance.randint(1, 20), 1, chance.randint(1, 3), 0
 
@@ -57,11 +49,17 @@ def columns(chance: Random) -> Arguments:
     return {**vector, **few(chance, "batch"), **window(chance)}
 
 
-def lanes(chance: Random) -> Arguments:
+def image(chance: Random) -> Arguments:
+    """Any image with any padding, and its matrix, which is not written yet."""
+    k, pad = chance.randint(1, 3), chance.randint(0, 2)
+    channels, high, wide = chance.randint(1, 3), chance.randint(k, k + 3), chance.randint(k, k + 3)
+    values = np.random.default_rng(chance.randrange(2**32)).uniform(1, 2, (channels, high, wide))
+    shape = (channels, k, k, high + 2 * pad - k + 1, wide + 2 * pad - k + 1)
     return {
-        "lanes": chance.choice((4, 8, 16, 32)),
-        "percent": chance.choice((5, 10, 20, 25, 50)),
-        "places": [chance.randint(1, 40) for _ in range(chance.randint(1, 4))],
+        "image": values.astype(np.float32),
+        "lowered": np.full(shape, np.nan, np.float32),
+        "k": k,
+        "pad": pad,
     }
 
 
@@ -109,18 +107,12 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "00.mebibytes": lambda chance: {"nbytes": chance.randint(0, 10 ** chance.randint(1, 12))},
     "01.kept": lambda chance: few(chance, "batch", "inputs", "hidden", "outputs"),
     "01.my_step": samples,
-    "02.output_bytes": lambda chance: few(chance, "batch", "channels", "kernels") | window(chance),
     "02.largest_batch": budget,
     "03.lowered_bytes": lambda chance: few(chance, "batch", "channels") | window(chance),
-    "03.images_together": layers,
-    "04.place": lambda chance: {
-        "n": chance.randint(0, 3000),
-        "k": chance.randint(1, 5),
-        **few(chance, "rows", "columns"),
-    },
+    "04.lower": image,
     "04.moved": lambda chance: {"addresses": chance.choice((anywhere, in_steps))(chance)},
     "05.vectors": columns,
-    "05.smallest_batch": lanes,
+    "05.even_batch": lambda chance: few(chance, "channels", "kernels") | window(chance),
     "06.mask_bytes": lambda chance: {
         "channels": chance.randint(1, 16),
         "size": chance.randint(1, 20),
@@ -131,7 +123,6 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
         "block": chance.choice((16, 32, 64, 128)),
     },
     "07.freed": step,
-    "07.peak": step,
     "07.addresses": blocks,
     "08.alive": kept_maps,
     "08.checkpoints": maps,

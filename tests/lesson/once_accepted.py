@@ -1,7 +1,7 @@
 """Wrong functions that a check once took for right, because the cases were drawn and not chosen."""
 
 from collections.abc import Callable
-from itertools import combinations, count, pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from tests.lesson.wrong_answers import (
@@ -11,7 +11,6 @@ from tests.lesson.wrong_answers import (
     given_back,
     limits,
     lowest,
-    most_alive,
     overlap,
     waiting,
 )
@@ -25,19 +24,6 @@ def padded_outside(size, k, stride, pad):
 
 def window(size, k, stride, pad):
     return (size + 2 * pad - k) // stride + 1
-
-
-def largest_copy(layers, rows=window, skip=lambda k, stride, pad: (k, stride, pad) == (1, 1, 0)):
-    return max(
-        4 * channels * (k * rows(size, k, stride, pad)) ** 2
-        for channels, size, k, stride, pad in layers
-        if not skip(k, stride, pad)
-    )
-
-
-def same(size, k, stride, pad):
-    """As if padding by k // 2 always kept the size."""
-    return -(-size // stride) if pad == k // 2 else window(size, k, stride, pad)
 
 
 def nearly(columns, lanes):
@@ -84,14 +70,6 @@ def read_else_first_write(writers, readers):
     return readers or writers[:1]
 
 
-def percentages(lanes, places, batch):
-    return [100 * (-batch * each % lanes) / (-(-batch * each // lanes) * lanes) for each in places]
-
-
-def first(fits):
-    return next(batch for batch in count(1) if fits(batch))
-
-
 def hold(maps, kept):
     return max(waiting(maps, kept))
 
@@ -114,15 +92,6 @@ def two_at_most(maps):
 
 
 ACCEPTED: dict[str, Answers] = {
-    "02.output_bytes": {
-        "padded_outside": lambda batch, channels, kernels, **a: (
-            4 * batch * kernels * padded_outside(**a) ** 2
-        ),
-        "same": lambda batch, channels, kernels, **a: 4 * batch * kernels * same(**a) ** 2,
-        "round": lambda batch, channels, size, kernels, k, stride, pad: (
-            4 * batch * kernels * (round((size + 2 * pad - k) / stride) + 1) ** 2
-        ),
-    },
     "02.largest_batch": {
         "strict": lambda memory, **a: min(limits(memory - 1, **a)),
         "at_least_1": lambda **a: max(1, min(limits(**a))),
@@ -138,25 +107,6 @@ ACCEPTED: dict[str, Answers] = {
             4 * batch * channels * (a["k"] * padded_outside(**a)) ** 2
         ),
     },
-    "03.images_together": {
-        "at_least_1": lambda limit, layers: max(1, limit // largest_copy(layers)),
-        "any_stride_skipped": lambda limit, layers: (
-            limit // largest_copy(layers, skip=lambda k, stride, pad: k == 1 and pad == 0)
-        ),
-        "any_padding_skipped": lambda limit, layers: (
-            limit // largest_copy(layers, skip=lambda k, stride, pad: k == stride == 1)
-        ),
-        "same": lambda limit, layers: limit // largest_copy(layers, same),
-        "by_stride": lambda limit, layers: (
-            limit // largest_copy(layers, lambda size, k, stride, pad: -(-size // stride))
-        ),
-        "no_padding_skipped": lambda limit, layers: (
-            limit // largest_copy(layers, skip=lambda k, stride, pad: pad == 0)
-        ),
-        "one_by_one_skipped": lambda limit, layers: (
-            limit // largest_copy(layers, skip=lambda k, stride, pad: k == 1)
-        ),
-    },
     "04.moved": {
         "transitions": lambda addresses: (
             32 + 32 * sum(a // 32 != b // 32 for a, b in pairwise(addresses))
@@ -167,20 +117,6 @@ ACCEPTED: dict[str, Answers] = {
     },
     "05.vectors": {
         "nearly": lambda width, bits, batch, **a: nearly(batch * window(**a) ** 2, width // bits),
-    },
-    "05.smallest_batch": {
-        "three_smallest": lambda lanes, percent, places: first(
-            lambda batch: max(percentages(lanes, sorted(places)[:3], batch)) <= percent
-        ),
-        "round": lambda lanes, percent, places: first(
-            lambda batch: max(map(round, percentages(lanes, places, batch))) <= percent
-        ),
-        "whole_percent": lambda lanes, percent, places: first(
-            lambda batch: max(int(one) for one in percentages(lanes, places, batch)) <= percent
-        ),
-        "two_smallest": lambda lanes, percent, places: first(
-            lambda batch: max(percentages(lanes, sorted(places)[:2], batch)) <= percent
-        ),
     },
     "06.model_state": {
         "nearly": lambda features, block: sum(
@@ -193,9 +129,6 @@ ACCEPTED: dict[str, Answers] = {
     "07.freed": {
         "twice": lambda **a: twice(**a),
         "read_else_first_write": lambda **a: given_back(**a, users=read_else_first_write),
-    },
-    "07.peak": {
-        "read_else_first_write": lambda **a: most_alive(**a, users=read_else_first_write),
     },
     "07.addresses": {
         "best_fit": lambda **a: lowest(**a, choose=best_fit),

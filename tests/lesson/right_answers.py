@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from memlab.lesson.content.tasks_04 import cuda
+
 Answers = dict[str, Callable[..., Any]]
 
 
@@ -35,31 +37,23 @@ def one_by_one(memory, fixed, each):
     return next(batch for batch in count() if not fits(batch + 1))
 
 
-def copies(layers):
-    for channels, size, k, stride, pad in layers:
-        if k > 1 or stride > 1 or pad:
-            yield 4 * channels * (k * rows(size, k, stride, pad)) ** 2
-
-
-def by_divmod(n, k, rows, columns):
-    found = []
-    for length in (columns, rows, k, k):
+def by_divmod(image, lowered, k, pad):
+    n, at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x, []
+    if n >= lowered.size:
+        return
+    for length in lowered.shape[::-1]:
         n, rest = divmod(n, length)
-        found.append(rest)
-    return [n, *found[::-1]]
+        at.append(rest)
+    ox, oy, kx, ky, c = at
+    lowered[c, ky, kx, oy, ox] = np.pad(image, pad)[c + pad, oy + ky, ox + kx]
 
 
-def smallest(fits: Callable[[int, int, int], bool]) -> Callable[..., int]:
-    """The first batch at which each layer fits, by its columns, all lanes and the percentage."""
-
-    def found(lanes, percent, places):
-        for batch in count(1):
-            columns = [batch * each for each in places]
-            if all(fits(n, -(-n // lanes) * lanes, percent) for n in columns):
-                return batch
-        return None
-
-    return found
+def each_in_turn(image, lowered, k, pad):
+    """As many values as there are, in steps of all threads."""
+    padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad)))
+    for n in range(cuda.grid(1), lowered.size, cuda.gridsize(1)):
+        c, ky, kx, oy, ox = np.unravel_index(n, lowered.shape)
+        lowered[c, ky, kx, oy, ox] = padded[c, oy + ky, ox + kx]
 
 
 def arrays(features):
@@ -77,16 +71,6 @@ def gone(sizes, writes, reads, kept) -> Iterator[int]:
     for n, blocks in enumerate(used):
         later = set(kept).union(*used[n + 1 :])
         yield sum(sizes[block] for block in blocks - later)
-
-
-def alive_inside(sizes, writes, reads, kept):
-    used, n = uses(writes, reads), len(reads)
-    first = [min(i for i in range(n) if b in used[i]) for b in range(len(sizes))]
-    last = [n if b in kept else max(i for i in range(n) if b in used[i]) for b in range(len(sizes))]
-    return [
-        sum(size for size, a, z in zip(sizes, first, last, strict=True) if a <= i <= z)
-        for i in range(n)
-    ]
 
 
 def byte_by_byte(sizes, births, deaths):
@@ -141,14 +125,6 @@ RIGHT: dict[str, Answers] = {
         ),
     },
     "01.my_step": {"one_by_one": mean_gradients},
-    "02.output_bytes": {
-        "floats": lambda batch, channels, size, kernels, k, stride, pad: (
-            4 * batch * kernels * rows(size, k, stride, pad) ** 2
-        ),
-        "decimal": lambda batch, channels, size, kernels, k, stride, pad: Decimal(
-            4 * batch * kernels * len(range(0, size + 2 * pad - k + 1, stride)) ** 2
-        ),
-    },
     "02.largest_batch": {
         "floats": lambda memory, fixed, each: min(
             int((memory - a) / b) for a, b in zip(fixed, each, strict=True) if b > 0
@@ -163,17 +139,7 @@ RIGHT: dict[str, Answers] = {
             4.0 * batch * channels * (k * rows(size, k, stride, pad)) ** 2
         ),
     },
-    "03.images_together": {
-        "floats": lambda limit, layers: math.floor(limit / max(copies(layers))),
-        "one_by_one": lambda limit, layers: next(
-            n for n in count() if (n + 1) * max(copies(layers)) > limit
-        ),
-    },
-    "04.place": {
-        "numpy": lambda n, k, rows, columns: np.unravel_index(n, (10**6, k, k, rows, columns)),
-        "divmod": by_divmod,
-        "generator": lambda n, k, rows, columns: iter(by_divmod(n, k, rows, columns)),
-    },
+    "04.lower": {"divmod": by_divmod, "each_in_turn": each_in_turn},
     "04.moved": {
         "numpy": lambda addresses: 32 * np.unique(np.array(addresses) // 32).size,
         "dict": lambda addresses: 32 * len({a - a % 32: a for a in addresses}),
@@ -184,13 +150,16 @@ RIGHT: dict[str, Answers] = {
             -(batch * rows(**a) ** 2) % (width / bits),
         ),
     },
-    "05.smallest_batch": {
-        "share": smallest(lambda n, room, percent: (room - n) / room <= percent / 100),
-        "percent": smallest(lambda n, room, percent: (room - n) / room * 100 <= percent),
-        "used": smallest(lambda n, room, percent: 1 - n / room <= percent / 100),
-        "at_least": smallest(lambda n, room, percent: n / room >= 1 - percent / 100),
-        "per_cent": smallest(lambda n, room, percent: 100 - 100 * n / room <= percent),
-        "exact": smallest(lambda n, room, percent: Fraction(room - n, room) * 100 <= percent),
+    "05.even_batch": {
+        "ceil": lambda channels, kernels, k, **a: math.ceil(
+            kernels * channels * k * k / (channels * a["size"] ** 2 + kernels * rows(k=k, **a) ** 2)
+        ),
+        "loop": lambda channels, kernels, k, **a: next(
+            n
+            for n in count(1)
+            if n * (channels * a["size"] ** 2 + kernels * rows(k=k, **a) ** 2)
+            >= kernels * channels * k * k
+        ),
     },
     "06.mask_bytes": {
         "ceil": lambda batch, channels, size: batch * math.ceil(channels * size**2 / 8),
@@ -209,7 +178,6 @@ RIGHT: dict[str, Answers] = {
         "list": lambda **a: list(gone(**a)),
         "dict": lambda **a: dict(enumerate(gone(**a))).values(),
     },
-    "07.peak": {"lives": lambda **a: max(alive_inside(**a))},
     "07.addresses": {
         "bytes": byte_by_byte,
         "floats": lambda **a: byte_by_byte(**a) * 1.0,

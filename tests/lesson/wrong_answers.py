@@ -1,10 +1,11 @@
 """Wrong ways, as learners write them: for every exercise a function for each of its slips."""
 
 from itertools import pairwise
-from math import gcd
 from typing import Any
 
 import numpy as np
+
+from memlab.lesson.content.tasks_04 import cuda
 
 
 def layers(batch, inputs, hidden, outputs, *, maps=None, loss=1, parameters=None, each=4):
@@ -28,11 +29,6 @@ def gradients(x, t, w1, w2):
     return g.mean(), dw2
 
 
-def convolution(batch, channels, size, kernels, k, stride, pad, each=4):
-    rows = (size + 2 * pad - k) // stride + 1
-    return each * batch * kernels * rows * rows
-
-
 def limits(memory, fixed, each):
     return [(memory - a) // b for a, b in zip(fixed, each, strict=True) if b]
 
@@ -42,15 +38,21 @@ def copy_bytes(batch, channels, size, k, stride, pad, each=4, taps=2):
     return each * batch * channels * k**taps * rows * rows
 
 
-def copies(layers, **more):
-    """The copy of one image for each layer that needs one."""
-    return [copy_bytes(1, *layer, **more) for layer in layers if layer[2:] != (1, 1, 0)]
+AXES = ("c", "ky", "kx", "oy", "ox")
 
 
-def place_of(n, k, rows, columns):
-    oy, ox = n // columns % rows, n % columns
-    plane = rows * columns
-    return n // (plane * k * k), n // (plane * k) % k, n // plane % k, oy, ox
+def store(image, lowered, k, pad, order=AXES, turned=False, wraps=False, zeros=True, first=False):
+    """One thread of a kernel that lowers, with one part replaced."""
+    sizes, at, n = dict(zip(AXES, lowered.shape, strict=True)), {}, cuda.grid(1)
+    for axis in order[::-1]:
+        n, at[axis] = divmod(n, sizes[axis])
+    if n:
+        return
+    c, ky, kx, oy, ox = (at[axis] for axis in AXES)
+    iy, ix = (oy + kx - pad, ox + ky - pad) if turned else (oy + ky - pad, ox + kx - pad)
+    inside = iy < image.shape[1] and ix < image.shape[2] and (wraps or (iy >= 0 and ix >= 0))
+    if inside or zeros:
+        lowered[c, ky, kx, oy, ox] = image[0 if first else c, iy, ix] if inside else 0
 
 
 def filled(columns, lanes):
@@ -63,14 +65,14 @@ def row_vectors(width, bits, batch, size, k, stride, pad, power=2, count=filled)
     return count(batch * rows**power, width // bits)
 
 
-def fitting(lanes, percent, places, room=True):
-    """The first batch with so few idle lanes, of all lanes or of the columns."""
-    batch = 1
-    while True:
-        pairs = [(batch * each, -(batch * each) % lanes) for each in places]
-        if all(100 * idle <= percent * (n + room * idle) for n, idle in pairs):
-            return batch
-        batch += 1
+def even(
+    channels, kernels, k, size, stride, pad, read=1, written=1, taps=2, depth=None, power=2,
+    up=lambda weights, maps: -(-weights // maps),
+):  # fmt: skip
+    """Weights against the maps of an image, with one part replaced."""
+    rows = (size + 2 * pad - k) // stride + 1
+    maps = read * channels * size**power + written * kernels * rows**power
+    return up(kernels * (depth or channels) * k**taps, maps)
 
 
 def mask_of(batch, channels, size):
@@ -127,18 +129,6 @@ def given_back(sizes, writes, reads, kept, users=needed, later=0):
         if end < len(reads):
             found[end] += sizes[block]
     return found
-
-
-def most_alive(sizes, writes, reads, kept, users=needed, later=0, early=False, twice=False):
-    """The peak; ``early`` gives back before the output is there, ``twice`` counts every write."""
-    gone = given_back(sizes, writes, reads, kept, users, later)
-    seen: set[int] = set()
-    alive = most = 0
-    for n, each in enumerate(writes):
-        alive += sum(sizes[block] for block in set(each) - seen) - gone[n]
-        seen.update(() if twice else each)
-        most = max(most, alive if early else alive + gone[n])
-    return most
 
 
 def fitting_start(starts, spans, size):
@@ -209,24 +199,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "no_x": lambda **a: [gradients(**a)[1]] * 2,
         "swapped": lambda **a: gradients(**a)[::-1],
     },
-    "02.output_bytes": {
-        "values": lambda **a: convolution(**a, each=1),
-        "bits": lambda **a: convolution(**a, each=32),
-        "batch": lambda **a: convolution(**{**a, "batch": 1}),
-        "stride": lambda **a: convolution(**{**a, "stride": 1}),
-        "padding": lambda **a: convolution(**{**a, "pad": 0}),
-        "channels": lambda **a: convolution(**{**a, "kernels": a["channels"]}),
-        "both_channels": lambda **a: a["channels"] * convolution(**a),
-        "one_side": lambda batch, channels, size, kernels, k, stride, pad: (
-            4 * batch * kernels * ((size - k + pad) // stride + 1) ** 2
-        ),
-        "not_whole": lambda batch, channels, size, kernels, k, stride, pad: (
-            4 * batch * kernels * ((size + 2 * pad - k) / stride + 1) ** 2
-        ),
-        "one_less": lambda batch, channels, size, kernels, k, stride, pad: (
-            4 * batch * kernels * ((size + 2 * pad - k) // stride) ** 2
-        ),
-    },
     "02.largest_batch": {
         "no_floor": lambda memory, fixed, each: min(memory // b for b in each if b),
         "largest": lambda **a: max(limits(**a)),
@@ -259,42 +231,14 @@ ZOO: dict[str, dict[str, Any]] = {
             4 * batch * channels * k * k * ((size + 2 * pad - k) // stride) ** 2
         ),
     },
-    "03.images_together": {
-        "sum": lambda limit, layers: limit // sum(copies(layers)),
-        "smallest": lambda limit, layers: limit // min(copies(layers)),
-        "pointwise": lambda limit, layers: limit // max(copy_bytes(1, *one) for one in layers),
-        "one_k": lambda limit, layers: limit // max(copies(layers, taps=1)),
-        "stride": lambda limit, layers: (
-            limit
-            // max(
-                copy_bytes(1, c, size, k, 1, pad)
-                for c, size, k, stride, pad in layers
-                if (k, stride, pad) != (1, 1, 0)
-            )
-        ),
-        "values": lambda limit, layers: limit // max(copies(layers, each=1)),
-        "one_more": lambda limit, layers: limit // max(copies(layers)) + 1,
-        "not_whole": lambda limit, layers: limit / max(copies(layers)),
-    },
-    "04.place": {
-        "rows_and_columns": lambda **a: [place_of(**a)[i] for i in (0, 2, 1, 3, 4)],
-        "transposed": lambda n, k, rows, columns: (
-            *place_of(n, k, rows, columns)[:3],
-            n // rows % columns,
-            n % rows,
-        ),
-        "one_k": lambda n, k, rows, columns: (
-            n // (rows * columns * k),
-            *place_of(n, k, rows, columns)[1:],
-        ),
-        "no_rest": lambda n, k, rows, columns: (
-            n // (rows * columns * k * k),
-            n // (rows * columns * k),
-            n // (rows * columns),
-            n // columns,
-            n % columns,
-        ),
-        "backwards": lambda **a: place_of(**a)[::-1],
+    "04.lower": {
+        "rows_and_columns": lambda **a: store(**a, turned=True),
+        "no_padding": lambda **a: store(**{**a, "pad": 0}),
+        "first_channel": lambda **a: store(**a, first=True),
+        "wraps": lambda **a: store(**a, wraps=True),
+        "nothing_outside": lambda **a: store(**a, zeros=False),
+        "down_a_column": lambda **a: store(**a, order=("oy", "ox", "c", "ky", "kx")),
+        "transposed": lambda **a: store(**a, order=("c", "ky", "kx", "ox", "oy")),
     },
     "04.moved": {
         "only_values": lambda addresses: 4 * len(set(addresses)),
@@ -334,21 +278,18 @@ ZOO: dict[str, dict[str, Any]] = {
             **a, count=lambda columns, lanes: (-(-columns // lanes), lanes - columns % lanes)
         ),
     },
-    "05.smallest_batch": {
-        "each_alone": lambda lanes, percent, places: max(
-            fitting(lanes, percent, [each]) for each in places
-        ),
-        "one_layer": lambda lanes, percent, places: min(
-            fitting(lanes, percent, [each]) for each in places
-        ),
-        "smallest_map": lambda lanes, percent, places: fitting(lanes, percent, [min(places)]),
-        "strict": lambda lanes, percent, places: fitting(lanes, percent - 1e-9, places),
-        "none_idle": lambda lanes, percent, places: max(
-            lanes // gcd(lanes, each) for each in places
-        ),
-        "samples": lambda lanes, percent, places: fitting(lanes, percent, [1]),
-        "together": lambda lanes, percent, places: fitting(lanes, percent, [sum(places)]),
-        "of_columns": lambda lanes, percent, places: fitting(lanes, percent, places, room=False),
+    "05.even_batch": {
+        "output_alone": lambda **a: even(**a, read=0),
+        "input_alone": lambda **a: even(**a, written=0),
+        "one_k": lambda **a: even(**a, taps=1),
+        "one_channel": lambda **a: even(**a, depth=1),
+        "stride": lambda **a: even(**{**a, "stride": 1}),
+        "padding": lambda **a: even(**{**a, "pad": 0}),
+        "one_direction": lambda **a: even(**a, power=1),
+        "floor": lambda **a: even(**a, up=lambda weights, maps: weights // maps),
+        "one_more": lambda **a: even(**a, up=lambda weights, maps: weights // maps + 1),
+        "not_whole": lambda **a: even(**a, up=lambda weights, maps: weights / maps),
+        "turned": lambda **a: even(**a, up=lambda weights, maps: -(-maps // weights)),
     },
     "06.mask_bytes": {
         "fp32": lambda batch, channels, size: 4 * batch * channels * size * size,
@@ -400,20 +341,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "one_later": lambda **a: given_back(**a, later=1),
         "blocks": lambda sizes, **a: given_back([1] * len(sizes), **a),
         "all_read": lambda sizes, reads, **a: [sum(sizes[b] for b in each) for each in reads],
-    },
-    "07.peak": {
-        "no_reuse": lambda sizes, **a: sum(sizes),
-        "early": lambda **a: most_alive(**a, early=True),
-        "each_write": lambda **a: most_alive(**a, twice=True),
-        "touched": lambda sizes, writes, reads, kept: max(
-            sum(sizes[b] for b in {*w, *r}) for w, r in zip(writes, reads, strict=True)
-        ),
-        "at_end": lambda sizes, kept, **a: sum(sizes[block] for block in kept),
-        "kept_too": lambda sizes, writes, reads, kept: most_alive(sizes, writes, reads, ()),
-        "never_read": lambda **a: most_alive(
-            **a, users=lambda writers, readers: readers or [NEVER]
-        ),
-        "one_later": lambda **a: most_alive(**a, later=1),
     },
     "07.addresses": {
         "stacked": lambda sizes, **a: [sum(sizes[:n]) for n in range(len(sizes))],

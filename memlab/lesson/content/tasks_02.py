@@ -1,77 +1,16 @@
-"""Lesson 02, a whole network: the output of a convolution, the largest batch that fits."""
+"""Lesson 02, a whole network: the largest batch that fits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from random import Random
 
-from memlab.lesson.content.lesson_02 import FP32, one_convolution
-from memlab.lesson.content.tools import any_window, room, same_rows, step_of
-from memlab.lesson.quantities import feature_map
 from memlab.lesson.task import Arguments, Slip, task
-from memlab.planner.book import plan
 from memlab.planner.entries import Entry, Row
 from memlab.planner.ledger import Ledger
 from memlab.step.op import Phase
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
-
-
-def _draw_convolution(chance: Random, size: int) -> Arguments:
-    return {
-        "batch": chance.randint(1, 2 * size),
-        "channels": chance.randint(1, size),
-        "kernels": chance.randint(1, 2 * size),
-        **any_window(chance, size),
-    }
-
-
-def _mistake(name: str) -> Slip:
-    """What that cause gives in a case; the truth where there is nothing to mistake."""
-
-    def wrong(truth: int, arguments: Arguments) -> Fraction:
-        asked = feature_map(one_convolution(arguments).by_name["conv"], arguments["batch"])
-        causes = {cause.name: cause.value for cause in asked.causes}
-        return causes.get(name, Fraction(truth))
-
-    return wrong
-
-
-def _with(rows: Callable[[Arguments], int | float]) -> Slip:
-    """What comes out with other rows and columns."""
-    return lambda truth, a: FP32 * a["batch"] * a["kernels"] * rows(a) ** 2
-
-
-_MISTAKES = ("values", "bits", "batch", "stride", "padding", "channels")
-_OUTPUT_SLIPS: dict[str, Slip] = {
-    **{name: _mistake(name) for name in _MISTAKES},
-    "both_channels": lambda truth, a: truth * a["channels"],
-    "one_side": _with(lambda a: room(a, 1) // a["stride"] + 1),
-    "not_whole": _with(lambda a: room(a) / a["stride"] + 1),
-    "one_less": _with(lambda a: room(a) // a["stride"]),
-}
-
-
-_OUTPUT_TRAPS: dict[str, Slip] = {
-    "same": _with(same_rows),
-    "round": _with(lambda a: round(room(a) / a["stride"]) + 1),
-    "padded_later": _with(lambda a: room(a, 0) // a["stride"] + 1 + 2 * a["pad"]),
-    "apart": _with(lambda a: room(a, 0) // a["stride"] + 2 * a["pad"] // a["stride"] + 1),
-}
-
-
-@task("02.output_bytes", _draw_convolution, slips=_OUTPUT_SLIPS, traps=_OUTPUT_TRAPS)
-def output_bytes(
-    batch: int, channels: int, size: int, kernels: int, k: int, stride: int, pad: int
-) -> int:
-    """The output of one convolution in the plan of a step, fp32, in bytes."""
-    made = one_convolution(
-        {"channels": channels, "size": size, "kernels": kernels}
-        | {"k": k, "stride": stride, "pad": pad}
-    )
-    ledger = plan(step_of(made, "sgd"))
-    return next(e.size.at(batch) for e in ledger.entries if e.name == "conv")
 
 
 def _draw_budget(chance: Random, size: int) -> Arguments:
