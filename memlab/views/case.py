@@ -37,11 +37,11 @@ from memlab.views.recompute import MADE
 
 PITCH, BAR, ABOVE = 36, 22, 22
 """Pixels: from row to row, a bar in it, and what stands above the first."""
-NAMES, SIDE, EDGE = 176, 196, 36
+NAMES, SIDE, EDGE = 176, 196, 78
 """Room for the names, for time and result where the page is not ``NARROW``, and where it is."""
 NARROW = 700
-PLAIN = 60
-"""The pixels of the time of the plain step."""
+TIMES, PLAIN = 12, 60
+"""Pixels: from the end of the axis to the times, and that of the plain step."""
 FAINT, OWN = Paint("currentColor", 0.05), Paint("currentColor", 0.38)
 """The card; the bar of the own row where bars are images."""
 BYTES, FITS = SHOWN = "bytes", "images"
@@ -222,13 +222,9 @@ class Bars:
         """The card as a column, and the further cards."""
         if self.show == BYTES:
             yield Rect(0, self.mark, 0, count, FAINT, edge=0)
-        lines = int(self.last // self.mark)
-        for number in range(2, lines + 1) if self.show == BYTES else ():
-            yield Rule(x=number * self.mark, look="grid")
-        if self.show == FITS:
-            _, step = over(int(self.last))
-            for at in range(step, int(self.last) + 1, step):
-                yield Rule(x=at, look="grid")
+        step = int(self.mark) if self.show == BYTES else over(int(self.last))[1]
+        for at in range(step, int(self.last) + 1, step):
+            yield Rule(x=at, look="grid")
 
     def _line(self, count: int) -> Iterator[Mark]:
         """The line over the rows, and the frame of the own row."""
@@ -241,19 +237,13 @@ class Bars:
                        thick=PITCH - 2)  # fmt: skip
 
     def _heads(self) -> Iterator[Mark]:
-        found = say("card", card=self.found.card) if self.show == BYTES else ""
-        before = bool(found) or self.mark > self.last / 2
-        found = found or say("paper", images=IMAGES)
-        anchor, dx = ("end", 1) if before else ("start", -1)
-        yield Text(self.mark, 0, found, 12, anchor, dx=dx, dy=-9, bold=True)
+        in_bytes = self.show == BYTES
+        said = say("card", card=self.found.card) if in_bytes else say("paper", images=IMAGES)
+        anchor, dx = ("end", 1) if in_bytes or self.mark > self.last / 2 else ("start", -1)
+        yield Text(self.mark, 0, said, 12, anchor, dx=dx, dy=-9, bold=True)
         if self.wide and self.found.rows:
-            yield Text(self.last, 0, say("table.time"), 12, dx=self._at, dy=-9, bold=True)
+            yield Text(self.last, 0, say("table.time"), 12, dx=TIMES, dy=-9, bold=True)
             yield Text(self.last, 0, say("table.result"), 12, "end", dx=SIDE - 10, dy=-9, bold=True)
-
-    @property
-    def _at(self) -> float:
-        """Where the times begin, from the end of the axis."""
-        return 12
 
     # -- rows
 
@@ -335,21 +325,18 @@ class Bars:
 
     def _value(self, at: int, row: Row) -> Mark:
         """Its bytes or images, right of the bar, across neither the line nor an outline."""
-        own = row is self.found.own
-        size, fits = 16 if own else 13, row.fits(self.found.card)
-        said = three(row.peak) if self.show == BYTES else f"{fits:,}"
-        end = row.peak if self.show == BYTES else fits
-        edges = [self.mark]
-        if self.show == BYTES and (outline := self.found.outline(row)) is not None:
-            edges.append(outline)
-        starts = sorted({end, *(edge for edge in edges if edge > end)})
+        in_bytes, fits = self.show == BYTES, row.fits(self.found.card)
+        size = 16 if row is self.found.own else 13
+        said, end = (three(row.peak), row.peak) if in_bytes else (f"{fits:,}", fits)
+        outline = self.found.outline(row) if in_bytes else None
+        edges = [edge for edge in (self.mark, outline) if edge and edge > end]
         room = (texts.width(said, size, True) + 14) * self.pixel
-        clear = (x for x in starts if not any(x < edge < x + room for edge in edges))
-        return Text(next(clear, starts[-1]), at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True)
+        clear = [x for x in (end, *sorted(edges)) if not any(x < edge < x + room for edge in edges)]
+        return Text(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True)
 
     def _price(self, at: int, row: Row) -> Iterator[Mark]:
         """Its time beside that of plain, and its result; the figure for the own row."""
-        own, first = row is self.found.own, self.last + self._at * self.pixel
+        own, first = row is self.found.own, self.last + TIMES * self.pixel
         if row.time:
             end = first + PLAIN * self.pixel
             yield Rect(first, end, at, at + 1, "rule", thick=8)
