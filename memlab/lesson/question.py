@@ -105,8 +105,10 @@ class Topic:
         """
         if self.kind is Kind.AMOUNT:
             return guesses.amount(given)
-        if self.kind in (Kind.TIMES, Kind.COUNT):
+        if self.kind is Kind.TIMES:
             return guesses.times(given, self.decimals)
+        if self.kind is Kind.COUNT:
+            return guesses.count(given)
         if not isinstance(given, str):
             raise InputError(f"a guess is one of {', '.join(self.options)}, got {shorten(given)}.")
         if given not in self.options:

@@ -5,6 +5,7 @@ A revealed card has a picture: the options, then guesses and figures as bars on 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,6 +35,8 @@ from memlab.views.live.widget import Control, Line, Picture, Widget, among, stop
 WIDEST, NARROWEST = 820, 480
 INDENT, PITCH = 44, 26
 """Pixels before the text of an option, and from bar to bar."""
+THOUSANDS = re.compile(r"\d{1,3},\d{3}(?!,?\d)(?!\s*B\b)")
+"""A comma that some people set before decimals."""
 THOUSAND = 1000
 """Ratios stand on their axis in thousandths: its ends are whole numbers."""
 
@@ -187,12 +190,21 @@ class PredictionCard(Widget):
         given = _readable(topic, self.entered) if now.state in ("open", "diagnosed") else None
         if given is None:
             return ""
-        if topic.kind is Kind.AMOUNT:
-            nbytes = units.exact(round(given.value))
-            if given.text == nbytes:
-                return ""
-            return strings.get("card.control.read", guess=given.text, bytes=nbytes)
-        return ""
+        typed = self.entered.strip()
+        if topic.kind is not Kind.AMOUNT:
+            plain = typed.replace(",", "") in (
+                given.text.replace(",", ""),
+                f"{float(given.value):g}",
+            )
+            return (
+                "" if plain else strings.get("card.control.number", guess=typed, number=given.text)
+            )
+        nbytes = units.exact(round(given.value))
+        if typed == nbytes:
+            return ""
+        said = strings.get("card.control.read", guess=typed, bytes=nbytes)
+        comma = THOUSANDS.match(typed)
+        return said + (strings.get("card.control.comma", number=comma[0]) if comma else "")
 
     def _says(self) -> str:
         """What the ear alone is told: the picture, or the question on new numbers."""

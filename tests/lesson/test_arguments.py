@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from memlab import lesson
+from memlab.errors import InputError
 from memlab.lesson import chains
 from memlab.lesson import guess as guesses
 from memlab.lesson.card import Card
-from memlab.lesson.question import Kind, topics
+from memlab.lesson.question import Kind, Topic, Truth, topics
 from tests.strange import STRANGE, mostly_refused, name_of, said
+
+NO_RUN = "nothing is run here."
+
+
+def unrun(name: str) -> Topic:
+    """A question whose truth is not looked for: what is locked was taken as a guess."""
+
+    def refuses(numbers: Any) -> Truth:
+        raise InputError(NO_RUN)
+
+    return replace(topics()[name], truth=refuses)
 
 
 @pytest.mark.parametrize("name", topics())
 def test_every_card_takes_a_guess_or_says_one_sentence(name: str) -> None:
-    refused, before = 0, Card(topics()[name]).text()
+    refused, before = 0, Card(unrun(name)).text()
     for given in STRANGE:
-        card = Card(topics()[name])
-        if said(lambda: card.guess(given)):  # noqa: B023
-            refused += 1
-            assert card.now.open
-        else:
+        card = Card(unrun(name))
+        sentence = said(lambda: card.guess(given))  # noqa: B023
+        if sentence == NO_RUN:
             assert card.now.typed
             assert card.text() != before
+        else:
+            refused += 1
+            assert card.now.open
     assert refused > len(STRANGE) / 2
+
+
+@pytest.mark.parametrize("given", STRANGE, ids=name_of)
+def test_a_reason_and_a_function_that_follows(given: Any) -> None:
+    card = Card(unrun(next(name for name in topics() if topics()[name].kind is Kind.TIMES)))
+    assert said(lambda: card.guess(9, because=given))
+    assert callable(given) or said(lambda: card.then(given))
 
 
 def test_a_choice_is_one_of_the_options() -> None:
@@ -40,6 +61,8 @@ def test_names(given: Any) -> None:
     assert said(lambda: lesson.exercise(given))
 
 
-@pytest.mark.parametrize("read", [chains.alike, chains.layers, guesses.amount, guesses.times])
+@pytest.mark.parametrize(
+    "read", [chains.alike, chains.layers, guesses.amount, guesses.times, guesses.count]
+)
 def test_what_reads_an_answer(read: Callable[[Any], object]) -> None:
     mostly_refused(read)
