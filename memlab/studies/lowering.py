@@ -254,20 +254,23 @@ def _one_of(name: str, given: object, allowed: tuple[int, ...]) -> int:
 # -- in words -------------------------------------------------------------------------------------
 
 
-def lines(found: Lowering) -> list[str]:
-    """What is written of which layer: title, step, bytes, input, formula, factor."""
+def lines(found: Lowering, formulas: bool = True) -> list[str]:
+    """What is written of which layer: title, step, bytes, input, formula, factor; without formulas
+    for a page that asks for them later."""
     sizes = {"written": units.exact(found.written), "total": units.exact(found.total)}
     source = units.exact(found.source)
     numbers = input_formula(found.node, found.batch)
     told = say("twin.bytes", input=source, **sizes)
     if found.count:
         key = "twin.equal" if found.end == found.factor else "twin.unequal"
+        key = key if formulas else "twin.plain"
         told += " " + say(key, now=times(found.now), end=times(found.end),
                           factor=times(found.factor), why=_simple(found))  # fmt: skip
+    first = [f"{title(found)}.", last_step(found), told]
+    if not formulas:
+        return first
     return [
-        f"{title(found)}.",
-        last_step(found),
-        told,
+        *first,
         say("twin.input", formula=numbers, input=source),
         formula(found) or say("twin.none"),
         factor_line(found, "twin.factor"),

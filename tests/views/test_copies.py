@@ -432,7 +432,7 @@ def test_a_layer_of_another_network_can_be_chosen_beside_the_others():
 
 def test_what_is_not_lowered_has_no_steps(view):
     shown = send(view, event("how", "direct"), event("step", 0))
-    assert (shown["shown"], view.controls()[0].most) == (0, 0)
+    assert (shown["shown"], view.controls()[0].name) == (0, "k")
     assert "nothing is lowered" in shown["text"]
     send(view, event("how", "im2col-batch"))
     assert view.rows.step == 9
@@ -600,3 +600,18 @@ def test_texts_hold_no_figure():
 
 def test_the_batches_of_the_slider():
     assert BATCHES == (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def test_a_page_that_asks_later_shows_no_formula_and_one_control():
+    view = views.shifted_copies("vgg16", "conv3_2", step=1, only=("step",))
+    assert "Factor now 1.00, at the end 9.00.\n" in view.text()
+    assert not [formula for formula in ("k²", "Ho", "3²") if formula in view.text()]
+    names = [control.name for control in view.controls()]
+    assert names == ["step", "start", "write", "copy"]
+
+
+def test_where_no_copy_is_made_no_slider_counts_them():
+    view = views.shifted_copies("vgg16", "conv1_2", k=1)
+    assert "step" not in [control.name for control in view.controls()]
+    view.k = 3
+    assert "step" in [control.name for control in view.controls()]

@@ -114,6 +114,7 @@ class ShiftedCopies(View[Lowering]):
         get=lambda now: _lowering(now).copies,
         put=lambda now, step: {"written": None if step == _lowering(now).count else step},
         code=lambda now: now.written is not None,
+        when=lambda now: _lowering(now).count > 0,
     )
     written: Setting[int | None] = Setting(
         doc="the same, or None for all", default=None, argument=False
@@ -197,7 +198,7 @@ class ShiftedCopies(View[Lowering]):
         pin, moving = found.small.parse(now.pin), scene.news and self._came(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
         return page_of(Shown(found, pin, done, budgets, moving, scene.width, before,
-                             now.numbers))  # fmt: skip
+                             now.numbers, not now.only))  # fmt: skip
 
     def _came(self, scene: Scene) -> bool:
         """Whether one more copy is written than before."""

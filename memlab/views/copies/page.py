@@ -52,7 +52,8 @@ beside the copies, else it stands below them."""
 @dataclass(frozen=True)
 class Shown:
     """What a page is made from: a layer that is lowered, and what else is chosen. ``moving`` says
-    that the last copy has just come; ``before`` is what was lowered before."""
+    that the last copy has just come; ``before`` is what was lowered before; ``formulas`` whether
+    the text has them, which a page that asks for one leaves out."""
 
     found: Lowering
     pin: Pin | None = None
@@ -62,6 +63,7 @@ class Shown:
     width: float = 820
     before: Lowering | None = None
     numbers: bool = False
+    formulas: bool = True
 
     @property
     def cell(self) -> int:
@@ -107,7 +109,7 @@ def _head(shown: Shown) -> list[Block]:
     return [
         note([_amounts(found)], 20),
         note(told.headline(found), 14),
-        Words([*told.lines(found), beyond, *fits], drawn=False),
+        Words([*told.lines(found, shown.formulas), beyond, *fits], drawn=False),
         _ruler(shown),
     ]
 
