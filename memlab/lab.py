@@ -5,7 +5,8 @@
 `memlab-lessons` of the folder that `memlab lab` is called in.
 A file that is there already is never written again: delete or rename it to get a fresh copy.
 The glossary alone follows the lessons. A learner's progress is kept there too, unless the
-environment names another file or, being empty, none.
+environment names another file or, being empty, none. With `MEMLAB_LANGUAGE=zh` the lessons that are
+translated are copied to the folder `zh` there.
 """
 
 import importlib.util
@@ -15,11 +16,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memlab import atomic
+from memlab import atomic, strings
 from memlab.lesson.progress import FILE
 from memlab.places import CHECKOUT, LESSONS, PACKAGE, requirement
 
-BESIDE = ("data", "images")  # folders that a lesson links to
+BESIDE = ("appendix", "data", "images")  # folders that a lesson links to
 FIRST = "00_*.ipynb"
 OWN = "memlab-lessons"
 """A learner's folder, where there is no checkout."""
@@ -33,6 +34,7 @@ NO_JUPYTERLAB = (
     'JupyterLab is not installed for this Python; run{where}: "{python}" -m pip install {what}'
 )
 OPENED = "The lessons open from {folder}; what you change there is yours, and stays."
+TRANSLATED = "In {language} there are {names}; the others are in English."
 
 
 def lab(arguments: list[str]) -> int:
@@ -49,6 +51,8 @@ def lab(arguments: list[str]) -> int:
     mine = learners_folder()
     copy_lessons(LESSONS, mine)
     print(OPENED.format(folder=mine), flush=True)
+    if translated := ", ".join(path.relative_to(LESSONS).as_posix() for path in _own(LESSONS)):
+        print(TRANSLATED.format(language=strings.language(), names=translated), flush=True)
     return _wait(subprocess.Popen(command(mine, arguments), cwd=mine, env=environment()))
 
 
@@ -93,7 +97,14 @@ def _to_copy(lessons: Path) -> list[Path]:
     """The notebooks, what they link to, the glossary; nothing hidden, as checkpoints are."""
     found = [*lessons.glob("*.ipynb"), *lessons.glob("*.md")]
     found += [path for folder in BESIDE for path in (lessons / folder).rglob("*")]
+    found += _own(lessons)
     return sorted(path for path in found if path.is_file() and not _hidden(path, lessons))
+
+
+def _own(lessons: Path) -> list[Path]:
+    """The lessons in the learner's language, where that is not English."""
+    language = strings.language()
+    return [] if language == strings.ENGLISH else sorted((lessons / language).glob("[!.]*.ipynb"))
 
 
 def _hidden(path: Path, folder: Path) -> bool:

@@ -113,6 +113,22 @@ def test_a_working_copy_is_never_overwritten_and_a_new_lesson_is_added(checkout)
     assert (mine / "images/network.png").read_text() == "mine too"
 
 
+def test_translated_lessons_are_copied_for_those_who_read_them(
+    checkout, started, capsys, monkeypatch
+):
+    put(checkout / "lessons/zh/02_network.ipynb", json.dumps(notebook("print(2)")))
+    put(checkout / "lessons/zh/solutions/02_network.ipynb", json.dumps(notebook()))
+    put(checkout / "lessons/zh/.02_network.ipynb", "{")
+    module.lab([])
+    assert not (checkout / "my/zh").exists()
+    assert "zh" not in capsys.readouterr().out.replace(str(checkout), "")
+    monkeypatch.setattr("memlab.strings.language", lambda: "zh")
+    module.lab([])
+    assert [path.name for path in (checkout / "my/zh").iterdir()] == ["02_network.ipynb"]
+    told = "In zh there are zh/02_network.ipynb; the others are in English."
+    assert told in capsys.readouterr().out
+
+
 def test_a_copy_that_is_cut_short_leaves_nothing(checkout, monkeypatch):
     def full(self, target):
         raise OSError("disk full")
