@@ -2,22 +2,46 @@
 
 import pytest
 
+from memlab import strings
+
 CARD = ".memlab-card"
-SLOW = """import time
+OWN = """import time
 from fractions import Fraction
 from memlab import strings
 from memlab.lesson.card import Card
-from memlab.lesson.question import Kind, Topic, Truth
+from memlab.lesson.misconceptions import Cause
+from memlab.lesson.question import Figure, Kind, Part, Topic, Truth
 
-strings.table()["ask.00.slow.question"] = "How long?"
-strings.table()["ask.00.slow.seen"] = "Long."
+strings.table().update({
+    "ask.00.own.question": "How many bytes does it take?",
+    "ask.00.own.seen": "It takes 6,422,528 B.",
+    "ask.00.own.finding": "Every image has its own.\\n\\nSo the batch counts.",
+})
 
 def truth(numbers):
-    time.sleep(1.5)
-    return Truth(Fraction(4), ())
+    time.sleep(numbers["s"])
+    value = Fraction(6422528)
+    return Truth(value, (Figure("planned", value),), (Cause("batch", value / 32, {"batch": 32}),))
 
-card = Card(Topic("00.slow", Kind.AMOUNT, {}, lambda chance: {}, truth))
+def own(s=0, draw=lambda chance: {"s": 0.0}, part=Part.PREDICT):
+    return Card(Topic("00.own", Kind.AMOUNT, {"s": s}, draw, truth, part=part))
+
+"""
+"""A question of its own, whose truth takes `s` seconds."""
+SLOW = OWN + "card = own(1.5)\ncard"
+FOLLOWS = (
+    OWN
+    + """from memlab import views
+card = own()
+
+@card.then
+def show():
+    print("It is measured.")
+    time.sleep(1)
+    return views.memory("mnist_cnn", networks=("mnist_cnn",), batch=8)
+
 card"""
+)
 
 LATE = """import time
 from memlab.views.cards import PredictionCard
@@ -42,6 +66,11 @@ def shown(open_shared):
         return page
 
     return opened
+
+
+def own(given=""):
+    """A card with a question of its own."""
+    return f"{OWN}card = own({given})\ncard"
 
 
 def card(name):
@@ -89,40 +118,55 @@ def cells(page):
     )
 
 
-def test_an_amount_is_typed_locked_revealed_and_asked_again(shown, findings):
-    page = shown(card("02.output"))
+def test_an_amount_is_typed_diagnosed_revised_and_asked_again(shown, findings):
+    page = shown(own())
     before = cells(page)
     enters(page)
     assert focused(page) == "text"
     page.keyboard.type("xamdd 64")  # in command mode these cut, insert and turn cells
     keys(page, "Enter")
     says(page, "'xamdd 64' is no amount of memory")
-    assert page.locator(f"{CARD} input").input_value() == "xamdd 64"
+    assert page.locator(f"{CARD} input").first.input_value() == "xamdd 64"
     keys(page, "Control+a")
-    page.keyboard.type("0.2 MB")
+    page.keyboard.type("0,2 MB")
     keys(page, "Enter")
-    says(page, "0.2 MB are 200,000 B, not locked yet.")
+    says(page, "0,2 MB are 200,000 B, not locked yet.")
     assert findings(page, CARD) == []
+    keys(page, "Tab")
+    page.keyboard.type("It is one image.")
     keys(page, "Tab")
     assert focused(page) == "Lock the guess"
     keys(page, "Enter")
-    reaches(page, "locked")
+    reaches(page, "diagnosed")
     says(page, "Your guess, locked: 0.2 MB")
-    assert focused(page) == "Reveal"
+    says(page, "Too small: one image?")
+    everything = page.locator(CARD).inner_text()
+    assert not [leak for leak in ("6,4", "6.4", "32") if leak in everything]
+    assert focused(page) == "text"  # for the revision
+    assert findings(page, CARD) == []
+    page.keyboard.type("0.4 MB")
+    keys(page, "Tab")
+    assert focused(page) == "Lock the revision"
     keys(page, "Space")
     reaches(page, "revealed")
     assert focused(page) == "Retry on new numbers"
     picture = page.locator(f"{CARD} .ml-picture")
-    assert "Exactly 32 times too small: one image? The batch has 32." in picture.text_content()
+    drawn = picture.text_content()
+    assert "because It is one image." in drawn
+    assert "Exactly 32 times too small: one image? The batch has 32." in drawn
+    assert "Your revision: 16.1 times too small." in drawn
     name = picture.get_attribute("aria-label")
-    assert name.startswith("your guess: 0.2 MB; planned: 6,422,528 B")
-    says(page, "32·64·28·28·4 B = 6,422,528 B.")
+    assert name.startswith("your guess: 0.2 MB; your revision: 0.4 MB; planned: 6,422,528 B")
+    says(page, "It takes 6,422,528 B.")
+    says(page, "So the batch counts.")
     assert findings(page, CARD) == []
     keys(page, "Enter")
     reaches(page, "open")
     assert focused(page) == "text"
     assert not picture.is_visible()
-    assert "guess 0.2 MB" in page.locator(f"{CARD} .ml-after").inner_text()
+    after = page.locator(f"{CARD} .ml-after").inner_text()
+    assert "guess 0.2 MB" in after
+    assert "So the batch counts." in after
     assert cells(page) == before
 
 
@@ -130,10 +174,8 @@ def test_a_ratio_is_set_on_the_slider_or_typed(shown, findings):
     page = shown(card("01.gradients"))
     enters(page)
     assert focused(page) == "range"
-    slider, box = (
-        page.locator(f"{CARD} input[type=range]"),
-        page.locator(f"{CARD} input[type=text]"),
-    )
+    slider = page.locator(f"{CARD} input[type=range]")
+    box = page.locator(f"{CARD} input[type=text]").first
     assert slider.get_attribute("aria-valuetext") == "not set yet"
     keys(page, "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft")
     page.locator(f"{CARD} [aria-valuetext='24 x']").wait_for()
@@ -141,8 +183,11 @@ def test_a_ratio_is_set_on_the_slider_or_typed(shown, findings):
     assert findings(page, CARD) == []
     keys(page, "Tab", "Control+a")
     page.keyboard.type("32")
-    keys(page, "Tab", "Space")
-    reaches(page, "locked")
+    keys(page, "Tab", "Tab", "Space")
+    reaches(page, "diagnosed")
+    assert slider.get_attribute("aria-valuetext") == "not set yet"
+    keys(page, "Tab", "Tab", "Tab")
+    assert focused(page) == "Show the answer"
     keys(page, "Enter")
     reaches(page, "revealed")
     assert "Exactly 32 times too large" in page.locator(f"{CARD} .ml-picture").text_content()
@@ -154,22 +199,23 @@ def test_an_option_is_chosen_or_the_question_skipped(shown, findings):
     enters(page)
     assert focused(page) == "radio"
     group = page.get_by_role("group", name="Your guess")
-    assert group.get_by_role("radio").count() == 4
     keys(page, "Space", "ArrowDown", "ArrowDown")
     assert group.get_by_label("It doubles.").is_checked()
     assert findings(page, CARD) == []
-    keys(page, "Tab", "Enter")
-    reaches(page, "locked")
-    keys(page, "Enter")
+    keys(page, "Tab", "Tab", "Enter")
+    reaches(page, "diagnosed")
+    assert group.locator(":checked").count() == 0
+    assert focused(page) == "radio"
+    keys(page, "Space", "Tab", "Enter")
     reaches(page, "revealed")
     picture = page.locator(f"{CARD} .ml-picture")
-    assert "Does everything double?" in picture.text_content()
+    assert strings.get("ask.00.double.wrong.double") in picture.text_content()
     assert findings(page, CARD) == []
     keys(page, "Enter")
     reaches(page, "open")
     assert focused(page) == "radio"
     assert group.locator(":checked").count() == 0
-    keys(page, "Tab", "Enter")
+    keys(page, "Tab", "Tab", "Enter")
     says(page, "Nothing is entered yet")
     keys(page, "Tab")
     assert focused(page) == "Skip"
@@ -179,6 +225,55 @@ def test_an_option_is_chosen_or_the_question_skipped(shown, findings):
     reaches(page, "revealed")
     assert "your guess" not in picture.text_content()
     assert cells(page) == before
+
+
+def test_a_question_of_one_set_of_numbers_ends_with_its_answer(shown, findings):
+    page = shown(own("draw=None, part=Part.CHANGE"))
+    assert page.locator(f"{CARD} .ml-heading strong").inner_text() == "Change it."
+    enters(page)
+    page.keyboard.type("6.4 MB")
+    keys(page, "Tab")
+    assert focused(page) == "Check"
+    keys(page, "Enter")
+    reaches(page, "revealed")
+    assert page.locator(f"{CARD} button").count() == 0
+    assert findings(page, CARD) == []
+    keys(page, "Escape", "ArrowUp")
+    assert page.evaluate("document.activeElement.closest('.jp-Notebook') !== null")
+
+
+def test_what_follows_comes_below_the_card_with_its_answer(shown):
+    """Printed text and a live view, in the cell of the card; the view's slider moves it."""
+    page = shown(FOLLOWS)
+    view = page.locator(".memlab-view")
+    enters(page)
+    page.keyboard.type("0.2 MB")
+    keys(page, "Tab", "Tab", "Enter")
+    reaches(page, "diagnosed")
+    assert page.get_by_text("It is measured.", exact=True).count() == 0
+    keys(page, "Tab", "Tab")
+    assert focused(page) == "Show the answer"
+    keys(page, "Enter")
+    page.locator(f"{CARD}[aria-busy=true]").wait_for()  # what follows takes a second
+    assert focused(page) == "Planning and running …"
+    reaches(page, "revealed")
+    view.wait_for()
+    page.get_by_text("It is measured.", exact=True).wait_for()
+    assert page.locator(CARD).bounding_box()["y"] < view.bounding_box()["y"]
+    slider = view.locator("input[type=range]").first
+    before, drawn = view.get_attribute("data-shown"), view.locator("svg").first.inner_html()
+    slider.press("ArrowRight")
+    page.wait_for_function(
+        "was => document.querySelector('.memlab-view').dataset.shown !== was", arg=before
+    )
+    assert view.locator("svg").first.inner_html() != drawn
+    assert view.count() == 1
+
+
+def test_what_follows_comes_from_another_cell_too(shown):
+    page = shown(FOLLOWS, "card.guess('0.2 MB').reveal()\nNone")
+    page.get_by_text("It is measured.", exact=True).wait_for()
+    assert page.locator(".memlab-view").count() == 1
 
 
 def test_a_late_answer_does_not_undo_a_newer_choice(shown, open_cells):
@@ -205,42 +300,39 @@ def test_a_button_is_busy_until_its_answer_comes(shown):
     page = shown(SLOW)
     enters(page)
     page.keyboard.type("4 B")
-    keys(page, "Tab", "Enter")
-    reaches(page, "locked")
-    keys(page, "Enter", "Enter")
+    keys(page, "Tab", "Tab", "Enter", "Enter")
     assert focused(page) == "Planning and running …"
-    assert page.locator(f"{CARD} button").get_attribute("aria-disabled") == "true"
-    reaches(page, "revealed")
-    assert focused(page) == "Retry on new numbers"
+    assert page.locator(f"{CARD} button").first.get_attribute("aria-disabled") == "true"
+    reaches(page, "diagnosed")
     page.wait_for_timeout(300)
-    assert page.locator(CARD).get_attribute("data-state") == "revealed"  # one press counted
+    assert page.locator(CARD).get_attribute("data-state") == "diagnosed"  # one press counted
 
 
 def test_a_second_press_before_the_answer_does_nothing(shown):
-    page = shown(card("00.sample"))
+    page = shown(own())
     enters(page)
     page.keyboard.type("16 kB")
     keys(page, "Tab")
     says(page, "16,000 B")
     page.get_by_role("button", name="Lock").evaluate("node => { node.click(); node.click(); }")
-    reaches(page, "locked")
+    page.locator(f"{CARD}[data-state=diagnosed]").wait_for()
     page.wait_for_timeout(300)
     assert page.locator(f"{CARD} .ml-says").inner_text() == ""
 
 
 def test_what_is_being_typed_stays_when_the_page_changes(shown):
-    page = shown(card("02.output"))
+    page = shown(own())
     enters(page)
     page.keyboard.type("6.4")
     page.set_viewport_size({"width": 900, "height": 900})
     page.wait_for_timeout(500)  # the new width has been sent and answered
     page.keyboard.type(" MB")
-    assert page.locator(f"{CARD} input").input_value() == "6.4 MB"
+    assert page.locator(f"{CARD} input").first.input_value() == "6.4 MB"
 
 
 def test_shift_enter_still_runs_the_cell(shown):
-    page = shown("runs = 0", card("02.output"), "runs += 1\nprint(runs)")
-    page.locator(f"{CARD} input").focus()
+    page = shown("runs = 0", own(), "runs += 1\nprint(runs)")
+    page.locator(f"{CARD} input").first.focus()
     before = cells(page)
     keys(page, "Shift+Enter", "Shift+Enter")
     page.get_by_text("2", exact=True).wait_for()
@@ -248,7 +340,7 @@ def test_shift_enter_still_runs_the_cell(shown):
 
 
 def test_the_card_follows_another_cell(shown):
-    page = shown(card("02.output"), "card.guess('6.4 MB').reveal()\nNone")
+    page = shown(own(), "card.guess('6.4 MB').reveal()\nNone")
     assert page.locator(CARD).get_attribute("data-state") == "revealed"
     assert (
         "Right, as far as your digits reach." in page.locator(f"{CARD} .ml-picture").text_content()
@@ -257,7 +349,7 @@ def test_the_card_follows_another_cell(shown):
 
 def test_drawn_texts_are_where_the_layout_says(shown):
     """The browser's own measure: no text leaves the picture, in a narrow page either."""
-    page = shown(card("02.output") + ".guess('1.5 GB').reveal()")
+    page = shown(own() + ".guess('1.5 GB', because='It is large.').revise('2 MB')")
     for width in (1300, 700):
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(500)
@@ -292,4 +384,4 @@ def test_a_click_chooses_the_stop_where_the_slider_stands(shown):
     assert slider.get_attribute("aria-valuetext") == "not set yet"
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator(f"{CARD} [aria-valuetext='8 x']").wait_for()
-    assert page.locator(f"{CARD} input[type=text]").input_value() == "8"
+    assert page.locator(f"{CARD} input[type=text]").first.input_value() == "8"
