@@ -176,6 +176,7 @@ class PredictionCard(Widget):
             return [words.seen(turn), *words.finding(turn)]
         if turn.state in ("locked", "diagnosed"):
             said = [strings.get("card.control.locked", guess=words.given(turn))]
+            said += [f"{strings.get('card.because')} {turn.because}"] * bool(turn.because)
             return [*said, words.hint(turn)] if turn.state == "diagnosed" else said
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
@@ -256,7 +257,8 @@ _prediction = cache(PredictionCard)
 
 def _entry(turn: Round, entered: str) -> list[Control]:
     """Where a guess is entered, with what has been."""
-    topic, label = turn.topic, strings.get(f"card.control.{turn.topic.kind}")
+    topic, key = turn.topic, "again" if turn.guess else turn.topic.kind
+    label = strings.get(f"card.control.{key}")
     if topic.kind is Kind.CHOICE:
         options = tuple((name, words.option(turn, name)) for name in topic.options)
         return [Control("radio", "guess", label, entered, options=options)]
@@ -305,7 +307,7 @@ def _readable(topic: Topic, entered: str) -> Guess | None:
 def _reason(entered: str) -> Control:
     """One line for why somebody guesses so; it may stay empty."""
     label, example = strings.get("card.control.because"), strings.get("card.control.reason")
-    return Control("text", "because", label, entered, placeholder=example)
+    return Control("text", "because", label, entered, placeholder=example, wide=True)
 
 
 def _button(name: str, label: str = "") -> Control:
@@ -415,7 +417,7 @@ def _bars(turn: Round) -> list[Bar]:
 
 
 def _bar(origin: str, value: Fraction, text: str, name: str, kind: Kind) -> Bar:
-    per = 1 if kind is Kind.AMOUNT else THOUSAND
+    per = THOUSAND if kind in (Kind.TIMES, Kind.COUNT) else 1
     return Bar(float(per * value), origin, text, Fact(name, text), name)
 
 
@@ -423,8 +425,8 @@ def _chart(found: list[Bar], kind: Kind, width: float) -> Chart:
     """All bars on one axis."""
     longest = ceil(max(bar.value for bar in found))
     unit = "x" if kind is Kind.TIMES else ""
-    nbytes = kind is Kind.AMOUNT
-    scale: Scale = bytes_over(longest, TIGHT) if nbytes else counts_over(longest, unit, THOUSAND)
+    counts = kind in (Kind.TIMES, Kind.COUNT)
+    scale: Scale = counts_over(longest, unit, THOUSAND) if counts else bytes_over(longest, TIGHT)
     told = [f"{bar.name}: {bar.label}" for bar in found]
     room = 0.4 * width
     short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in found]

@@ -117,6 +117,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     )
     assert list(shown["lines"]) == [
         ("Your guess, locked: 7.9 MB", False),
+        ("because It grows.", False),
         ("Too large: bits for bytes?", False),
     ]
     assert names(view) == ["guess", "revise", "reveal"]
@@ -337,6 +338,13 @@ def test_a_stored_picture_stands_alone(amount):
     assert 'viewBox="0 0 600' in live
     assert "It was" not in live
     assert view.svg() == svg
+
+
+def test_figures_of_a_choice_are_bytes_and_of_a_count_numbers(ask):
+    assert "987,654 B = 987.654 kB (964.506 KiB)" in labels(choice(ask).guess("two"))
+    shown = labels(ask(Kind.COUNT, Fraction(23)).guess("9").reveal())
+    assert {"9", "23"} <= set(shown)
+    assert not [text for text in shown if " B" in text or " x" in text]
 
 
 # -- in Python and in a notebook ----------------------------------------------------------------

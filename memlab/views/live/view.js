@@ -102,6 +102,7 @@ function render({ model, el }) {
       const label = make("label", { htmlFor: input.id, textContent: control.label });
       const box = make("div", { className: "ml-field" });
       if (control.kind === "checkbox") box.classList.add("ml-check");
+      if (control.wide) box.classList.add("ml-wide");
       box.append(label, place);
       (control.place === "more" ? hidden : row).append(box);
     }

@@ -208,7 +208,7 @@ class Control:
     picture. ``options`` are the values and labels of a select or of radio buttons. ``spoken`` is
     the value of a range in words, ``ends`` stand at its ends, and ``unset`` says that nobody has
     chosen it yet. ``busy`` is what a button says until its answer comes: a second press does
-    nothing.
+    nothing. One that is ``wide`` has a row of its own.
     """
 
     kind: str
@@ -225,6 +225,7 @@ class Control:
     busy: str = ""
     beside: bool = False
     unset: bool = False
+    wide: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """For the browser."""
