@@ -6,315 +6,219 @@
 # You will be able to
 #
 # - write a GPU kernel that lowers an image, and check it,
-# - count the bytes that move for the threads of a warp, in any order,
-# - say what a tile in shared memory saves, and convolve on a GPU without a lowered copy.
+# - say which order of its threads moves the fewest bytes, and why,
+# - say how often a product loads each value, with tiles and without.
 #
 # Words: [GPU kernel](glossary.md), [thread](glossary.md), [warp](glossary.md),
-# [sector](glossary.md), [coalesced access](glossary.md), [global memory](glossary.md),
-# [shared memory](glossary.md), [implicit GEMM](glossary.md).
+# [global memory](glossary.md), [shared memory](glossary.md).
 #
-# This lesson is optional, and needs no GPU: without one, Numba's simulator of a GPU runs.
+# This lesson is optional and needs no GPU: without one, Numba's simulator of a GPU runs. It says
+# nothing of speed, and memlab has no recorded times of a GPU: this lesson counts bytes.
 
-# %% tags=["nbval-ignore-output"]
-from time import perf_counter
+# %%
+from memlab import lesson
 
+lesson.recall("04.row")
+
+# %% tags=["solution"]
+lesson.recall("04.row").guess("shifted").reveal()
+
+# %%
+lesson.recall("04.copies")
+
+# %% tags=["solution"]
+lesson.recall("04.copies").guess(25).reveal()
+
+# %%
 import numpy as np
 
 import memlab
-from memlab import lesson, views
-from memlab.bench import timing
-from memlab.kernels.cuda import im2col, target
+from memlab import views
+from memlab.kernels.cuda import counted
 
-device = target().name  # a GPU, or Numba's simulator of one
+views.shifted_copies("alexnet", "conv3")
+
+# %% [markdown]
+# This is a lowered matrix. Change **Kernel**, and follow one value of it back to the image. On a
+# GPU, each value of the matrix has a worker of its own.
+
+# %% [markdown]
+# ## Which value should the neighbour have?
+#
+# A **kernel** is one function that many **threads** run at the same time. Threads form blocks, and
+# blocks form a grid. `cuda.grid` says which thread this is. This kernel makes one row of the
+# matrix, a shifted copy of a channel:
+
+# %%
 from numba import cuda
 
-start = perf_counter()
-im2col(cuda.to_device(np.zeros((1, 2, 3, 32), np.float32)), 3, pad=1).copy_to_host()
-print(f"lowered on {device} in {perf_counter() - start:.2f} s; {timing.machine()}")
 
-# %% [markdown]
-# A small image has been lowered, on a GPU or in the simulator of one.
-
-# %% [markdown]
-# ## A thread finds its value by its place in a grid
-#
-# On a processor, loops go through the lowered matrix. On a GPU a **kernel** is one function that
-# many threads run at the same time, and here each thread lowers 1 value. Its place in a grid says
-# which: (ox | oy | row of the matrix). The index map is that of lesson 03. At stride 1:
-#
-# `lowered[c, ky, kx, oy, ox] = image[c, oy + ky - pad, ox + kx - pad]`
-
-# %%
-thread = lesson.predict("04.thread")
-thread
-
-# %% tags=["solution"]
-thread.guess("848 B").reveal()
-
-# %% [markdown]
-# A kernel of your own, for an image whose values say at which byte they stand:
-
-
-# %%
 @cuda.jit
-def lower(image, lowered, k, pad):
-    ox, oy, row = cuda.grid(3)
-    c, ky, kx = row // (k * k), row // k % k, row % k
+def shift(channel, row, ky, kx, pad):
+    ox, oy = cuda.grid(2)
     iy, ix = oy + ky - pad, ox + kx - pad
-    inside = 0 <= iy < image.shape[1] and 0 <= ix < image.shape[2]
-    lowered[row, oy, ox] = image[c, iy, ix] if inside else 0
+    inside = 0 <= iy < channel.shape[0] and 0 <= ix < channel.shape[1]
+    row[oy, ox] = channel[iy, ix] if inside else 0
 
 
-# %% [markdown]
-# It starts with a grid of 1·3·18 blocks, and 32 threads in each. Is it right? The kernel of the
-# processor is asked.
-
-# %%
-image = np.arange(0, 4 * 2 * 3 * 32, 4, dtype=np.float32).reshape(2, 3, 32)
-made = cuda.device_array((18, 3, 32), np.float32)
-lower[(1, 3, 18), (32, 1, 1)](cuda.to_device(image), made, 3, 1)
-mine, theirs = made.copy_to_host(), memlab.kernels.im2col(image[None], 3, pad=1)
-print("equal:", np.array_equal(mine.reshape(18, -1), theirs[0]))
-if thread.answered():
-    print(f"row 15, oy 1, ox 20 reads byte {mine[15, 1, 20]:.0f}")
+row = cuda.device_array((3, 32), np.int32)
+shift[(1, 3), (32, 1)](cuda.to_device(np.arange(96).reshape(3, 32)), row, 0, 2, 1)
+print(row.copy_to_host()[:, :8])
 
 # %% [markdown]
-# **Change it.** In `lower`, exchange `ky` and `kx` where `iy` and `ix` are made. Which rows of the
-# matrix stay right?
-
-# %% [markdown] tags=["solution"]
-# **Answer.** Those whose ky and kx are equal: 3 of the 9 of each channel.
-
-# %% [markdown]
-# ## The order of the threads decides how many bytes move
-#
-# The 32 threads of a **warp** load together and store together. Memory does not move single
-# values. It moves **sectors** of 32 B, and 4 of them make a line of 128 B. As many sectors move as
-# hold a value of the warp (CUDA C++ Best Practices Guide, on coalesced access, for compute
-# capability 6 and later).
-#
-# Above, the neighbour of a thread has the next ox. A loop over a window would give it the next kx,
-# then ky, then c. Neighbours then go down a column of the matrix. In `conv1_2` of VGG-16, which
-# has 224·224 places, the values of a column are this far apart:
+# The grid has 1·3 blocks of 32·1 threads. Each 32 threads with successive numbers are a **warp**:
+# they store at the same moment. Here they store 32 values side by side. A loop over a window would
+# give a thread's neighbour the next value of the same window. Then 32 threads go down a column of
+# the matrix. In `conv1_2` of VGG-16, values in a column are 200,704 B apart.
 
 # %%
 warp = lesson.predict("04.warp")
+
+
+@warp.then
+def both_orders():
+    return views.warp_memory("vgg16", "conv1_2")
+
+
 warp
 
 # %% tags=["solution"]
-warp.guess("128 B").reveal()
-
-# %% [markdown]
-# The loads and the stores of one warp, in both orders. A row of boxes is a line of memory:
+warp.guess(1, because="the same 32 values are stored").revise(32).reveal()
 
 # %%
-if warp.answered():
-    display(views.warp_memory("vgg16", "conv1_2"))
+lesson.change("04.stride")
+
+# %% tags=["solution"]
+lesson.change("04.stride").guess("288 B").reveal()
 
 # %% [markdown]
-# Down a column, the loads need fewer sectors than the stores: the values of a window stand beside
-# each other in the image, 3 by 3. Along a row, each sector of the stores is full: this access is
-# **coalesced**. The loads begin 1 value before a sector, because kx is 0, and so a 5th sector
-# moves. `memlab.kernels.cuda.im2col` has this order.
+# ## How much does a shared tile save?
 #
-# **Change it.** Set **Stride** to 2. Which side pays along a row, and how much? Then set **Warp**
-# to 0. Why does it load nothing along a row?
-
-# %% [markdown] tags=["solution"]
-# **Answer.** The loads: every second value is used, and 288 B move for 128 B. Warp 0 has ky 0 and
-# oy 0: it reads the row above the image, which is padding.
-
-# %% [markdown]
-# The simulator says nothing of time. On a machine with a GPU, `make gpu` measures how near this
-# order comes to a fill of the same bytes, and keeps the figures; they stand here where there are
-# any.
-
-# %%
-from memlab.bench import recorded
-
-found = recorded.latest()
-print(found.where if found else recorded.text(found))
-for line in found.result.lines if found else ():
-    if "coalesced against" in line.name:
-        print(line)
-
-# %% [markdown]
-# ## A tile is loaded once for a whole block
+# The matrix is made for one product: weights times matrix. The simplest kernel has a thread for
+# each value of the result. It reads all that it needs from **global memory**, which is large and
+# slow. Each block also has **shared memory**: small, on the chip, and every thread of the block
+# reads what another one wrote there.
 #
-# The lowered matrix is made for one product. Again each value of the result has its own thread,
-# which loads a row of the weights and a column of the matrix. These loads go to **global memory**,
-# which is large and slow. **Shared memory** is small and stands on the chip, and all threads of a
-# block can read what one of them wrote there.
+# ```
+#                         matrix
+#                        . . T T . .
+#                        . . T T . .      T: a tile of the matrix, copied to shared memory
+#            weights
+#  . . . .   W W          R R             W: a tile of the weights, copied too
+#  . . . .   W W          R R             R: the results of one block; tiles move along
+# ```
 
 # %%
 tile = lesson.predict("04.tile")
+
+
+@tile.then
+def count_the_loads():
+    for side in (1, 2, 4):
+        print(f"tile {side}·{side}: each value is loaded {counted.loads(8, side)} times")
+    print(counted.source())
+
+
 tile
 
 # %% tags=["solution"]
-tile.guess(256).reveal()
+tile.guess(256, because="a tile has 256 values").revise(16).reveal()
 
 # %% [markdown]
-# Both kernels, and both count: each load of `b` adds 1 to its place in `loads`.
-
-
-# %%
-@cuda.jit
-def alone(a, b, out, loads):
-    j, i = cuda.grid(2)
-    total = 0.0
-    for r in range(a.shape[1]):
-        cuda.atomic.add(loads, (r, j), 1)
-        total += a[i, r] * b[r, j]
-    out[i, j] = total
-
-
-T = 4
-
-
-# %%
-@cuda.jit
-def tiled(a, b, out, loads):
-    j, i = cuda.grid(2)
-    x, y = cuda.threadIdx.x, cuda.threadIdx.y
-    a_tile = cuda.shared.array((T, T), a.dtype)
-    b_tile = cuda.shared.array((T, T), a.dtype)
-    total = 0.0
-    for r in range(0, a.shape[1], T):
-        a_tile[y, x], b_tile[y, x] = a[i, r + x], b[r + y, j]
-        cuda.atomic.add(loads, (r + y, j), 1)
-        cuda.syncthreads()  # now the tiles are full
-        for q in range(T):
-            total += a_tile[y, q] * b_tile[q, x]
-        cuda.syncthreads()  # now nobody needs them any more
-    out[i, j] = total
-
-
-# %%
-a, b = np.random.default_rng(0).random((2, 16, 16), np.float32)
-for name, kernel in {"alone": alone, "tiled": tiled}.items() if tile.answered() else ():
-    out = cuda.device_array((16, 16), np.float32)
-    loads = cuda.to_device(np.zeros((16, 16), np.int32))
-    kernel[(16 // T, 16 // T), (T, T)](cuda.to_device(a), cuda.to_device(b), out, loads)
-    right, counts = np.allclose(out.copy_to_host(), a @ b), np.unique(loads.copy_to_host())
-    print(f"{name}: right {right}, loads of each value of b {counts}")
-
-# %% [markdown]
-# A value of `b` is needed by all 16 rows of the result. A block makes T of them, and loads it
-# once. `cuda.syncthreads()` waits for all threads of the block.
+# ## Must the copy be in memory at all?
 #
-# **Change it.** Set `T` to 8 and run from there. How often is a value loaded now? And how many
-# bytes do the 2 tiles of a block take?
-
-# %% [markdown] tags=["solution"]
-# **Answer.** 2 times. The tiles take 2·8·8·4 B = 512 B, which is 4 times as much as before.
-
-# %% [markdown]
-# The tile is filled from the lowered matrix. Must that be in memory at all? Whoever fills a place
-# of the tile knows its c, ky, kx, oy and ox, and so its value of the image. It can be read there.
-# This is **implicit GEMM**: the k² copies exist tile by tile, in shared memory alone.
+# Lesson 03 made the copy smaller, in strips. Here every value of it passes through a tile on the
+# chip.
 
 # %%
-net = memlab.network("small", image=(3, 8, 8)).conv(4, 3, pad="same").relu()
-net = net.max_pool("all").flatten().linear(10).cross_entropy()
-for way in ("im2col-image", "implicit-gemm"):
-    done = memlab.run(memlab.inference_step(net, algorithm=way), batch=2, device="cuda")
-    found = sum(e.size.at(2) for e in done.measured.entries if e.role == "workspace")
-    print(f"{way:13}  workspace {found:,} B, peak {done.peak:,} B, residual {done.residual} B")
+left = lesson.predict("04.left")
+left
+
+# %% tags=["solution"]
+left.guess("tiles").revise("none").reveal()
 
 # %% [markdown]
-# ## Exercise: from a thread to the bytes of its warp
+# ## Exercise: a kernel of your own
 #
 # **Worked.** A warp along a row of `conv1_2`. **Shapes:** 32 neighbours have one c, ky and kx, and
-# one oy. **Bytes:** its loads are 4 B apart, from the sector of the first one to that of the last:
+# one oy. **Bytes:** their loads are 4 B apart:
 
 # %%
 loads = views.warp_memory("vgg16", "conv1_2").rows.row.load.addresses
 print(f"bytes {loads[0]} to {loads[-1]}: sectors {loads[0] // 32} to {loads[-1] // 32}")
 
 # %% [markdown]
-# 5 sectors of 32 B. **Lifetime:** tiles live as long as their block, the lowered copy as long as
-# its operation. **Peak:** without that copy it has no workspace, and tiles are not in this memory.
+# 5 sectors of 32 B, because kx is 0: the first value lies in the sector before. **Lifetime:** a
+# tile lives as long as its block, the matrix as long as its operation. **Peak:** tiles are on the
+# chip, and never in the peak.
 #
-# **With blanks.** From the number of a thread to its value:
+# **Alone.** A kernel that makes the whole matrix. The check runs it thread by thread, looks at each
+# value, and counts what the stores of its first warp move:
 
 # %%
-exercise = lesson.exercise("04.place")
+exercise = lesson.exercise("04.lower")
 exercise.show()
 
 
 # %% tags=["stub"]
-def place(n, k, rows, columns):
-    ox = n % columns
-    oy = n // columns % ...
-    kx = n // (columns * rows) % ...
-    return None  # replace None: c, ky, kx, oy, ox
+def lower(image, lowered, k, pad):
+    n = cuda.grid(1)
+    rows, columns = lowered.shape[3:]
+    ox, oy = n % columns, n // columns % rows
+    return None  # replace None: kx, ky and c, then store 1 value
 
 
 # %% tags=["solution"]
-def place(n, k, rows, columns):
-    ox = n % columns
-    oy = n // columns % rows
+def lower(image, lowered, k, pad):
+    n = cuda.grid(1)
+    rows, columns = lowered.shape[3:]
+    ox, oy = n % columns, n // columns % rows
     kx = n // (columns * rows) % k
     ky = n // (columns * rows * k) % k
     c = n // (columns * rows * k * k)
-    return c, ky, kx, oy, ox
+    iy, ix = oy + ky - pad, ox + kx - pad
+    if c < lowered.shape[0]:
+        inside = 0 <= iy < image.shape[1] and 0 <= ix < image.shape[2]
+        lowered[c, ky, kx, oy, ox] = image[c, iy, ix] if inside else 0
 
 
 # %%
-exercise.check(place)
+exercise.check(lower)
 
 # %% [markdown]
-# **Alone.** From the addresses of a warp to the bytes that move:
+# Now on the device, against memlab's kernel for the processor:
 
 # %%
-exercise = lesson.exercise("04.moved")
-exercise.show()
-
-
-# %% tags=["stub"]
-def moved(addresses):
-    return None  # replace None
-
-
-# %% tags=["solution"]
-def moved(addresses):
-    return 32 * len({address // 32 for address in addresses})
-
-
-# %%
-exercise.check(moved)
+image = np.random.default_rng(0).random((2, 4, 16), np.float32)
+lowered = cuda.to_device(np.zeros((2, 3, 3, 4, 16), np.float32))
+cuda.jit(lower)[36, 32](cuda.to_device(image), lowered, 3, 1)
+due = memlab.kernels.im2col(image[None], 3, pad=1)
+print("equal:", np.array_equal(lowered.copy_to_host().ravel(), due.ravel()))
 
 # %% [markdown]
-# Your function counts what the pictures above show, and another layer:
-
-# %%
-for layer in ("conv1_2", "conv5_1"):
-    for order, rows in views.warp_memory("vgg16", layer).rows.orders.items():
-        print(layer, order, moved(rows.load.addresses), moved(rows.store.addresses))
-
-# %% [markdown]
-# ## What this simulator leaves out
+# ## What this lesson leaves out
 #
-# - Time. It is Python, and says nothing of a GPU's speed.
-# - Races. Without `cuda.syncthreads()` a GPU may read a tile that is not full; here that may never
-#   show.
-# - The compiler: it refuses code that the simulator runs.
-# - Caches. The count is of one warp. The rest of its sectors is for other warps, and a cache may
-#   still hold it when they come.
+# - Time. On a machine with a GPU, `make gpu` measures it.
+# - Races. Without `cuda.syncthreads()` a GPU may read a tile that is not full. The simulator may
+#   never show that.
+# - The compiler. It refuses code that the simulator runs.
+# - Caches. The count is of one warp. Another warp may find its values in a cache.
+
+# %% [markdown]
+# ## The case so far
+
+# %%
+views.case("04")
 
 # %% [markdown]
 # ## Key points
 #
-# - The index map is the same on a GPU. A thread finds its value by its place in the grid.
+# - A thread finds its value by its number in the grid.
 # - Memory moves in sectors of 32 B. Neighbouring threads should have neighbouring values.
-# - A T·T tile in shared memory divides the loads by T.
-# - Filled from the image, it makes the lowered copy needless: the same bytes planned and measured,
-#   and no workspace.
+# - A tile of T·T values in shared memory divides the loads by T.
+# - A tile that is filled from the image makes the lowered copy needless.
 #
-# Back to [03 Lowering](03_lowering.ipynb).
+# Next: [05 Mini-batch and vectors](05_vectors.ipynb). What does a larger batch buy?
 
 # %% tags=["numbers"]
-{
-    "288 B": "memlab.views.warp_memory(stride=2).rows.row.load.moved",
-    "512 B": "2 * 8 * 8 * 4",
-}
+{"200,704 B": "4 * 224 * 224"}

@@ -87,7 +87,7 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
     if not fits(function, cases[0]):
         return Report(_say("takes", call=call(task), given=str(signature(function))))
     answers = [ask(task, function, case) for case in cases]
-    missing = unwritten(name, answers)
+    missing = unwritten(task, answers)
     if missing:
         return Report(missing, attempted=False)
     held = [hold(task, answer) for answer in answers]
@@ -114,9 +114,9 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
 
 
 def ask(task: Task, function: Callable[..., Any], case: Arguments) -> Answer:
-    """Call the learner's function on a copy of a case: what it does to its lists stays there."""
+    """What the learner's function did with a case."""
     try:
-        value = values.listed(function(**deepcopy(case)))
+        value = values.listed(task.ask(function, case))
     except Exception as error:
         return Answer(case, error=error)
     shown = values.in_words(value)
@@ -142,15 +142,16 @@ def hold(task: Task, answer: Answer) -> Held:
 # -- what is said -------------------------------------------------------------------------------
 
 
-def unwritten(name: str, answers: Sequence[Answer]) -> str:
+def unwritten(task: Task, answers: Sequence[Answer]) -> str:
     """The sentence for a stub; empty for a function that does something."""
+    name = task.function
     if all(isinstance(answer.error, NotImplementedError) for answer in answers):
         return _say("unwritten", name=name)
     if any(answer.error and "ellipsis" in _message(answer.error) for answer in answers):
         return _say("blanks", name=name)
     for stub in ("None", "Ellipsis"):
         if all(answer.shown == stub for answer in answers):
-            return _say("nothing", name=name, value=stub)
+            return _say("stores_nothing" if task.run else "nothing", name=name, value=stub)
     return ""
 
 
@@ -176,6 +177,9 @@ def there(task: Task, held: Held) -> str:
     if task.score is not None and answer.numbers is not None:
         ratio = Fraction(answer.numbers.item()) / Fraction(held.numbers.item())
         return _say("choice", name=name, value=answer.shown, ratio=float(ratio))
+    if task.run is not None and answer.numbers is not None:
+        wrong, moved = answer.numbers
+        return _say("kernel", name=name, wrong=wrong, moved=moved)
     if answer.numbers is None:
         key = "no_number"
     elif answer.numbers.shape == held.numbers.shape:
@@ -238,7 +242,7 @@ def _over(task: Task, case: Arguments, peak: int, planned: int) -> Report:
 
 def _factor(task: Task, failing: Sequence[Held]) -> str:
     pairs = [(one.answer.numbers, one.numbers) for one in failing]
-    known = [(given, truth) for given, truth in pairs if given is not None]
+    known = [(given, truth) for given, truth in pairs if given is not None and not task.run]
     by = values.factor(*known[0]) if len(known) == len(pairs) > 1 else None
     if by is None or abs(by - 1) < Fraction(1, 100):
         return ""

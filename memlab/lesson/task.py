@@ -52,6 +52,8 @@ class Task:
     is there, the arrays that the learner's function allocates are measured against it. Floats
     agree within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a
     choice: the bytes that follow from what was returned, which are then compared with the least.
+    ``run`` is for a kernel, which is not called as it is: how many values it left wrong in a case
+    and the bytes that its first warp moved, or None where it did nothing.
     """
 
     name: str
@@ -64,6 +66,12 @@ class Task:
     score: Callable[[Any, Arguments], int] | None = None
     show_case: Callable[[Arguments], str] = in_words
     rel: float = 1e-6
+    run: Callable[[Callable[..., Any], Arguments], Any] | None = None
+
+    def ask(self, function: Callable[..., Any], case: Arguments) -> Any:
+        """What a function gives, on a copy of a case: what it does to its lists stays there."""
+        case = deepcopy(case)
+        return self.run(function, case) if self.run else function(**case)
 
     @property
     def lesson(self) -> str:

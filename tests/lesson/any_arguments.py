@@ -35,15 +35,6 @@ def pointwise(chance: Random) -> tuple[int, ...]:
     return chance.randint(1, 60), chance.randint(1, 20), 1, chance.randint(1, 3), 0
 
 
-def anywhere(chance: Random) -> list[int]:
-    return [4 * chance.randint(0, 10 ** chance.randint(1, 3)) for _ in range(32)]
-
-
-def in_steps(chance: Random) -> list[int]:
-    start, step = chance.choice((0, chance.randint(0, 99))), chance.randint(0, 20)
-    return [4 * (start + step * thread) for thread in range(32)]
-
-
 def columns(chance: Random) -> Arguments:
     vector = {"width": chance.choice((128, 256, 512)), "bits": chance.choice((16, 32, 64))}
     return {**vector, **few(chance, "batch"), **window(chance)}
@@ -110,9 +101,7 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "02.largest_batch": budget,
     "03.lowered_bytes": lambda chance: few(chance, "batch", "channels") | window(chance),
     "04.lower": image,
-    "04.moved": lambda chance: {"addresses": chance.choice((anywhere, in_steps))(chance)},
     "05.vectors": columns,
-    "05.even_batch": lambda chance: few(chance, "channels", "kernels") | window(chance),
     "06.mask_bytes": lambda chance: {
         "channels": chance.randint(1, 16),
         "size": chance.randint(1, 20),

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from memlab.lesson.content.tasks_04 import cuda
+
 STEPS = 100
 """Turns of a loop, or numbers of a range, after which a mutant counts as stuck."""
 
@@ -40,7 +42,7 @@ def compiled(code: str, name: str) -> Callable[..., Any]:
     for node in ast.walk(tree):
         if isinstance(node, ast.While):
             node.body.insert(0, ast.parse("_turn()").body[0])
-    space: dict[str, Any] = {"np": np, "gcd": gcd, "pairwise": pairwise}
+    space: dict[str, Any] = {"np": np, "gcd": gcd, "pairwise": pairwise, "cuda": cuda}
     space |= {"_turn": _turn, "range": _range}
     definitions = compile(ast.fix_missing_locations(tree), "<mutant>", "exec")
 

@@ -107,14 +107,6 @@ ACCEPTED: dict[str, Answers] = {
             4 * batch * channels * (a["k"] * padded_outside(**a)) ** 2
         ),
     },
-    "04.moved": {
-        "transitions": lambda addresses: (
-            32 + 32 * sum(a // 32 != b // 32 for a, b in pairwise(addresses))
-        ),
-        "every_second": lambda addresses: 32 * len({a // 32 for a in addresses[::2]}),
-        "all_but_last": lambda addresses: 32 * len({a // 32 for a in addresses[:-1]}),
-        "by_ends": lambda addresses: 32 * len({(a + 4) // 32 for a in addresses}),
-    },
     "05.vectors": {
         "nearly": lambda width, bits, batch, **a: nearly(batch * window(**a) ** 2, width // bits),
     },

@@ -140,25 +140,10 @@ RIGHT: dict[str, Answers] = {
         ),
     },
     "04.lower": {"divmod": by_divmod, "each_in_turn": each_in_turn},
-    "04.moved": {
-        "numpy": lambda addresses: 32 * np.unique(np.array(addresses) // 32).size,
-        "dict": lambda addresses: 32 * len({a - a % 32: a for a in addresses}),
-    },
     "05.vectors": {
         "ceil": lambda width, bits, batch, **a: (
             math.ceil(batch * rows(**a) ** 2 * bits / width),
             -(batch * rows(**a) ** 2) % (width / bits),
-        ),
-    },
-    "05.even_batch": {
-        "ceil": lambda channels, kernels, k, **a: math.ceil(
-            kernels * channels * k * k / (channels * a["size"] ** 2 + kernels * rows(k=k, **a) ** 2)
-        ),
-        "loop": lambda channels, kernels, k, **a: next(
-            n
-            for n in count(1)
-            if n * (channels * a["size"] ** 2 + kernels * rows(k=k, **a) ** 2)
-            >= kernels * channels * k * k
         ),
     },
     "06.mask_bytes": {

@@ -29,11 +29,8 @@ FINDING = 80
 LABELS = {
     "06.one": {"holds", "half_way"},
     "07.in_place": {"training", "inference", "plain", "shortcut"},
-    "07.birth": {"block", "block_alone"},
-    "07.silent": {
-        *("onto", "above", "loss_same", "loss_other"),
-        *("in_backward", "in_forward", "in_above"),
-    },
+    "07.both": {"training", "inference"},
+    "07.silent": {"onto", "above", "loss_same", "loss_other"},
 }
 """What the bars of a question are called, where plan and measurement are no names for them; the
 sentences of which it says one."""
@@ -41,8 +38,8 @@ UNFILLED = re.compile(r"\{\w*(:[^{}]*)?\}")
 """A value that nothing was put in for; {n // 8 for n in codes} is Python."""
 RUNS = {
     *("01.gradients", "01.peak", "01.prediction", "02.output"),
-    *("03.copy", "03.stride", "03.tile", "03.whole", "04.thread", "05.columns"),
-    *("06.state", "07.reuse", "07.silent", "08.kept"),
+    *("03.stride", "03.whole", "04.left", "05.columns"),
+    *("06.state", "07.silent", "08.best", "08.fault"),
 }
 """Questions whose truth is measured: a step is run for it."""
 by_topic = pytest.mark.parametrize("name", apart(TOPICS, RUNS.__contains__))
@@ -72,7 +69,8 @@ def test_its_name_is_a_lesson_and_a_variable(name):
 def test_its_texts_are_there_and_no_others(name):
     topic = topics()[name]
     options = {f"{kind}.{option}" for option in topic.options for kind in ("option", "wrong")}
-    wanted = {"question", "seen", *options}
+    finding = {"finding"} if topic.part is Part.PREDICT else set()
+    wanted = {"question", "seen", *options, *finding}
     found = {key.removeprefix(f"ask.{name}.") for key in strings.table() if f"ask.{name}." in key}
     found -= LABELS.get(name, set())
     if topic.kind is not Kind.CHOICE:  # a wrong option has words of its own
@@ -310,10 +308,3 @@ def test_a_wrong_address_is_silent_where_it_is_used_after_the_loss(fault, batch,
 def test_what_may_overwrite_its_input_depends_on_who_reads_it_later(act, training, shortcut, found):
     numbers = {"act": act, "training": training, "shortcut": shortcut}
     assert topics()["07.in_place"].truth(numbers).value == found
-
-
-def test_the_toy_saves_nothing_in_order_of_birth_and_some_others_do():
-    topic = topics()["07.birth"]
-    assert topic.truth(topic.first).value == "nothing"
-    drawn = {topic.truth(topic.again(str(seed), [])).value for seed in range(20)}
-    assert drawn == set(topic.options)

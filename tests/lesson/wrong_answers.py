@@ -65,16 +65,6 @@ def row_vectors(width, bits, batch, size, k, stride, pad, power=2, count=filled)
     return count(batch * rows**power, width // bits)
 
 
-def even(
-    channels, kernels, k, size, stride, pad, read=1, written=1, taps=2, depth=None, power=2,
-    up=lambda weights, maps: -(-weights // maps),
-):  # fmt: skip
-    """Weights against the maps of an image, with one part replaced."""
-    rows = (size + 2 * pad - k) // stride + 1
-    maps = read * channels * size**power + written * kernels * rows**power
-    return up(kernels * (depth or channels) * k**taps, maps)
-
-
 def mask_of(batch, channels, size):
     return batch * -(-channels * size * size // 8)
 
@@ -240,16 +230,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "down_a_column": lambda **a: store(**a, order=("oy", "ox", "c", "ky", "kx")),
         "transposed": lambda **a: store(**a, order=("c", "ky", "kx", "ox", "oy")),
     },
-    "04.moved": {
-        "only_values": lambda addresses: 4 * len(set(addresses)),
-        "every_value": lambda addresses: 4 * len(addresses),
-        "each_thread": lambda addresses: 32 * len(addresses),
-        "whole_lines": lambda addresses: 128 * len({a // 128 for a in addresses}),
-        "in_between": lambda addresses: max(addresses) // 32 * 32 + 32 - min(addresses) // 32 * 32,
-        "count": lambda addresses: len({a // 32 for a in addresses}),
-        "not_whole": lambda addresses: 32 * len({a / 32 for a in addresses}),
-        "from_first": lambda addresses: 32 * len({(a - addresses[0]) // 32 for a in addresses}),
-    },
     "05.vectors": {
         "samples": lambda **a: filled(a["batch"], a["width"] // a["bits"]),
         "one_image": lambda **a: row_vectors(**{**a, "batch": 1}),
@@ -277,19 +257,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "whole": lambda **a: row_vectors(
             **a, count=lambda columns, lanes: (-(-columns // lanes), lanes - columns % lanes)
         ),
-    },
-    "05.even_batch": {
-        "output_alone": lambda **a: even(**a, read=0),
-        "input_alone": lambda **a: even(**a, written=0),
-        "one_k": lambda **a: even(**a, taps=1),
-        "one_channel": lambda **a: even(**a, depth=1),
-        "stride": lambda **a: even(**{**a, "stride": 1}),
-        "padding": lambda **a: even(**{**a, "pad": 0}),
-        "one_direction": lambda **a: even(**a, power=1),
-        "floor": lambda **a: even(**a, up=lambda weights, maps: weights // maps),
-        "one_more": lambda **a: even(**a, up=lambda weights, maps: weights // maps + 1),
-        "not_whole": lambda **a: even(**a, up=lambda weights, maps: weights / maps),
-        "turned": lambda **a: even(**a, up=lambda weights, maps: -(-maps // weights)),
     },
     "06.mask_bytes": {
         "fp32": lambda batch, channels, size: 4 * batch * channels * size * size,

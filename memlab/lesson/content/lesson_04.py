@@ -1,110 +1,94 @@
-"""Lesson 04, lowering on CUDA: the value of a thread, the bytes of a warp, the loads of a tile."""
+"""Lesson 04, lowering on CUDA: the bytes of a warp, the loads of a tile, no copy at all."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import prod
 from random import Random
 
 import numpy as np
 
-from memlab.kernels.indices import source
-from memlab.lesson.content.lesson_02 import FP32
-from memlab.lesson.content.tools import measured, planned
+from memlab import formats
+from memlab.lesson.content.tools import known, measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Truth, topic
-from memlab.studies.warps import LINE, SECTOR, WARP, moved, sectors
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.networks import zoo
+from memlab.networks.builder import network
+from memlab.planner.book import plan
+from memlab.step.build import inference_step
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.studies.warps import SECTOR, WARP, Warps, moved
 
-# -- the value of a thread ----------------------------------------------------------------------
+_LAYER = "vgg16", "conv1_2"
+"""Whose matrix the lesson lowers."""
 
-_THREAD = {"channels": 2, "height": 3, "width": 32, "k": 3, "pad": 1, "row": 15, "oy": 1, "ox": 20}
-
-
-def _draw_thread(chance: Random) -> Numbers:
-    """A thread whose window position lies off its middle and off its diagonal, and not at a rim."""
-    k, height, width = chance.choice((3, 5)), chance.randint(6, 9), chance.choice((16, 32, 64))
-    ky, kx = chance.choice(((0, k - 1), (k - 1, 0), (k - 1, 1), (1, k - 1)))
-    c = chance.randint(1, 2)
-    return {
-        "channels": 3, "height": height, "width": width, "k": k, "pad": k // 2,
-        "row": (c * k + ky) * k + kx,
-        "oy": chance.randint(k // 2, height - 1 - k // 2),
-        "ox": chance.randint(k // 2, width - 1 - k // 2),
-    }  # fmt: skip
+# -- what was in lesson 03 ----------------------------------------------------------------------
 
 
-def _offset(n: Numbers, c: int, iy: int, ix: int) -> int:
-    """Where a value of the image begins, in bytes."""
-    return int(FP32 * ((c * n["height"] + iy) * n["width"] + ix))
+_COPIES = ("1", "3", "5", "9", "10", "15", "25", "50", "125")
 
 
-def _position(n: Numbers) -> tuple[int, int, int]:
-    """c, ky and kx of a row of the lowered matrix."""
-    c, rest = divmod(n["row"], n["k"] ** 2)
-    return c, *divmod(rest, n["k"])
-
-
-def _read(n: Numbers) -> int:
-    """The byte that memlab's lowering reads: each value of the image says where it begins."""
+@topic("04.copies", Kind.TIMES, {"k": 5}, None, part=Part.RECALL, stops=_COPIES)
+def copies(n: Numbers) -> Truth:
+    """How many times its input a lowered matrix takes, at stride 1 with same padding, written."""
     from memlab.kernels import im2col
 
-    shape = (n["channels"], n["height"], n["width"])
-    image = FP32 * np.arange(prod(shape), dtype=np.float32).reshape(1, *shape)
-    lowered = im2col(image, n["k"], pad=n["pad"])
-    return int(lowered[0, n["row"], n["oy"] * n["width"] + n["ox"]])
-
-
-def _thread_causes(n: Numbers, nbytes: int) -> list[Cause]:
-    (c, ky, kx), oy, ox, pad = _position(n), n["oy"], n["ox"], n["pad"]
-    stored = FP32 * ((n["row"] * n["height"] + oy) * n["width"] + ox)
-    return [
-        Cause("bits", Fraction(8 * nbytes)),
-        Cause("values", Fraction(nbytes, FP32), {"bytes": FP32}),
-        Cause("no_padding", Fraction(_offset(n, c, oy + ky, ox + kx)), {"pad": pad}),
-        Cause("rows_and_columns", Fraction(_offset(n, c, oy + kx - pad, ox + ky - pad))),
-        Cause("first_channel", Fraction(_offset(n, 0, oy + ky - pad, ox + kx - pad))),
-        Cause("middle", Fraction(_offset(n, c, oy, ox))),
-        Cause("stored", Fraction(stored)),
+    image = np.zeros((1, 1, 16, 16), np.float32)
+    ratio = Fraction(im2col(image, n["k"], pad=n["k"] // 2).size, image.size)
+    causes = [
+        Cause("one_k", Fraction(n["k"]), {"k": n["k"]}),
+        Cause("not_lowered", Fraction(1)),
     ]
+    return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
 
 
-@topic("04.thread", Kind.AMOUNT, _THREAD, _draw_thread, near=False)
-def thread(n: Numbers) -> Truth:
-    """The byte at which a thread's value begins in the image: by the index map, and read."""
-    c, ky, kx = _position(n)
-    iy, ix = source(n["oy"], ky, 1, n["pad"], 1), source(n["ox"], kx, 1, n["pad"], 1)
-    due = _offset(n, c, iy, ix)
-    causes = distinct(due, _thread_causes(n, due))
-    told: dict[str, object] = {"c": c, "ky": ky, "kx": kx, "iy": iy, "ix": ix, "nbytes": f"{due:,}"}
-    return Truth(Fraction(due), (planned(due), measured(_read(n))), tuple(causes), told)
-
+topic("04.row", Kind.CHOICE, {}, None, part=Part.RECALL, options=("window", "shifted", "kernel"),
+      gives=("shifted copy", "channel of the image"))(known("shifted"))  # fmt: skip
 
 # -- the bytes of a warp ------------------------------------------------------------------------
 
-_WARP = {"apart": 224 * 224}
-"""From one row of the lowered matrix of VGG-16's conv1_2 to the next."""
+_STORED = ("1", "2", "4", "8", "16", "32", "64")
 
 
-def _warp_causes(addresses: range, nbytes: int) -> list[Cause]:
-    lines = {address // LINE for address in addresses}
-    return [
-        Cause("bits", Fraction(8 * nbytes)),
-        Cause("only_values", Fraction(FP32 * WARP), {"threads": WARP, "sector": SECTOR}),
-        Cause("whole_lines", Fraction(LINE * len(lines)), {"sector": SECTOR}),
-        Cause("each_thread", Fraction(SECTOR * WARP)),
-        Cause("in_between", Fraction(addresses[-1] + FP32)),
-        Cause("count", Fraction(nbytes, SECTOR), {"sector": SECTOR}),
-    ]
+def _warp_words(n: Numbers) -> Numbers:
+    return {**n, "count": WARP}
 
 
-@topic("04.warp", Kind.AMOUNT, _WARP, lambda chance: {"apart": chance.randint(2, 7)},
-       words=lambda n: {"apart": f"{n['apart']:,}", "threads": WARP, "sector": SECTOR})  # fmt: skip
+@topic("04.warp", Kind.TIMES, {"format": "fp32"},
+       lambda chance: {"format": chance.choice(("fp16", "bf16", "fp64", "int8"))}, stops=_STORED,
+       words=_warp_words,
+       gives=("sector", "sectors", "coalesced", "32 B", "8 values", "line of 128 B"))  # fmt: skip
 def warp(n: Numbers) -> Truth:
-    """What moves when a warp stores values that lie apart, the first at a border of sectors."""
-    addresses = range(0, FP32 * n["apart"] * WARP, FP32 * n["apart"])
-    due = moved(addresses)
-    causes = [cause for cause in _warp_causes(addresses, due) if cause.value != due]
-    told = {"count": len(sectors(addresses)), "nbytes": f"{due:,}", "used": FP32 * WARP}
+    """Bytes that move for the stores of a warp down a column, against along a row."""
+    found, each = Warps(zoo.build(_LAYER[0]), _LAYER[1], 1), formats.find(n["format"]).nbytes(1)
+    down, along = (
+        moved(each * address // 4 for address in order.store.addresses)
+        for order in (found.column, found.row)
+    )
+    ratio = Fraction(down, along)
+    causes = [
+        Cause("only_values", Fraction(1)),
+        Cause("each_thread", Fraction(WARP), {"threads": WARP}),
+        Cause("bytes_of_a_value", Fraction(each), {"bytes": each}),
+    ]
+    told: dict[str, object] = {
+        "down": f"{down:,}", "along": f"{along:,}", "count": down // SECTOR,
+        "full": along // SECTOR, "sector": SECTOR, "loads": found.column.load.moved,
+        "row": found.row.load.moved,
+    }  # fmt: skip
+    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+
+
+@topic("04.stride", Kind.AMOUNT, {"stride": 2}, None, part=Part.CHANGE)
+def stride(n: Numbers) -> Truth:
+    """Bytes that move for the loads of a warp along a row, at that stride."""
+    found = Warps(zoo.build(_LAYER[0]), _LAYER[1], n["stride"]).row.load
+    causes = [
+        Cause("only_values", Fraction(found.used)),
+        Cause("no_shift", Fraction(n["stride"] * found.used)),
+    ]
+    told: dict[str, object] = {"moved": found.moved, "used": found.used}
+    due = found.moved
     return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), told)
 
 
@@ -118,7 +102,8 @@ def _draw_tile(chance: Random) -> Numbers:
     return {"kernels": chance.choice((64, 128, 192, 256)), "tile": chance.choice((4, 8, 32))}
 
 
-@topic("04.tile", Kind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, stops=_TIMES)
+@topic("04.tile", Kind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, stops=_TIMES,
+       gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
     """How many times fewer loads of each lowered value a product with a shared tile has."""
     alone, together = n["kernels"], -(-n["kernels"] // n["tile"])
@@ -126,8 +111,43 @@ def tile(n: Numbers) -> Truth:
     causes = [
         Cause("whole_tile", Fraction(n["tile"] ** 2), {"tile": n["tile"]}),
         Cause("both_tiles", Fraction(2 * n["tile"]), {"tile": n["tile"]}),
-        Cause("loaded_once", Fraction(alone), {"tile": n["tile"], "kernels": n["kernels"]}),
+        Cause("loaded_once", Fraction(alone)),
         Cause("no_sharing", Fraction(1)),
     ]
     told: dict[str, object] = {"alone": alone, "together": together}
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+
+
+# -- the copy that is not made ------------------------------------------------------------------
+
+WAYS = "im2col-image", "implicit-gemm"
+"""The matrix in memory, and tiles that are filled from the image."""
+
+
+def _step(size: int, way: str) -> Step:
+    maps = network("small", image=(3, size, size)).conv(4, 3, pad="same").relu()
+    made = maps.max_pool("all").flatten().linear(10).cross_entropy()
+    return inference_step(made, algorithm=way)
+
+
+def _workspace(step: Step) -> int:
+    """Bytes beside the tensors of a step, planned at batch 1."""
+    return sum(e.size.at(1) for e in plan(step).entries if e.role is Role.WORKSPACE)
+
+
+@topic("04.left", Kind.CHOICE, {"size": 8}, lambda chance: {"size": chance.randint(9, 16)},
+       options=("matrix", "row", "tiles", "none"),
+       gives=("implicit GEMM", "implicit-gemm", "no workspace", "0 B", "without a lowered copy",
+              "needless"))  # fmt: skip
+def left(n: Numbers) -> Truth:
+    """What is left of the lowered matrix where tiles are filled from the image: planned, and run on
+    a GPU or in the simulator of one."""
+    from memlab.runtime.run import run
+
+    steps = [_step(n["size"], way) for way in WAYS]
+    whole, rest = map(_workspace, steps)
+    before, after = (run(step, 1, device="cuda") for step in steps)
+    right = {whole: "matrix", 0: "none"}.get(rest, "tiles")
+    told = {"whole": f"{whole:,}", "rest": rest, "before": f"{before.peak:,}",
+            "after": f"{after.peak:,}", "residual": before.residual + after.residual}  # fmt: skip
+    return Truth(right, seen=dict(told))

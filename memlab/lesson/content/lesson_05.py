@@ -1,4 +1,4 @@
-"""Lesson 05, mini-batch and vectors: lanes, columns, the bytes of a format, weights per sample."""
+"""Lesson 05, the mini-batch: the columns of a sample, half the bits, the bytes of a batch."""
 
 from __future__ import annotations
 
@@ -6,46 +6,52 @@ from fractions import Fraction
 from math import prod
 from random import Random
 
-from memlab import formats, units
-from memlab.lesson.content.lesson_02 import FP32
+import numpy as np
+
 from memlab.lesson.content.lesson_03 import conv, convolutions
 from memlab.lesson.content.tools import measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Truth, topic
-from memlab.networks import counting, zoo
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.networks import zoo
 from memlab.networks.builder import network
-from memlab.networks.graph import Node
+from memlab.networks.graph import Network, Node
 from memlab.planner.book import plan
+from memlab.step.tensor import Role
+from memlab.studies.figures import three
+from memlab.studies.vectors import STOPS, Vectors, sizes
 
-# -- the lanes of a vector ----------------------------------------------------------------------
-
-_LANES = {"format": "fp32", "bits": 256, "lanes": 32}
-_DOUBLINGS = ("1", "2", "4", "8", "16", "32", "64", "128", "256", "512")
-
-
-def _draw_lanes(chance: Random) -> Numbers:
-    bits, format = chance.choice((128, 256, 512)), chance.choice(("fp64", "fp32", "fp16"))
-    return {"format": format, "bits": bits, "lanes": 64}
+# -- what was in lessons 02 and 03 --------------------------------------------------------------
 
 
-def _lanes_words(n: Numbers) -> Numbers:
-    return {**n, "each": formats.find(n["format"]).bits}
+@topic("05.stays", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None, part=Part.RECALL,
+       options=("maps", "parameters", "both"), gives=("floor", "for every batch"))  # fmt: skip
+def stays(n: Numbers) -> Truth:
+    """Which bytes of a step one image needs as well as a batch of them, planned."""
+    ledger = plan(step_of(zoo.build(n["network"])))
+    same = {
+        key: all(e.size.at(1) == e.size.at(n["batch"]) for e in ledger.entries if e.role is role)
+        for key, role in (("maps", Role.FEATURE_MAP), ("parameters", Role.PARAMETER))
+    }
+    (found,) = (key for key, stays in same.items() if stays)
+    return Truth(found)
 
 
-@topic("05.lanes", Kind.TIMES, _LANES, _draw_lanes, stops=_DOUBLINGS, words=_lanes_words)
-def lanes(n: Numbers) -> Truth:
-    """How many times the operations of 1 lane a vector in code brings, on vectors of some bits."""
-    each, bits = formats.find(n["format"]).bits, n["bits"]
-    found = formats.find(n["format"]).lanes(bits)
-    count = n["lanes"] // found
+_COPIES = ("1", "2", "3", "4", "5", "8", "9", "16", "25", "32", "49")
+
+
+@topic("05.quarter", Kind.TIMES, {"k": 4, "stride": 2}, None, part=Part.RECALL, stops=_COPIES)
+def quarter(n: Numbers) -> Truth:
+    """How many times its input a lowered matrix takes with a stride, written."""
+    from memlab.kernels import im2col
+
+    image = np.zeros((1, 1, 16, 16), np.float32)
+    ratio = Fraction(im2col(image, n["k"], n["stride"], pad=1).size, image.size)
     causes = [
-        Cause("as_written", Fraction(n["lanes"]), {"lanes": n["lanes"], "count": count}),
-        Cause("bit_count", Fraction(bits), {"each": each}),
-        Cause("by_bytes", Fraction(8 * bits, each), {"each": each}),
-        Cause("one_by_one", Fraction(1)),
+        Cause("stride", Fraction(n["k"] ** 2), {"stride": n["stride"]}),
+        Cause("one_k", Fraction(n["k"], n["stride"] ** 2), {"k": n["k"]}),
+        Cause("stride_once", Fraction(n["k"] ** 2, n["stride"]), {"squared": n["stride"] ** 2}),
     ]
-    told: dict[str, object] = {"found": found, "count": count}
-    return Truth(Fraction(found), (planned(found),), tuple(distinct(found, causes)), told)
+    return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
 
 
 # -- the columns of a sample --------------------------------------------------------------------
@@ -84,7 +90,9 @@ def _columns_causes(name: str, least: Node) -> list[Cause]:
 
 @topic("05.columns", Kind.TIMES, {"network": "resnet50"},
        lambda chance: {"network": chance.choice(_NETWORKS)}, stops=_COUNTS,
-       words=lambda n: {**n, "label": zoo.build(n["network"]).label})  # fmt: skip
+       words=lambda n: {**n, "label": zoo.build(n["network"]).label},
+       gives=("output place", "output places", "B·Ho·Wo", "7·7", "from pixels"),
+       shows=({"convolution": "7x7"},))  # fmt: skip
 def columns(n: Numbers) -> Truth:
     """Columns of a convolution's smallest matrix at batch 1: by its output, and written (A6)."""
     least = min(convolutions(n["network"]), key=places)
@@ -96,82 +104,115 @@ def columns(n: Numbers) -> Truth:
     return Truth(Fraction(due), figures, tuple(causes), told)
 
 
-# -- half the bits ------------------------------------------------------------------------------
+# -- half the bits, at the same batch -----------------------------------------------------------
 
-_COUNTED = "conv-sums"
-_SUMMED = ("resnet18", "resnet34", "resnet101", "vgg16", "googlenet_bn")
-
-
-def _draw_halved(chance: Random) -> Numbers:
-    found = {"network": chance.choice(_SUMMED), "format": chance.choice(("fp16", "bf16"))}
-    return {**found, "batch": chance.choice((8, 16, 32, 64))}
+_IDLE = ("none", "few", "half", "most")
+_FIRST_HALF = {"network": "resnet50", "batch": 32, "bits": 1024, "format": "fp16"}
 
 
-def counted(n: Numbers, format: str) -> int:
-    """Bytes of the outputs that the text counts, at the batch, in a format (A5)."""
-    values = counting.find(_COUNTED).values(zoo.build(n["network"]))
-    return formats.find(format).nbytes(values * n["batch"])
+def _draw_half(chance: Random) -> Numbers:
+    """A network whose smallest map leaves some lanes idle, and few."""
+    found = chance.choice(("resnet18", "resnet101", "googlenet_bn")), chance.choice((16, 32))
+    named = dict(zip(("network", "batch"), found, strict=True))
+    return {**_FIRST_HALF, **named, "format": chance.choice(("fp16", "bf16"))}
 
 
-def _halved_words(n: Numbers) -> Numbers:
-    label = zoo.build(n["network"]).label
-    return {**n, "label": label, "counted": units.short(counted(n, "fp32"))}
+def _half_words(n: Numbers) -> Numbers:
+    return {**n, "label": zoo.build(n["network"]).label}
 
 
-def _outputs(n: Numbers) -> int:
-    """The same outputs among the blocks of a planned step."""
-    made = zoo.build(n["network"])
-    names = {node.name for node in made.nodes if node.kind in ("conv2d", "add")}
-    ledger = plan(step_of(made, format=n["format"]))
-    return sum(entry.size.at(n["batch"]) for entry in ledger.entries if entry.name in names)
+def filled(n: Numbers) -> Vectors:
+    """The lanes of those vectors, and the maps of a step at that batch."""
+    network = zoo.build(n["network"])
+    return Vectors(network, n["batch"], n["bits"], n["format"], sizes(network)[0])
 
 
-@topic("05.halved", Kind.AMOUNT, {"network": "resnet50", "format": "fp16", "batch": 32},
-       _draw_halved, words=_halved_words)  # fmt: skip
-def halved(n: Numbers) -> Truth:
-    """Outputs of convolutions and sums in 16 bits, at the same batch, planned (A6)."""
-    due, whole = counted(n, n["format"]), counted(n, "fp32")
-    each = formats.find(n["format"]).nbytes(1)
-    causes = [
-        Cause("bits", Fraction(8 * due)),
-        Cause("values", Fraction(due, each), {"bytes": each}),
-        Cause("batch", Fraction(due, n["batch"]), {"batch": n["batch"]}),
-        Cause("doubled", Fraction(whole), {"batch": n["batch"]}),
-    ]
-    told: dict[str, object] = {"twice": 2 * n["batch"], "whole": units.both(whole)}
-    return Truth(Fraction(due), (planned(_outputs(n)),), tuple(distinct(due, causes)), told)
+@topic("05.half", Kind.CHOICE, _FIRST_HALF, _draw_half, words=_half_words, options=_IDLE,
+       gives=("few of the lanes", "1 in 50", "2 %", "half of the bytes", "need not double"),
+       shows=({"batch": 32, "format": "fp16"},))  # fmt: skip
+def half(n: Numbers) -> Truth:
+    """How many lanes of a convolution idle in 16 bits, at the batch of 32 bits (A6)."""
+    found, whole = filled(n), filled({**n, "format": "fp32"})
+    _, least = found.both
+    idle = 1 - least.part
+    bounds = ((Fraction(0), "none"), (Fraction(1, 10), "few"), (Fraction(1, 2), "half"))
+    right = next((name for bound, name in bounds if idle <= bound), "most")
+    twice = filled({**n, "batch": 2 * n["batch"]})
+    told = {
+        "columns": f"{least.count:,}", "lanes": found.lanes, "idle": least.idle,
+        "share": least.share, "less": three(found.nbytes), "whole": three(whole.nbytes),
+        "twice": 2 * n["batch"], "more": three(twice.nbytes), "linear": found.both[0].share,
+    }  # fmt: skip
+    return Truth(right, seen=dict(told))
 
 
-# -- the weights of a sample --------------------------------------------------------------------
+@topic("05.fill", Kind.AMOUNT, {"network": "resnet50", "bits": 1024, "format": "fp32"}, None,
+       part=Part.CHANGE)  # fmt: skip
+def fill(n: Numbers) -> Truth:
+    """Feature maps at the smallest batch that leaves no lane of the linear layer idle."""
+    one = filled({**n, "batch": 1})
+    batch = next(b for b in STOPS if not one.at(b)[0].idle)
+    due, before = (found.nbytes for found in (filled({**n, "batch": batch}), one))
+    causes = [Cause("sample", Fraction(before), {"batch": batch}), Cause("bits", Fraction(8 * due))]
+    told = {"after": three(due), "before": three(before), "batch": batch}
+    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), dict(told))
+
+
+# -- the bytes of a sample ----------------------------------------------------------------------
 
 _LINEAR = {"inputs": 4096, "outputs": 4096, "batch": 32}
+_CONVOLUTION = {"channels": 64, "kernels": 64, "k": 3, "size": 56, "batch": 32}
+_MOVED = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128")
 
 
 def _draw_linear(chance: Random) -> Numbers:
-    sizes = (512, 768, 1024, 1536, 2048, 3072)
+    sizes = (2048, 3072, 4096)
     found = {"inputs": chance.choice(sizes), "outputs": chance.choice(sizes)}
-    return {**found, "batch": chance.choice((4, 16, 32, 64, 128))}
+    return {**found, "batch": chance.choice((16, 32, 64))}
 
 
-def _weight(n: Numbers) -> int:
-    """Bytes of the weights of a linear layer, planned."""
-    source = network("one", features=n["inputs"]).linear(n["outputs"], bias=False, name="layer")
-    ledger = plan(step_of(source.squared_error(), ""))
-    return next(e for e in ledger.entries if e.name == "layer.weight").size.at(n["batch"])
+def _draw_maps(chance: Random) -> Numbers:
+    size, channels = chance.choice(((112, 64), (56, 64), (56, 32), (112, 128)))
+    found = {"channels": channels, "kernels": channels, "k": 3, "size": size}
+    return {**found, "batch": chance.choice((8, 16, 32))}
 
 
-@topic("05.weights", Kind.AMOUNT, _LINEAR, _draw_linear)
-def weights(n: Numbers) -> Truth:
-    """Bytes of weights that a linear layer reads for each sample of a batch (A6)."""
-    whole, batch = _weight(n), n["batch"]
-    due = whole // batch
+def _one(n: Numbers) -> Network:
+    """A network with one layer."""
+    if "inputs" in n:
+        one = network("one", features=n["inputs"]).linear(n["outputs"], bias=False, name="layer")
+    else:
+        image = network("one", image=(n["channels"], n["size"], n["size"]))
+        one = image.conv(n["kernels"], n["k"], pad="same", bias=False, name="layer")
+    return one.squared_error()
+
+
+def moved(n: Numbers, batch: int) -> tuple[int, int]:
+    """Bytes of the weights of the layer, and of its input and output, planned."""
+    entries = {e.name: e.size.at(batch) for e in plan(step_of(_one(n), "")).entries}
+    return entries["layer.weight"], entries["input"] + entries["layer"]
+
+
+def _ratio(n: Numbers) -> Truth:
+    """How many times as many bytes a batch moves as one sample does (A6)."""
+    (weights, one), (_, many) = moved(n, 1), moved(n, n["batch"])
+    batch, ratio = n["batch"], Fraction(weights + many, weights + one)
     causes = [
-        Cause("bits", Fraction(8 * due)),
-        Cause("values", Fraction(due, FP32), {"bytes": FP32}),
-        Cause("all_weights", Fraction(whole), {"batch": batch}),
-        Cause("each_reads", Fraction(whole * batch), {"batch": batch}),
-        Cause("input_values", Fraction(FP32 * n["inputs"])),
+        Cause("each_reads", Fraction(batch), {"batch": batch}),
+        Cause("weights_alone", Fraction(1)),
+        Cause("as_large", Fraction(1 + batch, 2)),
     ]
-    told: dict[str, object] = {"whole": units.exact(whole), "each": units.exact(due),
-                               "operations": 2 * batch}  # fmt: skip
-    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), told)
+    if "inputs" not in n:
+        causes[0] = Cause("maps_alone", Fraction(batch))
+    told: dict[str, object] = {
+        "weights": three(weights), "one": three(one), "many": three(many),
+        "before": three(weights + one), "after": three(weights + many),
+        "operations": 2 * batch, "places": f"{n.get('size', 1) ** 2:,}",
+    }  # fmt: skip
+    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+
+
+topic("05.weights", Kind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,
+      gives=("weight reuse", "shared by", "read once", "2·B"))(_ratio)  # fmt: skip
+topic("05.maps", Kind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
+      gives=("each image brings its own", "3,136"))(_ratio)  # fmt: skip

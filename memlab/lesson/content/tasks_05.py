@@ -1,9 +1,8 @@
-"""Lesson 05, mini-batch and vectors: the vectors of a row, and the batch that fills them."""
+"""Lesson 05, mini-batch and vectors: the vectors of a row, and their idle lanes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from random import Random
 
 from memlab import formats
@@ -111,103 +110,3 @@ def vectors(width: int, bits: int, batch: int, size: int, k: int, stride: int, p
     a = {"width": width, "bits": bits, "batch": batch, "size": size, "k": k, "stride": stride,
          "pad": pad}  # fmt: skip
     return _filled(_columns(a), _lanes(a))
-
-
-# -- several layers -----------------------------------------------------------------------------
-
-
-def _draw_layers(chance: Random, size: int) -> Arguments:
-    """Layers whose smallest batches differ.
-
-    Where a share of idle lanes is exactly the percentage, that is 25 or 50: these are exact as
-    floats too, so that a right function may divide.
-    """
-    while True:
-        found: Arguments = {
-            "lanes": chance.choice((8, 16, 32, 64)),
-            "percent": chance.choice((5, 10, 20, 25, 50)),
-            "places": [chance.randint(1, 6 + 2 * size) for _ in range(chance.randint(1, 5))],
-        }
-        if found["percent"] in (25, 50) or not _on_the_line(**found):
-            return found
-
-
-def _on_the_line(lanes: int, percent: int, places: list[int]) -> bool:
-    """Whether some layer leaves exactly so many of 100 lanes idle, up to the right batch."""
-    batches = range(1, _smallest(lanes, percent, places) + 1)
-    filled = (_filled(batch * each, lanes) for batch in batches for each in places)
-    return any(100 * idle == percent * begun * lanes for begun, idle in filled)
-
-
-def _enough(lanes: int, percent: int, columns: int) -> bool:
-    """Whether at most so many of 100 lanes stay idle."""
-    begun, idle = _filled(columns, lanes)
-    return 100 * idle <= percent * begun * lanes
-
-
-def _more_than_enough(lanes: int, percent: int, columns: int) -> bool:
-    """Whether fewer than so many of 100 lanes stay idle."""
-    begun, idle = _filled(columns, lanes)
-    return 100 * idle < percent * begun * lanes
-
-
-def _first(fits: Callable[[int], bool]) -> int:
-    return next(batch for batch in count(1) if fits(batch))
-
-
-def _smallest(lanes: int, percent: int, places: list[int]) -> int:
-    return _first(lambda batch: all(_enough(lanes, percent, batch * each) for each in places))
-
-
-def _alone(a: Arguments) -> list[int]:
-    """The smallest batch of each layer."""
-    return [_smallest(a["lanes"], a["percent"], [places]) for places in a["places"]]
-
-
-_BATCH_SLIPS: dict[str, Slip] = {
-    "each_alone": lambda truth, a: max(_alone(a)),
-    "one_layer": lambda truth, a: min(_alone(a)),
-    "smallest_map": lambda truth, a: _smallest(a["lanes"], a["percent"], [min(a["places"])]),
-    "strict": lambda truth, a: _first(lambda batch: all(
-        _more_than_enough(a["lanes"], a["percent"], batch * places) for places in a["places"])),
-    "none_idle": lambda truth, a: _smallest(a["lanes"], 0, a["places"]),
-    "samples": lambda truth, a: _smallest(a["lanes"], a["percent"], [1]),
-    "together": lambda truth, a: _smallest(a["lanes"], a["percent"], [sum(a["places"])]),
-    "of_columns": lambda truth, a: _first(lambda batch: all(
-        100 * _filled(batch * places, a["lanes"])[1] <= a["percent"] * batch * places
-        for places in a["places"])),
-}  # fmt: skip
-
-
-def _with_percent(read: Callable[[float], float]) -> Slip:
-    """What comes out for somebody who rounds the percentages."""
-
-    def fits(a: Arguments, columns: int) -> bool:
-        begun, idle = _filled(columns, a["lanes"])
-        return read(100 * idle / (begun * a["lanes"])) <= int(a["percent"])
-
-    return lambda truth, a: _first(lambda batch: all(fits(a, batch * n) for n in a["places"]))
-
-
-def _of(layers: Callable[[list[int]], list[int]]) -> Slip:
-    """What comes out for somebody who looks at some layers only."""
-    return lambda truth, a: _smallest(a["lanes"], a["percent"], layers(a["places"]))
-
-
-_BATCH_TRAPS: dict[str, Slip] = {
-    "floor": _with_percent(int),
-    "round": _with_percent(round),
-    "smallest_2": _of(lambda places: sorted(places)[:2]),
-    "smallest_3": _of(lambda places: sorted(places)[:3]),
-    "largest_2": _of(lambda places: sorted(places)[-2:]),
-    "largest_3": _of(lambda places: sorted(places)[-3:]),
-    "first_3": _of(lambda places: places[:3]),
-    "last_3": _of(lambda places: places[-3:]),
-    "ends": _of(lambda places: [*sorted(places)[:2], max(places)]),
-}
-
-
-@task("05.smallest_batch", _draw_layers, slips=_BATCH_SLIPS, traps=_BATCH_TRAPS)
-def smallest_batch(lanes: int, percent: int, places: list[int]) -> int:
-    """The first batch at which at most ``percent`` of the lanes of every layer stay idle."""
-    return _smallest(lanes, percent, places)

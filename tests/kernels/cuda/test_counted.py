@@ -1,0 +1,23 @@
+"""A product with tiles in shared memory loads each value once for each row of blocks."""
+
+import pytest
+
+from memlab.errors import InputError
+from memlab.kernels.cuda import counted
+
+
+@pytest.mark.parametrize("tile", [1, 2, 4, 8])
+def test_a_tile_divides_the_loads_by_its_side(tile):
+    assert counted.loads(8, tile) == 8 // tile
+
+
+@pytest.mark.parametrize(("size", "tile"), [(8, 3), (8, 0), (64, 64), (8, "4")])
+def test_a_tile_that_does_not_fit_is_refused(size, tile):
+    with pytest.raises(InputError, match="got"):
+        counted.loads(size, tile)
+
+
+def test_its_code_is_printed_as_it_runs():
+    space = {"cuda": None, "T": 1}
+    exec(counted.source(), space)
+    assert space["product"].__code__.co_argcount == 4
