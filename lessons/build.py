@@ -5,9 +5,10 @@ A lesson is one file of cells in jupytext's percent form, `source/NN_name.py`. I
     NN_name.ipynb             what learners open, run once from the first cell to the last
     solutions/NN_name.ipynb   the same, with every exercise solved
 
-and `source/glossary.toml` becomes `glossary.md`. Each is written whole or not at all, and a second
-run writes the same bytes. `--check` runs no cell and writes nothing: it says which of these files
-no longer follow from the source. Their outputs are for nbval to check.
+and `source/glossary.toml` becomes `glossary.md`: `lessons/glossary.py`. An appendix is a page of
+its own: `source/appendix/name.py` becomes `appendix/name.ipynb`. Each is written whole or not at
+all, and a second run writes the same bytes. `--check` runs no cell and writes nothing: it says
+which of these files no longer follow from the source. Their outputs are for nbval to check.
 
 Tags of a cell, written `# %% tags=["solution"]`:
 
@@ -15,14 +16,18 @@ Tags of a cell, written `# %% tags=["solution"]`:
     stub                   stands in the learners' notebook only: what the solution replaces
     numbers                stands in neither: what the numerals of the prose follow from
     nbval-ignore-output    shows seconds, GB/s, threads, free memory or what PyTorch takes: a note
-                           stands for its output
+                           stands for its output; in a solution, for those outputs only that do
+    picture-name           the last picture of the solved cell is `images/NN-name.svg` too
 
-A cell with the last tag names the machine and the date, and shows bytes only in lines with one of
-these or with a cache; a cell that shows such figures without the tag stops the run, and so does one
-that warns or fails.
+A cell tagged `nbval-ignore-output` names the machine and the date, and shows bytes only in lines
+with one of these or with a cache; a cell that shows such figures without the tag stops the run, and
+so does one that warns or fails.
 
 Stored outputs hold no live widgets: JupyterLab cannot show one without its kernel, and shows the
 picture beside it instead.
+
+Where `source/zh.po` translates the head of a lesson, the same two are made in `zh/`, with the prose
+and what memlab says in that language: `lessons/messages.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +40,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterable, Iterator
 from datetime import date
 from html import unescape
@@ -51,17 +55,29 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from lessons import glossary as words
+from lessons import messages
+from lessons.messages import Say
 from memlab import atomic
+from memlab.strings import ENGLISH
 
 LESSONS = Path(__file__).resolve().parent
+APPENDIX = "appendix"
 SOLUTION, STUB, NUMBERS, DIFFERS = TAGS = "solution", "stub", "numbers", "nbval-ignore-output"
+PICTURE = re.compile(r"picture-([a-z0-9_]+)")
+SVG = "image/svg+xml"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SECONDS = 120  # as long as nbval gives a cell
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
 }
-NOTE = "Run this cell: what it shows depends on your machine, which it names with the date.\n"
+NOTE = f"{messages.NOTE}\n"
+SPOKEN = """import os
+
+os.environ["MEMLAB_LANGUAGE"] = "{language}"
+"""
+"""A translated lesson speaks its language, whatever that of its reader's machine."""
 FREE = re.compile(r"\bfree here\b|B\)? free\b|\bfree:? \d", re.IGNORECASE)
 VARIES = re.compile(
     r"\d (?:s|ms|seconds?|GB/s)\b|\bper second, in billions\b|\bless time\b|\bthreads\b|"
@@ -70,13 +86,6 @@ VARIES = re.compile(
 )
 OWN = re.compile(rf"{VARIES.pattern}|\bcache\b", re.IGNORECASE)
 BYTES = re.compile(r"\d (?:[kMGT]i?)?B\b(?!/s)")
-GLOSSARY = """# Glossary
-
-The words of the lessons, with their names in Chinese and Japanese.
-
-| term | what it means | 中文 | 日本語 |
-|---|---|---|---|
-"""
 
 
 class LessonError(Exception):
@@ -95,12 +104,13 @@ class Kernel(AsyncKernelManager):
 
 
 def sources(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
-    """The sources of the named lessons, or of all: `02_network`, or `02` for short.
+    """The sources of the named lessons and appendices, or of all: `02_network`, or `02` for short.
 
     Raises:
         LessonError: there is no such lesson.
     """
     found = sorted((lessons / "source").glob("[0-9][0-9]_*.py"))
+    found += sorted((lessons / "source" / APPENDIX).glob("*.py"))
     chosen = []
     for name in names:
         matches = [path for path in found if name in (path.stem, path.stem[:2])]
@@ -111,10 +121,38 @@ def sources(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
     return chosen or found
 
 
-def targets(source: Path) -> dict[Path, bool]:
-    """The two notebooks of a source, and whether each is solved."""
-    lessons, name = source.parent.parent, f"{source.stem}.ipynb"
-    return {lessons / name: False, lessons / "solutions" / name: True}
+def languages(source: Path) -> list[str]:
+    """English, and the languages that the heading of a lesson is translated to."""
+    heading = cells(source)[0].source.partition("\n")[0]
+    found = sorted(path.stem for path in source.parent.glob("*.po"))
+    return [ENGLISH] + [
+        each for each in found if messages.prose(heading, in_language(source, each)) != heading
+    ]
+
+
+def in_language(source: Path, language: str) -> Say:
+    """From a message of a lesson to what it is in a language."""
+    return str if language == ENGLISH else messages.sayer(_file(source, language))
+
+
+def _file(source: Path, language: str) -> Path:
+    folder = next(folder for folder in source.parents if folder.name == "source")
+    return folder / f"{language}.po"
+
+
+def home(source: Path) -> Path:
+    """The folder of the lessons that a source belongs to."""
+    return source.parents[2 if source.parent.name == APPENDIX else 1]
+
+
+def targets(source: Path, language: str = ENGLISH) -> dict[Path, bool]:
+    """The two notebooks of a source in a language, and whether each is solved; an appendix is one
+    notebook."""
+    lessons, name = home(source), f"{source.stem}.ipynb"
+    if source.parent.name == APPENDIX:
+        return {lessons / APPENDIX / name: False}
+    folder = lessons if language == ENGLISH else lessons / language
+    return {folder / name: False, folder / "solutions" / name: True}
 
 
 def cells(source: Path) -> list[NotebookNode]:
@@ -127,8 +165,8 @@ def cells(source: Path) -> list[NotebookNode]:
     for index, cell in enumerate(text.cells):
         tags = list(cell.metadata.get("tags", []))
         for tag in tags:
-            if tag not in TAGS:
-                known = ", ".join(TAGS)
+            if tag not in TAGS and not PICTURE.fullmatch(tag):
+                known = ", ".join((*TAGS, "picture-name"))
                 raise LessonError(f"{source.stem}: cell {index} is {tag}; the tags are {known}.")
         places = [tag for tag in (SOLUTION, STUB, NUMBERS) if tag in tags]
         if len(places) > 1:
@@ -139,34 +177,69 @@ def cells(source: Path) -> list[NotebookNode]:
     return list(text.cells)
 
 
-def notebook(source: Path, solved: bool) -> NotebookNode:
-    """The cells of one notebook, without outputs; a cell has the same id in both.
+def notebook(source: Path, solved: bool, language: str = ENGLISH) -> NotebookNode:
+    """The cells of one notebook, without outputs; a cell has the same id in all of them.
 
     Raises:
         LessonError: a cell has a tag that is none, or two that say where it stands.
     """
     made: NotebookNode = nbformat.v4.new_notebook(metadata=METADATA)
+    say = in_language(source, language)
     for cell in cells(source):
         tags = cell.metadata.tags
         if NUMBERS in tags or (STUB if solved else SOLUTION) in tags:
             continue
         cell.metadata = NotebookNode({"tags": tags} if tags else {})
+        if language != ENGLISH:
+            part = messages.prose if cell.cell_type == "markdown" else messages.comments
+            cell.source = part(cell.source, say)
         if solved and cell.cell_type == "markdown":
             cell.source = one_folder_down(cell.source)
         made.cells.append(cell)
+    made = made if language == ENGLISH else abroad(made, source, solved, language)
+    prose = [cell for cell in made.cells if cell.cell_type == "markdown"]
+    known = words.terms(home(source))
+    texts = words.in_place([cell.source for cell in prose], known, say)
+    for cell, text in zip(prose, texts, strict=True):
+        cell.source = text
+    return made
+
+
+def abroad(made: NotebookNode, source: Path, solved: bool, language: str) -> NotebookNode:
+    """A notebook for the folder of its language. Its second cell says which language memlab speaks,
+    and its head that no reader of the language has seen it."""
+    there = {path.stem for path in source.parent.glob("*.py") if language in languages(path)}
+    for cell in made.cells:
+        if cell.cell_type == "markdown":
+            cell.source = one_language_down(cell.source, solved, there)
+    if messages.read(_file(source, language)).last_translator == messages.MACHINE:
+        made.cells[0].source += f"\n\n*{in_language(source, language)(messages.UNREAD)}*"
+    spoken = nbformat.v4.new_code_cell(SPOKEN.format(language=language).strip(), id="language")
+    spoken.metadata = NotebookNode({"jupyter": {"source_hidden": True}})
+    made.cells.insert(1, spoken)
     return made
 
 
 def one_folder_down(markdown: str) -> str:
     """The same links, seen from `solutions/`: its notebooks link to each other."""
-    return re.sub(r"\]\((?![a-z]+:|#|/|[^)#]*\.ipynb)", "](../", markdown)
+    return re.sub(r"\]\((?![a-z]+:|#|/|[^)#/]*\.ipynb)", "](../", markdown)
+
+
+def one_language_down(markdown: str, solved: bool, there: set[str]) -> str:
+    """The same links, seen from the folder of a language, which has these lessons."""
+
+    def down(link: re.Match[str]) -> str:
+        file = Path(link[1].partition("#")[0])
+        if file.stem in there:
+            return link[0]
+        return f"](../{'../solutions/' if solved and file.suffix == '.ipynb' else ''}{link[1]})"
+
+    return re.sub(r"\]\((?![a-z]+:|#|/)([^)]*)\)", down, markdown)
 
 
 def glossary(lessons: Path) -> str:
     """`glossary.md`, in the order of the alphabet."""
-    text = (lessons / "source" / "glossary.toml").read_text(encoding="utf-8")
-    terms = sorted(tomllib.loads(text)["term"], key=lambda term: str(term["en"]).lower())
-    return GLOSSARY + "".join("| {en} | {means} | {zh} | {ja} |\n".format(**term) for term in terms)
+    return words.page(words.terms(lessons))
 
 
 # -- run and cleaned ----------------------------------------------------------------------------
@@ -178,7 +251,7 @@ def execute(made: NotebookNode, folder: Path, name: str) -> None:
     Raises:
         LessonError: a cell fails or takes too long.
     """
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     client = NotebookClient(
         made,
         kernel_manager_class=Kernel,
@@ -202,8 +275,9 @@ def execute(made: NotebookNode, folder: Path, name: str) -> None:
     made.metadata = nbformat.from_dict(METADATA)
 
 
-def clean(made: NotebookNode, name: str, solved: bool) -> None:
-    """Keep what every machine stores alike, and no live widget.
+def clean(made: NotebookNode, name: str, solved: bool, say: Say = str) -> None:
+    """Keep what every machine stores alike, and no live widget; in another language than English
+    nothing is looked for that differs from machine to machine.
 
     Raises:
         LessonError: a cell wrote a warning, or shows what differs from machine to machine.
@@ -211,10 +285,10 @@ def clean(made: NotebookNode, name: str, solved: bool) -> None:
     for cell in made.cells:
         if cell.cell_type != "code":
             continue
-        if fault := differs(cell, solved):
+        if say is str and (fault := differs(cell, solved)):
             raise LessonError(f"{name}: cell {cell.id} {fault}")
         if DIFFERS in cell.metadata.get("tags", []):
-            cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=NOTE)]
+            cell.outputs = noted(cell, f"{say(messages.NOTE)}\n")
         for output in cell.outputs:
             output.get("data", {}).pop(WIDGET, None)
             if output.get("name") == "stderr":
@@ -222,14 +296,27 @@ def clean(made: NotebookNode, name: str, solved: bool) -> None:
         cell.outputs = [output for output in cell.outputs if output.get("data", True)]
 
 
+def noted(cell: NotebookNode, note: str) -> list[NotebookNode]:
+    """The outputs of a cell with the note for what varies: all of them, but in a solution."""
+    told = nbformat.v4.new_output("stream", name="stdout", text=note)
+    if SOLUTION not in cell.metadata.tags:
+        return [told]
+    kept = [told if VARIES.search(text_of_output(each)) else each for each in cell.outputs]
+    return [each for each, before in zip(kept, [None, *kept], strict=False) if each is not before]
+
+
 def differs(cell: NotebookNode, solved: bool) -> str:
     """What is wrong with what a cell shows of its machine, and empty where nothing is.
 
     Behind a card it shows nothing to learners, and is looked at in the solutions.
     """
-    shown = "\n".join(text_of_output(output) for output in cell.outputs)
+    tags = cell.metadata.get("tags", [])
+    texts = [text_of_output(output) for output in cell.outputs]
+    if {SOLUTION, DIFFERS} <= {*tags}:  # a card above, of which every digit is the same
+        texts = [text for text in texts if VARIES.search(text)]
+    shown = "\n".join(texts)
     varies = VARIES.search(shown)
-    if DIFFERS not in cell.metadata.get("tags", []):
+    if DIFFERS not in tags:
         return f"shows {varies[0]!r}; tag it {DIFFERS}." if varies else ""
     if ".answered()" in cell.source and not solved:
         return ""
@@ -253,7 +340,7 @@ def text_of_output(output: Any) -> str:
     parts = [output.get("text", ""), data.get("text/plain", "")]
     parts += [
         unescape(re.sub(r"<style.*?</style>|<[^>]*>", " ", "".join(data.get(kind, "")), flags=re.S))
-        for kind in ("image/svg+xml", "text/html")
+        for kind in (SVG, "text/html")
     ]
     return "\n".join("".join(part) for part in parts)
 
@@ -262,12 +349,33 @@ def text_of_output(output: Any) -> str:
 
 
 def build(source: Path) -> Iterator[tuple[Path, str]]:
-    """Both notebooks of a lesson, run, as the text of their files."""
-    for target, solved in targets(source).items():
-        made = notebook(source, solved)
-        execute(made, target.parent, source.stem)
-        clean(made, source.stem, solved)
-        yield target, text_of(made)
+    """Both notebooks of a lesson, run, in each of its languages, as the text of their files."""
+    for language in languages(source):
+        say = str if language == ENGLISH else in_language(source, language)
+        for target, solved in targets(source, language).items():
+            made = notebook(source, solved, language)
+            execute(made, target.parent, source.stem)
+            clean(made, source.stem, solved, say)
+            yield target, text_of(made)
+            if language == ENGLISH and (solved or source.parent.name == APPENDIX):
+                yield from pictures(source, made.cells).items()
+
+
+def pictures(source: Path, cells: Iterable[Any]) -> dict[Path, str]:
+    """The files of pictures that the cells of a solved notebook make.
+
+    Raises:
+        LessonError: such a cell shows no picture that is the same on every machine.
+    """
+    found = {}
+    for cell in cells:
+        for match in filter(None, map(PICTURE.fullmatch, cell["metadata"].get("tags", []))):
+            drawn = ["".join(each.get("data", {}).get(SVG, "")) for each in cell["outputs"]]
+            if not any(drawn):
+                raise LessonError(f"{source.stem}: cell {cell['id']} shows no picture to keep.")
+            name = f"{source.stem.partition('_')[0]}-{match[1]}.svg"
+            found[home(source) / "images" / name] = [each for each in drawn if each][-1] + "\n"
+    return found
 
 
 def text_of(made: NotebookNode) -> str:
@@ -280,18 +388,38 @@ def stale(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
     """The files that do not follow from the source, and with no names the notebooks without one."""
     names = list(names)
     expected = {
-        target: json.loads(text_of(notebook(source, solved)))
+        target: json.loads(text_of(notebook(source, solved, language)))
         for source in sources(lessons, names)
-        for target, solved in targets(source).items()
+        for language in languages(source)
+        for target, solved in targets(source, language).items()
     }
     found = [path for path, content in expected.items() if _without_outputs(path) != content]
     if not names:
-        there = [*lessons.glob("*.ipynb"), *lessons.glob("solutions/*.ipynb")]
+        there = [path for path in lessons.rglob("*.ipynb") if path.parent.name[0] != "."]
         found += [path for path in there if path not in expected]
+        found += old_pictures(lessons)
         page = lessons / "glossary.md"
         if not page.exists() or page.read_text(encoding="utf-8") != glossary(lessons):
             found.append(page)
     return sorted(found)
+
+
+def old_pictures(lessons: Path) -> list[Path]:
+    """The pictures that are not those of the stored solutions, and those that nothing makes."""
+    expected: dict[Path, str] = {}
+    for source in sources(lessons):
+        target, _ = list(targets(source).items())[-1]
+        try:
+            cells = json.loads(target.read_text(encoding="utf-8"))["cells"]
+            expected |= pictures(source, cells)
+        except (OSError, ValueError, KeyError, LessonError):
+            continue  # it is stale itself
+    there = {*(lessons / "images").glob("[0-9][0-9]-*.svg"), *expected}
+    return [
+        path
+        for path in there
+        if not path.exists() or path.read_text(encoding="utf-8") != expected.get(path)
+    ]
 
 
 def _without_outputs(path: Path) -> Any:
@@ -319,6 +447,7 @@ def main(arguments: list[str], lessons: Path = LESSONS) -> int:
             return int(bool(old))
         for source in sources(lessons, options.names):
             for target, text in build(source):
+                target.parent.mkdir(exist_ok=True)
                 atomic.write(target, text)
                 print(target.relative_to(lessons.parent), flush=True)
         if not options.names:

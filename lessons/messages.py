@@ -44,6 +44,9 @@ MARKED = "strings import gettext as _"
 FOR_TOOLS = ("fmt:", "noqa", "type:")
 """How a comment begins that is no sentence."""
 HEADER = "# The texts of memlab in another language: CONTRIBUTING.md, A translation."
+NOTE = "Run this cell: what it shows depends on your machine, which it names with the date."
+UNREAD = "A machine made this translation. It waits for a reader who speaks the language."
+"""What `lessons/build.py` says itself."""
 Say = Callable[[str], str]
 """From a message in English to what stands in its place."""
 
@@ -97,6 +100,8 @@ def of_memlab() -> Catalog:
 def of_lessons() -> Catalog:
     """All that the lessons say."""
     made = _empty()
+    for text in (NOTE, UNREAD):
+        made.add(text, locations=_in(Path(__file__)))
     for source in sorted((LESSONS / "source").rglob("*.py")):
         for text in _said(source):
             made.add(text, locations=_in(source))
@@ -145,6 +150,13 @@ def read(path: Path) -> Catalog:
         return _empty(path.stem)
     with path.open("rb") as file:
         return read_po(file, locale=path.stem)
+
+
+@cache
+def sayer(path: Path) -> Say:
+    """From a message to what it is in a file of messages."""
+    known = {text: said for (_, text), said in strings.translations(read(path)).items()}
+    return lambda text: known.get(text, text)
 
 
 def updated(path: Path, template: Catalog) -> tuple[Catalog, str]:

@@ -46,7 +46,7 @@ def exercises(lesson: Lesson) -> list[str]:
 def subgoals(lesson: Lesson) -> list[str]:
     """An exercise goes by shapes, bytes, lifetime, peak."""
     line = minutes_line(lesson)
-    if line is not None and int(line[1]) < SHORT:
+    if line is not None and int(line[1]) <= SHORT:
         return []
     inside = [part.prose for part in sections(lesson) if part.heading.startswith("Exercise")]
     text = " ".join(inside).lower()

@@ -33,8 +33,6 @@ FORM = (
     form.gates,
     form.blocks,
     form.first_view,
-    form.questions,
-    form.causes,
     form.unasked,
     form.case,
     form.onward,
@@ -42,5 +40,5 @@ FORM = (
     lock.locked,
 )
 RULES = (*ALWAYS, *FORM)
-MEASURING = (asked.hidden, form.causes, lock.locked)
+MEASURING = (asked.hidden, lock.locked)
 """Rules that plan and run what a card asks."""

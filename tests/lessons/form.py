@@ -5,17 +5,13 @@ import re
 from typing import Any
 
 from lessons import build
-from memlab import strings
-from memlab.lesson import words as sentences
-from memlab.lesson.card import Round
-from memlab.lesson.question import Kind, Part, Topic
+from memlab.lesson.question import Part
 from tests.lessons.parts import ASKED, CODE, Lesson, calls, sections, tree
-from tests.lessons.structure import LIMITS, NO_BLOCK, words
+from tests.lessons.structure import LIMITS, NO_BLOCK
 
 RECALLS, CARDS, THENS = 2, (2, 4), 2
-LONGEST = {Part.PREDICT: 45, Part.RECALL: 35, Part.CHANGE: 45}
-"""Words of a question, with its numbers filled in."""
-FINDING = 80
+FIRST = "00"
+"""The lesson before all others: nothing is recalled, and its one card stands above its view."""
 HELD = re.compile(r"\*\*(?:Change it|Answer)\.\*\*")
 NEXT = re.compile(r"Next: (?:\[\d\d [^]]+\]\(\d\d_\w+\.ipynb\)|\d\d )")
 FOOTNOTE = re.compile(r"<sup>([^<]+)</sup>")
@@ -27,7 +23,7 @@ SOURCES = re.compile(r"^Sources: (.+)\.\Z", re.MULTILINE)
 
 def recalls(lesson: Lesson) -> list[str]:
     """Two questions on earlier lessons, in front of all else; none in lesson 00."""
-    due = 0 if lesson.number == "00" else RECALLS
+    due = 0 if lesson.number == FIRST else RECALLS
     first = next((i for i, cell in enumerate(lesson.of("code")) if not asks(cell)), 0)
     begin = [asks(cell) for cell in lesson.of("code")[:first] if not is_solution(cell)]
     count = sum(asks(cell) == Part.RECALL for cell in lesson.of("code") if not is_solution(cell))
@@ -132,7 +128,7 @@ def blocks(lesson: Lesson) -> list[str]:
     if not 1 <= len(found) <= 3:
         breaks.append(f"there are {len(found)} blocks, and 1 to 3 are allowed")
     count = sum(asks(cell) == Part.PREDICT for cell in lesson.of("code") if not is_solution(cell))
-    least, most = CARDS
+    least, most = (1, CARDS[1]) if lesson.number == FIRST else CARDS
     return (
         breaks if least <= count <= most else [*breaks, f"{count} cards are not {least} to {most}"]
     )
@@ -140,6 +136,8 @@ def blocks(lesson: Lesson) -> list[str]:
 
 def first_view(lesson: Lesson) -> list[str]:
     """Before the first block something moves."""
+    if lesson.number == FIRST:
+        return []
     for cell in lesson.cells:
         if cell.cell_type == "markdown" and re.search(r"^## ", cell.source, re.MULTILINE):
             break
@@ -148,41 +146,7 @@ def first_view(lesson: Lesson) -> list[str]:
     return ["no live view stands before the first block"]
 
 
-# -- what it says -------------------------------------------------------------------------------
-
-
-def questions(lesson: Lesson) -> list[str]:
-    """A question is short, has its finding, and knows at least two wrong answers."""
-    breaks = []
-    for name, topic in lesson.topics.items():
-        asked = sentences.question(Round(topic, topic.first))
-        count, most = len(words(asked)), LONGEST[topic.part]
-        breaks += [f"{name} asks in {count} words, over {most}"] if count > most else []
-        breaks += told(name, topic) if topic.part == Part.PREDICT else []
-    return breaks
-
-
-def told(name: str, topic: Topic) -> list[str]:
-    """What is wrong with the finding of a prediction, and with its wrong answers."""
-    key = f"ask.{name}.finding"
-    if not strings.has(key):
-        return [f"{name} has no finding in cards.toml"]
-    count = len(words(strings.table()[key]))
-    breaks = [f"{name} has a finding of {count} words, over {FINDING}"] if count > FINDING else []
-    wrong = [each for each in topic.options if strings.has(f"ask.{name}.wrong.{each}")]
-    if topic.kind is Kind.CHOICE and len(wrong) < 2:
-        breaks.append(f"{name} explains {len(wrong)} wrong options; 2 are due")
-    return breaks
-
-
-def causes(lesson: Lesson) -> list[str]:
-    """A prediction of a number knows at least two mistakes."""
-    breaks = []
-    for name, topic in lesson.topics.items():
-        if topic.part == Part.PREDICT and topic.kind is not Kind.CHOICE:
-            known = {cause.name for cause in topic.truth(topic.first).causes}
-            breaks += [f"{name} knows {len(known)} mistakes; 2 are due"] if len(known) < 2 else []
-    return breaks
+# -- its end, and its sources -------------------------------------------------------------------
 
 
 def unasked(lesson: Lesson) -> list[str]:
@@ -191,9 +155,6 @@ def unasked(lesson: Lesson) -> list[str]:
     return [
         f"{name} is a question that no cell asks" for name in lesson.topics if name not in asked
     ]
-
-
-# -- its end, and its sources -------------------------------------------------------------------
 
 
 def case(lesson: Lesson) -> list[str]:

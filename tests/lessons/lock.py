@@ -168,9 +168,14 @@ def secrets(topic: Topic) -> Secrets:
     """The truth of a card and the figures of its reveal, but for what its question names."""
     truth = topic.truth(topic.first)
     asks = words.question(Round(topic, topic.first))
-    named = frozenset((numeral.value, numeral.unit) for numeral in numerals.find(asks))
+    told = numerals.find(asks)
+    named = frozenset((numeral.value, numeral.unit) for numeral in told)
     values = [] if isinstance(truth.value, str) else [("its answer", truth.value)]
-    values += [("a figure of its reveal", figure.value) for figure in truth.figures]
+    values += [
+        ("a figure of its reveal", figure.value)
+        for figure in truth.figures
+        if figure.value and not any(tells(each, figure.value, topic.kind) for each in told)
+    ]
     return Secrets(topic, tuple((what, value) for what, value in values if value), named)
 
 

@@ -42,16 +42,17 @@ def shown(notebook: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]
 
 
 def notes(lesson: Lesson) -> list[str]:
-    """A note stands for what differs from machine to machine, and for nothing else."""
+    """A note stands for what differs from machine to machine, in a solution for that alone."""
     breaks = []
-    for notebook in (lesson.learners, lesson.solved):
-        for cell in notebook["cells"]:
-            texts = [build.text_of_output(output) for output in cell.get("outputs", [])]
-            text, tags = "\n".join(texts).strip(), cell["metadata"].get("tags", [])
-            if build.DIFFERS in tags and text != build.NOTE.strip():
-                breaks.append(f"cell {cell['id']} is tagged {build.DIFFERS} and stores an output")
-            if build.DIFFERS not in tags and (found := build.VARIES.search(text)):
-                breaks.append(f"cell {cell['id']} stores {found[0]!r}")
+    for cell in [*lesson.learners["cells"], *lesson.solved["cells"]]:
+        tags, note = cell["metadata"].get("tags", []), build.NOTE.strip()
+        texts = [build.text_of_output(output).strip() for output in cell.get("outputs", [])]
+        rest = "\n".join(text for text in texts if text != note)
+        bare = note not in texts or (rest and build.SOLUTION not in tags)
+        if build.DIFFERS in tags and bare:
+            breaks.append(f"cell {cell['id']} is tagged {build.DIFFERS} and stores an output")
+        elif found := build.VARIES.search(rest):
+            breaks.append(f"cell {cell['id']} stores {found[0]!r}")
     return breaks
 
 

@@ -135,6 +135,19 @@ views.case("07")
 #
 # Next: [08 Recompute](08_recompute.ipynb). What is made again?
 """
+GLOSSARY = """
+[[term]]
+en = "peak"
+means = "The most."
+zh = "峰值"
+ja = "ピーク"
+
+[[term]]
+en = "batch"
+means = "Some samples."
+zh = "批"
+ja = "バッチ"
+"""
 QUESTION = "How many bytes does the output of 1,024 values take?"
 TEXTS = {
     "output.question": QUESTION,
@@ -204,8 +217,10 @@ def lesson(tmp_path, monkeypatch):
         for old, new in changes:
             assert old in text
             text = text.replace(old, new, 1)
-        source = tmp_path / "07_small.py"
+        source = tmp_path / "source/07_small.py"
+        source.parent.mkdir(exist_ok=True)
         source.write_text(text, encoding="utf-8")
+        (source.parent / "glossary.toml").write_text(GLOSSARY, encoding="utf-8")
         notebooks = stored(source, learners, solved=False), stored(source, solved, solved=True)
         terms = frozenset(["peak", "batch"])
         return Lesson("07_small", build.cells(source), *notebooks, terms, topics)

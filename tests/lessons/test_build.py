@@ -146,8 +146,8 @@ def test_tags_that_say_nothing_are_refused(lessons, tags, sentence):
 def test_the_glossary_is_in_order(lessons):
     rows = build.glossary(lessons).splitlines()[-2:]
     assert rows == [
-        "| Batch | Some samples. | 批 | バッチ |",
-        "| peak | The most. | 峰值 | ピーク |",
+        '| <a id="batch"></a>Batch | Some samples. | 批 | バッチ |',
+        '| <a id="peak"></a>peak | The most. | 峰值 | ピーク |',
     ]
 
 
@@ -307,3 +307,77 @@ def test_a_changed_term_makes_the_glossary_stale(built):
 def test_an_unknown_lesson_gets_one_sentence(lessons, capsys):
     assert build.main(["7"], lessons) == 1
     assert capsys.readouterr().err == "No lesson is called '7'; there are: 01_small.\n"
+
+
+# -- an appendix, pictures, notes in a solution -------------------------------------------------
+
+PAGE = """# %% [markdown]
+# # Appendix: why?
+#
+# Belongs to: [01 Small](../01_small.ipynb). See the [peak](../glossary.md).
+
+# %%
+print(4)
+"""
+DRAWN = """# %% [markdown]
+# # A lesson
+
+# %% tags=["solution", "picture-bars"]
+class Bars:
+    def __repr__(self):
+        return "bars"
+
+    def _repr_svg_(self):
+        return "<svg xmlns='http://www.w3.org/2000/svg'><title>Bars</title></svg>"
+
+
+Bars()
+"""
+
+
+@pytest.mark.measures
+def test_an_appendix_is_a_page_of_its_own(lessons):
+    put(lessons / "source/appendix/why.py", PAGE)
+    assert build.main(["why"], lessons) == 0
+    page = lessons / "appendix/why.ipynb"
+    assert texts(page)[1] == "print(4)"
+    assert '(../glossary.md#peak "The most. 峰值 · ピーク")' in texts(page)[0]
+    assert build.stale(lessons, ["why"]) == []
+    put(lessons / "source/appendix/why.py", PAGE.replace("4", "5"))
+    assert build.stale(lessons, ["why"]) == [page]
+
+
+@pytest.mark.measures
+def test_a_picture_is_a_file_that_a_page_can_show(lessons):
+    put(lessons / "source/01_small.py", DRAWN)
+    assert build.main([], lessons) == 0
+    picture = lessons / "images/01-bars.svg"
+    assert picture.read_text().startswith("<svg xmlns=")
+    assert build.stale(lessons) == []
+    put(picture, "<svg/>")
+    put(lessons / "images/01-gone.svg", "<svg/>")
+    assert stale(lessons) == ["images/01-bars.svg", "images/01-gone.svg"]
+
+
+@pytest.mark.measures
+def test_a_cell_without_a_picture_keeps_none(lessons, capsys):
+    put(lessons / "source/01_small.py", DRAWN.replace("Bars()", "4"))
+    assert build.main([], lessons) == 1
+    assert "cell 01-small-01 shows no picture to keep." in capsys.readouterr().err
+
+
+def test_in_a_solution_a_note_stands_for_what_varies_alone():
+    card, third = shown("planned 96 B").outputs[0], shown("as planned").outputs[0]
+    cell = shown(f"took 3 s, {MACHINE}", build.SOLUTION, build.DIFFERS)
+    cell.outputs = [card, *cell.outputs, *shown(f"2 threads, {MACHINE}").outputs, third]
+    assert build.differs(cell, solved=True) == ""
+    kept = build.noted(cell, "Run this cell.\n")
+    assert [each.get("text", "") for each in kept] == ["", "Run this cell.\n", ""]
+    assert [kept[0], kept[2]] == [card, third]
+    assert len(build.noted(shown("3 s", build.DIFFERS), "Run.")) == 1
+
+
+def test_links_of_the_solutions_to_an_appendix_lead_to_the_same_file():
+    links = "[a](02_network.ipynb) [b](appendix/slips.ipynb) [c](images/a.png)"
+    down = "[a](02_network.ipynb) [b](../appendix/slips.ipynb) [c](../images/a.png)"
+    assert build.one_folder_down(links) == down

@@ -174,5 +174,5 @@ def test_a_label_of_a_control_is_read(lesson):
 
 def stored(folder):
     path = folder / "07_small.ipynb"
-    path.write_text(build.text_of(build.notebook(folder / "07_small.py", solved=True)))
+    path.write_text(build.text_of(build.notebook(folder / "source/07_small.py", solved=True)))
     return path

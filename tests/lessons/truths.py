@@ -39,8 +39,9 @@ def forms(topic: Topic) -> list[str]:
     truth = topic.truth(topic.first)
     asked = words.question(Round(topic, topic.first))
     value = set() if isinstance(truth.value, str) else written(truth.value, topic.kind)
-    figures = {form for figure in truth.figures for form in written(figure.value, topic.kind)}
-    return sorted(value | {form for form in figures if not holds(asked, form)})
+    figures = (written(figure.value, topic.kind) for figure in truth.figures)
+    new = [forms for forms in figures if not any(holds(asked, form) for form in forms)]
+    return sorted(value.union(*new))
 
 
 def written(value: Fraction, kind: Kind) -> set[str]:
