@@ -6,24 +6,23 @@
 # You will be able to
 #
 # - check your set-up, and mend it,
-# - lock a guess, check an exercise, and ask for a hint,
-# - move a live view with the mouse or with keys, and read it as text,
+# - lock a guess, move a live view, and check an exercise,
 # - say what a larger batch costs.
 #
 # Words: [batch size](glossary.md), [training step](glossary.md), [peak](glossary.md),
 # [parameter](glossary.md), [MB, GB](glossary.md), [MiB, GiB](glossary.md).
 #
-# To run a cell, click it and press Shift+Enter. Run every cell, in order: cards and views get their
-# buttons when you run them. Your set-up is right when the last line below says "No problem."
+# To run a cell, click it and press Shift+Enter. Run every cell, in order. Your set-up is right when
+# the last line below says "No problem."
 
 # %% tags=["nbval-ignore-output"]
-from memlab import doctor
+from memlab import doctor, lesson, views
 
 print(doctor.report(doctor.examine()))
 
 # %% [markdown]
 # Does a line begin with `problem`? The line below it says what to type in a terminal. Then choose
-# Kernel > Restart Kernel here. A `note` stops nothing.
+# Kernel > Restart Kernel. A `note` stops nothing.
 
 # %% [markdown]
 # ## What does a larger batch cost?
@@ -32,12 +31,10 @@ print(doctor.report(doctor.examine()))
 # error, backward finds a gradient for each parameter, and the update moves the parameters. The
 # **peak** is the most bytes that are alive at one moment of the step.
 #
-# Guess first. You need to know nothing yet: a guess helps you to learn also when it is wrong, and
-# nobody marks it. Choose, say why, lock. If it was wrong, you get a question and a second try.
+# Guess first; you need to know nothing yet. A wrong guess helps too, and nobody marks it: you get a
+# question and a second try.
 
 # %%
-from memlab import lesson, views
-
 double = lesson.predict("00.double")
 
 
@@ -69,8 +66,8 @@ double.guess("double", because="each image takes the same").revise("less").revea
 # 1 MB is 10⁶ bytes and 1 GB is 10⁹. 1 MiB is 2²⁰ bytes and 1 GiB is 2³⁰. Many texts write MB and
 # mean MiB. Here each unit means what it says.
 #
-# Write the function in place of `None`, and run its cell. Then run the cell with `check`. It tries
-# your function on numbers that it draws afresh. Stuck? The button **Hint** helps in 3 degrees.
+# Write the function in place of `None`, run its cell, then the cell with `check`: it tries your
+# function on fresh numbers. Stuck? The button **Hint** helps in 3 degrees.
 
 # %%
 exercise = lesson.exercise("00.mebibytes")
@@ -100,14 +97,22 @@ exercise.check(mebibytes)
 # | `lessons/solutions/` | every card and exercise solved |
 # | [glossary](glossary.md) | the words, in English, Chinese and Japanese |
 #
-# Another day, choose Run > Run All Cells: cards and views are there again. A raised
-# <sup>A4</sup> names a fact that was checked: `memlab claims A4` in a terminal computes it.
+# Another day, choose Run > Run All Cells. A small raised code names a fact that was checked:
+# `memlab claims A4` in a terminal computes it.
 
 # %% [markdown]
 # ## What this lesson leaves out
 #
 # - Why a step needs these bytes: lesson 01.
-# - Did anything run? No: the bytes were planned. Lesson 01 runs a step and measures.
+# - Nothing ran: the bytes were planned. Lesson 01 also measures.
+
+# %% [markdown]
+# ## The case so far
+#
+# One case goes through the course: ResNet-50 on a card of 12 GB. Lessons add bars to this picture:
+
+# %%
+views.case("00")
 
 # %% [markdown]
 # ## Key points

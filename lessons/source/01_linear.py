@@ -5,23 +5,16 @@
 #
 # You will be able to
 #
-# - say for each block of a small step who still needs it, and until when,
-# - say why inference, the use of a trained network, needs less memory than training,
+# - say for each block of a small step who needs it, and until when,
+# - say why inference needs less memory than training,
 # - write a training step that keeps no more than its plan.
 #
 # Words: [training step](glossary.md), [feature map](glossary.md), [gradient](glossary.md),
 # [gradient map](glossary.md), [lifetime](glossary.md), [inference](glossary.md).
 
 # %%
-import numpy as np
+from memlab import lesson
 
-import memlab
-from memlab import lesson, views, zoo
-
-# %% [markdown]
-# First, 2 questions about lesson 00.
-
-# %%
 lesson.recall("01.stays")
 
 # %% tags=["solution"]
@@ -34,24 +27,29 @@ lesson.recall("01.larger")
 lesson.recall("01.larger").guess("gib").reveal()
 
 # %% [markdown]
-# Now a layer with 1 weight and 1 bias: `h = w1 x + w2`, then `y = tanh(h)`. h and y are **feature
-# maps**, or maps: what a layer makes of each sample. This is inference: nothing is learned.
+# A layer with 1 weight and 1 bias: `h = w1 x + w2`, then `y = tanh(h)`. h and y are **feature
+# maps**, or maps: what is made of each sample. This is inference: nothing is learned.
 
 # %%
+import numpy as np
+
+import memlab
+from memlab import views, zoo
+
 views.memory(memlab.inference_step(zoo.linear1()), batch=1, only=("batch",))
 
 # %% [markdown]
 # A bar is a block of memory, as high as its bytes, from its first writer to its last reader: its
-# **lifetime**. Below each operation stands the pile of all that is alive in it. Click the picture,
-# and go through the operations with Left and Right. Then move **Batch**.
+# **lifetime**. Below each operation stands all that is alive in it. Click the picture, and press
+# Left and Right. Then move **Batch**.
 
 # %% [markdown]
 # ## What must forward keep for backward?
 #
-# In training, **forward** goes on to the error: E = (y - t)², and t is the target. **Backward**
-# goes the other way. It asks how much E changes when y changes a little, then h, then each
-# parameter. These are the **gradients**: dE/dy, dE/dh, dE/dw1, dE/dw2. The **update** moves each
-# parameter a little against its gradient.
+# In training, **forward** goes on to the error: E = (y - t)², where t is the target. **Backward**
+# asks how much E changes when y changes a little, then h, then each parameter. These are the
+# **gradients** dE/dy, dE/dh, dE/dw1, dE/dw2. The **update** moves each parameter against its
+# gradient.
 
 # %%
 peak = lesson.predict("01.peak")
@@ -93,15 +91,6 @@ def convolutions(depth):
 
 # %%
 gradients = lesson.predict("01.gradients")
-
-
-@gradients.then
-def single_layer():
-    layer = views.memory("linear1", 1, "sgd", only=("batch",))
-    layer.batch = 8
-    return layer
-
-
 gradients
 
 # %% tags=["solution"]
@@ -110,8 +99,8 @@ gradients.guess(32, because="every image has an error of its own").revise(1).rev
 # %% [markdown]
 # ## Why does inference need less?
 #
-# The same network, computed by direct convolution, which needs no memory but its input, its weights
-# and its output. Lesson 03 has other ways.
+# A text says that inference needs far less memory than training.<sup>D2</sup> The same network, by
+# direct convolution, which needs no memory beside its input, weights and output:
 
 # %%
 prediction = lesson.predict("01.prediction")
@@ -132,10 +121,9 @@ prediction.guess(2, because="no gradients").revise(3.07).reveal()
 # %% [markdown]
 # ## Exercise: two layers, and a step of your own
 #
-# **Worked.** The single layer in fp32, batch B. **Shapes:** x, t, h and y have B·1 values each, and
-# so have their gradients. **Bytes:** 4 B for each value. **Lifetime:** when backward begins, h is
-# gone; x, t, y, E and the 2 parameters are alive. **Peak:** backward makes dE/dy before it can free
-# one of them.
+# **Worked.** The single layer in fp32, batch B. **Shapes:** x, t, h, y and dE/dy have B·1 values.
+# **Bytes:** 4 B for each value. **Lifetime:** when backward begins, h is gone; x, t, y, E and 2
+# parameters are alive. **Peak:** backward makes dE/dy before it frees one of them.
 
 # %%
 B = 10
@@ -169,7 +157,7 @@ def kept(batch, inputs, hidden, outputs):
 exercise.check(kept)
 
 # %% [markdown]
-# **Alone.** Your own training step in NumPy. The check measures the arrays that it makes:
+# **Alone.** Your own step in NumPy. The check measures its arrays:
 
 # %%
 exercise = lesson.exercise("01.my_step")
@@ -202,17 +190,16 @@ exercise.check(my_step)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - A run is measured by the arrays that NumPy allocates. Not counted: the buffers that the BLAS
-#   library keeps for itself, Python's own objects, compiled code.
+# - Not measured: buffers of the BLAS library, Python's own objects.
 # - Another framework may keep h in place of y, or both.
-# - More: [two slips in a text](appendix/slips.ipynb), found by running it.
+# - More: [slips that a run finds in a text](appendix/slips.ipynb).
 #
 # Sources: B5, D2.
 
 # %% [markdown]
 # ## The case so far
 #
-# ResNet-50 on a card of 12 GB goes with us from here on. Before anything is done:
+# One case goes through the course: ResNet-50 on a card of 12 GB. Here nothing is freed in the step:
 
 # %%
 views.case("01")
@@ -220,9 +207,8 @@ views.case("01")
 # %% [markdown]
 # ## Key points
 #
-# - A block lives from its first writer to its last reader.
 # - Backward decides what forward must keep. Of tanh it reads y, so h is freed.
-# - Maps grow with the batch. There is one gradient for each parameter, whatever the batch.
+# - Maps grow with the batch. There is one gradient for each parameter.
 # - Inference keeps nothing, and may take one sample at a time.
 #
 # Next: [02 A whole network](02_network.ipynb). Where do ResNet-50's bytes go?

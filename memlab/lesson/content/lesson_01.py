@@ -139,7 +139,7 @@ _LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "1
 
 @topic("01.prediction", Kind.TIMES, {"depth": 4, "batch": 5}, _draw_depth, stops=_LESS,
        gives=("2 maps", "freed as soon as", "depth + 2", "nothing is kept"),
-       shows=({"training": False},))  # fmt: skip
+       shows=({"training": False, "batch": 5},))  # fmt: skip
 def prediction(n: Numbers) -> Truth:
     """How much smaller the peak of prediction is than that of training (D2)."""
     from memlab.runtime.run import run
