@@ -114,14 +114,16 @@ def read(path: Path) -> Record:
 
 
 def text(kept: Mapping[str, Any], path: Path) -> str:
-    """A table for each lesson that was begun: its cards and its exercises."""
+    """A table for each lesson that was begun: its cards, with the reasons, and its exercises."""
     names = [*kept["cards"], *kept["exercises"]]
     lines = [strings.get("progress.top", path=path)]
     for lesson in sorted({name.partition(".")[0] for name in names}):
         lines += ["", strings.get("progress.lesson", lesson=lesson)]
         lines += _table(
-            ("card", "guess", "result", "rounds"), _of(lesson, kept["cards"], _card_cells)
+            ("card", "guess", "revision", "result", "rounds"),
+            _of(lesson, kept["cards"], _card_cells),
         )
+        lines += _reasons(lesson, kept["cards"])
         lines += _table(
             ("exercise", "checks", "result", "hints", "solution"),
             _of(lesson, kept["exercises"], _exercise_cells),
@@ -139,13 +141,29 @@ def _of(
     ]
 
 
-def _card_cells(turns: list[Record]) -> tuple[str, ...]:
-    """The guess that was right, or the last one there was."""
+def _told(turns: list[Record]) -> Record:
+    """The guess that was right, or became so, or the last one there was."""
     guessed = [turn for turn in turns if turn.get("right") is not None]
-    right = [turn for turn in guessed if turn["right"]]
-    result = "right" if right else "not_yet" if guessed else "skipped"
-    guess = (right[:1] or guessed[-1:] or [{"guess": _word("none")}])[0]["guess"]
-    return guess, _word(result), str(len(turns))
+    right = [turn for turn in guessed if turn["right"] or turn.get("revision_right")]
+    return (right[:1] or guessed[-1:] or turns[-1:])[0]
+
+
+def _card_cells(turns: list[Record]) -> tuple[str, ...]:
+    turn, none = _told(turns), _word("none")
+    if turn.get("right") is None:
+        return none, none, _word("skipped"), str(len(turns))
+    result = "right" if turn["right"] else "revised" if turn.get("revision_right") else "not_yet"
+    return turn["guess"], turn.get("revision", none), _word(result), str(len(turns))
+
+
+def _reasons(lesson: str, cards: Mapping[str, list[Record]]) -> list[str]:
+    """A line for each reason that was given."""
+    return [
+        "  " + strings.get("progress.because", card=name.partition(".")[2], because=turn["because"])
+        for name, turns in cards.items()
+        for turn in turns
+        if name.partition(".")[0] == lesson and turn.get("because")
+    ]
 
 
 def _exercise_cells(entry: Record) -> tuple[str, ...]:

@@ -230,7 +230,7 @@ def hint(turn: Round) -> str:
     assert verdict is not None
     assert truth is not None
     if isinstance(truth.value, str):
-        return diagnosis(turn, verdict, turn.typed)
+        return strings.get("card.hint.choice", text=diagnosis(turn, verdict))
     assert isinstance(turn.guess, Guess)
     side = _hint_side(turn, turn.guess.value, truth.value)
     far = f"ask.{turn.topic.name}.far"

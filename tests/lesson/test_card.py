@@ -341,7 +341,7 @@ def test_a_choice_says_what_a_wrong_option_shows_and_not_the_right_one(choice):
     with pytest.raises(InputError, match="a guess is one of"):
         choice.guess(2)
     text = choice.guess("one").text()
-    assert "Who else is read later?" in text
+    assert "Not this one. Who else is read later?" in text
     assert "right answer" not in text
     text = choice.revise("none").text()
     assert "Your revision: Is nothing read later?" in text

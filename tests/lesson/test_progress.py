@@ -64,6 +64,22 @@ def test_every_attempt_at_a_card_is_kept_with_its_time(path):
         assert at.microsecond == 0
 
 
+def test_a_reason_and_a_revision_are_kept_with_the_guess(path):
+    progress.answered("02.output", "6.4 MB", False, because="one image")
+    progress.revised("02.output", "12 MB", True)
+    progress.answered("02.output", "9 MB", False)
+    first, second = progress.read(path)["cards"]["02.output"]
+    assert (first["because"], first["revision"], first["revision_right"]) == (
+        *("one image", "12 MB", True),
+    )
+    assert sorted(second) == ["at", "guess", "right"]
+
+
+def test_a_revision_of_nothing_is_none(path):
+    progress.revised("02.output", "12 MB", True)
+    assert progress.read(path)["cards"] == {}
+
+
 def test_an_exercise_counts_its_checks_and_keeps_when_it_first_passed(path, monkeypatch):
     monkeypatch.setattr(progress, "_now", iter(["first", "second"]).__next__)
     progress.checked("02.peak", False)
@@ -98,11 +114,11 @@ def test_people_can_read_the_file_and_what_they_add_stays(path):
 
 @pytest.mark.measures
 def test_a_revealed_card_is_kept(path):
-    card = predict("02.output").skip().reveal()
-    (turn,) = progress.read(path)["cards"]["02.output"]
+    card = predict("02.halve").skip().reveal()
+    (turn,) = progress.read(path)["cards"]["02.halve"]
     assert (turn["guess"], turn["right"]) == ("", None)
     card.reveal()
-    assert len(progress.read(path)["cards"]["02.output"]) == 1
+    assert len(progress.read(path)["cards"]["02.halve"]) == 1
 
 
 def test_a_folder_that_is_not_there_yet_is_made(tmp_path, named):
@@ -214,6 +230,12 @@ BROKEN = {
     "cards in a list": json.dumps(SOUND | {"cards": []}).encode(),
     "an empty card": json.dumps(SOUND | {"cards": {"02.output": []}}).encode(),
     "a turn of words": json.dumps(SOUND | {"cards": {"02.output": ["right"]}}).encode(),
+    "a reason in numbers": json.dumps(
+        SOUND | {"cards": {"02.x": [{"at": "", "guess": "9", "right": True, "because": 9}]}}
+    ).encode(),
+    "a revision in a list": json.dumps(
+        SOUND | {"cards": {"02.x": [{"at": "", "guess": "9", "right": False, "revision": ["9"]}]}}
+    ).encode(),
     "checks in words": json.dumps(SOUND | {"exercises": {"02.peak": {"checks": "2"}}}).encode(),
 }
 
@@ -282,11 +304,14 @@ def test_a_lock_that_is_held_is_not_waited_for_long(path, capsys):
 
 def test_the_table_has_a_row_for_each_card_and_exercise(path):
     progress.answered("03.copy", "9", True)
-    for guess, right in (("6.4 MB", False), ("", None), ("6.5 MB", False)):
+    progress.answered("02.output", "6.4 MB", False, because="one image")
+    for guess, right in (("", None), ("6.5 MB", False)):
         progress.answered("02.output", guess, right)
     for guess, right in (("1 MB", True), ("2 MB", False)):
         progress.answered("02.peak", guess, right)
     progress.answered("02.last", "", None)
+    progress.answered("02.half", "2", False, because="all of it halves")
+    progress.revised("02.half", "1.1", True)
     progress.checked("02.alone", False)
     progress.checked("02.worked", True)
     progress.hinted("02.worked", 2)
@@ -296,18 +321,27 @@ def test_the_table_has_a_row_for_each_card_and_exercise(path):
     assert lines == [
         "",
         "Lesson 02",
-        "  card    guess   result   rounds",
-        "  output  6.5 MB  not yet  3",
-        "  peak    1 MB    right    2",
-        "  last    none    skipped  1",
+        "  card    guess   revision  result          rounds",
+        "  output  6.5 MB  none      not yet         3",
+        "  peak    1 MB    none      right           2",
+        "  last    none    none      skipped         1",
+        "  half    2       1.1       right, revised  1",
+        "  output: because one image",
+        "  half: because all of it halves",
         "  exercise  checks  result   hints  solution",
         "  alone     1       not yet  0      not shown",
         "  worked    1       passed   2      shown",
         "",
         "Lesson 03",
-        "  card  guess  result  rounds",
-        "  copy  9      right   1",
+        "  card  guess  revision  result  rounds",
+        "  copy  9      none      right   1",
     ]
+
+
+def test_an_old_file_is_read_and_shown(path):
+    old = {"at": "2026-01-01T00:00:00+00:00", "guess": "9", "right": True}
+    path.write_text(json.dumps(SOUND | {"cards": {"03.copy": [old]}}), encoding="utf-8")
+    assert "  copy  9      none      right   1" in progress.text(progress.read(path), path)
 
 
 def test_the_table_of_a_file_without_entries_says_so(path):
