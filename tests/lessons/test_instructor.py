@@ -17,15 +17,26 @@ from memlab.lesson.card import Round
 from memlab.lesson.content.lesson_01 import convolutions
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import judge
-from memlab.lesson.question import Kind, topics
+from memlab.lesson.question import Kind, Part, topics
 from memlab.lesson.task import tasks
 from memlab.networks.layers import Conv2d
 from tests.lessons import numerals
 from tests.lessons.structure import FORBIDDEN
+from tests.lessons.structure import words as words_of
 from tests.lessons.test_sources import LINK
 from tests.quick import apart
 
-HEADINGS = ("Goal", "Minute plan", "Board sketch", "Wrong predictions", "Questions", "What to cut")
+GLANCE, LONGEST = "At a glance", 250
+"""The first section, which fits on a screen: so many words."""
+HEADINGS = (
+    GLANCE,
+    "Goal",
+    "Minute plan",
+    "Board sketch",
+    "Wrong predictions",
+    "Questions",
+    "What to cut",
+)
 PAGES = sorted((build.LESSONS / "instructor").glob("[0-9][0-9].md"))
 LESSONS = sorted((build.LESSONS / "source").glob("[0-9][0-9]_*.py"))
 NUMBERS = re.compile(r"<!-- numbers\n(.*)-->\s*\Z", re.DOTALL)
@@ -190,13 +201,40 @@ def form(number, page):
     title = re.findall(r"^# # (\d\d [^:\n]+):", source(number), re.MULTILINE)[0]
     breaks = [] if page.startswith(f"# {title}: for instructors\n") else ["the first line"]
     found = tuple(re.findall(r"^## (.+)$", page, re.MULTILINE))
-    breaks += [] if found == HEADINGS else [f"its headings are {found}"]
+    breaks += [] if found in (HEADINGS, HEADINGS[1:]) else [f"its headings are {found}"]
     head = page.partition("## ")[0]
     breaks += [] if "This page holds the answers" in head else ["no warning on top"]
     breaks += [f"it says {word!r}" for word in FORBIDDEN.findall(page)]
     here = build.LESSONS / "instructor"
     links = [link for link in LINK.findall(page) if not (here / link).exists()]
     return breaks + [f"{link} leads nowhere" for link in links]
+
+
+def glance(number, page):
+    """One screen: a sentence, 3 cards with their answers, 2 pictures, what goes wrong, what to
+    expect of measured cells."""
+    text = parts(page).get(GLANCE, "")
+    if not text:
+        return [f"no section is called {GLANCE}"]
+    breaks = [] if len(words_of(text)) <= LONGEST else [f"{len(words_of(text))} words at a glance"]
+    lines = [row for row in rows(text) if len(row) == 2 and row[0] != "card"]
+    breaks += [] if len(lines) == 3 else [f"{len(lines)} cards at a glance are not 3"]
+    for ask, answer in lines:
+        name = next(iter(re.findall(r"^`([\d.\w]+)`", ask)), "")
+        known = name in of_lesson(number, predictions())
+        breaks += [] if known and verdict(name, answer)[0] else [f"{name} is not {answer!r}"]
+    pictures = re.findall(r"!\[\w[^]]*\]\(\.\./images/(\d\d)-\w+\.svg\)", text)
+    breaks += [] if pictures == [number] * 2 else [f"2 pictures are due: {pictures}"]
+    paragraphs = text.strip().split("\n\n")
+    breaks += [] if re.match(r"[A-Z\d]", paragraphs[0]) else ["no sentence at a glance"]
+    due = ("**What goes wrong.** ", "**Measured cells.** ")
+    told = [each for each in due if any(part.startswith(each) for part in paragraphs)]
+    return breaks + [f"no paragraph {each}" for each in due if each not in told]
+
+
+def predictions():
+    """The questions that are guessed before they are shown."""
+    return {name: topic for name, topic in topics().items() if topic.part is Part.PREDICT}
 
 
 def minutes(number, page):
@@ -219,7 +257,7 @@ def adds_up(whole, text):
 
 def names(number, page):
     """Every card and exercise of the lesson is in the minute plan and has its table."""
-    due = set(of_lesson(number, topics())) | set(of_lesson(number, tasks()))
+    due = set(of_lesson(number, predictions())) | set(of_lesson(number, tasks()))
     planned = set(re.findall(rf"`({number}\.\w+)`", parts(page).get("Minute plan", "")))
     tables = [name for name, _, _ in asked_of(page)]
     breaks = [f"{name} is not in the minute plan" for name in due - planned]
@@ -281,11 +319,14 @@ def slips(number, page):
 
 
 def changes(number, page):
-    """Every "Change it" of the lesson has its row with an answer."""
-    text = parts(page).get("Questions", "").partition("### Change it\n")[2]
-    due = source(number).count("**Change it.**")
-    told = [row for row in rows(text) if row[0] != "change" and len(row) == 2]
-    return [] if len(told) == due else [f"{len(told)} answers to {due} changes"]
+    """Every question for recall and every change has its row with the answer."""
+    text = parts(page).get("Questions", "").partition("### Recall and change\n")[2]
+    told = {row[0].strip("`"): row[1] for row in rows(text) if row[0].startswith(f"`{number}.")}
+    due = of_lesson(number, topics()).keys() - predictions().keys()
+    breaks = [f"{name} has no row with its answer" for name in due - told.keys()]
+    breaks += [f"{name} is no question for recall or change" for name in told.keys() - due]
+    wrong = [name for name in due & told.keys() if not verdict(name, told[name])[0]]
+    return breaks + [f"{name} is not {told[name]!r}" for name in wrong]
 
 
 def cited(number, page):
@@ -349,7 +390,7 @@ def keys(text):
     return {key(numeral) for numeral in found} | {(numeral.value, "") for numeral in found}
 
 
-RULES = (form, minutes, names, guesses, slips, changes, cited, figures)
+RULES = (form, glance, minutes, names, guesses, slips, changes, cited, figures)
 
 
 # -- the pages ----------------------------------------------------------------------------------
@@ -359,12 +400,18 @@ def test_every_lesson_has_its_page():
     assert [path.stem for path in PAGES] == [path.name[:2] for path in LESSONS]
 
 
-MEASURING = (cited, figures, guesses)
+MEASURING = (cited, figures, guesses, glance, changes)
 """Rules that plan and run what a page says."""
 
 
+LATE = pytest.mark.xfail(reason="it has no first screen yet", strict=False)
+MOVING = [
+    pytest.param(path, marks=[] if GLANCE in path.read_text("utf-8") else [LATE]) for path in PAGES
+]
+
+
 @pytest.mark.parametrize("rule", apart(RULES, MEASURING.__contains__), ids=lambda r: r.__name__)
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MOVING, ids=lambda path: path.stem)
 def test_a_page_keeps_the_rules(path, rule):
     assert rule(path.stem, path.read_text(encoding="utf-8")) == []
 
@@ -422,58 +469,37 @@ def test_the_copies_by_window_are_the_plan():
 # -- the rules see what breaks them -------------------------------------------------------------
 
 
+PLANTED = [
+    (form, r"\A# \d\d .*", "# 99 Begin: for instructors"),
+    (form, "## Goal", "## Aims"),
+    (form, "This page holds the answers", "A page"),
+    (form, "Do not project it.", "Just do not project it."),
+    (form, r"\]\(\.\./", "](../gone/"),
+    (glance, "## At a glance", "## At a look"),
+    (glance, r"!\[\w", "[x"),
+    (glance, r"\*\*What goes wrong\.\*\*", "**What is wrong.**"),
+    (glance, r"\*\*Measured cells\.\*\*", "**Cells.**"),
+    (glance, r"(?m)^(\| `\d\d\.\w+`.*\|) .* \|$", r"\1 999 kB |"),
+    (glance, r"## At a glance\n", "## At a glance\n" + "word " * 250),
+    (minutes, r"(?m)^\| (\d+)-(\d+) \|", r"| \g<1>-90\2 |"),
+    (minutes, r"\*\*25 minutes", "**20 minutes"),
+    (names, r"(?m)^### `(\d\d)\.\w+`", r"### `\1.gone`"),
+    (names, r"(?s)(## Minute plan.*?)`(\d\d)\.\w+`", r"\1`\2.gone`"),
+    (guesses, r"(?m)^### (`\d\d\.\w+`): .*", r"### \1: 999 kB"),
+    (changes, r"### Recall and change", "### Changes"),
+    (changes, r"(?s)(### Recall and change.*?`\d\d\.)\w+`", r"\1gone`"),
+    (cited, "## Goal", "(A99)\n\n## Goal"),
+    (figures, "## Goal", "It takes 98.7654 MB.\n\n## Goal"),
+    (figures, r"<!-- numbers\n", "<!-- numbers\n98.7654 MB = 5\n"),
+    (figures, r"(<!-- numbers\n[^\n]* = )", r"\g<1>1 + "),
+]
+
+
 @pytest.mark.measures
-@pytest.mark.parametrize(
-    ("rule", "number", "said", "wrong"),
-    [
-        (form, "00", "# 00 Start: for", "# 00 Begin: for"),
-        (form, "00", "## Goal", "## Aims"),
-        (form, "00", "This page holds the answers", "A page"),
-        (form, "00", "Do not project it.", "Just do not project it."),
-        (form, "00", "../00_start.ipynb", "../00_begin.ipynb"),
-        (minutes, "00", "| 9-10 |", "| 9-11 |"),
-        (minutes, "00", "| 2-4 |", "| 3-4 |"),
-        (minutes, "00", "**25 minutes.**", "**20 minutes.**"),
-        (minutes, "01", "| 24-25 |", "| 24-26 |"),
-        (names, "01", "| 22-28 | The", "| 22-28 | `01.chart`: the"),
-        (names, "01", "`01.peak`: guess", "a card: guess"),
-        (names, "02", "### `02.largest_batch`", "### `02.batch`"),
-        (guesses, "01", "### `01.peak`: 56 B", "### `01.peak`: 64 B"),
-        (guesses, "01", "| 88 B | `everything`", "| 88 B | `bits`"),
-        (guesses, "01", "| 88 B | `everything`", "| 88 B | Everything"),
-        (guesses, "01", "| 28 B | `four_bytes`", "| 29 B | `four_bytes`"),
-        (guesses, "01", "| stays |", "| shrinks |"),
-        (guesses, "02", "| 1.09 x | VGG", "| 1.85 x | VGG"),
-        (guesses, "02", "### `02.total`: 1.36 x", "### `02.total`: 1.37 x"),
-        (slips, "01", "`no_loss`", "`no_losses`"),
-        (slips, "00", "`nbytes / 10**6`", "`nbytes / 10**9`"),
-        (slips, "02", "`mixed`", "`largest`"),
-        (slips, "02", "((size + pad - k) // stride + 1)", "((size + pad) // stride + 1)"),
-        (changes, "00", "| `mnist_cnn` and AlexNet with", "`mnist_cnn` and AlexNet with"),
-        (changes, "02", "### Change it", "### Changes"),
-        (cited, "02", "(A5)", "(A99)"),
-        (figures, "00", "61,100,840 parameters", "61,100,841 parameters"),
-        (figures, "00", "1.13 times as", "1.14 times as"),
-        (figures, "00", "floor, MB               732", "floor, MB               733"),
-        (figures, "01", "32,024 B", "32,025 B"),
-        (figures, "01", "32,024 B = ", "32,025 B = "),
-        (figures, "01", "30,312 B = ", "30,313 B = "),
-        (figures, "00", "1 value has 4 B", "1 value has 5 B"),
-        (figures, "02", "floor 2.207 GB", "floor 2.207 GiB"),
-        (figures, "02", "of which 116 MB", "of which 166 MB"),
-        (figures, "02", "At 35.", "At 36."),
-        (figures, "02", "= 1.240 GB of", "= 1.241 GB of"),
-        (figures, "01", "5.52, 8.20", "5.52, 8.21"),
-        (figures, "02", "<!-- numbers\n", "<!-- numbers\n5 MB = 5\n"),
-        (guesses, "03", "### `03.whole`: 2.05 x", "### `03.whole`: 2.15 x"),
-        (guesses, "03", "| 15 x | `linear`", "| 15 x | `one_k`"),
-        (slips, "03", "`not_whole`", "`smallest`"),
-        (figures, "03", "1.916 GB, and", "1.961 GB, and"),
-        (guesses, "05", "### `05.columns`: 49 x", "### `05.columns`: 48 x"),
-        (figures, "05", "is 1.920 GiB", "is 1.921 GiB"),
-    ],
-)
-def test_a_rule_sees_what_breaks_it(rule, number, said, wrong):
-    page = read(number)
-    assert said in page
-    assert rule(number, page.replace(said, wrong, 1)) != []
+@pytest.mark.parametrize(("rule", "said", "wrong"), PLANTED)
+@pytest.mark.parametrize("path", MOVING[1:3], ids=lambda path: path.stem)
+def test_a_rule_sees_what_breaks_it(path, rule, said, wrong):
+    page = path.read_text("utf-8")
+    planted, count = re.subn(said, wrong, page, count=1)
+    assert count == 1
+    assert len(rule(path.stem, planted)) > len(rule(path.stem, page))
