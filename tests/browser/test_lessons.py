@@ -31,11 +31,18 @@ IDLE = """() => {
     return panel.sessionContext.session.kernel.status === "idle"
         && cells.every(cell => cell.executionState !== "running");
 }"""
-PICTURES = {"02.output": "prediction", "02.largest_batch": "check", "halve": "memory"}
-"""The pictures of the README, by the card, exercise or gate in whose cell they are taken."""
+PICTURES = {
+    "02.output": ("prediction", ".memlab-card"),
+    "02.halve": ("memory", ".memlab-view"),
+    "02.largest_batch": ("check", ".jp-OutputArea-child"),
+}
+"""The pictures of the README: in the cell of which card or exercise, its name, and of what."""
+ASKED = r'lesson\.(predict|recall|change|exercise)\("([\w.]+)"\)'
+TYPED = {Kind.AMOUNT: ("0.2 MB", "9 MB"), Kind.COUNT: ("777", "778")}
+"""A guess and a revision that are wrong in every lesson."""
 MOVES = {
     "00": ("batch",),
-    "01": ("inputs", "batch", "format"),
+    "01": ("inputs", "batch"),
     "02": ("batch",),
     "03": ("k", "stride"),
     "04": ("stride",),
@@ -119,38 +126,67 @@ class Learner:
     def focused(self):
         return self.page.evaluate("() => document.activeElement.textContent")
 
-    def reaches(self, state):
-        """Wait for a state of the card; the focus has not left it."""
-        self.page.locator(f".jp-Cell.jp-mod-active .memlab-card[data-state={state}]").last.wait_for(
-            timeout=60_000
-        )
+    def reaches(self, *states):
+        """Wait for one of these states of the card, and say which; the focus has not left it."""
+        card = ".jp-Cell.jp-mod-active .memlab-card"
+        anyone = ", ".join(f"{card}[data-state={state}]" for state in states)
+        self.page.locator(anyone).last.wait_for(timeout=60_000)
         assert self.page.evaluate(INSIDE)
+        return self.card().get_attribute("data-state")
 
-    def guesses(self, kind):
-        """A guess by keys, whatever the control is."""
-        if kind is Kind.AMOUNT:
-            self.page.keyboard.type("0.2 MB")
+    def guesses(self, kind, again=False):
+        """A guess by keys, whatever the control is; most are wrong."""
+        if kind in TYPED:
+            self.page.keyboard.type(TYPED[kind][again])
         elif kind is Kind.TIMES:
-            self.press(*["ArrowRight"] * 4)
+            self.press(*["ArrowLeft" if again else "ArrowRight"] * 4)
         else:
-            self.press("Space", "ArrowDown")
+            self.press("Space", *["ArrowDown"] * again)
 
-    def predicts(self, name):
-        """Predict, lock, reveal; then the same on new numbers."""
+    def locks(self, kind, because="", button="lock"):
+        """Guess, give a reason, lock: what is right is revealed, the other has its diagnosis."""
+        self.guesses(kind)
+        if because:
+            self.presses_on_to(strings.get("card.control.because"))
+            self.page.keyboard.type(because)
+        self.presses(strings.get(f"card.control.{button}"))
+        return self.reaches("diagnosed", "revealed")
+
+    def predicts(self, name, again):
+        """Predict with a reason, revise, see the answer; then perhaps the same on new numbers."""
         kind = topics()[name].kind
         self.run()
         self.enters()
-        for again in (False, True):
-            self.guesses(kind)
-            self.presses(strings.get("card.control.lock"))
-            self.reaches("locked")
-            self.presses(strings.get("card.control.reveal"))
+        if self.locks(kind, because="It was so before.") == "diagnosed":
+            self.guesses(kind, again=True)
+            self.presses(strings.get("card.control.revise"))
             self.reaches("revealed")
-            if not again:
-                self.look(name)
-                self.presses(strings.get("card.control.retry"))
-                self.reaches("open")
+        self.look(name)
+        if again and topics()[name].draw:
+            self.presses(strings.get("card.control.retry"))
+            self.reaches("open")
+            self.shows_the_answer(self.locks(kind))
         self.leaves()
+
+    def answers(self, name):
+        """One guess at a question of recall, or after a change; then the answer."""
+        self.run()
+        self.enters()
+        self.shows_the_answer(self.locks(topics()[name].kind, button="check"))
+        self.leaves()
+
+    def shows_the_answer(self, state):
+        if state == "diagnosed":
+            self.presses(strings.get("card.control.answer"))
+            self.reaches("revealed")
+
+    def presses_on_to(self, label):
+        """Tab to the field of that label."""
+        for _ in range(6):
+            if label in self.page.evaluate("() => document.activeElement.labels?.[0]?.innerText ?? ''"):
+                return
+            self.press("Tab")
+        raise AssertionError(f"no field {label!r}: {self.card().inner_text()}")
 
     def asks(self, name):
         """Read the task, and take a hint."""
@@ -188,8 +224,10 @@ class Learner:
     def look(self, name):
         """A screenshot of what the active cell shows, where the README has one."""
         if name in PICTURES:
-            shown = self.page.locator(".jp-Cell.jp-mod-active .jp-OutputArea-child").last
-            shown.screenshot(path=self.folder / f"{PICTURES[name]}.png")
+            picture, css = PICTURES[name]
+            self.page.wait_for_timeout(500)  # its width has been sent and answered
+            shown = self.page.locator(f".jp-Cell.jp-mod-active {css}").last
+            shown.screenshot(path=self.folder / f"{picture}.png")
 
 
 def solution(name):
@@ -200,24 +238,30 @@ def solution(name):
     return next(code for code in found if re.search(rf"^def {wanted}\(", code, re.MULTILINE))
 
 
+def does(learner, how, name, first):
+    """Whatever a cell asks for; of the predictions of a lesson, the first one twice."""
+    if how == "exercise":
+        learner.asks(name)
+    elif how == "predict":
+        learner.predicts(name, again=first)
+    else:
+        learner.answers(name)
+
+
 def goes_through(learner):
     """Every cell of a lesson from the first to the last; what was met, in order."""
-    met = []
+    met, predicted = [], False
     while True:
         index, count, kind, source = learner.now()
-        asked = re.search(r'lesson\.(predict|exercise)\("([\w.]+)"\)', source)
+        asked = re.search(ASKED, source)
         if asked and kind == "code":
             met.append(asked[2])
-            (learner.predicts if asked[1] == "predict" else learner.asks)(asked[2])
+            does(learner, *asked.groups(), first=not predicted)
+            predicted = predicted or asked[1] == "predict"
         elif "replace None" in source:
             learner.checks(met[-1])
         elif index == count - 1:
             return met
-        elif gate := re.match(r"if (halve)\.answered", source):
-            learner.run()
-            learner.page.wait_for_timeout(500)  # its width has been sent and answered
-            learner.look(gate[1])
-            learner.press("ArrowDown")
         else:
             learner.press("Shift+Enter")
             learner.page.wait_for_timeout(30)
@@ -243,8 +287,8 @@ def test_a_lesson_is_done_with_the_keyboard_alone(learner, findings, name):
     hands = learner(name)
     met = goes_through(hands)
     (source,) = build.sources(build.LESSONS, [name[:2]])
-    text = source.read_text(encoding="utf-8")
-    assert met == re.findall(r'lesson\.(?:predict|exercise)\("([\w.]+)"\)', text)
+    unsolved = "\n".join(cell.source for cell in build.notebook(source, solved=False).cells)
+    assert met == [name for _, name in re.findall(ASKED, unsolved)]
     assert hands.page.evaluate(ERRORS) == []
     for css in (".memlab-card", ".memlab-view"):
         if hands.page.locator(css).count():
@@ -258,7 +302,8 @@ def test_a_lesson_is_done_with_the_keyboard_alone(learner, findings, name):
 def test_the_pictures_of_the_readme_are_taken_here():
     readme = (build.LESSONS.parent / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"!\[[^\]]{40,}\]\(lessons/images/([\w-]+)\.png\)", readme)
-    assert sorted(shown) == sorted(PICTURES.values()) == sorted(p.stem for p in IMAGES.iterdir())
+    assert sorted(shown) == sorted(name for name, _ in PICTURES.values())
+    assert set(shown) <= {path.stem for path in IMAGES.glob("*.png")}
 
 
 def test_every_card_and_exercise_is_met():
