@@ -82,7 +82,7 @@ def both_orders():
 
 warp
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-warp"]
 warp.guess(1, because="the same 32 values are stored").revise(32).reveal()
 
 # %%

@@ -62,7 +62,7 @@ def the_vectors_of_one_image():
 
 columns
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-columns"]
 columns.guess(1, because="one sample, one column").revise(7).reveal()
 
 # %%
@@ -87,11 +87,11 @@ def the_same_batch():
 
 half
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-half"]
 half.guess("half").revise("few").reveal()
 
 # %% [markdown]
-# ## What do 32 samples share?
+# ## What do the samples of a batch share?
 #
 # So what does a batch buy, if not lanes? Look at the bytes that a layer moves for it.
 
@@ -100,7 +100,7 @@ weights = lesson.predict("05.weights")
 weights
 
 # %% tags=["solution"]
-weights.guess(32, because="32 times the samples").revise(1).reveal()
+weights.guess(16, because="16 times the samples").revise(1).reveal()
 
 # %%
 maps = lesson.predict("05.maps")
@@ -114,7 +114,7 @@ def both_layers():
 maps
 
 # %% tags=["solution", "nbval-ignore-output"]
-maps.guess(1, because="the weights are shared").revise(29).reveal()
+maps.guess(1, because="the weights are shared").revise(15).reveal()
 
 # %% [markdown]
 # ## Exercise: which lanes are idle?

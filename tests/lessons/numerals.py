@@ -85,7 +85,7 @@ def prose(markdown: str) -> str:
 
 def find(text: str) -> list[Numeral]:
     """The numerals of a text; an extent such as 3x28x28 is three."""
-    text = re.sub(r"(?<=\d)[x×](?=\d)", "·", re.sub(r"(?<=\d)_(?=\d)", "", text))
+    text = re.sub(r"(?<=\d)(?:[x×]| × )(?=\d)", "·", re.sub(r"(?<=\d)_(?=\d)", "", text))
     return [_numeral(match) for match in NUMERAL.finditer(text)]
 
 

@@ -137,7 +137,7 @@ def _workspace(step: Step) -> int:
 
 @topic("04.left", Kind.CHOICE, {"size": 8}, lambda chance: {"size": chance.randint(9, 16)},
        options=("matrix", "row", "tiles", "none"),
-       gives=("implicit GEMM", "implicit-gemm", "no workspace", "0 B", "without a lowered copy",
+       gives=("implicit GEMM", "implicit-gemm", "no workspace", "without a lowered copy",
               "needless"))  # fmt: skip
 def left(n: Numbers) -> Truth:
     """What is left of the lowered matrix where tiles are filled from the image: planned, and run on

@@ -128,7 +128,7 @@ def filled(n: Numbers) -> Vectors:
 
 
 @topic("05.half", Kind.CHOICE, _FIRST_HALF, _draw_half, words=_half_words, options=_IDLE,
-       gives=("few of the lanes", "1 in 50", "2 %", "half of the bytes", "need not double"),
+       gives=("few of the lanes", "1 in 50", "half of the bytes", "need not double"),
        shows=({"batch": 32, "format": "fp16"},))  # fmt: skip
 def half(n: Numbers) -> Truth:
     """How many lanes of a convolution idle in 16 bits, at the batch of 32 bits (A6)."""
@@ -160,21 +160,21 @@ def fill(n: Numbers) -> Truth:
 
 # -- the bytes of a sample ----------------------------------------------------------------------
 
-_LINEAR = {"inputs": 4096, "outputs": 4096, "batch": 32}
-_CONVOLUTION = {"channels": 64, "kernels": 64, "k": 3, "size": 56, "batch": 32}
+_LINEAR = {"inputs": 4096, "outputs": 4096, "batch": 16}
+_CONVOLUTION = {"channels": 64, "kernels": 64, "k": 3, "size": 56, "batch": 16}
 _MOVED = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128")
 
 
 def _draw_linear(chance: Random) -> Numbers:
     sizes = (2048, 3072, 4096)
     found = {"inputs": chance.choice(sizes), "outputs": chance.choice(sizes)}
-    return {**found, "batch": chance.choice((16, 32, 64))}
+    return {**found, "batch": chance.choice((24, 32, 64))}
 
 
 def _draw_maps(chance: Random) -> Numbers:
     size, channels = chance.choice(((112, 64), (56, 64), (56, 32), (112, 128)))
     found = {"channels": channels, "kernels": channels, "k": 3, "size": size}
-    return {**found, "batch": chance.choice((8, 16, 32))}
+    return {**found, "batch": chance.choice((8, 24, 32))}
 
 
 def _one(n: Numbers) -> Network:
