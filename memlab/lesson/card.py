@@ -217,12 +217,6 @@ class Card:
         self.follows[getattr(function, "__name__", "then")] = function
         return function
 
-    def answered(self) -> bool:
-        """Whether the first question has its guess, or was skipped; if not, say what to do."""
-        if self.rounds[0].open:
-            print(words.first(self))
-        return not self.rounds[0].open
-
     # -- for views ----------------------------------------------------------------------------
 
     def watch(self, told: Callable[[], None]) -> None:

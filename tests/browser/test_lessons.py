@@ -25,6 +25,7 @@ CELL = """() => {
     return [notebook.activeCellIndex, notebook.widgets.length, cell.cell_type, cell.source];
 }"""
 INSIDE = "() => Boolean(document.activeElement.closest('.memlab-card'))"
+LABEL = "() => document.activeElement.labels?.[0]?.innerText ?? ''"
 IDLE = """() => {
     const panel = jupyterapp.shell.currentWidget;
     const cells = panel.model.sharedModel.cells;
@@ -183,7 +184,7 @@ class Learner:
     def presses_on_to(self, label):
         """Tab to the field of that label."""
         for _ in range(6):
-            if label in self.page.evaluate("() => document.activeElement.labels?.[0]?.innerText ?? ''"):
+            if label in self.page.evaluate(LABEL):
                 return
             self.press("Tab")
         raise AssertionError(f"no field {label!r}: {self.card().inner_text()}")

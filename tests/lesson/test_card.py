@@ -415,11 +415,3 @@ def test_what_follows_is_a_function(card, given):
     with pytest.raises(InputError, match="then takes a function"):
         card.then(given)
     assert card.follows == {}
-
-
-def test_an_unanswered_card_says_so_and_lets_the_notebook_go_on(card, capsys):
-    assert card.answered() is False
-    assert capsys.readouterr().out.startswith("Answer the question above first, or run own.skip()")
-    assert card.guess("1 MB").answered() is True
-    assert card.reveal().retry().answered() is True
-    assert capsys.readouterr().out == ""
