@@ -61,7 +61,7 @@ def lifetimes():
 
 output
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-lifetimes"]
 output.guess("12.8 MB", because="backward may need both").revise("6.4 MB").reveal()
 
 # %%
@@ -88,7 +88,7 @@ def half_of_vgg():
 
 halve
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-vgg"]
 halve.guess(2, because="half the images, half the bytes").revise("1.1").reveal()
 
 # %% [markdown]
@@ -107,7 +107,7 @@ def half_of_resnet():
 
 resnet
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-resnet"]
 resnet.guess("1.1").revise("1.8").reveal()
 
 # %% [markdown]

@@ -1,4 +1,4 @@
-"""Lesson 03, lowering: the factor of one layer, of a whole network, and the buffer of a tile."""
+"""Lesson 03, lowering: what a copy is made of, its factor for a layer and a network, and tiles."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from random import Random
 
 import numpy as np
 
-from memlab import units
 from memlab.lesson.allocation import measure
-from memlab.lesson.content.lesson_02 import FP32, one_convolution
-from memlab.lesson.content.tools import measured, planned, step_of
+from memlab.lesson.content.lesson_02 import FP32, at, one_convolution
+from memlab.lesson.content.tools import known, measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.quantities import lowered
-from memlab.lesson.question import Kind, Numbers, Truth, topic
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
 from memlab.networks.graph import Network, Node
 from memlab.networks.layers import Conv2d
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.step.buffers import PANEL, TILE
+from memlab.step.buffers import TILE
 from memlab.step.step import Step
 from memlab.techniques.lowering import lowering
 
@@ -56,20 +55,34 @@ def written(node: Node) -> int:
     return measure(im2col, image, layer.kernel, layer.stride, layer.padding).peak
 
 
-# -- one layer, with another window -------------------------------------------------------------
+# -- what lesson 02 had -------------------------------------------------------------------------
+
+topic(
+    "03.part", Kind.CHOICE, {}, None, options=("floor", "mountain", "both", "neither"),
+    part=Part.RECALL, gives=("only the mountain", "mountain halves"),
+)(known("mountain"))  # fmt: skip
+
+
+@topic("03.inside", Kind.CHOICE, {"batch": 32}, None, part=Part.RECALL,
+       options=("map", "gradient_map", "gradient", "workspace"),
+       gives=("lives in 1 operation", "inside 1 operation"))  # fmt: skip
+def inside(n: Numbers) -> Truth:
+    """Which array of a convolution is freed by the operation that makes it."""
+    names = {"conv": "map", "gradient of conv": "gradient_map",
+             "gradient of conv.weight": "gradient", "conv.workspace": "workspace"}  # fmt: skip
+    entries = plan(step_of(with_window({**_LAYER, **n, "k": 3, "stride": 1}), "sgd")).entries
+    (short,) = (names[e.name] for e in entries if e.name in names and e.birth == e.death)
+    return Truth(short)
+
+
+# -- one layer ----------------------------------------------------------------------------------
 
 _LAYERS = ("conv2_1", "conv2_2", "conv3_1", "conv3_3", "conv4_1", "conv4_2")
 """Layers of VGG-16 that a retry asks about."""
-_COPIES = ("1", "2", "3", "4", "5", "7", "9", "12", "15", "20", "25", "36", "49", "64", "81", "125")
 _THINNED = ("0.5", "0.75", "1", "1.5", "2.25", "3", "4.5", "6.25", "9", "12.25", "18", "25", "49")
 
-_WIDE = {"network": "vgg16", "layer": "conv1_2", "k": 5, "stride": 1, "batch": 128}
-_THIN = {"network": "vgg16", "layer": "conv1_2", "k": 3, "stride": 2, "batch": 128}
-
-
-def _draw_window(chance: Random) -> Numbers:
-    found = {"network": "vgg16", "layer": chance.choice(_LAYERS), "k": chance.choice((5, 7, 9))}
-    return {**found, "stride": 1, "batch": chance.choice((16, 32, 64))}
+_LAYER = {"network": "vgg16", "layer": "conv1_2"}
+_THIN = {**_LAYER, "k": 3, "stride": 2, "batch": 128}
 
 
 def _draw_stride(chance: Random) -> Numbers:
@@ -79,29 +92,30 @@ def _draw_stride(chance: Random) -> Numbers:
     return {**found, "stride": stride, "batch": chance.choice((16, 32, 64))}
 
 
-def with_window(n: Numbers) -> Network:
-    """A layer of a network with another window and same padding, alone in its own network."""
+def with_window(n: Numbers, more: int = 1) -> Network:
+    """A layer of a network with another window and same padding, and ``more`` times its kernels,
+    alone in its own network."""
     node = zoo.build(n["network"]).by_name[n["layer"]]
     (channels, size, _), *_ = node.input_shapes
-    shapes = {"channels": channels, "size": size, "kernels": node.shape[0]}
+    shapes = {"channels": channels, "size": size, "kernels": more * node.shape[0]}
     return one_convolution({**n, **shapes, "pad": n["k"] // 2})
 
 
 def _window_words(n: Numbers) -> Numbers:
     network = zoo.build(n["network"])
     node = network.by_name[n["layer"]]
-    source = units.short(input_bytes(node, n["batch"]))
-    return {**n, "label": network.label, "was": conv(node).kernel, "input": source}
+    source = at(input_bytes(node, n["batch"]))
+    return {**n, "label": network.label, "input": source, "kernels": node.shape[0],
+            "more": 2 * node.shape[0]}  # fmt: skip
 
 
 def _window_causes(node: Node) -> list[Cause]:
-    """Ratios of somebody who counts one direction, or forgets what the stride or padding does."""
+    """Ratios of somebody who counts one direction, or forgets what the stride does."""
     k, s = conv(node).kernel, conv(node).stride
     named = ("one_k", "not_lowered", "lowered_twice", "stride", "stride_once", "padding")
-    source, known = input_bytes(node), lowered(node, 1).causes
-    found = [Cause(c.name, c.value / source, c.values) for c in known if c.name in named]
-    if s == 1:
-        return [*found, Cause("linear", Fraction(3 * k), {"k": k})]
+    source = input_bytes(node)
+    causes = [cause for cause in lowered(node, 1).causes if cause.name in named]
+    found = [Cause(c.name, c.value / source, c.values) for c in causes]
     return [*found, Cause("one_direction", Fraction(k, s), {"k": k, "stride": s})]
 
 
@@ -116,12 +130,44 @@ def factor(n: Numbers) -> Truth:
     causes = tuple(distinct(ratio, _window_causes(node)))
     rows, columns = node.shape[1:]
     return Truth(ratio, figures, causes, {"copies": n["k"] ** 2, "rows": rows,
-                 "columns": columns, "nbytes": units.both(due)})  # fmt: skip
+                 "columns": columns, "nbytes": at(due)})  # fmt: skip
 
 
-topic("03.copy", Kind.TIMES, _WIDE, _draw_window, stops=_COPIES, words=_window_words)(factor)
 topic("03.stride", Kind.TIMES, _THIN, _draw_stride, stops=_THINNED, decimals=2,
-      words=_window_words)(factor)  # fmt: skip
+      words=_window_words, gives=("k²/s²", "k²·Ho·Wo", "a quarter", "quarters", "4 times smaller"),
+      shows=({"stride": 2},))(factor)  # fmt: skip
+
+
+@topic("03.kernels", Kind.CHOICE, {**_THIN, "stride": 1}, None, words=_window_words,
+       options=("same", "twice", "four", "less"),
+       gives=("B·C·k²·Ho·Wo", "number of kernels", "what a layer reads"))  # fmt: skip
+def kernels(n: Numbers) -> Truth:
+    """What the lowered copy of a layer does when it gets twice its kernels (A7)."""
+    made, twice = with_window(n), with_window(n, 2)
+    sizes = [
+        workspace(plan(forward_by("im2col-batch", x)), "conv", n["batch"]) for x in (made, twice)
+    ]
+    ratio = Fraction(sizes[1], sizes[0])
+    names = {Fraction(1): "same", Fraction(2): "twice", Fraction(4): "four"}
+    node = made.by_name["conv"]
+    rows = node.input_shapes[0][0] * n["k"] ** 2
+    return Truth(names.get(ratio, "less"), seen={
+        "nbytes": at(sizes[0]), "kernels": node.shape[0], "rows": rows,
+        "places": f"{prod(node.shape[1:]):,}"})  # fmt: skip
+
+
+_POINT = {**_LAYER, "k": 1, "stride": 1, "batch": 128}
+
+
+@topic("03.pointwise", Kind.CHOICE, _POINT, None, part=Part.CHANGE,
+       options=("input", "freed", "nothing"), gives=("matrix is the input",))  # fmt: skip
+def pointwise(n: Numbers) -> Truth:
+    """Why the copy of a 1x1 window is not made: its matrix is the input."""
+    made = with_window(n)
+    node = made.by_name["conv"]
+    copied = workspace(plan(forward_by("im2col-batch", made)), "conv", n["batch"])
+    alike = lowered(node, n["batch"]).nbytes == input_bytes(node, n["batch"])
+    return Truth("input" if alike and not copied else "freed" if copied else "nothing")
 
 
 # -- a whole network ----------------------------------------------------------------------------
@@ -160,7 +206,9 @@ def _network_causes(nodes: list[Node], made: Fraction) -> list[Cause]:
 
 
 @topic("03.whole", Kind.TIMES, {"network": "resnet50", "batch": 32}, _draw_network,
-       stops=_RATIOS, decimals=1, words=_network_words)  # fmt: skip
+       stops=_RATIOS, decimals=1, words=_network_words,
+       gives=("most windows are 1·1", "30 of", "36 of"),
+       shows=({"network": "resnet50"},))  # fmt: skip
 def whole(n: Numbers) -> Truth:
     """All lowered matrices of a network over all inputs (A8), planned, and written for 1 image.
 
@@ -175,52 +223,37 @@ def whole(n: Numbers) -> Truth:
     seen = Fraction(sum(map(written, nodes)), sum(map(input_bytes, nodes)))
     causes = distinct(ratio, _network_causes(nodes, Fraction(sum(copies), sum(sources))))
     told = {
-        "inputs": units.both(sum(sources)), "matrices": units.both(matrices),
-        "none": copies.count(0), "made": units.both(sum(copies)),
+        "inputs": at(sum(sources)), "matrices": at(matrices),
+        "none": copies.count(0), "made": at(sum(copies)),
     }  # fmt: skip
     return Truth(ratio, (planned(ratio), measured(seen)), tuple(causes), told)
 
 
 # -- a tile -------------------------------------------------------------------------------------
 
-_TILE = {"network": "vgg16", "layer": "conv1_2", "channels": 64, "size": 224, "kernels": 64,
-         "k": 3, "stride": 1, "pad": 1, "batch": 128}  # fmt: skip
+
+def tiles(node: Node, batch: int) -> int:
+    """Bytes that are written into the buffer of a tile in all, tile by tile."""
+    places = prod(node.shape[1:])
+    filled = sum(min(TILE, places - first) for first in range(0, places, TILE))
+    return FP32 * batch * node.input_shapes[0][0] * conv(node).kernel ** 2 * filled
 
 
-def _draw_tile(chance: Random) -> Numbers:
-    """Layers whose channels all fit into one panel."""
-    k = chance.choice((3, 5))
-    most = PANEL // (TILE * k * k)
-    return {
-        "channels": chance.choice([c for c in (12, 16, 20, 32, 40, 48) if c <= most]),
-        "size": chance.choice((32, 40, 56, 112)), "kernels": chance.choice((16, 32)),
-        "k": k, "stride": 1, "pad": k // 2, "batch": chance.choice((16, 32, 64)),
-    }  # fmt: skip
-
-
-def _tile_causes(node: Node, nbytes: int, batch: int) -> list[Cause]:
-    (channels, *_), k = node.input_shapes[0], conv(node).kernel
-    image, places = lowered(node, 1).nbytes, prod(node.shape[1:])
-    return [
-        Cause("bits", Fraction(8 * nbytes)),
-        Cause("values", Fraction(nbytes, FP32), {"bytes": FP32}),
-        Cause("one_k", Fraction(nbytes, k), {"k": k}),
-        Cause("not_lowered", Fraction(nbytes, k * k)),
-        Cause("one_channel", Fraction(nbytes, channels), {"channels": channels}),
-        Cause("whole_image", Fraction(image), {"tile": TILE, "places": f"{places:,}"}),
-        Cause("each_image", Fraction(nbytes * batch), {"batch": batch}),
-    ]
-
-
-@topic("03.tile", Kind.AMOUNT, _TILE, _draw_tile, words=lambda n: {**n, "tile": TILE})
+@topic("03.tile", Kind.CHOICE, {**_THIN, "stride": 1}, None, options=("fewer", "same", "more"),
+       words=lambda n: {**_window_words(n), **_tile(n)},
+       gives=("the same bytes are written", "same number of bytes"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
-    """The buffer of a tile in a plan, and in a run of 1 image (G4)."""
-    from memlab.runtime.run import run
+    """What goes through the buffer of a tile, beside the copy of the whole batch (G4)."""
+    network = with_window(n)
+    whole = workspace(plan(forward_by("im2col-batch", network)), "conv", n["batch"])
+    through = tiles(network.by_name["conv"], n["batch"])
+    found = "same" if through == whole else "fewer" if through < whole else "more"
+    return Truth(found, seen=_tile(n))
 
-    network, batch = one_convolution(n), n["batch"]
-    done = run(forward_by("im2col-tile", network), 1)
-    due, seen = (workspace(ledger, "conv", 1) for ledger in (done.planned, done.measured))
-    node = network.by_name["conv"]
-    causes = distinct(due, _tile_causes(node, due, batch))
-    told: dict[str, object] = {"nbytes": f"{due:,}", "image": units.both(lowered(node, 1).nbytes)}
-    return Truth(Fraction(due), (planned(due), measured(seen)), tuple(causes), told)
+
+def _tile(n: Numbers) -> dict[str, object]:
+    """The copy of the whole batch, and the buffer of a tile, as a plan has them."""
+    network = with_window(n)
+    whole, part = (workspace(plan(forward_by(way, network)), "conv", n["batch"])
+                   for way in ("im2col-batch", "im2col-tile"))  # fmt: skip
+    return {"tile": TILE, "whole": at(whole), "buffer": at(part)}

@@ -1,0 +1,67 @@
+# %% [markdown]
+# # Appendix: which counting rule, and which unit?
+#
+# Belongs to: [02 A whole network](../02_network.ipynb).
+#
+# A counting rule changes no byte of a plan: it says which values a text adds up. What it counts may
+# be freed before the peak, and what it leaves out may be alive there.
+#
+# ## What do the rules count?
+#
+# The same ResNet-50 under every rule that memlab has, per image:
+
+# %%
+import memlab
+from memlab import counting, units, zoo
+
+net = zoo.resnet50()
+for rule in counting.CONVENTIONS.values():
+    values = rule.values(net)
+    print(f"{rule.name:14} {values:>11,} values  {units.short(4 * values):>7}  {rule.title}")
+
+# %% [markdown]
+# None of these is wrong. But a total without its rule cannot be checked. In the memory view, open
+# **More** and choose a rule: an outline shows what it counts.
+#
+# ## What does a famous text count?
+#
+# J. Hanlon (Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M activations, together
+# 168 MB. memlab keeps a list of published figures, each computed again:<sup>A4</sup>
+
+# %%
+for claim in memlab.claims.find("A4"):
+    print(f"{claim.claim}\n    {claim.verdict}: {claim.result}")
+
+# %% [markdown]
+# The parts are right, by a rule: outputs of convolutions and of sums. The sum of the parts is of
+# rounded numbers, and one of them is right only if MB means MiB.
+#
+# ## Which unit?
+#
+# S. Albanie's table convnet-burden has columns that say MB:<sup>B6</sup>
+
+# %%
+for claim in memlab.claims.find("B6"):
+    print(f"{claim.claim}\n    {claim.verdict}: {claim.result}")
+
+# %% [markdown]
+# They are MiB. And the bytes of its parameters hold the running statistics of batch norm too.
+#
+# ## Does the memory double with the batch?
+#
+# "Double the batch and the memory doubles"<sup>A12</sup> is a claim about the mountain. The floor
+# keeps the factor below 2:
+
+# %%
+plan = memlab.plan(memlab.training_step(net))
+for b in (1, 2, 16, 32, 64):
+    print(f"batch {b:2} to {2 * b:3}: the peak grows {plan.peak(2 * b) / plan.peak(b):.3f} times")
+
+# %% [markdown]
+# Sources: A4, A12, B6.
+
+# %% tags=["numbers"]
+{
+    "26M": "zoo.resnet50().parameters / 1e6",
+    "16M": "counting.find('conv-sums').values(zoo.resnet50()) / 1e6",
+}
