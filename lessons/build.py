@@ -40,6 +40,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from datetime import date
 from html import unescape
@@ -66,6 +67,7 @@ APPENDIX = "appendix"
 SOLUTION, STUB, NUMBERS, DIFFERS = TAGS = "solution", "stub", "numbers", "nbval-ignore-output"
 PICTURE = re.compile(r"picture-([a-z0-9_]+)")
 SVG = "image/svg+xml"
+TIMES = LESSONS / "data" / "seconds.json"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SECONDS = 120  # as long as nbval gives a cell
 METADATA = {
@@ -433,11 +435,24 @@ def _without_outputs(path: Path) -> Any:
     return content
 
 
+def timed(lessons: Path, names: Iterable[str]) -> dict[str, Any]:
+    """The seconds that each solved lesson takes to run here, from the start of its kernel."""
+    found = {}
+    for source in sources(lessons, names):
+        target, solved = list(targets(source).items())[-1]
+        begin = time.monotonic()
+        execute(notebook(source, solved), target.parent, source.stem)
+        found[source.stem] = round(time.monotonic() - begin, 1)
+    machine = f"{platform.machine()}, {platform.system()}, {os.cpu_count()} processors"
+    return {"machine": machine, "date": date.today().isoformat(), "seconds": found}
+
+
 def main(arguments: list[str], lessons: Path = LESSONS) -> int:
     """Make or check the lessons; return the exit status."""
     parser = argparse.ArgumentParser(description="Make the notebooks from lessons/source.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="02_network or 02; all without")
     parser.add_argument("--check", action="store_true", help="name the files that are stale")
+    parser.add_argument("--seconds", action="store_true", help=f"time all, into {TIMES.name}")
     options = parser.parse_args(arguments)
     try:
         if options.check:
@@ -445,6 +460,10 @@ def main(arguments: list[str], lessons: Path = LESSONS) -> int:
             if old:
                 print(f"Stale: {', '.join(old)}; run `make lessons`.", file=sys.stderr)
             return int(bool(old))
+        if options.seconds:
+            found = json.dumps(timed(lessons, options.names), indent=2)
+            atomic.write(lessons / "data" / TIMES.name, f"{found}\n")
+            return 0
         for source in sources(lessons, options.names):
             for target, text in build(source):
                 target.parent.mkdir(exist_ok=True)

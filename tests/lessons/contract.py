@@ -3,7 +3,7 @@
 CONTRIBUTING.md has the contract in words.
 """
 
-from tests.lessons import asked, form, lock, outputs, structure
+from tests.lessons import asked, form, lock, minutes, outputs, structure
 
 OLD = frozenset({"02", "03", "04", "05", "06", "07", "08"})
 """Lessons that do not have the form yet: `ALWAYS` holds for them, and `FORM` may fail."""
@@ -38,7 +38,8 @@ FORM = (
     form.onward,
     form.codes,
     lock.locked,
+    minutes.long_enough,
 )
 RULES = (*ALWAYS, *FORM)
-MEASURING = (asked.hidden, lock.locked)
+MEASURING = (asked.hidden, lock.locked, minutes.long_enough)
 """Rules that plan and run what a card asks."""
