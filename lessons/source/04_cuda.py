@@ -98,18 +98,17 @@ lesson.change("04.stride").guess("288 B").reveal()
 # each value of the result. It reads all that it needs from **global memory**, which is large and
 # slow. Each block also has **shared memory**: small, on the chip, and every thread of the block
 # reads what another one wrote there.
-#
-# ```
-#                         matrix
-#                        . . T T . .
-#                        . . T T . .      T: a tile of the matrix, copied to shared memory
-#            weights
-#  . . . .   W W          R R             W: a tile of the weights, copied too
-#  . . . .   W W          R R             R: the results of one block; tiles move along
-# ```
+
+# %%
+views.shared_tile(4, served=False)
 
 # %%
 tile = lesson.predict("04.tile")
+
+
+@tile.then
+def whom_a_value_serves():
+    return views.shared_tile(4)
 
 
 @tile.then
@@ -121,7 +120,7 @@ def count_the_loads():
 
 tile
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-tile"]
 tile.guess(256, because="a tile has 256 values").revise(16).reveal()
 
 # %% [markdown]

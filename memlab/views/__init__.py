@@ -18,6 +18,7 @@ from memlab.views.precision import FormatsByRole, precision
 from memlab.views.recompute import Recompute, recompute
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.techniques import Techniques, techniques
+from memlab.views.tile import SharedTile, shared_tile
 from memlab.views.times import AlgorithmTimes, TimeAndMemory, algorithm_times
 from memlab.views.training import (
     GradientHistogram,
@@ -46,6 +47,7 @@ __all__ = [
     "PredictionCard",
     "Recompute",
     "RunningSum",
+    "SharedTile",
     "ShiftedCopies",
     "Techniques",
     "TimeAndMemory",
@@ -67,6 +69,7 @@ __all__ = [
     "prediction_card",
     "recompute",
     "running_sum",
+    "shared_tile",
     "shifted_copies",
     "techniques",
     "training_curves",

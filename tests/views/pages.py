@@ -134,6 +134,19 @@ def _() -> Any:
     return views.warp_memory("resnet50", "4.2.conv2", stride=2)
 
 
+# -- a tile in shared memory ----------------------------------------------------------------------
+
+
+@case("shared_tile", "nobody served yet")
+def _() -> Any:
+    return views.shared_tile(2, 6, served=False)
+
+
+@case("shared_tile", "one value")
+def _() -> Any:
+    return views.shared_tile(1, 16)
+
+
 # -- batch, vectors and formats -------------------------------------------------------------------
 
 

@@ -1,0 +1,25 @@
+"""A value of a tile serves one column of the block, as the kernel counts it."""
+
+import pytest
+
+from memlab import views
+from memlab.errors import InputError
+from memlab.kernels.cuda import counted
+
+
+@pytest.mark.parametrize("side", [1, 2, 4, 8])
+def test_it_says_what_the_kernel_counts(side):
+    (said,) = views.shared_tile(side).sentences[3:]
+    assert f"{counted.loads(8, side)} times, in place of 8." in said
+
+
+def test_before_the_answer_it_says_nothing_of_it():
+    said = views.shared_tile(4, served=False).text()
+    assert "serves" not in said
+    assert "times" not in said
+
+
+@pytest.mark.parametrize(("side", "size"), [(3, 8), (0, 8), (9, 8), (4, 17), ("4", 8)])
+def test_a_tile_that_does_not_fit_is_refused(side, size):
+    with pytest.raises(InputError, match="got"):
+        views.shared_tile(side, size)
