@@ -15,6 +15,7 @@ from memlab.lesson.allocation import Allocation, measure
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise, exercise
 from memlab.lesson.question import Part, topics
+from memlab.strings import gettext as _
 
 _CARDS: dict[str, Card] = {}
 
@@ -63,5 +64,6 @@ def change(name: str) -> Card:
 def _card(part: Part, name: str) -> Card:
     asked = pick("question", name, topics())
     if asked.part is not part:
-        raise InputError(f"{name!r} is no question for {part}; try lesson.{asked.part}({name!r}).")
+        raise InputError(_("{name} is no question for {part}; try lesson.{right}({name}).",
+                           name=repr(name), part=part, right=asked.part))  # fmt: skip
     return _CARDS.setdefault(name, Card(asked))

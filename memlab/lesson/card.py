@@ -12,6 +12,7 @@ from memlab.lesson import progress, words
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Verdict, judge
 from memlab.lesson.question import Kind, Numbers, Part, Topic, Truth
+from memlab.strings import gettext as _
 
 Answer = Guess | str
 """What was answered: a number, or the name of an option."""
@@ -212,8 +213,8 @@ class Card:
             InputError: it cannot be called without an argument.
         """
         if not callable(function):
-            raise InputError(f"then takes a function, got {shorten(function)}; write @card.then "
-                             "above a def.")  # fmt: skip
+            raise InputError(_("then takes a function, got {given}; write @card.then above a def.",
+                               given=shorten(function)))  # fmt: skip
         self.follows[getattr(function, "__name__", "then")] = function
         return function
 

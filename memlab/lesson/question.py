@@ -17,6 +17,7 @@ from memlab.errors import InputError, shorten, unknown
 from memlab.lesson import guess as guesses
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Cause
+from memlab.strings import gettext as _
 
 Numbers = Mapping[str, Any]
 """What a question is asked on: a batch, a network, a kernel size."""
@@ -110,7 +111,8 @@ class Topic:
         if self.kind is Kind.COUNT:
             return guesses.count(given)
         if not isinstance(given, str):
-            raise InputError(f"a guess is one of {', '.join(self.options)}, got {shorten(given)}.")
+            raise InputError(_("a guess is one of {options}, got {given}.",
+                               options=", ".join(self.options), given=shorten(given)))  # fmt: skip
         if given not in self.options:
             raise unknown("option", given, self.options)
         return given
@@ -122,10 +124,11 @@ class Topic:
             InputError: it is asked on its first numbers only.
         """
         if self.draw is None:
-            raise InputError(f"{self.name!r} has one set of numbers; go on to the next cell.")
+            raise InputError(_("{name} has one set of numbers; go on to the next cell.",
+                               name=repr(self.name)))  # fmt: skip
         chance = random.Random(seed)
         numbers = self.draw(chance)
-        for _ in range(100):
+        for _attempt in range(100):
             if numbers not in used:
                 break
             numbers = self.draw(chance)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from memlab import strings, units
+from memlab.lesson import guess as guesses
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Cause, Verdict
 from memlab.lesson.question import Figure, Kind, Part
@@ -19,14 +20,16 @@ ALIKE = Fraction(2, 100)
 SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[\u3002\uff1f\uff01])|\S.*$")
 """One that ends with a full stop or a question mark, also of Chinese."""
 FACTORS = {
-    **dict.fromkeys(
-        ("twice", "two", "double", "doubled", "doubles", "half", "halved"), Fraction(2)
-    ),
-    **dict.fromkeys(("three", "triple", "thrice"), Fraction(3)),
-    **dict.fromkeys(("four", "quarter"), Fraction(4)),
-    "nine": Fraction(9),
+    **{word: Fraction(n) for n, word in enumerate(guesses.WORDS) if n > 1},
+    **dict.fromkeys(("twice", "double", "doubled", "doubles", "half", "halved"), Fraction(2)),
+    **dict.fromkeys(("triple", "thrice", "third"), Fraction(3)),
+    **dict.fromkeys(("\u4e24", "\u534a"), Fraction(2)),
+    "quarter": Fraction(4),
+    "\u4e09": Fraction(3),
+    "\u56db": Fraction(4),
+    "\u4e5d": Fraction(9),
 }
-"""Words that say how many times."""
+"""Words that say how many times, in English and in Chinese."""
 
 
 def first(shown: Card) -> str:
@@ -36,7 +39,8 @@ def first(shown: Card) -> str:
 
 def locked(shown: Card) -> str:
     """What a card says to a second guess."""
-    key = {"revealed": "locked", "diagnosed": "diagnosed"}.get(shown.now.state, "waiting")
+    keys = {"revealed": "locked", "diagnosed": "diagnosed", "skipped": "skipped"}
+    key = keys.get(shown.now.state, "waiting")
     return strings.get(f"card.{key}", name=shown.handle)
 
 
@@ -94,8 +98,7 @@ def question(turn: Round) -> str:
 def how(shown: Card) -> str:
     """How to answer without the widget."""
     topic = shown.topic
-    example = topic.options[0] if topic.options else ""
-    guess = strings.get(f"card.example.{topic.kind}", example=example)
+    guess = strings.get(f"card.example.{topic.kind}")
     key = "predict" if topic.part is Part.PREDICT else "other"
     values = {"name": shown.handle, "full": topic.name, "guess": guess}
     return strings.get(f"card.how.{key}", **values)
@@ -263,7 +266,8 @@ def _silent(text: str, guess: Fraction, truth: Fraction) -> str:
 
 def _values(sentence: str) -> list[Fraction]:
     """Every number of a sentence, in digits, with or without its unit, or in words."""
-    found = [FACTORS[word] for word in re.findall(r"[a-z]+", sentence.lower()) if word in FACTORS]
+    said = re.findall(r"[a-z]+|[^\x00-\xff]", sentence.lower())
+    found = [FACTORS[word] for word in said if word in FACTORS]
     for digits, unit in re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z]*)", sentence):
         number = Fraction(digits.replace(",", ""))
         found += [number, number * units.UNITS.get(unit, 1)]

@@ -57,6 +57,7 @@ class PredictionCard(Widget):
         self._acting = False
         self._followed: dict[Callable[[], Any], list[Output]] = {}
         self._slot: Slot | None = None
+        self._filled = False
         super().__init__()
         card.watch(self._follow)
 
@@ -233,9 +234,15 @@ class PredictionCard(Widget):
         return [each for f in self.card.follows.values() for each in self._followed[f]]
 
     def _fill(self) -> None:
-        """Below a card that was shown open, its outputs follow with the answer."""
-        if self._slot is not None and self.card.revealed and not self._slot.outputs:
-            self._slot.outputs = tuple(self.followed())
+        """Below a card that was shown open, its outputs follow with the answer, which comes first:
+        what follows may take its seconds."""
+        if self._slot is None or self._filled or not self.card.revealed:
+            return
+        waits = strings.get("card.control.busy")
+        self._slot.outputs = ({"output_type": "stream", "name": "stdout", "text": waits},)
+        self.refresh()
+        self._slot.outputs = tuple(self.followed())
+        self._filled = True
 
 
 def prediction_card(card: Card) -> PredictionCard:

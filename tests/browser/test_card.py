@@ -254,10 +254,13 @@ def test_what_follows_comes_below_the_card_with_its_answer(shown):
     keys(page, "Tab", "Tab")
     assert focused(page) == "Show the answer"
     keys(page, "Enter")
-    page.locator(f"{CARD}[aria-busy=true]").wait_for()  # what follows takes a second
-    assert focused(page) == "Planning and running …"
     reaches(page, "revealed")
+    page.get_by_text("Planning and running …", exact=True).wait_for()  # that takes a second
+    page.locator(f"{CARD}[aria-busy=true]").wait_for()
+    assert view.count() == 0
     view.wait_for()
+    page.locator(f"{CARD}:not([aria-busy])").wait_for()
+    assert focused(page) == "Retry on new numbers"
     page.get_by_text("It is measured.", exact=True).wait_for()
     assert page.locator(CARD).bounding_box()["y"] < view.bounding_box()["y"]
     slider = view.locator("input[type=range]").first

@@ -218,6 +218,11 @@ def test_a_bad_revision_changes_nothing(card):
     assert card.now.state == "diagnosed"
 
 
+def test_a_guess_after_a_skip_is_told_how_to_go_on(card):
+    with pytest.raises(InputError, match=r"Skipped, without a guess. Run own\.reveal"):
+        card.skip().guess("1 MB")
+
+
 # -- the reason ---------------------------------------------------------------------------------
 
 
@@ -361,7 +366,7 @@ def test_a_ratio_is_no_amount_for_a_chart(ask):
 
 def test_a_count_is_a_number_and_not_so_many_times(ask):
     card = ask(Kind.COUNT, Fraction(23))
-    assert "own.guess(9, because=" in card.text()
+    assert "own.guess(100, because=" in card.text()
     assert "your guess  23\nplanned     23\n" in card.guess(23).text()
 
 
@@ -395,19 +400,18 @@ def test_a_question_is_asked_by_its_own_function():
 # -- what follows -------------------------------------------------------------------------------
 
 
+def makes(value):
+    def show():
+        return value
+
+    return show
+
+
 def test_a_function_of_the_same_name_takes_the_place_of_the_one_before(card):
-    def show():
-        return 1
-
-    assert card.then(show) is show
-    one = card.follows.copy()
-
-    def show():
-        return 2
-
-    card.then(show)
-    assert list(card.follows) == list(one) == ["show"]
-    assert card.follows["show"]() == 2
+    first = makes(1)
+    assert card.then(first) is first
+    card.then(makes(2))
+    assert [(name, each()) for name, each in card.follows.items()] == [("show", 2)]
 
 
 @pytest.mark.parametrize("given", [None, 3, "show"])

@@ -4,6 +4,7 @@ import json
 import re
 from fractions import Fraction
 from importlib import import_module
+from typing import Any
 
 import pytest
 from IPython.core.displaypub import CapturingDisplayPublisher
@@ -154,7 +155,7 @@ def test_an_open_card_knows_nothing_of_the_truth(amount, asked):
 
 
 def holds_nothing(view, stage):
-    bundle, _ = view._repr_mimebundle_() or ({}, {})
+    bundle = dict((view._repr_mimebundle_() or ({}, {}))[0])
     assert "image/svg+xml" not in bundle
     assert bundle["text/plain"] == view.card.text() == str(view) == repr(view)
     sent = json.dumps([bundle, view.now_]).replace(",", "")
@@ -375,7 +376,7 @@ def test_a_stored_card_holds_everything_that_was_said(amount):
 @pytest.fixture
 def shell(monkeypatch):
     """A notebook's shell; ``shown`` is what its cells have shown."""
-    shell = InteractiveShell.instance()
+    shell: Any = InteractiveShell.instance()
     monkeypatch.setattr(shell.display_formatter, "active_types", ["text/plain", "image/svg+xml"])
     memlab._show_in_notebooks()
     publisher, shell.shown = shell.display_pub, []
@@ -392,7 +393,7 @@ class Publisher(CapturingDisplayPublisher):
         super().__init__()
         self.shown = shown
 
-    def publish(self, data, metadata=None, **more):
+    def publish(self, data, metadata=None, *args, **more):
         self.shown.append(data)
 
 
@@ -472,6 +473,20 @@ def test_a_cell_that_runs_again_registers_anew_without_doubling(shell, amount, f
     display(amount)
     assert capsys.readouterr().out == "another\n"
     assert follows == []
+
+
+def test_the_answer_is_shown_before_what_follows_it_has_run(shell, amount):
+    view, shown = views.prediction_card(amount), []
+
+    @amount.then
+    def slow():
+        (waits,) = view.slot.outputs
+        shown.append((view.now_["shown"]["state"], waits["text"]))
+
+    display(amount)
+    send(view, event("guess", "1 kB"), event("lock"), event("reveal"))
+    assert shown == [("revealed", "Planning and running …")]
+    assert view.slot.outputs == ()
 
 
 def test_the_slot_is_filled_from_another_cell(shell, amount, follows, capsys):
