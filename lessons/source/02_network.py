@@ -30,8 +30,7 @@ lesson.recall("02.gradients")
 lesson.recall("02.gradients").guess(1).reveal()
 
 # %% [markdown]
-# One training step of AlexNet, from left to right: forward, loss, backward, update. Move **Batch**.
-# Which part of the picture grows, and which stays?
+# One training step of AlexNet, from left to right. Move **Batch**: what grows, and what stays?
 
 # %%
 import memlab
@@ -42,13 +41,12 @@ views.memory("alexnet", batch=64, only=("batch",))
 # %% [markdown]
 # ## What does a convolution leave for backward?
 #
-# A layer for handwritten digits, of 28·28 pixels: 64 kernels of 5·5, and then a ReLU.
+# A layer for handwritten digits of 28·28 pixels: 64 kernels of 5·5, and then a ReLU.
 
 # %%
 image = memlab.network("digits", image=(1, 28, 28))
 conv1 = image.conv(64, kernel=5, pad=2, name="conv1")
 digits = conv1.relu(name="relu").max_pool("all").flatten().cross_entropy()
-print(digits.table())
 
 # %%
 output = lesson.predict("02.output")
@@ -73,7 +71,7 @@ lesson.change("02.twice").guess("workspace").reveal()
 # %% [markdown]
 # ## What does half a batch save?
 #
-# Two networks, one after the other. VGG-16 ends in 3 large linear layers.
+# VGG-16 ends in 3 large linear layers.
 
 # %%
 halve = lesson.predict("02.halve")
@@ -139,8 +137,8 @@ total.guess("both").revise("convolutions").reveal()
 # ## Exercise: which batch fits?
 #
 # **Worked.** VGG-16 with Adam. **Shapes** and **bytes:** of every array the plan knows what is
-# fixed, and what each image adds. **Lifetime:** it adds up what is alive in each operation. Here
-# are 2 of the operations, with 2 sizes of memory:
+# fixed, and what each image adds. **Lifetime:** it adds up what is alive in each operation. 2 of
+# them, with 2 sizes of memory:
 
 # %%
 plan = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
@@ -184,9 +182,9 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 # %% [markdown]
 # ## What this plan leaves out
 #
-# - It counts the arrays of the step. Memory that a library keeps for itself is not in it.
-# - Other frameworks choose otherwise: which arrays backward needs, which workspace a convolution
-#   takes, when a gradient is freed. Then the peak differs, and the way to find it is the same.
+# - It counts the arrays of the step, and no memory that a library keeps for itself.
+# - Other frameworks choose otherwise which arrays backward needs, which workspace a convolution
+#   takes, when a gradient is freed. The way to find the peak is the same.
 #
 # Sources: A4, A5.
 

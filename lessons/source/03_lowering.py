@@ -31,32 +31,29 @@ lesson.recall("03.inside")
 lesson.recall("03.inside").guess("gradient_map").reveal()
 
 # %% [markdown]
-# A layer of VGG-16, with windows of 3·3. To compute one output value, a convolution needs the
-# 9 values in its window. Lowering (im2col) writes each window as a column of a matrix. Read the
-# matrix by rows: one row is the whole picture, shifted.
+# To compute one output value, a convolution needs the values in its window, here 3·3. Lowering
+# (im2col) writes each window as a column of a matrix. Read the matrix by rows: one row is the whole
+# picture, shifted.
 #
 # Move **Copies written**, one step at a time. Then click a pixel: in how many copies is it?
 
 # %%
-import memlab
-from memlab import units, views, zoo
+from memlab import units, views
 
 views.shifted_copies("vgg16", "conv3_2", step=1, only=("step",))
 
 # %% [markdown]
 # ## How large does the copy become?
 #
-# The picture has 1 channel. A real layer has C of them, and each channel is copied like this.
+# A real layer has many channels, and each is copied like this.
 
 # %%
 kernels = lesson.predict("03.kernels")
 
 
 @kernels.then
-def one_image():
-    layer = views.shifted_copies("vgg16", "conv1_2", only=("batch",))
-    layer.write()
-    return layer
+def whole_batch():
+    return views.shifted_copies("vgg16", "conv1_2", only=("batch",))
 
 
 kernels
@@ -65,8 +62,7 @@ kernels
 kernels.guess("twice", because="each kernel needs its windows").revise("same").reveal()
 
 # %% [markdown]
-# At batch 128 this layer reads 1.64 GB, and its copy does not fit on a card of 12 GB. The stride is
-# how far the window moves:
+# The stride is how far the window moves:
 
 # %%
 stride = lesson.predict("03.stride")
@@ -106,20 +102,6 @@ whole
 whole.guess(9).revise("2").reveal()
 
 # %% [markdown]
-# What does the copy add to the peak of a training step, one image at a time, and with the whole
-# batch at once?
-
-# %%
-for network in (zoo.resnet50(), zoo.vgg16()):
-    for way in ("im2col-image", "im2col-batch"):
-        step = memlab.training_step(network, algorithm=way)
-        print(network.title, way, units.in_unit(memlab.plan(step).peak(32), "GB"))
-
-# %% [markdown]
-# In VGG-16, `conv1_2` copies 3.70 GB, more than all else that is alive then. The largest copy of
-# ResNet-50 is made in `conv1`, where few other bytes are alive.
-
-# %% [markdown]
 # ## Must the whole copy be there?
 #
 # The matrix product can be computed in parts: one tile of output places after the
@@ -143,10 +125,7 @@ tile.guess("fewer").revise("same").reveal()
 
 # %% [markdown]
 # The times take half a minute. Does your curve fall to the left? Then less memory took less time.
-#
-# Libraries for GPUs make the tiles inside the product, which cuDNN calls implicit
-# GEMM.<sup>G1</sup> More: [lowering in frameworks](appendix/lowering_elsewhere.ipynb), and a text
-# that says 7.5 GB.
+# More: [what frameworks lower](appendix/lowering_elsewhere.ipynb).
 
 # %% [markdown]
 # ## Exercise: how many bytes does a lowered copy take?
@@ -159,8 +138,7 @@ tile.guess("fewer").revise("same").reveal()
 print(units.short(4 * 64 * 3 * 3 * 224 * 224))
 
 # %% [markdown]
-# **With blanks.** Any layer, the whole batch at once. At how many places does a window stop? It
-# begins at 0, at the stride, at 2 strides, as long as it fits into the padded input.
+# **With blanks.** Any layer, the whole batch at once:
 
 # %%
 exercise = lesson.exercise("03.lowered_bytes")
@@ -186,17 +164,16 @@ exercise.check(lowered_bytes)
 # ## What this lesson leaves out
 #
 # - Times are of 1 thread on your processor. Lesson 04 is about GPUs.
-# - The matrix product packs its operands into buffers of its own, and the plan does not have them.
-# - Other algorithms trade more workspace for fewer multiplications: Winograd,<sup>G5</sup> Fourier
+# - The matrix product packs its operands into buffers of its own, which are not planned.
+# - Other algorithms trade workspace for fewer multiplications: Winograd,<sup>G5</sup> Fourier
 #   transforms.<sup>G7</sup>
 #
-# Sources: G1, G4, G5, G7.
+# Sources: G4, G5, G7.
 
 # %% [markdown]
 # ## The case so far
 #
-# ResNet-50 on a card of 12 GB: a tile in place of a copy changes its peak by little. VGG-16 would
-# need it.
+# Lowering tile by tile changes the peak of ResNet-50 by little. That of VGG-16 it does change.
 
 # %%
 views.case("03")
@@ -214,11 +191,3 @@ views.case("03")
 #
 # Next: [04 Lowering on CUDA](04_cuda.ipynb), a side road: the same map, one thread for each value.
 # Or go on with [05 Mini-batch and vectors](05_vectors.ipynb).
-
-# %% tags=["numbers"]
-{
-    "3.70 GB": "memlab.plan(memlab.training_step(zoo.vgg16(), algorithm='im2col-batch'))"
-    ".of('conv1_2.workspace', 32).nbytes",
-    "7.5 GB": "sum(4 * 32 * n.layer.kernel**2 * n.shape[0] * n.shape[1] * n.shape[2]"
-    " for n in zoo.resnet50().nodes if n.kind == 'conv2d' and not n.name.endswith('short'))",
-}

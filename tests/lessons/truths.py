@@ -41,7 +41,8 @@ def forms(topic: Topic) -> list[str]:
     value = set() if isinstance(truth.value, str) else written(truth.value, topic.kind)
     figures = (written(figure.value, topic.kind) for figure in truth.figures)
     new = [forms for forms in figures if not any(holds(asked, form) for form in forms)]
-    return sorted(value.union(*new))
+    named = {form for form in value if holds(asked, form)}
+    return sorted((value - named).union(*new))
 
 
 def written(value: Fraction, kind: Kind) -> set[str]:
