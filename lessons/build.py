@@ -277,7 +277,7 @@ def execute(made: NotebookNode, folder: Path, name: str) -> None:
     made.metadata = nbformat.from_dict(METADATA)
 
 
-def clean(made: NotebookNode, name: str, solved: bool, say: Say = str) -> None:
+def clean(made: NotebookNode, name: str, say: Say = str) -> None:
     """Keep what every machine stores alike, and no live widget; in another language than English
     nothing is looked for that differs from machine to machine.
 
@@ -287,7 +287,7 @@ def clean(made: NotebookNode, name: str, solved: bool, say: Say = str) -> None:
     for cell in made.cells:
         if cell.cell_type != "code":
             continue
-        if say is str and (fault := differs(cell, solved)):
+        if say is str and (fault := differs(cell)):
             raise LessonError(f"{name}: cell {cell.id} {fault}")
         if DIFFERS in cell.metadata.get("tags", []):
             cell.outputs = noted(cell, f"{say(messages.NOTE)}\n")
@@ -307,11 +307,8 @@ def noted(cell: NotebookNode, note: str) -> list[NotebookNode]:
     return [each for each, before in zip(kept, [None, *kept], strict=False) if each is not before]
 
 
-def differs(cell: NotebookNode, solved: bool) -> str:
-    """What is wrong with what a cell shows of its machine, and empty where nothing is.
-
-    Behind a card it shows nothing to learners, and is looked at in the solutions.
-    """
+def differs(cell: NotebookNode) -> str:
+    """What is wrong with what a cell shows of its machine, and empty where nothing is."""
     tags = cell.metadata.get("tags", [])
     texts = [text_of_output(output) for output in cell.outputs]
     if {SOLUTION, DIFFERS} <= {*tags}:  # a card above, of which every digit is the same
@@ -320,8 +317,6 @@ def differs(cell: NotebookNode, solved: bool) -> str:
     varies = VARIES.search(shown)
     if DIFFERS not in tags:
         return f"shows {varies[0]!r}; tag it {DIFFERS}." if varies else ""
-    if ".answered()" in cell.source and not solved:
-        return ""
     if not varies:
         return f"shows nothing that differs from machine to machine; it needs no {DIFFERS}."
     headed = False  # below a line such as "PyTorch 2.13, bytes of a convolution:"
@@ -357,7 +352,7 @@ def build(source: Path) -> Iterator[tuple[Path, str]]:
         for target, solved in targets(source, language).items():
             made = notebook(source, solved, language)
             execute(made, target.parent, source.stem)
-            clean(made, source.stem, solved, say)
+            clean(made, source.stem, say)
             yield target, text_of(made)
             if language == ENGLISH and (solved or source.parent.name == APPENDIX):
                 yield from pictures(source, made.cells).items()

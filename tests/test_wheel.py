@@ -89,11 +89,19 @@ def held(wheel):
 def test_a_wheel_holds_the_lessons_and_all_that_belongs_to_them(wheel):
     files = [path for path in (ROOT / "lessons").rglob("*") if path.is_file()]
     names = [path.relative_to(ROOT).as_posix() for path in files]
-    left_out = re.compile(r"/\.|__pycache__|^lessons/source/|^lessons/build.py$")
+    left_out = re.compile(r"/\.|__pycache__|^lessons/source/|^lessons/\w+\.py$")
     expected = {f"memlab/{name}" for name in names if not left_out.search(name)}
     assert {name for name in held(wheel) if name.startswith("memlab/lessons/")} == expected
     folders = {PurePosixPath(name).parts[2] for name in expected}
-    assert folders >= {"data", "glossary.md", "images", "instructor", "lecture", "solutions"}
+    assert folders >= {
+        "appendix",
+        "data",
+        "glossary.md",
+        "images",
+        "instructor",
+        "lecture",
+        "solutions",
+    }
 
 
 def test_a_wheel_is_as_small_as_the_readme_says(wheel):

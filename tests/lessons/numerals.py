@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import memlab
 from memlab import claims, counting, devices, formats, units, zoo
+from memlab.planner import slots
 
 SCALES: dict[str, Any] = {
     **units.UNITS,
@@ -34,7 +35,7 @@ NOT_CHECKED = re.compile(
     r"|(?<!!)\[[^\]]*\]\([^)]*\)|\]\([^)]*\)|https?://\S+"  # links; the alt text of a figure stays
     r"|^\#\ \d\d\ |\blessons?\ \d\d(?:(?:,|\ and|\ to)\ \d\d)*|^\d+\ minutes\.\ Needs:"
     r"|^\ *\d+\.\ "  # list markers
-    r"|\([^()\d]*(?:19|20)\d\d\)"  # a year in a citation: (He et al., 2016)
+    r"|\((?:[^()\d]*(?:19|20)\d\d[;)])+"  # years in a citation: (He et al., 2016)
     r"|\b[^\W\d_][\w'-]*\d[\w-]*",  # names: ResNet-50, fp32, conv1, claim A12
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
@@ -44,6 +45,7 @@ NAMES = {
     "counting": counting,
     "devices": devices,
     "formats": formats,
+    "slots": slots,
     "units": units,
     "zoo": zoo,
 }

@@ -173,7 +173,8 @@ def truth(numbers):
 
 
 def ninefold(numbers):
-    return Truth(Fraction(9), (), (Cause("not_lowered", Fraction(1)), Cause("padding", Fraction(8))))
+    causes = Cause("not_lowered", Fraction(1)), Cause("padding", Fraction(8))
+    return Truth(Fraction(9), (), causes)
 
 
 def agreed(numbers):

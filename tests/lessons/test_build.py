@@ -211,18 +211,18 @@ def shown(text, *tags, source="show()", kind="text/plain"):
 )
 @pytest.mark.parametrize("kind", ["text/plain", "text/html", "image/svg+xml"])
 def test_what_differs_has_the_tag_and_names_machine_and_date(text, kind):
-    assert "tag it nbval-ignore-output" in build.differs(shown(text, kind=kind), solved=True)
+    assert "tag it nbval-ignore-output" in build.differs(shown(text, kind=kind))
     named = "name the machine"
-    assert named in build.differs(shown(text, build.DIFFERS, kind=kind), solved=True)
-    assert named in build.differs(shown(f"{text}, {date.today()}", build.DIFFERS), solved=True)
+    assert named in build.differs(shown(text, build.DIFFERS, kind=kind))
+    assert named in build.differs(shown(f"{text}, {date.today()}", build.DIFFERS))
     full = shown(f"<text>{text} {MACHINE}</text>", build.DIFFERS, kind=kind)
-    assert build.differs(full, solved=True) == ""
+    assert build.differs(full) == ""
 
 
 @pytest.mark.parametrize("text", ["7,578 parameters", "26.562 MB (25.331 MiB)", "freed at 3 B", ""])
 def test_what_is_the_same_everywhere_has_no_tag(text):
-    assert build.differs(shown(text), solved=True) == ""
-    assert "it needs no nbval" in build.differs(shown(text, build.DIFFERS), solved=True)
+    assert build.differs(shown(text)) == ""
+    assert "it needs no nbval" in build.differs(shown(text, build.DIFFERS))
 
 
 @pytest.mark.parametrize(
@@ -230,22 +230,16 @@ def test_what_is_the_same_everywhere_has_no_tag(text):
 )
 def test_bytes_stand_beside_seconds_or_in_another_cell(beside):
     text = f"took 3 s, {MACHINE}\npeak 96 B"
-    assert "show 'peak 96 B' in another" in build.differs(shown(text, build.DIFFERS), solved=True)
+    assert "show 'peak 96 B' in another" in build.differs(shown(text, build.DIFFERS))
     text = f"took 3 s, {MACHINE}\nread 96 MB/s\n{beside}"
-    assert build.differs(shown(text, build.DIFFERS), solved=True) == ""
+    assert build.differs(shown(text, build.DIFFERS)) == ""
 
 
 def test_a_table_below_a_head_that_names_pytorch_is_its_own():
     full = f"PyTorch takes beside its input:\nconv 9 B\nAs planned.\nend, {MACHINE}"
-    assert build.differs(shown(full, build.DIFFERS), solved=True) == ""
+    assert build.differs(shown(full, build.DIFFERS)) == ""
     after = full.replace("end,", "peak 96 B,")
-    assert "show 'peak 96 B" in build.differs(shown(after, build.DIFFERS), solved=True)
-
-
-def test_behind_a_card_a_cell_is_looked_at_in_the_solutions():
-    cell = shown("Predict first.", build.DIFFERS, source="if rate.answered():\n    show()")
-    assert build.differs(cell, solved=False) == ""
-    assert "it needs no nbval" in build.differs(cell, solved=True)
+    assert "show 'peak 96 B" in build.differs(shown(after, build.DIFFERS))
 
 
 @pytest.mark.measures
@@ -370,7 +364,7 @@ def test_in_a_solution_a_note_stands_for_what_varies_alone():
     card, third = shown("planned 96 B").outputs[0], shown("as planned").outputs[0]
     cell = shown(f"took 3 s, {MACHINE}", build.SOLUTION, build.DIFFERS)
     cell.outputs = [card, *cell.outputs, *shown(f"2 threads, {MACHINE}").outputs, third]
-    assert build.differs(cell, solved=True) == ""
+    assert build.differs(cell) == ""
     kept = build.noted(cell, "Run this cell.\n")
     assert [each.get("text", "") for each in kept] == ["", "Run this cell.\n", ""]
     assert [kept[0], kept[2]] == [card, third]

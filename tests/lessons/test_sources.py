@@ -8,7 +8,7 @@ import pytest
 from lessons import build
 from memlab.lab import copy_lessons
 
-SOURCES = sorted((build.LESSONS / "source").glob("*.py"))
+SOURCES = build.sources(build.LESSONS)
 NOTEBOOKS = [target for source in SOURCES for target in build.targets(source)]
 ABSOLUTE = re.compile(r"(?<![\w.:/<²])/(?:[\w.-]+/)+[\w.-]+|\b[A-Z]:\\\w")
 LINK = re.compile(r"\]\(([^)#\s]+)")

@@ -1,0 +1,53 @@
+"""An appendix is a short page of its own, and keeps the rules that hold for any page."""
+
+import json
+import re
+
+import pytest
+
+from lessons import build
+from tests.lessons import form, outputs, structure
+from tests.lessons.parts import CODE, Lesson, minutes_line, prose
+from tests.lessons.structure import words
+
+SOURCES = [s for s in build.sources(build.LESSONS) if s.parent.name == build.APPENDIX]
+LONGEST = 600
+RULES = (outputs.figures, outputs.notes, outputs.numbers, structure.forbidden)
+HEAD = re.compile(r"# Appendix: [^\n]+\?\n\nBelongs to: \[\d\d [^]]+\]\((\.\./\d\d_\w+\.ipynb)\)\.")
+pages = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+
+
+def read(source):
+    """A page as the rules of a lesson see it."""
+    (target,) = build.targets(source)
+    stored = json.loads(target.read_text("utf-8"))
+    return Lesson(source.stem, build.cells(source), stored, stored, frozenset())
+
+
+@pages
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_it_keeps_the_rules_of_every_page(source, rule):
+    assert rule(read(source)) == []
+
+
+@pages
+def test_its_head_says_where_it_belongs_and_the_lesson_leads_to_it(source):
+    found = HEAD.match(prose(read(source)))
+    assert found
+    lesson = build.LESSONS / found[1].removeprefix("../")
+    assert f"(appendix/{source.stem}.ipynb)" in lesson.read_text("utf-8")
+
+
+@pages
+def test_it_is_short_and_asks_nothing(source):
+    page = read(source)
+    assert len(words(prose(page))) <= LONGEST
+    code = "\n".join(cell.source for cell in page.of("code"))
+    assert not re.search(r"\blesson\.(?:predict|recall|change|exercise)\(", code)
+    assert minutes_line(page) is None
+
+
+@pages
+def test_a_claim_is_a_footnote(source):
+    text = form.FOOTNOTE.sub("", re.sub(r"`[^`]*`", "", prose(read(source))))
+    assert CODE.findall(form.SOURCES.sub("", text)) == []
