@@ -177,7 +177,9 @@ class PredictionCard(Widget):
             return [words.seen(turn), *words.finding(turn)]
         if turn.state in ("locked", "diagnosed"):
             said = [strings.get("card.control.locked", guess=words.given(turn))]
-            said += [f"{strings.get('card.because')} {turn.because}"] * bool(turn.because)
+            said += [strings.get("card.control.reasoned", because=turn.because)] * bool(
+                turn.because
+            )
             return [*said, words.hint(turn)] if turn.state == "diagnosed" else said
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
@@ -378,11 +380,12 @@ def _revealed(turn: Round, width: float) -> Iterator[Block]:
     """The reason, the options or the diagnosis of a number, then the bars."""
     assert turn.truth is not None
     if turn.because:
-        yield Words(f"{strings.get('card.because')} {turn.because}", 13, dim=True, gap=8)
+        said = strings.get("card.control.reasoned", because=turn.because)
+        yield Words(said, 13, dim=True, gap=8)
     for index, answer in enumerate(turn.topic.options):
         chosen, right = answer in (turn.guess, turn.revision), answer == turn.truth.value
-        said = words.option(turn, answer), _marks(turn, answer), _said_of(turn, answer)
-        yield Option(*said, chosen, right, gap=0 if index else 14)
+        texts_of = words.option(turn, answer), _marks(turn, answer), _said_of(turn, answer)
+        yield Option(*texts_of, chosen, right, gap=0 if index else 14)
     if not turn.topic.options:
         yield Words(words.diagnoses(turn), 13, gap=10)
     if found := _bars(turn):

@@ -152,7 +152,7 @@ def test_an_amount_is_typed_diagnosed_revised_and_asked_again(shown, findings):
     assert focused(page) == "Retry on new numbers"
     picture = page.locator(f"{CARD} .ml-picture")
     drawn = picture.text_content()
-    assert "because It is one image." in drawn
+    assert "Because: It is one image." in drawn
     assert "Exactly 32 times too small: one image? The batch has 32." in drawn
     assert "Your revision: 16.1 times too small." in drawn
     name = picture.get_attribute("aria-label")

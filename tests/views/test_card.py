@@ -118,7 +118,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     )
     assert list(shown["lines"]) == [
         ("Your guess, locked: 7.9 MB", False),
-        ("because It grows.", False),
+        ("Because: It grows.", False),
         ("Too large: bits for bytes?", False),
     ]
     assert names(view) == ["guess", "revise", "reveal"]
@@ -366,7 +366,7 @@ def test_the_widget_follows_the_card(amount):
 def test_a_stored_card_holds_everything_that_was_said(amount):
     amount.guess("7.9 MB", because="It grows.").revise("5 MB")
     said = " ".join(labels(amount))
-    for part in ("Predict. How much, of 1?", "because It grows.", "7.9 MB", "your revision"):
+    for part in ("Predict. How much, of 1?", "Because: It grows.", "7.9 MB", "your revision"):
         assert part in said
     for part in words.said(amount.now):
         assert part in said
