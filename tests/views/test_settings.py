@@ -130,6 +130,7 @@ def test_a_view_with_only_some_controls_leaves_the_others_to_python(demo):
     view.batch = 64
     assert view.state.batch == 64
     assert view.code() == "memlab.views.demo('up', size=5, batch=64, only=('size',))"
+    assert next(each.place for each in demo(only="count").controls()) == "main"
     with pytest.raises(InputError, match="unknown setting 'speed'"):
         demo(only="speed")
     with pytest.raises(InputError, match="True or False"):

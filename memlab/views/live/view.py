@@ -44,7 +44,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -280,6 +280,8 @@ class View(Widget, Generic[S]):
         labels = Labels(self.name, self.values(now))
         shown = [each for each in self.settings.values() if self._offers(each)]
         found = [control for each in shown for control in each.controls(now, labels)]
+        if now.only:  # nothing is to be looked for
+            found = [replace(control, place="main") for control in found]
         for name, key in self.buttons(now).items():
             if name in self.presets and not self._exemplary:
                 continue
@@ -291,9 +293,10 @@ class View(Widget, Generic[S]):
         now = self.state
         labels = Labels(self.name, self.values(now))
         hidden = [each for each in self.settings.values() if of(each.place, now) == "more"]
-        shown = [each for each in hidden if self._offers(each) and each.controls(now, labels)]
+        shown = [each for each in hidden if each.when(now) and each.controls(now, labels)]
         told = filter(None, (each.told(now, labels) for each in shown))
-        return strings.get("widget.more", values=", ".join(told)) if shown else ""
+        offered = shown and not now.only
+        return strings.get("widget.more", values=", ".join(told)) if offered else ""
 
     def draw(self, stored: bool) -> Picture:
         scene = self.scene(live=not stored)
