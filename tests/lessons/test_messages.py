@@ -1,12 +1,13 @@
 """Translations: what is drawn out, what a later run keeps, and that every one of them fits."""
 
+import json
 import re
 from itertools import chain
 from string import Formatter
 
 import pytest
 
-from lessons import messages
+from lessons import build, messages
 from memlab import strings
 
 LANGUAGES = strings.languages()[1:]
@@ -106,6 +107,110 @@ def test_a_later_run_keeps_what_is_translated_and_marks_what_was_changed(tmp_pat
     path.write_text(text, encoding="utf-8")
     catalog, _ = messages.updated(path, template(*texts))
     assert strings.translations(catalog)["", "It goes."] == "它离开。"
+
+
+# -- a lesson in another language ----------------------------------------------------------------
+
+SOURCE = """# %% [markdown]
+# # 01 Small: a lesson?
+# See [the words](glossary.md), ![a picture](images/a.png), [the next](02_network.ipynb),
+# [here](#words) and [far away](https://example.org/a).
+
+# %%
+2 * 3  # six
+
+# %% tags=["nbval-ignore-output"]
+import datetime
+import platform
+
+print(platform.machine(), datetime.date.today(), "0.02 s")
+"""
+MESSAGES = """
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=utf-8\\n"
+"Last-Translator: {by}\\n"
+
+msgid "01 Small: a lesson?"
+msgstr "01 一课"
+
+msgid ""
+"See [the words](glossary.md), ![a picture](images/a.png), [the next](02_network.ipynb), "
+"[here](#words) and [far away](https://example.org/a)."
+msgstr ""
+"见[词汇](glossary.md)，![图](images/a.png)，[下一课](02_network.ipynb)，[此处](#words)，"
+"[自己](01_small.ipynb)和[远处](https://example.org/a)。"
+
+msgid "six"
+msgstr "六"
+
+msgid "A machine made this translation. It waits for a reader who speaks the language."
+msgstr "机器翻译。"
+
+msgid "Run this cell: what it shows depends on your machine, which it names with the date."
+msgstr "请运行这个单元。"
+"""
+
+
+@pytest.fixture
+def translated(tmp_path):
+    """Writes the messages of a lesson, translated by somebody; there is one without messages."""
+
+    def writes(by):
+        folder = tmp_path / "lessons/source"
+        folder.mkdir(parents=True, exist_ok=True)
+        glossary = build.LESSONS / "source/glossary.toml"
+        (folder / "glossary.toml").write_bytes(glossary.read_bytes())
+        (folder / "01_small.py").write_text(SOURCE, encoding="utf-8")
+        (folder / "02_network.py").write_text("# %% [markdown]\n# # Another\n", encoding="utf-8")
+        (folder / "zh.po").write_text(MESSAGES.format(by=by), encoding="utf-8")
+        messages.sayer.cache_clear()
+        return build.sources(folder.parent)
+
+    return writes
+
+
+def test_a_lesson_is_made_in_the_languages_that_its_head_is_translated_to(translated):
+    sources = translated("machine")
+    assert [build.languages(source) for source in sources] == [["en", "zh"], ["en"]]
+    folder = sources[0].parent.parent / "zh"
+    made = {folder / "01_small.ipynb": False, folder / "solutions/01_small.ipynb": True}
+    assert build.targets(sources[0], "zh") == made
+
+
+@pytest.mark.parametrize(
+    ("solved", "up", "network"),
+    [(False, "../", "../02_network.ipynb"), (True, "../../", "../../solutions/02_network.ipynb")],
+)
+def test_a_translated_lesson_lies_one_folder_further_down(translated, solved, up, network):
+    head, spoken, code, _ = build.notebook(translated("machine")[0], solved, "zh").cells
+    assert head.source == (
+        f"# 01 一课\n见[词汇]({up}glossary.md)，![图]({up}images/a.png)，[下一课]({network})，"
+        "[此处](#words)，[自己](01_small.ipynb)和[远处](https://example.org/a)。\n\n*机器翻译。*"
+    )
+    assert spoken.source == 'import os\n\nos.environ["MEMLAB_LANGUAGE"] = "zh"'
+    assert code.source == "2 * 3  # 六"
+
+
+def test_who_has_read_a_translation_takes_the_note_from_its_head(translated):
+    source, _ = translated("A Reader <reader@example.org>")
+    assert "机器翻译" not in build.notebook(source, False, "zh").cells[0].source
+
+
+@pytest.mark.measures
+def test_a_translated_lesson_is_written_and_checked(translated, capsys):
+    source, _ = translated("machine")
+    lessons = source.parent.parent
+    assert build.main(["01"], lessons) == 0
+    assert build.main(["01", "--check"], lessons) == 0
+    made = json.loads((lessons / "zh/01_small.ipynb").read_text(encoding="utf-8"))
+    assert made["cells"][-1]["outputs"][0]["text"] == ["请运行这个单元。\n"]
+    file = source.parent / "zh.po"
+    file.write_text(file.read_text(encoding="utf-8").replace("一课", "第一课"), encoding="utf-8")
+    messages.sayer.cache_clear()
+    capsys.readouterr()
+    assert build.main(["01", "--check"], lessons) == 1
+    assert "lessons/zh/01_small.ipynb, lessons/zh/solutions/01_small" in capsys.readouterr().err
 
 
 # -- every translation --------------------------------------------------------------------------
