@@ -303,7 +303,7 @@ def noted(cell: NotebookNode, note: str) -> list[NotebookNode]:
     told = nbformat.v4.new_output("stream", name="stdout", text=note)
     if SOLUTION not in cell.metadata.tags:
         return [told]
-    kept = [told if VARIES.search(text_of_output(each)) else each for each in cell.outputs]
+    kept = [told if measured(text_of_output(each)) else each for each in cell.outputs]
     return [each for each, before in zip(kept, [None, *kept], strict=False) if each is not before]
 
 
@@ -312,7 +312,7 @@ def differs(cell: NotebookNode) -> str:
     tags = cell.metadata.get("tags", [])
     texts = [text_of_output(output) for output in cell.outputs]
     if {SOLUTION, DIFFERS} <= {*tags}:  # a card above, of which every digit is the same
-        texts = [text for text in texts if VARIES.search(text)]
+        texts = [text for text in texts if measured(text)]
     shown = "\n".join(texts)
     varies = VARIES.search(shown)
     if DIFFERS not in tags:
@@ -329,6 +329,11 @@ def differs(cell: NotebookNode) -> str:
     if named[0] not in shown or not any(name and name in shown for name in named[1]):
         return f"shows {varies[0]!r}; name the machine ({named[1][0]}) and the date ({named[0]})."
     return ""
+
+
+def measured(text: str) -> bool:
+    """Whether an output of a solution differs from machine to machine, or names the day."""
+    return bool(VARIES.search(text)) or date.today().isoformat() in text
 
 
 def text_of_output(output: Any) -> str:

@@ -2,13 +2,15 @@
 
 >>> memlab.train(digits.network(), digits.load(), settings=digits.SETTINGS)
 >>> memlab.train(digits.dim_network(), digits.dim(), settings=digits.DIM_SETTINGS)
+>>> digits.in_the_dark()["bf16"].errors
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,9 @@ import numpy.typing as npt
 from memlab.errors import InputError, whole
 from memlab.networks.builder import network as start
 from memlab.networks.graph import Network
+
+if TYPE_CHECKING:
+    from memlab.runtime.training import History
 
 Floats = npt.NDArray[np.float32]
 
@@ -94,3 +99,22 @@ def dim_network() -> Network:
     x = start("dim_digits", image=(1, 8, 8), title="dim digits network").flatten()
     x = x.linear(64, bias=False).relu().linear(64, bias=False).relu()
     return x.linear(CLASSES, bias=False).squared_error()
+
+
+def in_the_dark(epochs: int = 6) -> dict[str, History]:
+    """Four trainings on the dim digits: in fp32, all in fp16, all in bf16, and in mixed fp16, whose
+    loss is scaled.
+
+    Raises:
+        InputError: scikit-learn is not installed; no whole number of epochs of at least 1.
+    """
+    from memlab.runtime.training import train
+    from memlab.techniques.precision import precision
+
+    modes = {"fp32": "", "fp16": "fp16", "bf16": "bf16", "mixed fp16": "mixed fp16"}
+    ways = {name: partial(precision, mode=mode) if mode else None for name, mode in modes.items()}
+    data, made = dim(), dim_network()
+    return {
+        name: train(made, data, rewrite=way, settings=DIM_SETTINGS, epochs=epochs)
+        for name, way in ways.items()
+    }

@@ -1,4 +1,4 @@
-"""Lesson 06, precision: a sum in few bits, bytes of the model state, a scale for a gradient."""
+"""Lesson 06, precision: a small update, the model state, gradients that become 0."""
 
 from __future__ import annotations
 
@@ -6,76 +6,92 @@ from fractions import Fraction
 from math import prod
 from random import Random
 
-import numpy as np
-
-from memlab import formats, rounding, strings
-from memlab.formats import Format
+from memlab import formats, rounding, strings, units
 from memlab.lesson import digits
-from memlab.lesson.content.lesson_02 import FP32
-from memlab.lesson.content.tools import measured, planned
-from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Truth, topic
+from memlab.lesson.content.tools import known, measured, planned, step_of
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.networks import zoo
+from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
 from memlab.step.build import training_step
 from memlab.step.rules import TITLES, UPDATES
 from memlab.step.tensor import Role
+from memlab.techniques.block_states import eight_bit_states
 from memlab.techniques.precision import precision
 
-# -- one more -----------------------------------------------------------------------------------
+# -- what lessons 01 and 02 said ------------------------------------------------------------------
 
-_ONE = {"format": "fp16", "start": 2048}
-_ROUNDED = ("fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2")
-
-
-def _draw_one(chance: Random) -> Numbers:
-    """Where steps are 1, or where they are 2 and the sum lies half-way."""
-    found = formats.find(chance.choice(_ROUNDED))
-    first = 2 ** (found.mantissa + chance.choice((0, 1, 1)))
-    return {"format": found.name, "start": first + 2 * chance.randint(0, 1)}
+topic("06.kept", Kind.CHOICE, {}, None, options=("next", "backward", "update"), part=Part.RECALL,
+      gives=("backward has read",))(known("backward"))  # fmt: skip
 
 
-def _one_words(n: Numbers) -> Numbers:
-    found, start = formats.find(n["format"]), n["start"]
-    power = 2 ** (start.bit_length() - 1)
-    return {
-        **n, "sum": start + 1, "next": start + 2, "mantissa": found.mantissa,
-        "largest": f"{found.largest:,.15g}", "step": f"{float(rounding.ulp(start, found)):g}",
-        "power": power, "double": 2 * power,
-    }  # fmt: skip
+def _larger_words(n: Numbers) -> Numbers:
+    made = zoo.build(n["network"])
+    return {**n, "label": made.label, "millions": f"{made.parameters / 1e6:.0f}"}
 
 
-@topic("06.one", Kind.CHOICE, _ONE, _draw_one, options=("exact", "same", "next", "beyond"),
-       words=_one_words)  # fmt: skip
-def one(n: Numbers) -> Truth:
-    """What a format stores of a number and 1, rounded from the exact sum."""
-    start = n["start"]
-    held = rounding.nearest(start + 1, n["format"])
-    found = {start: "same", start + 1: "exact", start + 2: "next"}.get(held, "beyond")
-    return Truth(found, seen={"why": _one_why(n, held)})
+@topic("06.larger", Kind.CHOICE, {"network": "vgg16", "batch": 8}, None,
+       options=("mountain", "floor", "same"), part=Part.RECALL, gives=("nearly all floor",),
+       words=_larger_words)  # fmt: skip
+def larger(n: Numbers) -> Truth:
+    """Which part of a peak is larger: what follows the batch, or what stays."""
+    ledger = plan(step_of(zoo.build(n["network"]), "adam"))
+    at = ledger.peak_at(n["batch"]).index
+    floor, each = (int(part[at]) for part in ledger.line())
+    parts = {"mountain": n["batch"] * each, "floor": floor}
+    seen: dict[str, object] = {name: units.short(nbytes) for name, nbytes in parts.items()}
+    return Truth(max(parts, key=lambda name: parts[name]), seen=seen)
 
 
-def _one_why(n: Numbers, held: float) -> str:
-    """That the format holds the sum, or between which numbers it lies half-way."""
-    if held == n["start"] + 1:
-        return strings.get("ask.06.one.holds", **_one_words(n))
-    low, high = rounding.neighbours(n["start"] + 1, n["format"])
-    sides = {"low": f"{low:g}", "high": f"{high:g}", "held": f"{held:g}"}
-    return strings.get("ask.06.one.half_way", **_one_words(n), **sides)
+# -- a small update -------------------------------------------------------------------------------
+
+_UPDATE = {"format": "bf16", "step": "0.001", "count": 1000}
 
 
-# -- the model state ----------------------------------------------------------------------------
+def _draw_update(chance: Random) -> Numbers:
+    """Updates below half a step of the format at 1, and above it."""
+    name = chance.choice(("bf16", "fp16"))
+    few = ("0.0001", "0.0003", "0.001") if name == "fp16" else ("0.001", "0.003", "0.005")
+    return {"format": name, "step": chance.choice(few), "count": chance.choice((100, 300, 700))}
+
+
+def _update_words(n: Numbers) -> Numbers:
+    exact = 1 + Fraction(n["step"]) * n["count"]
+    return {**n, "exact": f"{float(exact):g}", "count": f"{n['count']:,}"}
+
+
+@topic("06.update", Kind.CHOICE, _UPDATE, _draw_update, options=("exact", "other", "same"),
+       words=_update_words, gives=("half a step", "rounds back", "is lost", "0.0078"))  # fmt: skip
+def update(n: Numbers) -> Truth:
+    """What so many small updates make of a weight of 1 that is rounded after each of them."""
+    weight, exact = 1.0, 1 + Fraction(n["step"]) * n["count"]
+    for _ in range(n["count"]):
+        weight = rounding.nearest(weight + float(n["step"]), n["format"])
+    name = "same" if weight == 1 else "exact" if Fraction(weight) == exact else "other"
+    found = formats.find(n["format"])
+    told: dict[str, object] = {
+        "weight": f"{weight:g}",
+        "apart": f"{float(rounding.ulp(1, found)):.2g}",
+    }
+    return Truth(name, seen=told)
+
+
+# -- the model state ------------------------------------------------------------------------------
 
 MODEL_STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
 """What training keeps for each parameter (F1)."""
+_STATE = {"mode": "mixed fp16", "optimizer": "adam"}
 
 
 def _draw_state(chance: Random) -> Numbers:
-    return {"format": chance.choice(("fp16", "bf16")), "optimizer": chance.choice([*UPDATES])}
+    mode = chance.choice(("mixed fp16", "mixed bf16", "bf16"))
+    return {"mode": mode, "optimizer": chance.choice([*UPDATES])}
 
 
 def _state_words(n: Numbers) -> Numbers:
-    states, _ = UPDATES[n["optimizer"]]
-    return {**n, "title": TITLES[n["optimizer"]], "states": len(states)}
+    before = 4 * (2 + len(UPDATES[n["optimizer"]][0]))
+    kind = strings.get(f"ask.06.state.{'alone' if n['mode'] == 'bf16' else 'mixed'}")
+    return {**n, "title": TITLES[n["optimizer"]], "before": before, "kind": kind}
 
 
 def per_parameter(ledger: Ledger) -> Fraction:
@@ -86,96 +102,57 @@ def per_parameter(ledger: Ledger) -> Fraction:
     return Fraction(sum(entry.size.fixed for entry in entries), count)
 
 
-def _state_causes(due: Fraction, half: int) -> list[Cause]:
-    return [
-        Cause("bits", 8 * due),
-        Cause("all_small", due / 2, {"half": half}),
-        Cause("four_missing", due - FP32),
-        Cause("two_missing", due - half),
-        Cause("wide_gradient", due + FP32 - half),
-        Cause("both_wide", due + 2 * (FP32 - half)),
-    ]
-
-
-@topic("06.state", Kind.AMOUNT, {"format": "fp16", "optimizer": "adam"}, _draw_state,
-       words=_state_words)  # fmt: skip
+@topic("06.state", Kind.CHOICE, _STATE, _draw_state, options=("smaller", "same", "larger"),
+       words=_state_words,
+       gives=("2+2+4+4+4", "2 + 2 + 4", "takes what", "does not halve"))  # fmt: skip
 def state(n: Numbers) -> Truth:
-    """Bytes per parameter of mixed precision, planned and measured in a small network (F1)."""
+    """The model state of fewer bits beside that of fp32, for one parameter, measured (F1)."""
     from memlab.runtime.run import run
 
     full = training_step(digits.dim_network(), n["optimizer"])
-    done = run(precision(full, f"mixed {n['format']}"), 1)
-    due = per_parameter(done.planned)
-    half, (states, _) = formats.find(n["format"]).nbytes(1), UPDATES[n["optimizer"]]
-    causes = distinct(due, _state_causes(due, half))
-    told: dict[str, object] = {
-        "parts": " + ".join(map(str, (half, half, FP32, *[FP32] * len(states)))),
-        "plain": " + ".join(map(str, (FP32, FP32, *[FP32] * len(states)))),
-        "nbytes": due,
-        "whole": FP32 * (2 + len(states)),
+    steps = {"fp32": full, n["mode"]: precision(full, n["mode"])}
+    each = {name: per_parameter(run(step, 1).measured) for name, step in steps.items()}
+    before, after = each.values()
+    name = "same" if before == after else "smaller" if after < before else "larger"
+    figures = tuple(measured(value, name) for name, value in each.items())
+    return Truth(name, figures, seen={"before": before, "after": after})
+
+
+_SAVES = {"network": "resnet50", "batch": 4, "map": "fp8_e5m2"}
+
+
+@topic("06.saves", Kind.CHOICE, _SAVES, None, options=("state", "maps", "same"), part=Part.CHANGE,
+       gives=("saves more",))  # fmt: skip
+def saves(n: Numbers) -> Truth:
+    """Which saves more at a small batch: optimizer states in 8 bits, or maps."""
+    mixed = precision(step_of(zoo.build(n["network"]), "adam"), "mixed fp16")
+    fewer = precision(step_of(zoo.build(n["network"]), "adam"), "mixed fp16", feature_map=n["map"])
+    peaks = {
+        "mixed fp16": plan(mixed).peak(n["batch"]),
+        "state": plan(eight_bit_states(mixed)).peak(n["batch"]),
+        "maps": plan(fewer).peak(n["batch"]),
     }
-    figures = planned(due), measured(per_parameter(done.measured))
-    return Truth(due, figures, tuple(causes), told)
+    name = "same" if peaks["state"] == peaks["maps"] else min(peaks, key=lambda each: peaks[each])
+    labels = {"mixed fp16": "mixed fp16", "state": "8-bit states", "maps": "maps in 8 bits"}
+    return Truth(name, tuple(planned(value, labels[each]) for each, value in peaks.items()))
 
 
-# -- a scale for a gradient ---------------------------------------------------------------------
+# -- gradients that become 0 ----------------------------------------------------------------------
 
-_POWERS = tuple(str(2**power) for power in range(21))
-_SMALL = {"format": "fp16", "gradient": "1e-8"}
-
-
-def _draw_small(chance: Random) -> Numbers:
-    """A gradient below half of the smallest value, by a factor of at most 3,000."""
-    name, first = chance.choice((("fp16", 9), ("fp8_e5m2", 6)))
-    digit, power = chance.choice((1, 2, 3, 5, 7)), chance.randint(first, first + 2)
-    return {"format": name, "gradient": f"{digit}e-{power}"}
+_WAYS = ("both", "fp16", "bf16", "neither")
+LEARNED = 0.5
+"""A training whose test error ends below this has learned: guessing gives 0.9."""
 
 
-def _small_words(n: Numbers) -> Numbers:
-    return {**n, "smallest": _short(formats.find(n["format"]).smallest)}
-
-
-def _short(value: Fraction | float) -> str:
-    """``"5.96e-8"``: 3 digits, the exponent as people type it."""
-    return f"{float(value):.3g}".replace("e-0", "e-")
-
-
-def _first_power(least: Fraction) -> int:
-    """The smallest power of 2 from 1 on that is at least so large."""
-    power = 1
-    while power < least:
-        power *= 2
-    return power
-
-
-def _stored_from(gradient: str, found: Format) -> int:
-    """The power that keeps a gradient, by trying: multiplied in fp32, stored, and looked at."""
-    power = 1
-    while not rounding.encode(np.float32(gradient) * np.float32(power), found):
-        power *= 2
-    return power
-
-
-def _small_causes(gradient: Fraction, found: Format) -> list[Cause]:
-    limits = {"whole_step": found.smallest, "all_digits": found.smallest_normal}
-    return [
-        *(Cause(k, Fraction(_first_power(Fraction(v) / gradient))) for k, v in limits.items()),
-        Cause("no_scale", Fraction(1)),
-    ]
-
-
-@topic("06.scale", Kind.TIMES, _SMALL, _draw_small, stops=_POWERS, words=_small_words)
-def scale(n: Numbers) -> Truth:
-    """The smallest power of 2 that keeps a gradient from becoming 0: by the format's smallest
-    value, and by storing it."""
-    gradient, found = Fraction(n["gradient"]), formats.find(n["format"])
-    due = _first_power(Fraction(found.smallest) / 2 / gradient)  # no decimal is that half exactly
-    causes = distinct(due, _small_causes(gradient, found))
-    told: dict[str, object] = {
-        "power": f"{due:,}",
-        "product": _short(due * gradient),
-        "held": _short(rounding.nearest(due * gradient, found)),
-        "half": _short(found.smallest / 2),
-    }
-    figures = planned(due), measured(_stored_from(n["gradient"], found))
-    return Truth(Fraction(due), figures, tuple(causes), told)
+@topic("06.dark", Kind.CHOICE, {"epochs": 6}, None, options=_WAYS,
+       gives=("underflow", "loss scaling", "loss scale", "range of fp32"))  # fmt: skip
+def dark(n: Numbers) -> Truth:
+    """Which training in 16 bits learns to read digits in the dark, found by training."""
+    trained = digits.in_the_dark(n["epochs"])
+    errors = {name: done.errors[-1] for name, done in trained.items()}
+    learned = [name for name in ("fp16", "bf16") if errors[name] < LEARNED]
+    name = "both" if len(learned) == 2 else learned[0] if learned else "neither"
+    told = {f"n{i}": f"{10 * error:.0f}" for i, error in enumerate(errors.values())}
+    smallest = f"{formats.find('fp16').smallest:.0e}".replace("e-0", "·10^-")
+    scale = f"{trained['mixed fp16'].scales[-1]:,.0f}"
+    return Truth(name, seen={**told, "smallest": smallest, "scale": scale})
