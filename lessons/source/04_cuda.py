@@ -66,7 +66,7 @@ shift[(1, 3), (32, 1)](cuda.to_device(np.arange(96).reshape(3, 32)), row, 0, 2, 
 print(row.copy_to_host()[:, :8])
 
 # %% [markdown]
-# The grid has 1·3 blocks of 32·1 threads. Each 32 threads with successive numbers are a **warp**:
+# The grid has 1·3 blocks of 32·1 threads. Every 32 threads with successive numbers are a **warp**:
 # they store at the same moment. Here they store 32 values side by side. A loop over a window would
 # give a thread's neighbour the next value of the same window. Then 32 threads go down a column of
 # the matrix. In `conv1_2` of VGG-16, values in a column are 200,704 B apart.
@@ -107,12 +107,8 @@ tile = lesson.predict("04.tile")
 
 
 @tile.then
-def whom_a_value_serves():
-    return views.shared_tile(4)
-
-
-@tile.then
 def count_the_loads():
+    display(views.shared_tile(4))
     for side in (1, 2, 4):
         print(f"tile {side}·{side}: each value is loaded {counted.loads(8, side)} times")
     print(counted.source())
@@ -124,10 +120,9 @@ tile
 tile.guess(256, because="a tile has 256 values").revise(16).reveal()
 
 # %% [markdown]
-# ## Must the copy be in memory at all?
+# ## What is a tile filled from?
 #
-# Lesson 03 made the copy smaller, in strips. Here every value of it passes through a tile on the
-# chip.
+# Lesson 03 made the copy smaller, strip by strip. So far, tiles are filled from the whole matrix.
 
 # %%
 left = lesson.predict("04.left")

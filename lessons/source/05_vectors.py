@@ -91,9 +91,9 @@ half
 half.guess("half").revise("few").reveal()
 
 # %% [markdown]
-# ## What do the samples of a batch share?
+# ## Which bytes grow with the batch?
 #
-# So what does a batch buy, if not lanes? Look at the bytes that a layer moves for it.
+# So what does a batch buy, if not lanes? Look at the bytes that a layer reads and writes.
 
 # %%
 weights = lesson.predict("05.weights")
@@ -127,10 +127,7 @@ maps.guess(1, because="the weights are shared").revise(15).reveal()
 
 # %%
 weights, both = 512 * 512 * 3 * 3 * 4, 2 * 512 * 14 * 14 * 4
-print(f"13 · 16 - 196 = {13 * 16 - 196} idle lanes")
-print(
-    f"weights {weights:,} B, maps {both:,} B: the maps of {-(-weights // both)} images weigh more"
-)
+print(f"weights {weights:,} B, input and output {both:,} B, idle lanes {13 * 16 - 196}")
 
 # %% [markdown]
 # **With blanks.** The lanes of any convolution, at any batch, in any vector:
