@@ -208,15 +208,20 @@ def largest(lesson: str, card: int) -> int:
     _, ledger = _made(lesson, IMAGES)
     if ledger.batches is None:
         return ledger.fit(budget).batch or 0
-    low, high = 0, None
-    guess = IMAGES * budget // ledger.peak(IMAGES)
-    while high is None or high - low > 1:
-        peak = _made(lesson, guess)[1].peak(guess)
-        low, high = (guess, high) if peak <= budget else (low, guess)
-        step = max(1, abs(budget - peak) * guess // peak)
-        guess = guess + step if peak <= budget else guess - step
-        guess = min(max(guess, low + 1), max(low + 1, (high or guess + 1) - 1))
+    low, high = 0, units.UNITS["TB"]
+    guess = _guess(ledger, budget)
+    while high - low > 1:
+        _, ledger = _made(lesson, guess)
+        low, high = (guess, high) if ledger.peak(guess) <= budget else (low, guess)
+        guess = min(max(_guess(ledger, budget), low + 1), high - 1)
     return low
+
+
+def _guess(ledger: Ledger, budget: int) -> int:
+    """The most images if this plan held for every batch."""
+    lines = zip(*(each.tolist() for each in ledger.line()), strict=True)
+    most = min((budget - fixed) // each for fixed, each in lines if each)
+    return max(1, int(most))
 
 
 def bytes_of(nbytes: int) -> str:
@@ -268,8 +273,7 @@ class Case(Study):
 
     def place(self, lesson: str) -> str:
         """Why a row is not drawn, and where it will be: ``'predict first, in lesson 08'``."""
-        key = "later" if lesson in LATER else "passed" if lesson in passed(self.lesson) else "first"
-        return say(f"place.{key}", lesson=lesson)
+        return say("place.later" if lesson in LATER else "place.first", lesson=lesson)
 
     # -- sentences
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memlab import units
-from memlab.errors import known, listed
+from memlab.errors import known
 from memlab.step.tensor import Role
 from memlab.studies.case import (
     CARDS,
@@ -68,24 +68,18 @@ class OneCase(View[Case]):
     )
     card = Choice(CARDS, doc="the memory of the card in GB: 12, 24 or 80")
     show = Choice(SHOWN, doc="``'bytes'`` of 256 images, or the most ``'images'`` that fit")
-    also = Setting[tuple[str, ...]](
-        doc="lessons beside the way to this one whose rows are drawn too, as ``['06']``",
-        default=(),
-        check=lambda given: tuple(listed("also", given, "06")),
-        write=lambda lessons: repr(list(lessons)),
+    also = Check(
+        doc="whether the rows of lessons are drawn too that come before, and that this one does "
+        "not need: 06 at the end of 07 and 08",
+        when=lambda now: bool(passed(now.lesson)),
     )
     numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
     done: Setting[Measured | None] = Setting(
         doc="what the techniques used where they ran", argument=False, follows=["also"]
     )
 
-    def settle(self, new: State, was: State | None) -> State:
-        for each in new.also:
-            known("also", each, passed(new.lesson))
-        return new
-
     def study(self, now: State) -> Case:
-        return Case(now.lesson, now.card, now.also)
+        return Case(now.lesson, now.card, passed(now.lesson) if now.also else ())
 
     def described(self, now: State) -> object:
         return now.lesson  # its outlines are those of the course, not of what was chosen before
@@ -106,9 +100,6 @@ class OneCase(View[Case]):
             return now.replace(done=self._measured(now))
         if (name, value) == ("key", "KeyB"):
             return self.changed(now, show=SHOWN[now.show == BYTES])
-        if name == "also" and value in passed(now.lesson):
-            rest = [each for each in now.also if each != value]
-            return self.changed(now, also=rest if value in now.also else [*rest, value])
         return None
 
     def measure(self) -> Measured:
@@ -258,7 +249,7 @@ class Bars:
             yield self._value(at, row)
             if self.wide:
                 yield from self._price(at, row)
-            yield self._target(at, lesson, row)
+            yield self._target(at, row)
 
     def _name(self, at: int, lesson: str, row: Row | None) -> Iterator[Mark]:
         bold = lesson == self.found.lesson
@@ -271,9 +262,6 @@ class Bars:
         said = self.found.place(lesson)
         yield Line([(0, at + 0.5), (end, at + 0.5)], "before thin")
         yield Text(start, at + 0.5, said, 12, dx=10, dy=4, dim=True, chip=True)
-        if lesson in passed(self.found.lesson):
-            fact = Fact(say(f"technique.{lesson}"), more=said)
-            yield Rect(*self._across, at, at + 1, "target", fact=fact, send=("also", lesson))
 
     @cached_property
     def _stub(self) -> tuple[float, float]:
@@ -286,17 +274,12 @@ class Bars:
         wide = max((texts.width(self.found.place(each), 12) for each in missing), default=0)
         return end, end if end + (wide + 12) * self.pixel <= self.last else 0
 
-    @property
-    def _across(self) -> tuple[float, float]:
-        """From one edge of the page to the other."""
-        return -NAMES * self.pixel, (self.width - NAMES) * self.pixel
-
-    def _target(self, at: int, lesson: str, row: Row) -> Mark:
-        """What a row says on hover and focus."""
+    def _target(self, at: int, row: Row) -> Mark:
+        """What a row says on hover and focus, from one edge of the page to the other."""
         more = [*self.found.facts(row)[1:], *self.found.slices(row)]
         fact = Fact(f"{row.name}: {bytes_of(row.peak)}", more="; ".join(more))
-        send = ("also", lesson) if lesson in self.found.also else None
-        return Rect(*self._across, at, at + 1, "target", fact=fact, send=send)
+        left, right = -NAMES * self.pixel, (self.width - NAMES) * self.pixel
+        return Rect(left, right, at, at + 1, "target", fact=fact)
 
     def _bar(self, at: int, row: Row) -> Iterator[Mark]:
         """Its slices, or its images; and dashed what it is compared with."""

@@ -436,10 +436,10 @@ def _case(*args: Any, then: dict[str, Any] | None = None, **given: Any) -> Any:
 
 CASES_OF_THE_CASE: dict[str, Callable[[], Any]] = {
     **{f"lesson {lesson}": partial(_case, lesson) for lesson in LESSONS},
-    "a row more, all numbers": partial(_case, "08", also=["06"], then={"numbers": True}),
-    "a larger card": partial(_case, "08", also=["06"], card=24),
+    "a row more, all numbers": partial(_case, "08", also=True, then={"numbers": True}),
+    "a larger card": partial(_case, "08", also=True, card=24),
     "the largest card, nothing drawn": partial(_case, "00", card=80),
-    "images": partial(_case, "08", also=["06"], show="images"),
+    "images": partial(_case, "08", also=True, show="images"),
     "images of the largest card": partial(_case, "01", card=80, show="images"),
     "images, another mini-batch": partial(_case, "05", show="images", then={"numbers": True}),
     "images, nothing drawn": partial(_case, "00", show="images"),

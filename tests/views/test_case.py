@@ -81,7 +81,7 @@ def test_another_card_moves_the_line_alone(card):
 
 
 def test_images_are_bars_too():
-    view = views.case("08", also=["06"], show="images")
+    view = views.case("08", also=True, show="images")
     found = {each: bars(view, at(view, each))[-1].x1 for each in view.rows.rows}
     assert found == {"01": 45, "02": 138, "07": 138, "06": 274, "08": 489}
     assert "489 images on the card that held 138" in view.text()
@@ -119,22 +119,19 @@ def test_a_row_that_waits_says_where_it_will_be():
     assert {each for each in views.case("02").rows.lessons if each > "08"} == {*LATER}
 
 
-def test_an_elective_is_drawn_by_a_press_and_goes_again():
+def test_the_row_of_an_elective_is_drawn_where_that_is_chosen():
     view = views.case("08")
     assert tuple(view.rows.rows) == SPINE
-    send(view, "also", "06")
+    send(view, "also", True)
     assert "06" in view.rows.rows
-    assert view.code() == "memlab.views.case('08', also=['06'])"
-    send(view, "also", "06")
-    assert tuple(view.rows.rows) == SPINE
+    assert view.code() == "memlab.views.case('08', also=True)"
 
 
-def test_no_press_draws_a_row_before_its_lesson():
-    view = views.case("02")
-    for each in ("06", "07", "08", "09", "x", None):
-        assert send(view, "also", each)["error"] == ""
-    assert tuple(view.rows.rows) == ("01", "02")
-    assert not [mark for mark in chart(view).marks if mark.send]
+@pytest.mark.parametrize("lesson", [each for each in LESSONS if each < "07"])
+def test_no_choice_draws_a_row_before_its_lesson(lesson):
+    view = views.case(lesson, also=True)
+    assert "also" not in [control.name for control in view.controls()]
+    assert view.rows.rows.keys() == views.case(lesson).rows.rows.keys()
 
 
 # -- settings and keys ----------------------------------------------------------------------------
@@ -142,8 +139,8 @@ def test_no_press_draws_a_row_before_its_lesson():
 
 @pytest.mark.parametrize(
     "given",
-    [{"lesson": "09"}, {"lesson": 7}, {"lesson": "07", "also": ["08"]}, {"card": 16},
-     {"lesson": "05", "also": "06"}, {"show": "time"}],
+    [{"lesson": "09"}, {"lesson": 7}, {"lesson": "07", "also": ["06"]}, {"card": 16},
+     {"show": "time"}],
 )  # fmt: skip
 def test_what_is_no_picture_is_refused_in_a_sentence(given):
     with pytest.raises(InputError, match=r"\.$"):
@@ -151,8 +148,8 @@ def test_what_is_no_picture_is_refused_in_a_sentence(given):
 
 
 def test_a_line_of_code_makes_the_picture_again():
-    view = views.case("08", card=24, show="images", also=["06"])
-    assert view.code() == "memlab.views.case('08', card=24, show='images', also=['06'])"
+    view = views.case("08", card=24, show="images", also=True)
+    assert view.code() == "memlab.views.case('08', card=24, show='images', also=True)"
     assert views.case().code() == "memlab.views.case('08')"
     assert eval(view.code(), {"memlab": __import__("memlab")}).text() == view.text()
 
@@ -218,5 +215,5 @@ def test_the_button_runs_it_and_nothing_is_left_when_another_row_comes(monkeypat
     send(view, "small")
     assert asked == [SPINE]
     assert "recompute: planned 8 B, measured 8 B" in view.text()
-    send(view, "also", "06")
+    send(view, "also", True)
     assert "measured 8 B" not in view.text()
