@@ -14,6 +14,8 @@ from inspect import signature
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from memlab import strings
 from memlab.errors import InputError, shorten, whole
 from memlab.lesson import values, words
@@ -212,13 +214,17 @@ def slip_of(task: Task, held: Sequence[Held]) -> str:
 
 
 def allocates(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
-    """The arrays that a right function makes, in each case, against the plan of the step."""
+    """The arrays that a right function makes, in each case, against the plan of the step; those
+    that it was given stay as they were."""
     assert task.plan is not None
     for case in cases:
-        allocation = measure(ask_again, function, deepcopy(case))
+        given = deepcopy(case)
+        allocation = measure(ask_again, function, given)
         planned = int(task.plan(**deepcopy(case)))
         if allocation.result is not None:
             return Report(raised(task, allocation.result))
+        if changed := [name for name in case if not np.array_equal(case[name], given[name])]:
+            return Report(_say("overwritten", name=task.function, argument=changed[0]))
         if allocation.peak > planned + SINGLE_NUMBERS:
             return _over(task, case, allocation.peak, planned)
     return Report(f"{_agrees(cases)} {_say('within')}", True)
