@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from lessons import build
-from memlab.lesson.question import Kind
+from memlab.lesson.question import Kind, topics
+from memlab.views import View
 from tests.lessons import lock, numerals
 from tests.lessons.small import TOPICS, VIEW, output
 
@@ -176,3 +177,21 @@ def stored(folder):
     path = folder / "07_small.ipynb"
     path.write_text(build.text_of(build.notebook(folder / "source/07_small.py", solved=True)))
     return path
+
+
+def kinds(view=View):
+    """Every live view."""
+    return [view, *(each for kind in view.__subclasses__() for each in kinds(kind))]
+
+
+@pytest.mark.parametrize("name", [name for name, topic in topics().items() if topic.shows])
+def test_what_a_card_looks_for_are_settings_of_a_view(name):
+    for settings in topics()[name].shows:
+        assert any(settings.keys() <= view.settings.keys() for view in kinds()), settings
+
+
+@pytest.mark.measures
+def test_what_a_card_runs_is_seen_too():
+    shown = lock.views_of(build.LESSONS / "solutions/03_lowering.ipynb")
+    revealed = [each for each in shown if each.state.get("stride") == 2]
+    assert [each.how for each in revealed] == ["the view shifted_copies when it opens"]

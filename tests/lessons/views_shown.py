@@ -20,6 +20,7 @@ from typing import Any
 
 import nbformat
 
+import memlab
 from tests.lessons import truths
 from tests.lessons.lock import Shown, plain
 
@@ -33,6 +34,8 @@ def run(notebook: Path) -> list[str]:
     found: list[Shown] = []
     now = [""]
     shell: Any = InteractiveShell.instance()
+    shell.display_formatter.active_types = shell.display_formatter.format_types
+    memlab._show_in_notebooks()  # a notebook runs before memlab is loaded
     told = View._repr_mimebundle_
 
     def tell(view: Any, **kwargs: Any) -> Any:
