@@ -6,7 +6,7 @@
 # You will be able to
 #
 # - write a GPU kernel that lowers an image, and check it,
-# - say which order of its threads moves the fewest bytes, and why,
+# - count the bytes that move for the threads of a warp,
 # - say how often a product loads each value, with tiles and without.
 #
 # Words: [GPU kernel](glossary.md), [thread](glossary.md), [warp](glossary.md),

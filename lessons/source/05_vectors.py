@@ -6,7 +6,7 @@
 # You will be able to
 #
 # - say which layers fill the lanes of a vector at batch 1,
-# - say what a larger batch shares, and what each sample brings,
+# - say how the bytes that a layer reads and writes grow with the batch,
 # - take an argument apart into its links, and test each.
 #
 # Words: [mini-batch](glossary.md), [vector](glossary.md), [lane](glossary.md).
