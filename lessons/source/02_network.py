@@ -59,7 +59,7 @@ def lifetimes():
 
 output
 
-# %% tags=["solution", "picture-lifetimes"]
+# %% tags=["solution"]
 output.guess("12.8 MB", because="backward may need both").revise("6.4 MB").reveal()
 
 # %%
@@ -90,7 +90,7 @@ halve
 halve.guess(2, because="half the images, half the bytes").revise("1.1").reveal()
 
 # %% [markdown]
-# ResNet-50 is 3 times as deep, and ends in one small linear layer.
+# ResNet-50 is deeper, and ends in one small linear layer.
 
 # %%
 resnet = lesson.predict("02.resnet")

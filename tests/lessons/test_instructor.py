@@ -12,6 +12,8 @@ import pytest
 import memlab
 from lessons import build
 from memlab import claims, counting, zoo
+from memlab.bench import lowering
+from memlab.bench.recorded import load
 from memlab.lesson import checking, words
 from memlab.lesson.card import Round
 from memlab.lesson.content.lesson_01 import convolutions
@@ -119,6 +121,11 @@ def counted(network, batch):
     return 4 * batch * counting.find("conv-sums").values(zoo.build(network))
 
 
+def recorded(name):
+    """The seconds of a way to convolve, as `memlab bench lowering` recorded them."""
+    return load(lowering.FILE).line(name).value
+
+
 @cache
 def revealed(name):
     return topics()[name].truth(topics()[name].first)
@@ -151,6 +158,7 @@ NAMES = numerals.NAMES | {
     "claim": claim,
     "close": close,
     "counted": counted,
+    "recorded": recorded,
     "asked": lambda name: topics()[name].first,
     "truth": lambda name: revealed(name).value,
     "cause": cause,
@@ -218,7 +226,8 @@ def glance(number, page):
         return [f"no section is called {GLANCE}"]
     breaks = [] if len(words_of(text)) <= LONGEST else [f"{len(words_of(text))} words at a glance"]
     lines = [row for row in rows(text) if len(row) == 2 and row[0] != "card"]
-    breaks += [] if len(lines) == 3 else [f"{len(lines)} cards at a glance are not 3"]
+    due = min(3, len(of_lesson(number, predictions())))
+    breaks += [] if len(lines) == due else [f"{len(lines)} cards at a glance are not {due}"]
     for ask, answer in lines:
         name = next(iter(re.findall(r"^`([\d.\w]+)`", ask)), "")
         known = name in of_lesson(number, predictions())
@@ -227,9 +236,9 @@ def glance(number, page):
     breaks += [] if pictures == [number] * 2 else [f"2 pictures are due: {pictures}"]
     paragraphs = text.strip().split("\n\n")
     breaks += [] if re.match(r"[A-Z\d]", paragraphs[0]) else ["no sentence at a glance"]
-    due = ("**What goes wrong.** ", "**Measured cells.** ")
-    told = [each for each in due if any(part.startswith(each) for part in paragraphs)]
-    return breaks + [f"no paragraph {each}" for each in due if each not in told]
+    begin = ("**What goes wrong.** ", "**Measured cells.** ")
+    told = [each for each in begin if any(part.startswith(each) for part in paragraphs)]
+    return breaks + [f"no paragraph {each}" for each in begin if each not in told]
 
 
 def predictions():
