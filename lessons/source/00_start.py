@@ -111,7 +111,7 @@ exercise.check(mebibytes)
 #
 # One case goes through the course: ResNet-50 on a card of 12 GB. Lessons add bars to this picture:
 
-# %%
+# %% tags=["picture-case"]
 views.case("00")
 
 # %% [markdown]
