@@ -31,8 +31,9 @@ ONE = r"\[[^]]+\]\([^)]*glossary\.md\)"
 WORDS = re.compile(rf"^([^\n\[]{{1,20}}){COLON}\s*({ONE}(?:{COMMA}\s*{ONE})*){STOP}$", re.MULTILINE)
 """`Words: [peak](glossary.md), [batch size](glossary.md).`"""
 APART = re.compile(
-    r"(```.*?```|`[^`]*`|!?\[[^]]*\]\([^)]*\)|<[^>]*>|^\#.*$|^\|.*$|^\ {4}.*$|\*\*.*?\*\*)",
-    re.MULTILINE | re.DOTALL,
+    r"((?s:```.*?```)|`[^`]*`|!?\[[^]]*\]\([^)]*\)|<[^>]*>|^\#.*$|^\|.*$|^\ {4}.*$"
+    r"|(?s:\*\*.*?\*\*))",
+    re.MULTILINE,
 )
 """What of a text is no running prose: code, links, tags, headings, tables, bold words."""
 

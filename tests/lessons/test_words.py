@@ -45,6 +45,7 @@ def test_the_first_mention_shows_its_line_and_no_other():
         ("the batch\nsize", "the [batch\nsize]"),
         ("Lowering copies", "[Lowering](glossary.md#lowering-im2col"),
         ("3 GB of it", "3 [GB](glossary.md#mb-gb"),
+        ("## A\n\nThe batch size", f"## A\n\nThe [batch size]{LINE}"),
         ("see [batch size](glossary.md)", f"see [batch size]{LINE}"),
     ],
 )
