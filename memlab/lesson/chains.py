@@ -17,12 +17,12 @@ from memlab.step.tensor import Role
 BATCH = 250
 """At this batch a map takes 1 kB for each feature."""
 KB = 1000
-ALIKE = 100 * KB
-"""Bytes of a map where all are alike."""
+ALIKE = 10 * KB
+"""Bytes of a map where all are alike, at that batch."""
 
 
 def alike(count: int) -> Network:
-    """So many layers, each linear with a tanh; the input and each map take 100 kB.
+    """So many layers, each linear with a tanh; the input and each map take 10 kB.
 
     Raises:
         InputError: no whole number of at least 1.

@@ -1,33 +1,31 @@
-"""Lesson 07, in place and sharing: what reuse saves, who may overwrite whom, addresses, faults."""
+"""Lesson 07, in place and sharing: who may overwrite whom, what that adds, a wrong address."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from random import Random
 
 import numpy as np
 
-from memlab import strings
+from memlab import strings, units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
-from memlab.lesson.content.tools import measured, planned, step_of
-from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Truth, topic
+from memlab.lesson.content.tools import step_of
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.planner.placement import TOY, Block, Placement, arrange, place
+from memlab.planner.placement import TOY, Placement, arrange, place
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.in_place import in_place
 from memlab.techniques.no_reuse import no_reuse
-from memlab.units import BINARY
 
-MIB = BINARY["MiB"]
-
-# -- reuse --------------------------------------------------------------------------------------
+# -- what lessons 01 and 02 said ----------------------------------------------------------------
 
 
 def chain(depth: int) -> Network:
@@ -38,44 +36,55 @@ def chain(depth: int) -> Network:
     return x.max_pool("all").flatten().linear(10).cross_entropy()
 
 
-def maps(ledger: Ledger, batch: int) -> int:
-    """Bytes of feature and gradient maps at the peak."""
-    roles = ledger.roles(batch)
-    return roles[Role.FEATURE_MAP] + roles[Role.GRADIENT_MAP]
+_WAITING = ("two", "half", "all")
 
 
-def _draw_chain(chance: Random) -> Numbers:
-    return {"depth": chance.choice((3, 5, 6, 7, 8)), "batch": chance.choice((2, 4))}
+@topic("07.waiting", Kind.CHOICE, {"depth": 4, "training": False}, None, options=_WAITING,
+       part=Part.RECALL, gives=("2 maps", "input and the output of"))  # fmt: skip
+def waiting(n: Numbers) -> Truth:
+    """How many maps are alive at the peak of inference with a chain of convolutions (D2)."""
+    ledger = plan(step_of(chain(n["depth"]), "sgd" if n["training"] else ""))
+    each = 4 * 16 * 32 * 32
+    alive = ledger.roles(1)[Role.FEATURE_MAP] // each
+    found = {2: "two", n["depth"] // 2: "half", n["depth"]: "all"}
+    return Truth("two" if alive == 2 else found[alive], seen={"alive": alive})
 
 
-def _chain_causes(depth: int) -> list[Cause]:
-    return [
-        Cause("no_gradient_alive", Fraction(2)),
-        Cause("last_map", Fraction(2 * depth, depth + 2)),
-        Cause("as_inference", Fraction(depth)),
-        Cause("nothing_freed", Fraction(1)),
-    ]
+_PARTS = ("floor", "mountain")
 
 
-_LESS = ("1.0", "1.2", "1.4", "1.5", "1.6", "1.7", "1.8", "2.0", "2.5", "3.0", "4.0", "6.0", "8.0")
+@topic("07.part", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None, options=_PARTS,
+       part=Part.RECALL, words=lambda n: {**n, "label": labelled(n["network"])},
+       gives=("larger than the floor", "mountain is"))  # fmt: skip
+def part(n: Numbers) -> Truth:
+    """Which part of the peak of a training step is the larger one."""
+    ledger = plan(step_of(zoo.build(n["network"])))
+    fixed, each = ledger.line()
+    at = ledger.peak_at(n["batch"]).index
+    low, high = int(fixed[at]), n["batch"] * int(each[at])
+    told: dict[str, object] = {"floor": units.short(low), "mountain": units.short(high)}
+    return Truth("floor" if low > high else "mountain", seen=told)
 
 
-@topic("07.reuse", Kind.TIMES, {"depth": 4, "batch": 4}, _draw_chain, stops=_LESS, decimals=1)
-def reuse(n: Numbers) -> Truth:
-    """How many times smaller maps and gradient maps become where each is freed after its last
-    reader (D2)."""
-    from memlab.runtime.run import run
+# -- a step of two layers -----------------------------------------------------------------------
 
-    batch, step = n["batch"], step_of(chain(n["depth"]), "sgd")
-    ways = no_reuse(step), step
-    due = [maps(plan(way), batch) for way in ways]
-    seen = [maps(run(way, batch).measured, batch) for way in ways]
-    ratio = Fraction(*due)
-    causes = tuple(distinct(ratio, _chain_causes(n["depth"])))
-    told: dict[str, object] = {
-        "all": 2 * n["depth"], "alive": n["depth"] + 1, "before": n["depth"] - 1,
-    }  # fmt: skip
-    return Truth(ratio, (planned(ratio), measured(Fraction(*seen))), causes, told)
+
+def tiny() -> Network:
+    """The network of the lesson's first view."""
+    return network("tiny", features=3).linear(4).relu().linear(2).squared_error()
+
+
+_READERS = ("fc2", "backward_fc2", "backward_relu1", "update_fc2")
+
+
+@topic("07.reader", Kind.CHOICE, {"block": "relu1"}, None, options=_READERS, part=Part.CHANGE,
+       gives=("backward of relu1",))  # fmt: skip
+def reader(n: Numbers) -> Truth:
+    """The last operation that reads a block of the tiny step."""
+    ledger = plan(step_of(tiny(), "sgd"))
+    entry = next(entry for entry in ledger.entries if entry.name == n["block"])
+    last = ledger.rows[entry.death].name
+    return Truth(last.replace("backward of ", "backward_").replace("update of ", "update_"))
 
 
 # -- in place -----------------------------------------------------------------------------------
@@ -123,7 +132,10 @@ def _three_words(n: Numbers) -> Numbers:
 
 
 @topic("07.in_place", Kind.CHOICE, {"act": "ReLU", "training": True, "shortcut": False},
-       _draw_three, options=("none", "act", "both", "all"), words=_three_words)  # fmt: skip
+       _draw_three, options=("none", "act", "both", "all"), words=_three_words,
+       gives=("still needs conv", "its batch norm", "reads its output", "may go",
+              "places that are overwritten", "nobody reads it later"),
+       shows=({"in_place": True},))  # fmt: skip
 def overwriting(n: Numbers) -> Truth:
     """Which of three layers may write over its input: those that ``in_place`` does not refuse."""
     step = _step(n)
@@ -133,56 +145,93 @@ def overwriting(n: Numbers) -> Truth:
     return Truth(found, seen={"why": " ".join(why for why in reasons.values() if why)})
 
 
+_NEEDS = ("nobody", "next", "backward")
+
+
+@topic("07.gelu", Kind.CHOICE, {"layer": "1.gelu"}, None, options=_NEEDS, part=Part.CHANGE,
+       gives=("its own backward", "backward of 1.gelu"))  # fmt: skip
+def gelu(n: Numbers) -> Truth:
+    """Who else needs the input of a GELU in a training step of the small GPT."""
+    why = why_not(step_of(zoo.gpt_small()), n["layer"])
+    found = "backward" if f"backward of {n['layer']}" in why else "next" if why else "nobody"
+    return Truth(found, seen={"why": why})
+
+
+# -- both together ------------------------------------------------------------------------------
+
+_NETWORKS = ("resnet50", "gpt_small", "resnet18", "vgg16", "googlenet")
+
+
+def labelled(name: str) -> str:
+    """A network of the lesson as a text names it."""
+    return built(name).label
+
+
+def built(name: str) -> Network:
+    """ResNets as v1.5, as in the lesson."""
+    return zoo.build(name, variant="v1.5" if name.startswith("resnet") else None)
+
+
+def _draw_both(chance: Random) -> Numbers:
+    return {
+        "network": chance.choice(_NETWORKS),
+        "training": chance.choice((True, False)),
+        "batch": chance.choice((8, 16, 32)),
+    }
+
+
+@cache
+def shrunk(network: str, training: bool, batch: int) -> tuple[Fraction, Fraction, Fraction]:
+    """How many times less maps and gradient maps take in place alone, with reuse alone, and with
+    both (A9, D2)."""
+    step = step_of(built(network), "momentum" if training else "")
+    inside = in_place(step)
+    plain, *ways = (no_reuse(step), no_reuse(inside), step, inside)
+    alone, reuse, both = (Fraction(maps(plan(plain), batch), maps(plan(w), batch)) for w in ways)
+    return alone, reuse, both
+
+
+def maps(ledger: Ledger, batch: int) -> int:
+    """Bytes of feature and gradient maps at the peak."""
+    roles = ledger.roles(batch)
+    return roles[Role.FEATURE_MAP] + roles[Role.GRADIENT_MAP]
+
+
+def _both_words(n: Numbers) -> Numbers:
+    alone, reuse, _ = shrunk(n["network"], n["training"], n["batch"])
+    key = "training" if n["training"] else "inference"
+    return {**n, "label": labelled(n["network"]), "alone": f"{float(alone):.1f}",
+            "reuse": f"{float(reuse):.1f}", "pass": strings.get(f"ask.07.both.{key}"),
+            "product": f"{float(alone * reuse):.1f}"}  # fmt: skip
+
+
+@topic("07.both", Kind.CHOICE, {"network": "resnet50", "training": True, "batch": 32}, _draw_both,
+       options=("product", "between", "reuse"), words=_both_words,
+       gives=("nearly all", "on top of", "adds nothing", "one operation later"),
+       shows=({"what": "resnet50", "in_place": True},))  # fmt: skip
+def both(n: Numbers) -> Truth:
+    """What in place adds to giving back: it multiplies, it adds something, or nearly nothing."""
+    alone, reuse, together = shrunk(n["network"], n["training"], n["batch"])
+    _, without, with_both = shrunk(n["network"], False, n["batch"])
+    told: dict[str, object] = {
+        "both": f"{float(together):.2f}", "reused": f"{float(reuse):.2f}",
+        "inference": f"{float(100 - 100 * without / with_both):.0f}",
+    }  # fmt: skip
+    if together > Fraction(95, 100) * alone * reuse:
+        return Truth("product", seen=told)
+    return Truth("between" if together > Fraction(105, 100) * reuse else "reuse", seen=told)
+
+
 # -- addresses ----------------------------------------------------------------------------------
 
-_SIX = {"blocks": tuple((b.name, b.nbytes // MIB, b.birth, b.death) for b in TOY)}
 
-
-def blocks_of(n: Numbers) -> tuple[Block, ...]:
-    """The blocks of a question, in bytes."""
-    return tuple(Block(name, size * MIB, *life) for name, size, *life in n["blocks"])
-
-
-def _draw_six(chance: Random) -> Numbers:
-    """In every third drawing each result once: nothing saved, a part, all that can be."""
-    wanted = chance.choice(("nothing", "part", "all"))
-    while True:
-        rows = []
-        for name, birth in zip("ABCDEF", sorted(chance.choices(range(6), k=6)), strict=True):
-            rows.append((name, chance.randint(1, 4), birth, min(birth + chance.randint(0, 3), 7)))
-        found = {"blocks": tuple(rows)}
-        packed = arrange(blocks_of(found), "birth")
-        if packed.total > packed.lower_bound and _saved(packed) == wanted:
-            return found
-
-
-def _six_words(n: Numbers) -> Numbers:
-    packed = arrange(blocks_of(n), "no reuse")
-    lives = [
-        strings.get(f"ask.07.birth.block{'_alone' * (birth == death)}", name=name, size=size,
-                    first=birth + 1, last=death + 1)
-        for name, size, birth, death in n["blocks"]
-    ]  # fmt: skip
-    return {"lives": ", ".join(lives), "total": packed.total // MIB,
-            "bound": packed.lower_bound // MIB}  # fmt: skip
-
-
-def _saved(packed: Placement) -> str:
-    if packed.arena == packed.total:
-        return "nothing"
-    return "all" if packed.arena == packed.lower_bound else "part"
-
-
-@topic("07.birth", Kind.CHOICE, _SIX, _draw_six, options=("nothing", "part", "all"),
-       words=_six_words)  # fmt: skip
-def birth(n: Numbers) -> Truth:
-    """What reuse in order of birth saves, each block at the lowest address that is free."""
-    packed = arrange(blocks_of(n), "birth")
-    best = arrange(blocks_of(n), "exact")
-    at = zip(packed.blocks, packed.addresses, strict=True)
-    told = {"addresses": ", ".join(f"{block.name} {start // MIB}" for block, start in at),
-            "arena": packed.arena // MIB, "best": best.arena // MIB}  # fmt: skip
-    return Truth(_saved(packed), seen=told)
+@topic("07.packed", Kind.CHOICE, {"blocks": "toy"}, None, options=("bound", "between", "same"),
+       part=Part.CHANGE, gives=("reaches the lower bound", "nothing could be smaller"))  # fmt: skip
+def packed(n: Numbers) -> Truth:
+    """The smallest arena of the toy, beside its lower bound and the order of birth."""
+    best, born = arrange(TOY, "exact"), arrange(TOY, "birth")
+    found = {born.arena: "same", best.lower_bound: "bound"}.get(best.arena, "between")
+    return Truth(found, seen={"best": best.arena // units.BINARY["MiB"]})
 
 
 # -- a fault ------------------------------------------------------------------------------------
@@ -216,8 +265,7 @@ def _draw_fault(chance: Random) -> Numbers:
 def _fault_words(n: Numbers) -> Numbers:
     moving, there = FAULTS[n["fault"]]
     key = "onto" if there else "above"
-    return {**n, "moved": strings.get(f"ask.07.silent.{key}", moving=moving, there=there),
-            "when": strings.get(f"ask.07.silent.in_{n['fault']}")}  # fmt: skip
+    return {**n, "moved": strings.get(f"ask.07.silent.{key}", moving=moving, there=there)}
 
 
 def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, int]:
@@ -227,7 +275,9 @@ def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, i
 
 
 @topic("07.silent", Kind.CHOICE, {"fault": "backward", "batch": 4}, _draw_fault,
-       options=("same", "gradients", "loss", "stops"), words=_fault_words)  # fmt: skip
+       options=("same", "gradients", "loss", "stops"), words=_fault_words,
+       gives=("bugs are silent", "no message", "wrong gradient", "same loss",
+              "bit for bit"))  # fmt: skip
 def silent(n: Numbers) -> Truth:
     """What a step gives with one block at another address: it is run both ways."""
     from memlab.runtime.run import run

@@ -1,4 +1,4 @@
-"""Lesson 08, recompute: maps kept and made again, one more forward, half the saving, few slots."""
+"""Lesson 08, recompute: fewest maps, forward runs, half of the saving, stages of two networks."""
 
 from __future__ import annotations
 
@@ -8,82 +8,137 @@ from random import Random
 
 from memlab.lesson import chains
 from memlab.lesson.chains import ALIKE, BATCH
-from memlab.lesson.content.tools import measured, planned
+from memlab.lesson.content import lesson_07
+from memlab.lesson.content.tools import known, measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Truth, topic
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.planner import clock, slots
 from memlab.planner.book import plan
 from memlab.planner.chains import frontier
 from memlab.step.build import training_step
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.step.tensor import Role
 from memlab.techniques.cuts import cuts
 from memlab.techniques.recompute import recompute
 
+# -- what lesson 07 said ------------------------------------------------------------------------
+
+topic("08.waiting", Kind.CHOICE, {}, None, options=("none", "last", "read"),
+      part=Part.RECALL,
+      gives=("backward still reads", "wait for backward"))(known("read"))  # fmt: skip
+
+
+@topic("08.fault", Kind.CHOICE, {"fault": "backward", "batch": 2}, None,
+       options=("error", "loss", "gradients"), part=Part.RECALL,
+       gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
+def fault(n: Numbers) -> Truth:
+    """Where a wrong address shows that backward writes to: the step of lesson 07 is run again."""
+    return lesson_07.silent(n)
+
+
 # -- keep every k-th map ------------------------------------------------------------------------
 
-_SHAPES = ((48, 4), (60, 4), (64, 4), (80, 5), (90, 5), (60, 12), (96, 16), (100, 20))
+
+def _draw_best(chance: Random) -> Numbers:
+    return {"layers": chance.choice((36, 64, 144, 196, 256))}
 
 
-def _draw_kept(chance: Random) -> Numbers:
-    layers, k = chance.choice(_SHAPES)
-    return {"layers": layers, "k": k}
+@cache
+def least(layers: int) -> tuple[int, int]:
+    """The least number of maps that are alive, the input among them, and the least k of it (E1)."""
+    step = training_step(chains.alike(layers), "sgd")
+    every = (k for k in range(2, layers) if layers % k == 0)
+    return min((chains.held(plan(recompute(step, "every", k=k)), source=True), k) for k in every)
 
 
-def _kept_causes(layers: int, k: int) -> list[Cause]:
-    stored = layers // k
-    return [
-        Cause("all_maps", Fraction((layers + 1) * ALIKE)),
-        Cause("stored_alone", Fraction(stored * ALIKE)),
-        Cause("segment_alone", Fraction(k * ALIKE), {"k": k}),
-        Cause("no_input", Fraction((stored + k - 1) * ALIKE)),
-    ]
+_FEWER = ("1", "1.5", "2", "3", "4", "5", "6", "7", "8", "10", "15", "20", "30", "50", "100", "200")
 
 
-@topic("08.kept", Kind.AMOUNT, {"layers": 100, "k": 4}, _draw_kept,
-       words=lambda n: {**n, "all": n["layers"] + 1})  # fmt: skip
-def kept(n: Numbers) -> Truth:
-    """Bytes of maps and input where every k-th map is kept, planned and measured (E1)."""
+@topic("08.best", Kind.TIMES, {"layers": 100}, _draw_best, stops=_FEWER,
+       words=lambda n: {**n, "all": n["layers"] + 1},
+       gives=("square root", "√n", "k + n/k", "n/k", "2·√n", "20 maps"),
+       shows=({"recompute": "every", "k": 10},))  # fmt: skip
+def best(n: Numbers) -> Truth:
+    """How many times fewer maps are alive with the best k, planned and measured (E1)."""
     from memlab.runtime.run import run
 
-    step = recompute(training_step(chains.alike(n["layers"]), "sgd"), "every", k=n["k"])
-    due = chains.held(plan(step), source=True)
+    layers = n["layers"]
+    held, k = least(layers)
+    step = recompute(training_step(chains.alike(layers), "sgd"), "every", k=k)
     seen = chains.held(run(step, BATCH).measured, source=True)
-    causes = distinct(due, _kept_causes(n["layers"], n["k"]))
-    told: dict[str, object] = {
-        "stored": n["layers"] // n["k"], "all": n["layers"] + 1, "count": due // ALIKE, "k": n["k"],
-    }  # fmt: skip
-    return Truth(Fraction(due), (planned(due), measured(seen)), tuple(causes), told)
-
-
-# -- one more forward ---------------------------------------------------------------------------
-
-_LONGER = ("0.25", "0.33", "0.50", "0.67", "0.75", "1.00", "1.10", "1.20", "1.25", "1.33", "1.40",
-           "1.50", "1.67", "1.75", "2.00", "2.50", "3.00", "4.00")  # fmt: skip
-
-
-def _draw_longer(chance: Random) -> Numbers:
-    return {"backward": chance.choice((1, 2, 3)), "again": chance.choice((1, 2, 3))}
-
-
-def _longer_causes(backward: int, again: int) -> list[Cause]:
-    return [
-        Cause("forward_alone", Fraction(1 + again)),
-        Cause("added_alone", Fraction(again, 1 + backward)),
-        Cause("of_backward", 1 + Fraction(again, backward)),
-        Cause("no_longer", Fraction(1)),
+    every = Fraction(chains.held(plan(training_step(chains.alike(layers), "sgd")), source=True))
+    causes = [
+        Cause("half_kept", Fraction(layers + 1, layers // 2 + 2)),
+        Cause("stored_alone", Fraction(layers + 1, layers // k + 1)),
+        Cause("one_kept", Fraction(layers + 1)),
+        Cause("no_fewer", Fraction(1)),
     ]
+    told: dict[str, object] = {"held": held // ALIKE, "k": k}
+    figures = planned(every / held), measured(every / seen)
+    return Truth(every / held, figures, tuple(distinct(every / held, causes)), told)
 
 
-@topic("08.longer", Kind.TIMES, {"backward": 2, "again": 1}, _draw_longer, stops=_LONGER,
-       decimals=2)  # fmt: skip
-def longer(n: Numbers) -> Truth:
-    """How many times as long a step takes that runs forward again (E1)."""
-    backward, again = n["backward"], n["again"]
-    due = Fraction(1 + backward + again, 1 + backward)
-    told: dict[str, object] = {"plain": 1 + backward, "all": 1 + backward + again}
-    causes = distinct(due, _longer_causes(backward, again))
-    return Truth(due, (planned(due),), tuple(causes), told)
+@topic("08.hundred", Kind.CHOICE, {"layers": 100}, None, options=("kept", "again", "half"),
+       part=Part.CHANGE, gives=("no checkpoint", "all at once"))  # fmt: skip
+def hundred(n: Numbers) -> Truth:
+    """Which maps a segment as long as the chain makes again: all of them, at once."""
+    step = recompute(training_step(chains.alike(n["layers"]), "sgd"), "every", k=n["layers"])
+    tanhs = sum(op.kind == "tanh" and " again" in op.name for op in step.ops)
+    return Truth("again" if tanhs == n["layers"] else "half" if tanhs else "kept")
+
+
+# -- stages that are not alike ------------------------------------------------------------------
+
+_OTHERS = ("gpt_small", "vit_s", "resnet18", "resnet101", "vgg16", "googlenet")
+
+
+@cache
+def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
+    """How many times less a step holds where every stage keeps what it hands on: at its peak, and
+    of feature maps when backward begins."""
+    step = training_step(_network(network), "momentum")
+    again = recompute(step, "every", k=1)
+    return (
+        Fraction(plan(step).peak(batch), plan(again).peak(batch)),
+        Fraction(_waiting(step, batch), _waiting(again, batch)),
+    )
+
+
+def _waiting(step: Step, batch: int) -> int:
+    """Bytes of feature maps that are alive when backward begins."""
+    first = next(n for n, op in enumerate(step.ops) if op.phase is Phase.BACKWARD)
+    alive = plan(step).alive(first)
+    return sum(each.size.at(batch) for each in alive if each.role is Role.FEATURE_MAP)
+
+
+def _stage_words(n: Numbers) -> Numbers:
+    other, _ = times_less("resnet50", n["batch"])
+    return {**n, "label": _network(n["network"]).label, "other": f"{float(other):.1f}"}
+
+
+@topic("08.stages", Kind.CHOICE, {"network": "gpt_small", "batch": 32},
+       lambda chance: {"network": chance.choice(_OTHERS), "batch": chance.choice((16, 32))},
+       options=("less", "same", "more"), words=_stage_words,
+       gives=("4.2 times", "attention matrices", "hands on little", "413 MB"),
+       shows=({"what": "gpt_small", "recompute": "every"},
+              {"what": "gpt_small", "k": 1}))  # fmt: skip
+def stages(n: Numbers) -> Truth:
+    """What recompute of every stage saves in one network and in ResNet-50, each planned."""
+    (found, inside), (other, less) = (
+        times_less(name, n["batch"]) for name in (n["network"], "resnet50")
+    )
+    step = training_step(_network(n["network"]), "momentum")
+    again = recompute(step, "every", k=1)
+    more = Fraction(clock.total(again, n["batch"]) / clock.total(step, n["batch"])) - 1
+    told: dict[str, object] = {
+        "found": f"{float(found):.1f}", "percent": f"{float(100 * more):.0f}",
+        "inside": f"{float(inside):.1f}", "other_inside": f"{float(less):.1f}",
+    }  # fmt: skip
+    alike = Fraction(4, 5) < found / other < Fraction(5, 4)
+    return Truth("same" if alike else "more" if found > other else "less", seen=told)
 
 
 # -- half of the saving -------------------------------------------------------------------------
@@ -123,7 +178,9 @@ def _part(whole: Fraction, half: Fraction) -> str:
 
 @topic("08.half", Kind.CHOICE, {"network": "resnet50", "batch": 32}, _draw_half,
        options=("all", "more", "half", "less"),
-       words=lambda n: {**n, "label": _network(n["network"]).label})  # fmt: skip
+       words=lambda n: {**n, "label": _network(n["network"]).label},
+       gives=("first bytes", "little work", "compute little", "6.7 %", "cheap to make"),
+       shows=({"stop": 3},))  # fmt: skip
 def half(n: Numbers) -> Truth:
     """The part of the extra time that half of the saving takes, on the chain's frontier (E6)."""
     found = extra(n["network"], n["batch"])
@@ -153,7 +210,9 @@ def _runs_causes(steps: int, count: int, forwards: int) -> list[Cause]:
     ]
 
 
-@topic("08.runs", Kind.TIMES, {"steps": 1000, "slots": 50}, _draw_runs, stops=_RUNS, decimals=1)
+@topic("08.runs", Kind.TIMES, {"steps": 1000, "slots": 50}, _draw_runs, stops=_RUNS, decimals=1,
+       gives=("runs twice", "one more forward", "once more", "31.7 %",
+              "a third longer"))  # fmt: skip
 def runs(n: Numbers) -> Truth:
     """Forward runs of a step of a long chain on average: by the recurrence, and counted in the
     schedule (A11, E2)."""
@@ -162,6 +221,8 @@ def runs(n: Numbers) -> Truth:
     counted = sum(run > 0 for run in slots.internal_schedule(steps, count))
     causes = distinct(Fraction(forwards, steps), _runs_causes(steps, count, forwards))
     extra_time = slots.extra_time(steps, forwards)
-    told: dict[str, object] = {"forwards": f"{forwards:,}", "percent": f"{100 * extra_time:.1f}"}
+    told: dict[str, object] = {
+        "forwards": f"{forwards:,}", "percent": f"{100 * extra_time:.1f}", "fewer": steps // count,
+    }  # fmt: skip
     due = Fraction(forwards, steps)
     return Truth(due, (planned(Fraction(counted, steps)),), tuple(causes), told)

@@ -1,4 +1,4 @@
-"""Lesson 07, in place and sharing: what is freed when, the peak with reuse, the lowest address."""
+"""Lesson 07, in place and sharing: what is freed when, and the lowest address."""
 
 from __future__ import annotations
 
@@ -205,67 +205,6 @@ def freed(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) ->
     ledger = _planned(_arguments(sizes, writes, reads, kept))
     inside, after = ledger.timeline(1), ledger.after(1)
     return [one - other for one, other in zip(inside, after, strict=True)]
-
-
-# -- the peak -----------------------------------------------------------------------------------
-
-
-def _inside(a: Arguments, death: Deaths = _last, early: bool = False) -> list[int]:
-    """Bytes alive inside each operation; ``early`` frees what dies in it before it writes."""
-    return _alive(a, _freed(a, death), early)
-
-
-def _alive(a: Arguments, gone: list[int], early: bool = False) -> list[int]:
-    alive, found = 0, list[int]()
-    for n, writes in enumerate(a["writes"]):
-        born = sum(a["sizes"][number] for number in writes if _users(a, number)[0] == n)
-        found.append(alive + born - (gone[n] if early else 0))
-        alive += born - gone[n]
-    return found
-
-
-def _touched(a: Arguments) -> list[int]:
-    """Bytes that each operation reads or writes."""
-    pairs = zip(a["reads"], a["writes"], strict=True)
-    return [sum(a["sizes"][n] for n in {*reads, *writes}) for reads, writes in pairs]
-
-
-def _each_write(a: Arguments) -> int:
-    """As if every write began a block."""
-    alive = most = 0
-    for writes, gone in zip(a["writes"], _freed(a), strict=True):
-        alive += sum(a["sizes"][number] for number in writes)
-        most = max(most, alive)
-        alive -= gone
-    return most
-
-
-_PEAK_SLIPS: dict[str, Slip] = {
-    "no_reuse": lambda truth, a: sum(a["sizes"]),
-    "early": lambda truth, a: max(_inside(a, early=True)),
-    "each_write": lambda truth, a: _each_write(a),
-    "touched": lambda truth, a: max(_touched(a)),
-    "at_end": lambda truth, a: sum(a["sizes"][number] for number in a["kept"]),
-    "kept_too": lambda truth, a: max(_inside(a, lambda a, number: max(_users(a, number)))),
-    "never_read": lambda truth, a: max(_inside(a, _never_read)),
-    "one_later": lambda truth, a: max(_inside(a, _one_later)),
-}
-
-
-_PEAK_TRAPS: dict[str, Slip] = {
-    "first_reader": lambda truth, a: max(_inside(a, _first_reader)),
-    "last_reader": lambda truth, a: max(_inside(a, _last_reader)),
-    "first_write": lambda truth, a: max(_inside(a, _first_write)),
-    "twice": lambda truth, a: max(_alive(a, _twice(a))),
-    "last_operation": lambda truth, a: max(_inside(a)[:-1]),
-    "first_operation": lambda truth, a: max(_inside(a)[1:]),
-}
-
-
-@task("07.peak", _draw_step, slips=_PEAK_SLIPS, traps=_PEAK_TRAPS)
-def peak(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) -> int:
-    """The peak of the plan of the step, with reuse (D1)."""
-    return _planned(_arguments(sizes, writes, reads, kept)).peak(1)
 
 
 # -- addresses ----------------------------------------------------------------------------------

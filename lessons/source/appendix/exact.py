@@ -1,0 +1,74 @@
+# %% [markdown]
+# # Appendix: is a chain of stages the best that is possible?
+#
+# Belongs to: [08 Recompute](../08_recompute.ipynb).
+#
+# memlab cuts a network wherever 1 feature map alone goes on to the next layer. A schedule of the
+# chain runs whole stages, and what a stage reads is counted until the stage ends. Among all such
+# schedules, dynamic programming finds the least peak, and for each budget the least time (Beaumont
+# et al., 2019)<sup>E6</sup>. A smaller budget is refused:
+
+# %%
+import memlab
+from memlab import units, zoo
+from memlab.planner import clock
+
+resnet = memlab.training_step(zoo.build("resnet50", variant="v1.5"))
+for budget in ("2 GB", "1.5 GB", "1 GB"):
+    try:
+        each = memlab.recompute(resnet, "chain", batch=32, budget=budget)
+        more = clock.total(each, 32) / clock.total(resnet, 32) - 1
+        print(f"{budget}: {units.short(memlab.plan(each).peak(32))}, {more:.1%} more time, planned")
+    except memlab.InputError as refused:
+        print(f"{budget}: {refused}")
+
+# %% [markdown]
+# ## What does a schedule of whole stages miss?
+#
+# 3 convolutions, and a concat that reads all their outputs. The last 2 of them and the concat are 1
+# stage: between them no map goes on alone. `exact` looks inside: it decides for each operation when
+# it runs again, as an integer program (Jain et al., 2020)<sup>E6</sup>:
+
+# %%
+first = memlab.network("skips", image=(8, 16, 16)).conv(8, 3, pad=1)
+second = first.conv(8, 3, pad=1)
+joined = first.concat(second, second.conv(8, 3, pad=1))
+step = memlab.training_step(joined.conv(4, 1).squared_error(), "sgd")
+for how in ("chain", "exact"):
+    each = memlab.recompute(step, how, batch=8)
+    repeats = [op.name for op in each.ops if " again" in op.name]
+    print(f"{how}: {memlab.plan(each).peak(8):,} B, {repeats}")
+
+# %% [markdown]
+# `chain` runs a stage again once, without what nobody reads. `exact` lets go of `conv1` in between
+# and makes it a third time, so it takes less. It proves its answer, for at most 24 operations.
+#
+# ## What can be dropped inside a stage of a large network?
+#
+# `cheap` needs no search. It drops the outputs of layers that compute little for each byte that they
+# write, as batch norm, ReLU and GELU, wherever they stand. So it lies below the line of whole stages
+# in the picture of lesson 08. In a transformer, `drop` with the kinds of attention's matrices is
+# what the literature calls selective recompute<sup>F4</sup>:
+
+# %%
+gpt = memlab.training_step(zoo.gpt_small())
+kinds = ["attention_scores", "attention_softmax"]
+ways = {
+    "plain": gpt,
+    "matrices of attention": memlab.recompute(gpt, "drop", layers=kinds),
+    "cheap": memlab.recompute(gpt, "cheap"),
+    "fused attention": memlab.training_step(zoo.gpt_small(attention="fused")),
+}
+for name, each in ways.items():
+    print(f"{name:22} peak {units.short(memlab.plan(each).peak(32))}")
+
+# %% [markdown]
+# **Fused** attention stores no matrix at all: it goes by tiles, and keeps 1 number for each
+# row<sup>F5</sup>.
+#
+# Sources: E6, F4, F5.
+
+# %% tags=["numbers"]
+{
+    "24": "__import__('memlab.planner.graphs', fromlist=['LARGEST']).LARGEST",
+}

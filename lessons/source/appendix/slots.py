@@ -1,0 +1,74 @@
+# %% [markdown]
+# # Appendix: how few slots does a long chain need?
+#
+# Belongs to: [08 Recompute](../08_recompute.ipynb).
+#
+# A recurrent network repeats a step: here 1,000 times. A text says: 20 times less memory for 30 %
+# more compute (DeepMind, 2023). A **slot** holds what backward of 1 step needs.
+#
+# With 1 slot every step is made from the first one on: for 10 steps, 10 + 9 + 8 + ... + 1 = 55
+# forward runs. With more slots, some hold steps that are nearer. The best schedule fills a slot
+# again as soon as it is free, so a step may run more than twice (Griewank and Walther, 2000; Gruslys
+# et al., 2016)<sup>E2</sup>. It needs no search: a formula gives the number of runs, and where the
+# next slot is filled.
+
+# %%
+import memlab
+from memlab import claims, zoo
+from memlab.planner import slots
+
+for m in (1, 10, 20, 50, 100):
+    forwards = slots.internal_state(1000, m)
+    more = slots.extra_time(1000, forwards)
+    print(f"{m:3} slots: {forwards / 1000:7.3f} forward runs per step, {more:8.1%} more time")
+
+# %% [markdown]
+# Time: where backward takes 2 times as long as forward. From 50 slots on, more of them save little.
+# Every k-th step kept, with the best k, takes more slots for about the same time<sup>E1</sup>:
+
+# %%
+for n in (100, 152, 1000):
+    k, maps = slots.sqrt_slots(n)
+    print(f"{n:5,} steps: {maps} slots, with k = {k}")
+
+# %% [markdown]
+# So what does the text say right?
+
+# %%
+for claim in claims.find("A11")[:2]:
+    print(f"{claim.claim}  {claim.verdict}: {claim.result}")
+
+# %% [markdown]
+# The figures hold for slots<sup>A11</sup>; the year does not: the paper is of 2016.
+#
+# Now a run. In this network backward of a step reads 2 feature maps: its own, and that of the step
+# before. So here `k` counts stored maps, and a stored map serves 2 steps:
+
+# %%
+step, batch = memlab.training_step(zoo.rnn(steps=1000, hidden=32), "sgd").keep("gradients"), 4
+plain = claims.maps(step, batch)
+for k in (50, 47, 10):
+    each = memlab.recompute(step, "slots", k=k)
+    maps, more = claims.maps(each, batch), claims.extra_work(step, each, batch)
+    print(f"k = {k}: {plain / maps:5.2f} times less for maps, {more:6.1%} more arithmetic", end=", ")
+    print(f"residual {memlab.run(each, batch).residual} B")
+
+# %% [markdown]
+# Beside the stored maps, 3 of the step that runs are alive. So 47 stored maps, not 50, make it 20
+# times. The arithmetic grows by more than 31.7 %: here backward takes less than 2 times that of
+# forward, because no gradient of the inputs is wanted. With 10 stored maps the next bytes cost much.
+#
+# A text says that recompute cuts ResNet-50 4 times. Its source has no such figure: its example is
+# ResNet-200<sup>A10</sup>. Deep chains gain more:
+
+# %%
+for claim in claims.find("A10"):
+    print(f"{claim.claim}  {claim.verdict}: {claim.result}")
+
+# %% [markdown]
+# Sources: A10, A11, E1, E2.
+
+# %% tags=["numbers"]
+{
+    "55": "slots.internal_state(10, 1)",
+}
