@@ -99,13 +99,13 @@ class PredictionCard(Widget):
         if turn.open:
             reason = [_reason(self.because)] if asks else []
             lock = _button("lock", "lock" if asks else "check")
-            return [*_entry(turn, self.entered), *reason, lock, _button("skip")]
+            return [*_entry(turn, self.entered), *reason, lock, _button("skip", "skip")]
         if turn.state == "diagnosed":
             revise = _button("revise", "revise" if asks else "check")
             return [*_entry(turn, self.entered), revise, _button("reveal", "answer")]
         if turn.revealed:
-            return [_button("retry")] if turn.topic.draw else []
-        return [_button("reveal")]
+            return [_button("retry", "retry")] if turn.topic.draw else []
+        return [_button("reveal", "reveal")]
 
     def next(self) -> str:
         return next((control.name for control in self.controls()), "")
@@ -319,8 +319,8 @@ def _reason(entered: str) -> Control:
     return Control("text", "because", label, entered, placeholder=example, wide=True)
 
 
-def _button(name: str, label: str = "") -> Control:
-    label = strings.get(f"card.control.{label or name}")
+def _button(name: str, label: str) -> Control:
+    label = strings.get(f"card.control.{label}")
     works = name in ("lock", "revise", "reveal")
     busy = strings.get("card.control.busy") if works else label
     return Control("button", name, label, place="below", busy=busy)
