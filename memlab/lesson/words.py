@@ -19,6 +19,8 @@ ALIKE = Fraction(2, 100)
 """Numbers that a reader takes for the same."""
 SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[\u3002\uff1f\uff01])|\S.*$")
 """One that ends with a full stop or a question mark, also of Chinese."""
+STOPS = ".\u3002"
+"""A full stop, also of Chinese."""
 FACTORS = {
     **{word: Fraction(n) for n, word in enumerate(guesses.WORDS) if n > 1},
     **dict.fromkeys(("twice", "double", "doubled", "doubles", "half", "halved"), Fraction(2)),
@@ -123,7 +125,7 @@ def _answer(turn: Round, typed: str) -> str:
     if not typed:
         return strings.get("card.none")
     if turn.topic.kind is Kind.CHOICE:
-        return option(turn, typed).removesuffix(".")
+        return option(turn, typed).rstrip(STOPS)
     return times_of(typed) if turn.topic.kind is Kind.TIMES else typed
 
 
@@ -295,7 +297,7 @@ def came_out(turn: Round) -> str:
     """The truth of a round in words."""
     assert turn.truth is not None
     if isinstance(turn.truth.value, str):
-        return option(turn, turn.truth.value).removesuffix(".")
+        return option(turn, turn.truth.value).rstrip(STOPS)
     return amount(turn.truth.value, turn.topic.kind)
 
 

@@ -28,6 +28,7 @@ from memlab.step.rule import Rule as Rule
 from memlab.step.rule import dims as dims
 from memlab.step.sequence_rules import SEQUENCE_RULES
 from memlab.step.storage import Size
+from memlab.strings import gettext as _
 
 
 def _linear(node: Node) -> Flops:
@@ -152,5 +153,5 @@ def describe(
     label: str, format: str, optimizer: str, training: bool, notes: tuple[str, ...] = ()
 ) -> str:
     """A step in a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
-    mode = "training" if training else "inference"
+    mode = _("training") if training else _("inference")
     return ", ".join(filter(None, (label, format, TITLES.get(optimizer, optimizer), mode, *notes)))

@@ -6,6 +6,7 @@ from itertools import chain
 from string import Formatter
 
 import pytest
+from markdown_it import MarkdownIt
 
 from lessons import build, messages
 from memlab import strings
@@ -239,9 +240,17 @@ def lost(english, other):
     found = [name for name, each in KEPT.items() if not same(each, english, other)]
     if "{" in english and braces(english) != braces(other):
         found.append("values")
+    if loud(english) != loud(other):
+        found.append("bold")
     if english.startswith("|") != other.startswith("|") or ("\n" in other) != ("\n" in english):
         found.append("lines")
     return found
+
+
+def loud(text):
+    """How many parts of a text are bold: a full stop inside of `**` can undo that in Chinese."""
+    (inline,) = MarkdownIt("commonmark").parseInline(text)
+    return [child.type for child in inline.children or ()].count("strong_open")
 
 
 def same(each, english, other):
@@ -263,6 +272,7 @@ def test_a_translation_keeps_values_links_code_and_numerals(path):
         ("在 {n} 处有 `k`，[见](b.md) 3.5 倍", ["links"]),
         ("在 {n} 处有 `k`，[见](a.md) 3,5 倍", ["numerals"]),
         ("在 {n} 处有 `k`，\n[见](a.md) 3.5 倍", ["lines"]),
+        ("**在** {n} 处有 `k`，[见](a.md) 3.5 倍", ["bold"]),
     ],
 )
 def test_a_translation_that_loses_something_is_seen(other, gone):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
-from memlab import units
+from memlab import strings, units
 from memlab.lesson.content.tools import measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, alike
 from memlab.lesson.question import Figure, Kind, Numbers, Part, Truth, topic
@@ -67,7 +67,8 @@ def peak(n: Numbers) -> Truth:
 
     done = run(step_of(single(n), "sgd"), n["batch"])
     at = done.planned.peak_at(n["batch"])
-    figures = planned(at.nbytes, "peak"), measured(done.peak, "peak")
+    name = strings.get("lifetimes.peak")
+    figures = planned(at.nbytes, name), measured(done.peak, name)
     seen = {"blocks": len(done.planned.alive(at.index)), "nbytes": units.exact(at.nbytes)}
     return Truth(str(at.row.phase), figures, seen=seen)
 
