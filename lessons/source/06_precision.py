@@ -6,7 +6,7 @@
 # You will be able to
 #
 # - say for each role in a training step what fewer bits save, and what they do not,
-# - say why mixed precision keeps each parameter twice,
+# - work out the bytes of a model state for any mix of formats,
 # - see why a training in 16 bits fails, and mend it.
 #
 # Words: [rounding error](glossary.md), [mantissa](glossary.md), [exponent](glossary.md),

@@ -140,6 +140,7 @@ def saves(n: Numbers) -> Truth:
 # -- gradients that become 0 ----------------------------------------------------------------------
 
 _WAYS = ("both", "fp16", "bf16", "neither")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LEARNED = 0.5
 """A training whose test error ends below this has learned: guessing gives 0.9."""
 
@@ -153,6 +154,7 @@ def dark(n: Numbers) -> Truth:
     learned = [name for name in ("fp16", "bf16") if errors[name] < LEARNED]
     name = "both" if len(learned) == 2 else learned[0] if learned else "neither"
     told = {f"n{i}": f"{10 * error:.0f}" for i, error in enumerate(errors.values())}
-    smallest = f"{formats.find('fp16').smallest:.0e}".replace("e-0", "·10^-")
+    digit, power = f"{formats.find('fp16').smallest:.0e}".split("e")
+    smallest = f"{digit}·10{str(int(power)).translate(RAISED)}"
     scale = f"{trained['mixed fp16'].scales[-1]:,.0f}"
     return Truth(name, seen={**told, "smallest": smallest, "scale": scale})
