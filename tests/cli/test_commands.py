@@ -34,6 +34,7 @@ OPTIONS = [
     ["linear1", "--optimizer", "sgd", "--convention", "cs231n"],
     ["rnn", "--batch", "4"],
     ["lstm", "--optimizer", "adam", "--batch", "2"],
+    ["gpt_small", "--recompute", "cheap", "--in-place", "--batch", "4"],
     ["alexnet", "--image", "227", "--classes", "10", "--batch", "128"],
     ["vgg16", "--precision", "mixed fp16", "--optimizer", "adam"],
     ["resnet50", "--precision", "bf16", "--batch", "2"],
