@@ -132,7 +132,8 @@ def jupyterlab(chromium, tmp_path_factory):
     root = home / "lessons"
     root.mkdir()
     copy_lessons(LESSONS, root)
-    copy_lessons(LESSONS / "solutions", root / "solutions")
+    for folder in ("solutions", *(path.parent.name for path in LESSONS.glob("??/01_*.ipynb"))):
+        copy_lessons(LESSONS / folder, root / folder)
     for name, values in SETTINGS.items():
         file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
