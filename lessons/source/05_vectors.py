@@ -157,7 +157,8 @@ def vectors(width, bits, batch, size, k, stride, pad):
 exercise.check(vectors)
 
 # %% [markdown]
-# Your function on the smallest maps of ResNet-50, in vectors of 32 and 64 lanes:
+# Your function on the smallest maps of ResNet-50, in vectors of 32 and 64 lanes: how many vectors,
+# how many idle lanes?
 
 # %%
 for bits in (32, 16):
