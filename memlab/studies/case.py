@@ -289,14 +289,10 @@ class Case(Study):
 
     def brief(self, in_bytes: bool) -> str:
         """What the marks are, where bars are bytes or images."""
-        marks = {"few": bool(self.rows), "before": in_bytes and self.outlined,
+        dashed = any(self.outline(each) for each in self.rows.values())
+        marks = {"few": bool(self.rows), "before": in_bytes and dashed,
                  "again": in_bytes and "08" in self.rows, "slow": "06" in self.rows}  # fmt: skip
         return " ".join(say(f"note.{key}") for key, shown in marks.items() if shown)
-
-    @property
-    def outlined(self) -> bool:
-        """Whether a row stands beside a longer one."""
-        return any(self.outline(each) is not None for each in self.rows.values())
 
     def outline(self, found: Row) -> int | None:
         """The bytes that a row is compared with, where they are more than its own. Those of what

@@ -7,9 +7,10 @@ import pytest
 
 from memlab import InputError, views
 from memlab.studies.case import CARDS, LATER, LESSONS, TECHNIQUES, row
-from memlab.views.case import BAR, MADE, SHOWN
+from memlab.views.case import BAR, SHOWN
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Line, Rect, Rule
+from memlab.views.recompute import MADE
 from tests.views.test_pages import numerals
 
 SPINE = ("01", "02", "07", "08")
