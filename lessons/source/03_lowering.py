@@ -10,7 +10,7 @@
 # - say what the copy is for, and measure ways that make less of it.
 #
 # Words: [lowering (im2col)](glossary.md), [matrix product](glossary.md), [stride](glossary.md),
-# [same padding](glossary.md), [workspace](glossary.md), [tile](glossary.md),
+# [same padding](glossary.md), [tile](glossary.md),
 # [cache](glossary.md), [offset table](glossary.md).
 
 # %% [markdown]

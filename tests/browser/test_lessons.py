@@ -42,6 +42,8 @@ PICTURES = {
 ASKED = r'lesson\.(predict|recall|change|exercise)\("([\w.]+)"\)'
 TYPED = {Kind.AMOUNT: ("12.8 MB", "6.4 MB"), Kind.COUNT: ("777", "778")}
 """A guess that is wrong in every lesson, and a revision."""
+PATIENCE = 180_000
+"""Milliseconds that a learner waits: a cell that measures takes long where others work too."""
 REASON = "Backward may need both."
 MOVES = {
     "00": ("batch",),
@@ -94,7 +96,7 @@ class Learner:
         """Run the active cell and stay there."""
         self.press("Control+Enter")
         self.page.wait_for_timeout(30)
-        self.page.wait_for_function(IDLE, timeout=60_000)
+        self.page.wait_for_function(IDLE, timeout=PATIENCE)
 
     def card(self):
         """The card of the active cell, as it is displayed."""
@@ -131,7 +133,7 @@ class Learner:
         """Wait for one of these states of the card, and say which; the focus has not left it."""
         card = ".jp-Cell.jp-mod-active .memlab-card"
         anyone = ", ".join(f"{card}[data-state={state}]" for state in states)
-        self.page.locator(anyone).last.wait_for(timeout=60_000)
+        self.page.locator(anyone).last.wait_for(timeout=PATIENCE)
         assert self.page.evaluate(INSIDE)
         return self.card().get_attribute("data-state")
 
@@ -202,7 +204,7 @@ class Learner:
         self.press("Enter", "Control+a")
         self.page.keyboard.insert_text(code)
         self.press("Shift+Enter")
-        self.page.wait_for_function(IDLE)
+        self.page.wait_for_function(IDLE, timeout=PATIENCE)
 
     def checks(self, name):
         """Write something wrong, check, then mend it and check again."""
@@ -271,7 +273,7 @@ def goes_through(learner):
         else:
             learner.press("Shift+Enter")
             learner.page.wait_for_timeout(30)
-            learner.page.wait_for_function(IDLE, timeout=60_000)
+            learner.page.wait_for_function(IDLE, timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -280,7 +282,7 @@ def learner(open_notebook, tmp_path):
 
     def opens(name):
         page = open_notebook(name)
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(PATIENCE)
         page.set_viewport_size({"width": 1300, "height": 1500})  # a view fits in for its picture
         folder = IMAGES if os.environ.get("MEMLAB_PICTURES") == "1" else tmp_path
         return Learner(page, Path(folder))
