@@ -28,8 +28,8 @@ print(doctor.report(doctor.examine()))
 # ## What does a larger batch cost?
 #
 # A training step takes some images at once: its **batch**. Forward computes from the images to the
-# error, backward finds a gradient for each parameter, and the update moves the parameters. The
-# **peak** is the most bytes that are alive at one moment of the step.
+# error, backward finds a gradient for each parameter, and the update (here SGD, the plainest) moves
+# the parameters. The **peak** is the most bytes that are alive at one moment of the step.
 #
 # Guess first; you need to know nothing yet. A wrong guess helps too, and nobody marks it: you get a
 # question and a second try.
