@@ -39,7 +39,7 @@ for claim in claims.find("A11")[:2]:
     print(f"{claim.claim}  {claim.verdict}: {claim.result}")
 
 # %% [markdown]
-# The figures hold for slots<sup>A11</sup>; the year does not: the paper is of 2016.
+# The figures hold for slots<sup>A11</sup>; the year does not (Gruslys et al., 2016).
 #
 # Now a run. In this network backward of a step reads 2 feature maps: its own, and that of the step
 # before. So here `k` counts stored maps, and a stored map serves 2 steps:

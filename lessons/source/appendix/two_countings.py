@@ -37,12 +37,13 @@ for claim in (*claims.find("D2"), *claims.find("D3")[:1]):
     print(f"{claim.claim}  {claim.verdict}: {claim.result}")
 
 # %% [markdown]
-# PyTorch gives back what nobody needs, too. Batch 16, ReLU in place in both programs. PyTorch takes
+# PyTorch gives back what nobody needs, too. ReLU is in place in both programs. PyTorch takes
 # more inside operations, and its peak comes later, with more gradients of parameters:
 
 # %%
 from memlab.bench import torch_memory
 
+print("batch", torch_memory.BATCH)
 print(torch_memory.beside(memlab.in_place(ways["memlab"])))
 
 # %% [markdown]
