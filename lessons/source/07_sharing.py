@@ -34,16 +34,11 @@ views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
 
 # %% [markdown]
 # A step of a tiny network. A bar is a block, as high as its bytes, from its first writer (dot) to
-# its last reader (ring). Switch **Training** off, and on again: which bars become shorter?
+# its last reader (ring). Switch **Training** off, and on again: which bars become shorter, and who
+# reads `relu1` last?
 #
 # Each block has a counter: how many readers are still to come? At 0 the block is given back to the
 # **pool**, and its bytes can serve another tensor. This is **liveness**<sup>D1</sup>.
-
-# %%
-lesson.change("07.reader")
-
-# %% tags=["solution"]
-lesson.change("07.reader").guess("backward_relu1").reveal()
 
 # %% [markdown]
 # ## Which output may lie where its input is?
@@ -221,34 +216,6 @@ def freed(sizes, writes, reads, kept):
 
 # %%
 exercise.check(freed)
-
-# %% [markdown]
-# **Alone (may stay for home).** A placer: the lowest free address, one block after the other:
-
-# %%
-exercise = lesson.exercise("07.addresses")
-exercise.show()
-
-
-# %% tags=["stub"]
-def addresses(sizes, births, deaths):
-    return None  # replace None
-
-
-# %% tags=["solution"]
-def addresses(sizes, births, deaths):
-    found = []
-    for n in range(len(sizes)):
-        lives = [k for k in range(n) if births[k] <= deaths[n] and births[n] <= deaths[k]]
-        spans = [(found[k], found[k] + sizes[k]) for k in lives]
-        starts = sorted([0, *(high for _, high in spans)])
-        free = (s for s in starts if all(s + sizes[n] <= a or b <= s for a, b in spans))
-        found.append(next(free))
-    return found
-
-
-# %%
-exercise.check(addresses)
 
 # %% [markdown]
 # ## What this lesson leaves out

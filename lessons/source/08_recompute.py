@@ -91,8 +91,8 @@ runs.guess(20).revise("2.0").reveal()
 #
 # ## Which maps pay most?
 #
-# memlab cuts a network wherever 1 map alone goes on to the next layer: ResNet-50 becomes a **chain**
-# of 21 stages. A schedule says which stages run when, and what is kept<sup>E6</sup>.
+# memlab cuts a network wherever 1 map alone goes on to the next layer: ResNet-50 becomes a
+# **chain** of 21 stages. A schedule says which stages run when, and what is kept<sup>E6</sup>.
 
 # %%
 half = lesson.predict("08.half")
@@ -130,34 +130,12 @@ stages.guess("same").revise("more").reveal()
 #
 # **Worked.** 6 linear layers, 250 samples; the third map is the checkpoint. **Shapes:** 250·60 to
 # 250·10 values. **Bytes:** 4 each. **Lifetime:** the third waits for its backward, and so do the
-# last 3: `keep` does not drop them. The first 2 are made again later. **Peak:** the larger of two
-# sums: the third with the last 3, and, later, the first 2.
+# last 3: they are not dropped. The first 2 are made again later. **Peak:** the larger of two sums.
 
 # %%
 maps = [4 * 250 * features for features in (60, 50, 40, 30, 20, 10)]
-step = memlab.training_step(chains.layers(maps), "sgd")
-each = memlab.recompute(step, "keep", layers=["fc3"])
-print(f"the larger of {sum(maps[2:]):,} B and {sum(maps[:2]):,} B")
-print(f"planned: {chains.held(memlab.plan(each)):,} B in place of {sum(maps):,} B")
-
-# %% [markdown]
-# **With blanks.** Any maps, any checkpoints:
-
-# %%
-exercise = lesson.exercise("08.alive")
-exercise.show()
 
 
-# %% tags=["stub"]
-def alive(maps, kept):
-    held, start, sums = 0, 0, []
-    for place in kept:
-        sums.append(...)  # this segment, and the kept maps before it
-        held, start = ..., place + 1
-    return None  # replace None
-
-
-# %% tags=["solution"]
 def alive(maps, kept):
     held, start, sums = 0, 0, []
     for place in kept:
@@ -166,11 +144,13 @@ def alive(maps, kept):
     return max([*sums, held + sum(maps[start:])])
 
 
-# %%
-exercise.check(alive)
+step = memlab.training_step(chains.layers(maps), "sgd")
+each = memlab.plan(memlab.recompute(step, "keep", layers=["fc3"]))
+print(f"by hand {alive(maps, [2]):,} B, planned {chains.held(each):,} B of {sum(maps):,} B")
 
 # %% [markdown]
-# **Alone (may stay for home).** Choose. Your choice is planned, and scored against the least that is possible:
+# **Alone.** Choose, with `alive` at hand. Your choice is planned, and scored against the least that
+# is possible:
 
 # %%
 exercise = lesson.exercise("08.checkpoints")

@@ -264,7 +264,7 @@ def goes_through(learner):
         asked = re.search(ASKED, source)
         if asked and kind == "code":
             met.append(asked[2])
-            does(learner, *asked.groups(), first=not predicted)
+            does(learner, asked[1], asked[2], first=not predicted)
             predicted = predicted or asked[1] == "predict"
         elif "return None  #" in source:
             learner.checks(met[-1])

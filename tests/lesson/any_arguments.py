@@ -82,12 +82,6 @@ def maps(chance: Random) -> Arguments:
     return {"maps": [1000 * chance.randint(1, 200) for _ in range(chance.randint(2, 7))]}
 
 
-def kept_maps(chance: Random) -> Arguments:
-    found = maps(chance)
-    places = range(len(found["maps"]) - 1)
-    return {**found, "kept": [place for place in places if chance.random() < 0.4]}
-
-
 def samples(chance: Random) -> Arguments:
     draw = np.random.default_rng(chance.randrange(2**32))
     x, t = draw.uniform(-2, 2, (2, chance.randint(2, 50)))
@@ -112,7 +106,5 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
         "block": chance.choice((16, 32, 64, 128)),
     },
     "07.freed": step,
-    "07.addresses": blocks,
-    "08.alive": kept_maps,
     "08.checkpoints": maps,
 }

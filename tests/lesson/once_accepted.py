@@ -7,11 +7,8 @@ from typing import Any
 from tests.lesson.wrong_answers import (
     among,
     arrays,
-    fitting_start,
     given_back,
     limits,
-    lowest,
-    overlap,
     waiting,
 )
 
@@ -32,23 +29,6 @@ def nearly(columns, lanes):
     return vectors, vectors * lanes - columns
 
 
-def by_ends(starts, spans, size):
-    at = 0
-    for low, high in sorted(spans, key=lambda span: span[::-1]):
-        if at + size <= low:
-            break
-        at = max(at, high)
-    return at
-
-
-def two_passes(starts, spans, size):
-    at = 0
-    for low, high in 2 * spans:
-        if at < high and low < at + size:
-            at = high
-    return at
-
-
 def twice(sizes, writes, reads, kept):
     """A block that is read and written where it ends is given back by both."""
     last: dict[int, int] = {}
@@ -58,12 +38,6 @@ def twice(sizes, writes, reads, kept):
         sum(sizes[b] for b in [*reads[n], *writes[n]] if last[b] == n and b not in kept)
         for n in range(len(reads))
     ]
-
-
-def best_fit(starts, spans, size):
-    """The end of the smallest gap that is large enough."""
-    free = [s for s in starts if all(s + size <= a or b <= s for a, b in spans)]
-    return min(free, key=lambda s: min((a - s for a, _ in spans if a >= s), default=10**9))
 
 
 def read_else_first_write(writers, readers):
@@ -122,28 +96,5 @@ ACCEPTED: dict[str, Answers] = {
         "twice": lambda **a: twice(**a),
         "read_else_first_write": lambda **a: given_back(**a, users=read_else_first_write),
     },
-    "07.addresses": {
-        "best_fit": lambda **a: lowest(**a, choose=best_fit),
-        "by_ends": lambda **a: lowest(**a, choose=by_ends),
-        "two_passes": lambda **a: lowest(**a, choose=two_passes),
-        "first_found": lambda sizes, births, deaths: unsorted(sizes, births, deaths),
-    },
-    "08.alive": {
-        "first_and_last_two": lambda maps, kept: max(
-            [*waiting(maps, kept)[:1], *waiting(maps, kept)[-2:]]
-        ),
-        "nothing_kept": lambda maps, kept: max(waiting(maps, kept)) if kept else max(maps),
-        "first_and_last": lambda maps, kept: max(waiting(maps, kept)[0], waiting(maps, kept)[-1]),
-    },
     "08.checkpoints": {"two_at_most": two_at_most, "removing": removing},
 }
-
-
-def unsorted(sizes, births, deaths):
-    """The first end that is found where there is room, and not the lowest."""
-    found: list[int] = []
-    for n, size in enumerate(sizes):
-        lives = [k for k in range(n) if overlap(births[n], deaths[n], births[k], deaths[k])]
-        spans = [(found[k], found[k] + sizes[k]) for k in lives]
-        found.append(fitting_start([0, *(high for _, high in spans)], spans, size))
-    return found

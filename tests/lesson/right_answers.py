@@ -73,18 +73,6 @@ def gone(sizes, writes, reads, kept) -> Iterator[int]:
         yield sum(sizes[block] for block in blocks - later)
 
 
-def byte_by_byte(sizes, births, deaths):
-    """Every address is tried, from 0 on."""
-    taken = np.zeros((max(deaths) + 1, 2 * sum(sizes)), bool)
-    found = []
-    for size, birth, death in zip(sizes, births, deaths, strict=True):
-        life = taken[birth : death + 1]
-        at = next(at for at in count() if not life[:, at : at + size].any())
-        life[:, at : at + size] = True
-        found.append(at)
-    return np.array(found)
-
-
 def waiting(maps, kept):
     """What backward holds at each map that is not kept."""
     marks = [-1, *kept, len(maps)]
@@ -163,11 +151,6 @@ RIGHT: dict[str, Answers] = {
         "list": lambda **a: list(gone(**a)),
         "dict": lambda **a: dict(enumerate(gone(**a))).values(),
     },
-    "07.addresses": {
-        "bytes": byte_by_byte,
-        "floats": lambda **a: byte_by_byte(**a) * 1.0,
-    },
-    "08.alive": {"generator": lambda maps, kept: max(waiting(maps, kept))},
     "08.checkpoints": {
         "table": by_table,
         "set": by_sets,

@@ -125,24 +125,6 @@ def fitting_start(starts, spans, size):
     return next(s for s in starts if all(s + size <= a or b <= s for a, b in spans))
 
 
-def last_end(starts, spans, size):
-    at = 0
-    for low, high in sorted(spans):
-        if at + size <= low:
-            break
-        at = high
-    return at
-
-
-def larger_gap(starts, spans, size):
-    at = 0
-    for low, high in sorted(spans):
-        if at + size < low:
-            break
-        at = max(at, high)
-    return at
-
-
 def overlap(birth, death, other_birth, other_death):
     return other_birth <= death and birth <= other_death
 
@@ -308,38 +290,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "one_later": lambda **a: given_back(**a, later=1),
         "blocks": lambda sizes, **a: given_back([1] * len(sizes), **a),
         "all_read": lambda sizes, reads, **a: [sum(sizes[b] for b in each) for each in reads],
-    },
-    "07.addresses": {
-        "stacked": lambda sizes, **a: [sum(sizes[:n]) for n in range(len(sizes))],
-        "on_top": lambda **a: lowest(**a, choose=lambda starts, spans, size: max(starts)),
-        "at_birth": lambda **a: lowest(
-            **a, meet=lambda birth, death, begins, ends: begins <= birth <= ends
-        ),
-        "ends_before": lambda **a: lowest(
-            **a, meet=lambda birth, death, begins, ends: begins < death and birth < ends
-        ),
-        "last_end": lambda **a: lowest(**a, choose=last_end),
-        "exact_fit": lambda **a: lowest(**a, choose=larger_gap),
-        "all_zero": lambda sizes, **a: [0] * len(sizes),
-        "ends": lambda sizes, **a: [
-            at + size for at, size in zip(lowest(sizes, **a), sizes, strict=True)
-        ],
-    },
-    "08.alive": {
-        "all_maps": lambda maps, kept: sum(maps),
-        "kept_alone": lambda maps, kept: sum(maps[n] for n in kept),
-        "segment_alone": lambda maps, kept: max(parts_of(maps, kept)[0]),
-        "all_kept": lambda maps, kept: sum(maps[n] for n in kept) + max(parts_of(maps, kept)[0]),
-        "one_before": lambda maps, kept: max(
-            part + sum(before[-1:]) for part, before in zip(*parts_of(maps, kept), strict=True)
-        ),
-        "only_last": lambda maps, kept: waiting(maps, kept)[-1],
-        "no_last": lambda maps, kept: max(waiting(maps, kept)[:-1], default=0),
-        "in_all": lambda maps, kept: sum(waiting(maps, kept)),
-        "with_end": lambda maps, kept: max(
-            nbytes + sum(maps[n] for n in kept[at : at + 1])
-            for at, nbytes in enumerate(waiting(maps, kept))
-        ),
     },
     "08.checkpoints": {
         "nothing_saved": lambda maps: list(among(maps)),

@@ -66,27 +66,6 @@ def part(n: Numbers) -> Truth:
     return Truth("floor" if low > high else "mountain", seen=told)
 
 
-# -- a step of two layers -----------------------------------------------------------------------
-
-
-def tiny() -> Network:
-    """The network of the lesson's first view."""
-    return network("tiny", features=3).linear(4).relu().linear(2).squared_error()
-
-
-_READERS = ("fc2", "backward_fc2", "backward_relu1", "update_fc2")
-
-
-@topic("07.reader", Kind.CHOICE, {"block": "relu1"}, None, options=_READERS, part=Part.CHANGE,
-       gives=("backward of relu1",))  # fmt: skip
-def reader(n: Numbers) -> Truth:
-    """The last operation that reads a block of the tiny step."""
-    ledger = plan(step_of(tiny(), "sgd"))
-    entry = next(entry for entry in ledger.entries if entry.name == n["block"])
-    last = ledger.rows[entry.death].name
-    return Truth(last.replace("backward of ", "backward_").replace("update of ", "update_"))
-
-
 # -- in place -----------------------------------------------------------------------------------
 
 _ORDER = ("conv", "norm", "act")

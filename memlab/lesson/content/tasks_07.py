@@ -1,4 +1,4 @@
-"""Lesson 07, in place and sharing: what is freed when, and the lowest address."""
+"""Lesson 07, in place and sharing: what is given back after each operation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from memlab import formats
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.planner import packing
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.planner.packing import Load
 from memlab.step.build import training_step
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -205,142 +203,3 @@ def freed(sizes: list[int], writes: Numbers, reads: Numbers, kept: list[int]) ->
     ledger = _planned(_arguments(sizes, writes, reads, kept))
     inside, after = ledger.timeline(1), ledger.after(1)
     return [one - other for one, other in zip(inside, after, strict=True)]
-
-
-# -- addresses ----------------------------------------------------------------------------------
-
-
-def _draw_blocks(chance: Random, size: int) -> Arguments:
-    count = 2 + size // 2
-    births = [chance.randint(0, 2 + size // 6) for _ in range(count)]
-    return {
-        "sizes": [chance.randint(1, 6) for _ in range(count)],
-        "births": births,
-        "deaths": [birth + chance.randint(0, 4) for birth in births],
-    }
-
-
-def _lowest(sizes: list[int], births: list[int], deaths: list[int]) -> list[int]:
-    return packing.first_fit(Load(sizes, births, deaths), range(len(sizes)))
-
-
-Spans = list[tuple[int, int]]
-"""First byte and end of blocks, in the order in which they were placed."""
-
-
-def _both(a: Arguments, k: int, n: int) -> bool:
-    """Whether two blocks live together: the right rule."""
-    return bool(a["births"][k] <= a["deaths"][n] and a["births"][n] <= a["deaths"][k])
-
-
-def _at_birth(a: Arguments, k: int, n: int) -> bool:
-    """As if block k mattered only where it is alive when block n is born."""
-    return bool(a["births"][k] <= a["births"][n] <= a["deaths"][k])
-
-
-def _ends_before(a: Arguments, k: int, n: int) -> bool:
-    """As if a block were gone in its last operation."""
-    return bool(a["births"][k] < a["deaths"][n] and a["births"][n] < a["deaths"][k])
-
-
-def _gap(spans: Spans, size: int) -> int:
-    """The lowest address that is free: the right rule."""
-    return _gap_in(sorted(spans), size)
-
-
-def _gap_in(spans: Spans, size: int) -> int:
-    at = 0
-    for low, high in spans:
-        if at + size <= low:
-            break
-        at = max(at, high)
-    return at
-
-
-def _on_top(spans: Spans, size: int) -> int:
-    """Above all that lives with it, gaps left out."""
-    return max((high for _, high in spans), default=0)
-
-
-def _last_end(spans: Spans, size: int) -> int:
-    """As if what begins higher ended higher; but spans of blocks that never meet may overlap."""
-    at = 0
-    for low, high in sorted(spans):
-        if at + size <= low:
-            break
-        at = high
-    return at
-
-
-def _larger_gap(spans: Spans, size: int) -> int:
-    """As if a gap had to be larger than the block."""
-    return _gap(spans, size + 1)
-
-
-def _placed(
-    a: Arguments,
-    together: Callable[[Arguments, int, int], bool] = _both,
-    start: Callable[[Spans, int], int] = _gap,
-) -> list[int]:
-    """Addresses, one block after the other, for somebody who takes these two rules."""
-    found: list[int] = []
-    for n, size in enumerate(a["sizes"]):
-        lives = [k for k in range(n) if together(a, k, n)]
-        found.append(start([(found[k], found[k] + a["sizes"][k]) for k in lives], size))
-    return found
-
-
-_ADDRESS_SLIPS: dict[str, Slip] = {
-    "stacked": lambda truth, a: packing.stacked(
-        Load(a["sizes"], a["births"], a["deaths"]), range(len(a["sizes"]))),
-    "on_top": lambda truth, a: _placed(a, start=_on_top),
-    "at_birth": lambda truth, a: _placed(a, _at_birth),
-    "ends_before": lambda truth, a: _placed(a, _ends_before),
-    "all_zero": lambda truth, a: [0] * len(a["sizes"]),
-    "ends": lambda truth, a: [at + size for at, size in zip(truth, a["sizes"], strict=True)],
-    "last_end": lambda truth, a: _placed(a, start=_last_end),
-    "exact_fit": lambda truth, a: _placed(a, start=_larger_gap),
-}  # fmt: skip
-
-
-def _free(spans: Spans, size: int) -> list[int]:
-    """The beginning, and ends of blocks, where there is room for another one."""
-    starts = [0, *(high for _, high in spans)]
-    return [at for at in starts if all(at + size <= low or high <= at for low, high in spans)]
-
-
-def _best_gap(spans: Spans, size: int) -> int:
-    """The smallest gap that is large enough, wherever it lies."""
-
-    def gap(at: int) -> int:
-        return min((low for low, _ in spans if low >= at), default=at + _ENDLESS) - at
-
-    return min(_free(spans, size), key=lambda at: (gap(at), at))
-
-
-def _by_ends(spans: Spans, size: int) -> int:
-    """As if the order of ends were that of beginnings."""
-    return _gap_in(sorted(spans, key=lambda span: span[::-1]), size)
-
-
-def _two_passes(spans: Spans, size: int) -> int:
-    """Moved up behind each block that is in the way, twice in the order of placing."""
-    at = 0
-    for low, high in [*spans, *spans]:
-        at = high if at < high and low < at + size else at
-    return at
-
-
-_ENDLESS = 10**9
-_ADDRESS_TRAPS: dict[str, Slip] = {
-    "best_fit": lambda truth, a: _placed(a, start=_best_gap),
-    "by_ends": lambda truth, a: _placed(a, start=_by_ends),
-    "two_passes": lambda truth, a: _placed(a, start=_two_passes),
-    "first_found": lambda truth, a: _placed(a, start=lambda spans, size: _free(spans, size)[0]),
-}
-
-
-@task("07.addresses", _draw_blocks, slips=_ADDRESS_SLIPS, traps=_ADDRESS_TRAPS)
-def addresses(sizes: list[int], births: list[int], deaths: list[int]) -> list[int]:
-    """The lowest address that is free during the whole life, for one block after the other."""
-    return _lowest(sizes, births, deaths)

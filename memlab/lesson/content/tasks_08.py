@@ -1,4 +1,4 @@
-"""Lesson 08, recompute: the maps that backward finds, and the choice of those to keep."""
+"""Lesson 08, recompute: the choice of the maps to keep."""
 
 from __future__ import annotations
 
@@ -50,72 +50,6 @@ def choices(count: int) -> list[Kept]:
 def _maps(chance: Random, size: int) -> list[int]:
     """At least 2, so that something can be kept."""
     return [chains.KB * chance.randint(1, 200) for _ in range(min(1 + size, MOST))]
-
-
-# -- what is alive ------------------------------------------------------------------------------
-
-
-def _draw_kept(chance: Random, size: int) -> Arguments:
-    maps = _maps(chance, size)
-    return {"maps": maps, "kept": list(chance.choice(choices(len(maps))))}
-
-
-def _between(a: Arguments) -> list[int]:
-    """The bytes of each segment, without the kept maps."""
-    return [sum(part) for part in segments(**a)]
-
-
-def _stored(a: Arguments) -> list[int]:
-    return [a["maps"][number] for number in a["kept"]]
-
-
-_ALIVE_SLIPS: dict[str, Slip] = {
-    "all_maps": lambda truth, a: sum(a["maps"]),
-    "kept_alone": lambda truth, a: sum(_stored(a)),
-    "segment_alone": lambda truth, a: max(_between(a)),
-    "all_kept": lambda truth, a: sum(_stored(a)) + max(_between(a)),
-    "one_before": lambda truth, a: max(map(sum, zip([0, *_stored(a)], _between(a), strict=True))),
-    "only_last": lambda truth, a: sum(_stored(a)) + _between(a)[-1],
-    "no_last": lambda truth, a: max(_sums(a)[:-1], default=0),
-    "in_all": lambda truth, a: sum(_sums(a)),
-    "with_end": lambda truth, a: max(map(sum, zip(_sums(a), [*_stored(a), 0], strict=True))),
-}
-
-
-def _sums(a: Arguments) -> list[int]:
-    """The bytes of each segment, with the kept maps before it."""
-    return [sum(_stored(a)[:n]) + nbytes for n, nbytes in enumerate(_between(a))]
-
-
-def _some(parts: slice) -> Slip:
-    """What comes out for somebody who looks at some segments only, and at the others never."""
-
-    def wrong(truth: int, a: Arguments) -> int:
-        sums = _sums(a)
-        del sums[parts]
-        return max(sums, default=0)
-
-    return wrong
-
-
-_ALIVE_TRAPS: dict[str, Slip] = {
-    **{f"not_{n}": _some(slice(n, n + 1)) for n in range(4)},
-    "not_the_last_but_one": _some(slice(-2, -1)),
-    "ends_1_2": _some(slice(1, -2)),
-    "ends_1_3": _some(slice(1, -3)),
-    "ends_2_2": _some(slice(2, -2)),
-    "nothing_kept": lambda truth, a: truth if a["kept"] else 0,
-    "nothing_kept_largest": lambda truth, a: truth if a["kept"] else max(a["maps"]),
-    "ends_1_1": _some(slice(1, -1)),
-    "kept_at_first": lambda truth, a: max(truth, _between(a)[0] + sum(_stored(a)[:-1])),
-    "kept_at_all": lambda truth, a: max(truth, _between(a)[0] + sum(_stored(a))),
-}
-
-
-@task("08.alive", _draw_kept, slips=_ALIVE_SLIPS, traps=_ALIVE_TRAPS)
-def alive(maps: list[int], kept: list[int]) -> int:
-    """The most bytes of maps that backward holds, of a step that is planned."""
-    return planned(tuple(maps), tuple(kept))
 
 
 # -- what to keep -------------------------------------------------------------------------------
