@@ -215,7 +215,7 @@ def abroad(made: NotebookNode, source: Path, solved: bool, language: str) -> Not
         if cell.cell_type == "markdown":
             cell.source = one_language_down(cell.source, solved, there)
     if messages.read(_file(source, language)).last_translator == messages.MACHINE:
-        made.cells[0].source += f"\n\n*{in_language(source, language)(messages.UNREAD)}*"
+        made.cells[0].source += f"\n\n> {in_language(source, language)(messages.UNREAD)}"
     spoken = nbformat.v4.new_code_cell(SPOKEN.format(language=language).strip(), id="language")
     spoken.metadata = NotebookNode({"jupyter": {"source_hidden": True}})
     made.cells.insert(1, spoken)

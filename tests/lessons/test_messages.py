@@ -187,7 +187,7 @@ def test_a_translated_lesson_lies_one_folder_further_down(translated, solved, up
     head, spoken, code, _ = build.notebook(translated("machine")[0], solved, "zh").cells
     assert head.source == (
         f"# 01 一课\n见[词汇]({up}glossary.md)，![图]({up}images/a.png)，[下一课]({network})，"
-        "[此处](#words)，[自己](01_small.ipynb)和[远处](https://example.org/a)。\n\n*机器翻译。*"
+        "[此处](#words)，[自己](01_small.ipynb)和[远处](https://example.org/a)。\n\n> 机器翻译。"
     )
     assert spoken.source == 'import os\n\nos.environ["MEMLAB_LANGUAGE"] = "zh"'
     assert code.source == "2 * 3  # 六"
@@ -282,3 +282,64 @@ def test_a_translation_that_loses_something_is_seen(other, gone):
 def test_a_file_of_messages_says_who_translated_it():
     assert all(catalog.last_translator for catalog in CATALOGS.values())
     assert len({*chain(CATALOGS)}) == 2 * len(LANGUAGES)
+
+
+# -- every translated lesson --------------------------------------------------------------------
+
+NOTEBOOKS = [
+    path
+    for language in LANGUAGES
+    for path in sorted((build.LESSONS / language).rglob("[!.]*.ipynb"))
+]
+WORD = r"[A-Za-z][A-Za-z'-]*(?![\w'-])"
+ENGLISH = re.compile(rf"\b{WORD}(?:[,.:;]? {WORD}){{3,}}")
+"""Four words, one behind the other."""
+
+
+def left(notebook, known):
+    """English sentences of a notebook that stand neither in its code nor among these texts."""
+    cells = notebook["cells"]
+    code = flat("".join("".join(each["source"]) for each in cells if each["cell_type"] == "code"))
+    shown = []
+    for cell in cells:
+        if cell["cell_type"] == "markdown":
+            shown.append(re.sub(r"`[^`]*`|\]\([^)]*\)", "", "".join(cell["source"])))
+        else:
+            shown += map(build.text_of_output, cell["outputs"])
+    found = [flat(each) for text in shown for line in text.splitlines()
+             for each in ENGLISH.findall(re.sub(r"\S*[_(=]\S*| {2,}", " | ", line))]  # fmt: skip
+    return [each for each in found if each not in code and each not in known]
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.parent.name + "/" + path.name)
+def test_no_english_sentence_is_left_but_those_that_wait_to_be_translated(path):
+    language = path.relative_to(build.LESSONS).parts[0]
+    waiting = [
+        flat(message.id)
+        for file in messages.files(language)
+        for message in CATALOGS[file]
+        if message.id and (message.fuzzy or not message.string)
+    ]
+    assert left(json.loads(path.read_text(encoding="utf-8")), " ".join(waiting)) == []
+
+
+def test_an_english_sentence_is_seen():
+    def cell(kind, source, **more):
+        return {"cell_type": kind, "source": [source], **more}
+
+    output = {"data": {"text/plain": ["峰值 8。It is as large\nas `plan` says here, now."]}}
+    cells = [
+        cell("markdown", "一课 with four words left `and some more code` 到此"),
+        cell("code", 'guess("all maps are there")', outputs=[output]),
+        cell("code", "", outputs=[{"text": ["all maps are there; it waits for a reader"]}]),
+    ]
+    found = left({"cells": cells}, "it waits for a reader.")
+    assert found == [
+        "with four words left",
+        "It is as large",
+        "all maps are there; it waits for a reader",
+    ]
