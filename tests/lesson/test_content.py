@@ -51,7 +51,7 @@ def askings(name, more=12):
     topic = topics()[name]
     chance = random.Random(name)
     draw = topic.draw
-    return [topic.first, *(draw(chance) for _ in range(more if draw else 0))]
+    return [topic.first, *(draw(chance) for _ in range(more))] if draw else [topic.first]
 
 
 @cache
