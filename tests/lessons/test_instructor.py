@@ -14,6 +14,7 @@ from lessons import build
 from memlab import claims, counting, zoo
 from memlab.bench import lowering
 from memlab.bench.recorded import load
+from memlab.errors import InputError
 from memlab.lesson import checking, words
 from memlab.lesson.card import Round
 from memlab.lesson.content.lesson_01 import convolutions
@@ -296,7 +297,10 @@ def guesses(number, page):
 def verdict(name, guess):
     """Whether a guess is right, and the cause that the card names, or nothing."""
     topic, truth = topics()[name], revealed(name)
-    read = topic.read(guess)
+    try:
+        read = topic.read(guess)
+    except InputError:
+        return False, ""
     if isinstance(read, str):
         return read == truth.value, ""
     found = judge(read, truth.value, truth.causes)
@@ -445,15 +449,8 @@ def test_the_bars_are_the_plan():
 
 def test_the_operations_at_the_peak_are_the_plans():
     page = read("02")
-    for network, batch, optimizer, said in (
-        ("mnist_cnn", 32, "momentum", "peak        in {}: 99 MB"),
-        ("vgg16", 8, "adam", "At batch 8 it is {},"),
-        ("vgg16", 4, "adam", "At batch 4 it is {},"),
-    ):
-        assert said.format(plan(network, optimizer).peak_at(batch).row.name) in page
-    lowered = memlab.plan(memlab.training_step(zoo.vgg16(), algorithm="im2col-batch"))
-    name = lowered.peak_at(32).row.name.replace("conv1_2", "`conv1_2`")
-    assert f"{name} becomes the operation at the peak" in read("03")
+    for batch, said in ((8, "At batch 8 it is {},"), (4, "At batch 4 it is {},")):
+        assert said.format(plan("vgg16", "adam").peak_at(batch).row.name) in page
 
 
 def test_the_copies_by_window_are_the_plan():
