@@ -26,6 +26,7 @@ CELL = """() => {
     return [notebook.activeCellIndex, notebook.widgets.length, cell.cell_type, cell.source];
 }"""
 INSIDE = "() => Boolean(document.activeElement.closest('.memlab-card'))"
+SPOKEN = "() => document.querySelector('.memlab').lang"
 LABEL = "() => document.activeElement.labels?.[0]?.innerText ?? ''"
 IDLE = """() => {
     const panel = jupyterapp.shell.currentWidget;
@@ -302,6 +303,7 @@ def test_a_lesson_is_done_with_the_keyboard_alone(learner, findings, monkeypatch
     unsolved = "\n".join(cell.source for cell in build.notebook(source, solved=False).cells)
     assert met == [name for _, name in re.findall(ASKED, unsolved)]
     assert hands.page.evaluate(ERRORS) == []
+    assert hands.page.evaluate(SPOKEN) == (language or strings.ENGLISH)
     for css in (".memlab-card", ".memlab-view"):
         if hands.page.locator(css).count():
             assert findings(hands.page, css) == []

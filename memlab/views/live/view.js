@@ -398,6 +398,7 @@ function render({ model, el }) {
     keys = new Set(layout.keys);
     if (answer >= waiting) { waiting = 0; idle(); }
     root.className = `memlab ${layout.classes}`;
+    root.lang = layout.language; // fonts and screen readers go by it
     title(layout.heading);
     const kinds = ({ kind, name, label, options }) =>
       `${kind} ${name} ${label} ${kind === "radio" ? options : ""}`;

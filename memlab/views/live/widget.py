@@ -143,6 +143,7 @@ class Widget(anywidget.AnyWidget):
                 "heading": list(self.heading()),
                 "next": self.next(),
                 "name": self.label(),
+                "language": strings.language(),
                 "help": self.help(),
                 "text": strings.get("widget.text") if self.twin else "",
                 "keys": list(self.picture_keys),
