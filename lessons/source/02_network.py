@@ -191,7 +191,7 @@ for memory in ("4 GB", "12 GB", "24 GB"):
 # %% [markdown]
 # ## The case so far
 #
-# ResNet-50 and a card of 12 GB. A smaller batch is the first thing to try here:
+# ResNet-50 with 256 images, and a card of 12 GB: each array goes after its last reader.
 
 # %%
 views.case("02")
