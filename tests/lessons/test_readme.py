@@ -32,9 +32,12 @@ def test_the_spine_comes_first():
 def test_a_lesson_has_its_row_with_its_minutes(source):
     lesson = read(source)
     title = re.match(r"# (\d\d) ([^:]+):", lesson.head[0])
+    minutes = minutes_line(lesson)
+    assert title
+    assert minutes
     ((_, name, file, cells),) = [row for row in rows() if row[0] == lesson.number]
     assert (name, file) == (title[2], source.stem)
-    assert cells[-2:] == [minutes_line(lesson)[1], "**here**"]
+    assert cells[-2:] == [minutes[1], "**here**"]
 
 
 def test_a_lesson_to_come_is_named_without_a_link():

@@ -1,5 +1,7 @@
 """A product with tiles in shared memory loads each value once for each row of blocks."""
 
+from typing import Any
+
 import pytest
 
 from memlab.errors import InputError
@@ -18,6 +20,6 @@ def test_a_tile_that_does_not_fit_is_refused(size, tile):
 
 
 def test_its_code_is_printed_as_it_runs():
-    space = {"cuda": None, "T": 1}
+    space: dict[str, Any] = {"cuda": None, "T": 1}
     exec(counted.source(), space)
     assert space["product"].__code__.co_argcount == 4
