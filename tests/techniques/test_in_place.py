@@ -89,6 +89,8 @@ def test_gelu_and_layer_norm_write_over_inputs_that_no_backward_reads() -> None:
     assert homes(inside)["1.gelu"] == homes(inside)["1.fc1"]
     one, other = memlab.run(plain, 3), memlab.run(inside, 3)
     assert other.residual == 0
+    assert one.output is not None
+    assert other.output is not None
     assert np.array_equal(one.output, other.output)
 
 
