@@ -5,9 +5,7 @@ CONTRIBUTING.md has the contract in words.
 
 from tests.lessons import asked, form, lock, minutes, outputs, structure
 
-OLD = frozenset({"07", "08"})
-"""Lessons that do not have the form yet: `ALWAYS` holds for them, and `FORM` may fail."""
-ALWAYS = (
+RULES = (
     structure.title,
     structure.preparation,
     structure.objectives,
@@ -25,8 +23,6 @@ ALWAYS = (
     outputs.figures,
     outputs.notes,
     outputs.numbers,
-)
-FORM = (
     form.recalls,
     form.cards,
     form.revised,
@@ -40,6 +36,5 @@ FORM = (
     lock.locked,
     minutes.long_enough,
 )
-RULES = (*ALWAYS, *FORM)
 MEASURING = (asked.hidden, lock.locked, minutes.long_enough)
 """Rules that plan and run what a card asks."""

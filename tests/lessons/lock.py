@@ -297,7 +297,7 @@ def main(names: list[str]) -> int:
         lesson = read(source)
         solved = [path for path, is_solved in build.targets(source).items() if is_solved]
         found = [*locked(lesson), *view_leaks(lesson, views_of(solved[0]))]
-        print(*found, sep="\n")
+        print(*(f"{each}\n" for each in found), sep="", end="", flush=True)
         count += len(found)
     return int(bool(count))
 

@@ -7,7 +7,7 @@ import pytest
 
 from lessons import build
 from tests.lessons import lock, numerals
-from tests.lessons.contract import ALWAYS, FORM, MEASURING, OLD, RULES
+from tests.lessons.contract import MEASURING, RULES
 from tests.lessons.parts import read
 from tests.lessons.small import QUESTION, SHOWN, SVG, VIEW, output
 from tests.lessons.structure import words
@@ -22,26 +22,14 @@ def named(value):
     return getattr(value, "stem", None) or getattr(value, "__name__", None)
 
 
-@pytest.mark.parametrize("rule", apart(ALWAYS, MEASURING.__contains__), ids=named)
+@pytest.mark.parametrize("rule", apart(RULES, MEASURING.__contains__), ids=named)
 @pytest.mark.parametrize("source", SOURCES, ids=named)
 def test_a_lesson_keeps_the_contract(source, rule):
     assert rule(stored_lesson(source)) == []
 
 
-def moving(sources):
-    """The lessons, of which the old ones may fail: `--runxfail` says how."""
-    late = pytest.mark.xfail(reason="it has the old form", strict=False)
-    return [pytest.param(s, marks=[late] if s.stem[:2] in OLD else []) for s in sources]
-
-
-@pytest.mark.parametrize("rule", apart(FORM, MEASURING.__contains__), ids=named)
-@pytest.mark.parametrize("source", moving(SOURCES), ids=named)
-def test_a_lesson_has_the_form(source, rule):
-    assert rule(stored_lesson(source)) == []
-
-
 @pytest.mark.measures
-@pytest.mark.parametrize("source", moving(SOURCES), ids=named)
+@pytest.mark.parametrize("source", SOURCES, ids=named)
 def test_no_view_unlocks_a_card(source):
     solved = build.LESSONS / "solutions" / f"{source.stem}.ipynb"
     assert lock.view_leaks(stored_lesson(source), lock.views_of(solved)) == []
@@ -69,7 +57,6 @@ THEN = "@output.then\ndef as_planned():\n    print(units.both(memlab.zoo.resnet5
 PLANTED = [
     ("title", "no '# 07 Title: question?'", "# 07 A", "# 08 A"),
     ("title", "no '# 07 Title: question?'", "hold?", "hold"),
-    ("preparation", "55 minutes are not 1 to 50", "40 minutes", "55 minutes"),
     ("preparation", "no paragraph 'N minutes. Needs: ... .'", "40 minutes. Needs", "Needs"),
     ("preparation", "'Python' is no link", "[00 Start](00_start.ipynb)", "Python"),
     ("preparation", "is no link to an earlier", "[00 Start](00_start", "[00 Start](01_start"),
