@@ -16,6 +16,7 @@ from memlab.errors import InputError, shorten
 from memlab.lesson import words
 from memlab.lesson.question import Kind
 from memlab.runtime.meter import Meter
+from memlab.strings import gettext as _
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,8 +44,11 @@ def measure(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Allocati
     """
     if not callable(function):
         raise InputError(
-            f"measure takes a function and then its arguments, got {shorten(function)}; "
-            "try measure(function, argument)."
+            _(
+                "measure takes a function and then its arguments, got {given}; try "
+                "measure(function, argument).",
+                given=shorten(function),
+            )
         )
     with Meter() as meter:
         result = function(*args, **kwargs)

@@ -23,6 +23,7 @@ from memlab.lesson.allocation import in_bytes, measure
 from memlab.lesson.task import Arguments, Task
 from memlab.lesson.values import Numbers
 from memlab.runtime.meter import BusyError
+from memlab.strings import gettext as _
 
 LONGEST = 200
 """Characters of an error message that are shown."""
@@ -82,8 +83,12 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
     name = task.function
     if not callable(function):
         raise InputError(
-            f"check takes the function itself, got {shorten(function)}; "
-            f"try exercise.check({name}), with nothing in brackets behind {name}."
+            _(
+                "check takes the function itself, got {given}; try exercise.check({name}), with "
+                "nothing in brackets behind {name}.",
+                given=shorten(function),
+                name=name,
+            )
         )
     cases = task.cases(Random(None if seed is None else whole("seed", seed, 0)))
     if not fits(function, cases[0]):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from memlab.errors import InputError, whole
 from memlab.networks.builder import network as start
 from memlab.networks.graph import Network
+from memlab.strings import gettext as _
 
 if TYPE_CHECKING:
     from memlab.runtime.training import History
@@ -57,8 +58,10 @@ def load(seed: int = 0) -> Digits:
         datasets = import_module("sklearn.datasets")
     except ImportError:
         raise InputError(
-            "the digits come with scikit-learn, which is not installed; "
-            "try pip install 'memlab[lessons]'."
+            _(
+                "the digits come with scikit-learn, which is not installed; try pip install "
+                "'memlab[lessons]'."
+            )
         ) from None
     images, labels = datasets.load_digits(return_X_y=True)
     order = np.random.default_rng(whole("seed", seed, least=0)).permutation(len(images))

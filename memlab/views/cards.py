@@ -21,6 +21,7 @@ from memlab.lesson import words
 from memlab.lesson.card import Card, Round
 from memlab.lesson.guess import Guess
 from memlab.lesson.question import Kind, Part, Topic
+from memlab.strings import gettext as _
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Fact, symbol
@@ -254,7 +255,8 @@ def prediction_card(card: Card) -> PredictionCard:
         InputError: no card.
     """
     if not isinstance(card, Card):
-        raise InputError(f"a card is shown, got {shorten(card)}; try lesson.predict('02.output').")
+        raise InputError(_("a card is shown, got {given}; try lesson.predict('02.output').",
+                           given=shorten(card)))  # fmt: skip
     return _prediction(card)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.lesson.exercise import HINTS, Exercise
+from memlab.strings import gettext as _
 from memlab.views.live.widget import Control, Line, Picture, Widget
 
 
@@ -67,8 +68,10 @@ def exercise_card(exercise: Exercise) -> ExerciseCard:
     """
     if not isinstance(exercise, Exercise):
         raise InputError(
-            f"an exercise is shown, got {shorten(exercise)}; "
-            "try lesson.exercise('02.largest_batch')."
+            _(
+                "an exercise is shown, got {given}; try lesson.exercise('02.largest_batch').",
+                given=shorten(exercise),
+            )
         )
     return _exercise(exercise)
 
