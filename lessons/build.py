@@ -68,6 +68,8 @@ SOLUTION, STUB, NUMBERS, DIFFERS = TAGS = "solution", "stub", "numbers", "nbval-
 PICTURE = re.compile(r"picture-([a-z0-9_]+)")
 SVG = "image/svg+xml"
 TIMES = LESSONS / "data" / "seconds.json"
+CLAIMS = re.compile(r"^Sources: (?:A1, )?([A-H]\d+).*\.$", re.MULTILINE)
+AGAIN = r"\g<0> In a terminal, `memlab claims \1` says what a text claims, and computes it again."
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SECONDS = 120  # as long as nbval gives a cell
 METADATA = {
@@ -203,7 +205,7 @@ def notebook(source: Path, solved: bool, language: str = ENGLISH) -> NotebookNod
     known = words.terms(home(source))
     texts = words.in_place([cell.source for cell in prose], known, say)
     for cell, text in zip(prose, texts, strict=True):
-        cell.source = text
+        cell.source = CLAIMS.sub(AGAIN, text)
     return made
 
 

@@ -375,3 +375,9 @@ def test_links_of_the_solutions_to_an_appendix_lead_to_the_same_file():
     links = "[a](02_network.ipynb) [b](appendix/slips.ipynb) [c](images/a.png)"
     down = "[a](02_network.ipynb) [b](../appendix/slips.ipynb) [c](../images/a.png)"
     assert build.one_folder_down(links) == down
+
+
+def test_the_sources_say_where_they_are_computed_again(lessons):
+    put(lessons / "source/01_small.py", "# %% [markdown]\n# It is so.\n#\n# Sources: A1, B5, D2.\n")
+    (cell,) = build.notebook(lessons / "source/01_small.py", solved=False).cells
+    assert "Sources: A1, B5, D2. In a terminal, `memlab claims B5` says" in cell.source
