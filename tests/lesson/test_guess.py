@@ -260,4 +260,7 @@ def test_units_that_texts_mix_up_are_twins():
 def test_a_ratio_is_read_to_the_decimals_of_its_question():
     assert guess.times(2, decimals=1) == guess.times("2.0")
     assert guess.times("2 times", decimals=1).half == Fraction(1, 20)
-    assert guess.times("2.25", decimals=1) == guess.times("2.25")
+    assert guess.times("2.25", decimals=1).half == Fraction(1, 20)  # more than it asks for
+    assert guess.times("1.81", decimals=1).holds(Fraction("1.8487"))
+    assert not guess.times("1.79", decimals=1).holds(Fraction("1.8487"))
+    assert not guess.times("0", decimals=1).holds(Fraction("0.01"))
