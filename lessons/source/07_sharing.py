@@ -114,7 +114,7 @@ both.guess("product").revise("reuse").reveal()
 # the **arena**, and in it an address for each tensor. No arena is smaller than what is alive in
 # the busiest operation: the **lower bound**. Six made-up blocks, placed as they are born:
 
-# %%
+# %% tags=["picture-toy"]
 views.addresses("toy", how="birth")
 
 # %% [markdown]
@@ -162,7 +162,7 @@ silent.guess("stops").revise("gradients").reveal()
 # %% [markdown]
 # ResNet-50, placed. Parameters and optimizer state lie below 0, outside the arena:
 
-# %%
+# %% tags=["picture-map"]
 views.addresses("resnet50", 16, how="best", in_place=True)
 
 # %% [markdown]

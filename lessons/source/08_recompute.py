@@ -105,7 +105,7 @@ def bytes_against_time():
 
 half
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-frontier"]
 half.guess("half").revise("less").reveal()
 
 # %% [markdown]
@@ -122,7 +122,7 @@ def waves_of_a_gpt():
 
 stages
 
-# %% tags=["solution"]
+# %% tags=["solution", "picture-gpt"]
 stages.guess("same").revise("more").reveal()
 
 # %% [markdown]
