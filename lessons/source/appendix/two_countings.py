@@ -51,7 +51,6 @@ print(torch_memory.beside(memlab.in_place(ways["memlab"])))
 
 # %% tags=["numbers"]
 {
-    "16": "__import__('memlab.bench.torch_memory', fromlist=['BATCH']).BATCH",
     "1.9": "(lambda s: claims.maps(memlab.no_reuse(s), 32) / claims.maps(memlab.no_reuse("
     "memlab.in_place(s)), 32))(memlab.training_step(zoo.build('resnet50', variant='v1.5')))",
     "2.2": "(lambda s: claims.maps(memlab.no_reuse(s), 32) / claims.maps(memlab.no_reuse("
