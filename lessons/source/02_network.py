@@ -9,7 +9,7 @@
 # - say what a smaller batch buys for a network, before you try,
 # - work out the largest batch that fits.
 #
-# Words: [convolution](glossary.md), [feature map](glossary.md), [floor](glossary.md),
+# Words: [convolution](glossary.md), [workspace](glossary.md), [floor](glossary.md),
 # [mountain](glossary.md), [optimizer state](glossary.md), [counting rule](glossary.md).
 
 # %% [markdown]
@@ -137,8 +137,9 @@ total.guess("both").revise("convolutions").reveal()
 # ## Exercise: which batch fits?
 #
 # **Worked.** VGG-16 with Adam. **Shapes** and **bytes:** of every array the plan knows what is
-# fixed, and what each image adds. **Lifetime:** it adds up what is alive in each operation. 2 of
-# them, with 2 sizes of memory:
+# fixed, and what each image adds. **Lifetime:** it adds up what is alive in each operation. Here
+# are operations 56 and 75: their floor, what an image adds, and the largest batch in 2 sizes of
+# memory.
 
 # %%
 plan = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
@@ -172,10 +173,10 @@ def largest_batch(memory, fixed, each):
 exercise.check(largest_batch)
 
 # %% [markdown]
-# Your function answers for ResNet-50, as `memlab fit resnet50 --memory 12GB` does:
+# Your function answers for the ResNet-50 of the case, v1.5:
 
 # %%
-lines = memlab.plan(memlab.training_step(zoo.resnet50())).line()
+lines = memlab.plan(memlab.training_step(zoo.resnet50(variant="v1.5"))).line()
 for memory in ("4 GB", "12 GB", "24 GB"):
     print(memory, largest_batch(units.parse(memory), *(line.tolist() for line in lines)))
 

@@ -124,8 +124,8 @@ tile
 tile.guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# The times take half a minute. Does your curve fall to the left? Then less memory took less time.
-# More: [what frameworks lower](appendix/lowering_elsewhere.ipynb).
+# The times take half a minute. Go along the curve from much workspace to little: does the time fall
+# too? More: [what frameworks lower](appendix/lowering_elsewhere.ipynb).
 
 # %% [markdown]
 # ## Exercise: how many bytes does a lowered copy take?
@@ -181,7 +181,7 @@ views.case("03")
 # %% [markdown]
 # ## Key points
 #
-# - Lowering writes k² copies of the input, each 1/s² of it with same padding. 1x1 with stride 1
+# - Lowering writes k² copies of the input, each 1/s² of it with same padding. 1·1 with stride 1
 #   writes none.
 # - Lowered bytes are B·C·k²·Ho·Wo·4. They are workspace: they live in 1 operation, and the largest
 #   one counts.

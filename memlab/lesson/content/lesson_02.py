@@ -145,12 +145,8 @@ def _words(n: Numbers) -> Numbers:
 
 
 def _half_words(n: Numbers) -> Numbers:
-    """What the peak can be estimated from: parameters, and what each image adds."""
-    made = zoo.build(n["network"])
-    ledger = plan(step_of(made, n["optimizer"]))
-    each = ledger.line()[1][ledger.peak_at(n["batch"]).index]
-    parameters = f"{made.parameters / 10**6:.1f}"
-    return {**_words(n), "parameters": parameters, "each": units.short(int(each))}
+    """With the parameters, from which the floor can be estimated."""
+    return {**_words(n), "parameters": f"{zoo.build(n['network']).parameters / 10**6:.1f}"}
 
 
 def _draw_half(chance: Random) -> Numbers:
@@ -177,6 +173,7 @@ def half(n: Numbers) -> Truth:
         "whole": at(peaks[0].nbytes), "part": at(peaks[1].nbytes),
         "fall": f"{float(100 - 100 / ratio):.0f} %",
         "now": peaks[1].row.name, "floor_now": at(int(ledger.line()[0][peaks[1].index])),
+        "floor": at(int(ledger.line()[0][peaks[0].index])),
         "arrays": at(_arrays(n["optimizer"]) * FP32 * made.parameters),
     }  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), seen)
