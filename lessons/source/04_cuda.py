@@ -45,9 +45,9 @@ views.shifted_copies("alexnet", "conv3")
 # %% [markdown]
 # ## Which value should the neighbour have?
 #
-# A **kernel** is one function that many **threads** run at the same time. Threads form blocks, and
-# blocks form a grid. `cuda.grid` says which thread this is. This kernel makes one row of the
-# matrix, a shifted copy of a channel:
+# A **GPU kernel** is one function that many **threads** run at the same time. Threads form blocks,
+# and blocks form a grid. `cuda.grid` says which thread this is. This GPU kernel makes one row of
+# the matrix, a shifted copy of a channel:
 
 # %%
 from numba import cuda
@@ -66,10 +66,11 @@ shift[(1, 3), (32, 1)](cuda.to_device(np.arange(96).reshape(3, 32)), row, 0, 2, 
 print(row.copy_to_host()[:, :8])
 
 # %% [markdown]
-# The grid has 1·3 blocks of 32·1 threads. Every 32 threads with successive numbers are a **warp**:
-# they store at the same moment. Here they store 32 values side by side. A loop over a window would
-# give a thread's neighbour the next value of the same window. Then 32 threads go down a column of
-# the matrix. In `conv1_2` of VGG-16, values in a column are 200,704 B apart.
+# `shift[(1, 3), (32, 1)]` starts 1·3 blocks of 32·1 threads. Every 32 threads with successive
+# numbers are a **warp**: they store at the same moment. Here they store 32 values side by side. A
+# loop over a window would give a thread's neighbour the next value of the same window. Then 32
+# threads go down a column of the matrix. In `conv1_2` of VGG-16, values in a column are 200,704 B
+# apart.
 
 # %%
 warp = lesson.predict("04.warp")
@@ -94,7 +95,7 @@ lesson.change("04.stride").guess("288 B").reveal()
 # %% [markdown]
 # ## How much does a shared tile save?
 #
-# The matrix is made for one product: weights times matrix. The simplest kernel has a thread for
+# The matrix is made for one product: weights times matrix. The simplest GPU kernel has a thread for
 # each value of the result. It reads all that it needs from **global memory**, which is large and
 # slow. Each block also has **shared memory**: small, on the chip, and every thread of the block
 # reads what another one wrote there.

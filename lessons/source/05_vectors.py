@@ -69,7 +69,7 @@ columns.guess(1, because="one sample, one column").revise(7).reveal()
 lesson.change("05.fill")
 
 # %% tags=["solution"]
-lesson.change("05.fill").guess("2.56 GB").reveal()
+lesson.change("05.fill").guess("1.28 GB").reveal()
 
 # %% [markdown]
 # ## Does half precision ask for twice the batch?

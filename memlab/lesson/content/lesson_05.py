@@ -146,7 +146,7 @@ def half(n: Numbers) -> Truth:
     return Truth(right, seen=dict(told))
 
 
-@topic("05.fill", Kind.AMOUNT, {"network": "resnet50", "bits": 1024, "format": "fp32"}, None,
+@topic("05.fill", Kind.AMOUNT, {"network": "resnet50", "bits": 512, "format": "fp32"}, None,
        part=Part.CHANGE)  # fmt: skip
 def fill(n: Numbers) -> Truth:
     """Feature maps at the smallest batch that leaves no lane of the linear layer idle."""
