@@ -1,7 +1,8 @@
 """The one case of the course: a training step of ResNet-50, 256 images, on a card of 12 GB.
 
-Each lesson has a technique, and each technique makes this one step again, alone: so that every row
-shows what it takes away by itself. Rows are planned; ``measured`` runs the same techniques on a
+Each lesson has a technique, and each technique makes this one step again, without the others: so
+that every row shows what it takes away by itself. In all but the first row, what nobody reads again
+is freed. Rows are planned; ``measured`` runs the same techniques on a
 network that is small enough for a lesson.
 """
 
@@ -289,10 +290,12 @@ class Case(Study):
 
     def brief(self, in_bytes: bool) -> str:
         """What the marks are, where bars are bytes or images."""
-        dashed = any(self.outline(each) for each in self.rows.values())
-        marks = {"few": bool(self.rows), "before": in_bytes and dashed,
+        dashed = [each.technique.beside for each in self.rows.values() if self.outline(each)]
+        name = say(f"technique.{dashed[0]}") if dashed else ""
+        marks = {"few": bool(self.rows), "freed": len(self.rows) > 2,
+                 "before": in_bytes and bool(dashed),
                  "again": in_bytes and "08" in self.rows, "slow": "06" in self.rows}  # fmt: skip
-        return " ".join(say(f"note.{key}") for key, shown in marks.items() if shown)
+        return " ".join(say(f"note.{key}", name=name) for key, shown in marks.items() if shown)
 
     def outline(self, found: Row) -> int | None:
         """The bytes that a row is compared with, where they are more than its own. Those of what

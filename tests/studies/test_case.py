@@ -108,8 +108,8 @@ def test_a_row_that_is_not_drawn_tells_no_figure(lesson: str) -> None:
 
 def test_a_title_says_what_the_figures_of_its_lesson_are() -> None:
     titles = {lesson: Case(lesson).title for lesson in LESSONS}
-    assert titles["07"] == "In place saves 0.5 % here: reuse has taken the rest"
-    assert titles["08"] == "Recompute: 6.42 GB in place of 22.0 GB, for 26.7 % more time"
+    assert titles["07"] == "In place saves 0.5 % here: giving back has taken the rest"
+    assert titles["08"] == "Recompute: 6.42 GB instead of 22.0 GB, for 26.7 % more time"
     assert len({*titles.values()}) == len(LESSONS)
     assert row("03").peak == row("04").peak == row("02").peak  # "not a byte more"
 

@@ -1,5 +1,6 @@
 """The picture of the one case: what is drawn, what waits, its controls, and what runs."""
 
+import re
 import sys
 from itertools import product
 
@@ -110,7 +111,8 @@ def test_a_picture_gives_no_figure_of_a_lesson_to_come(lesson, show):
         if row(other).peak not in [each.peak for each in drawn.values()]:
             assert f"{row(other).peak:,}" not in shown
             assert f"{row(other).peak / 1e9:.3g} GB" not in shown
-    assert ("489" in shown) == (lesson == "08")
+    written = re.sub(r'="[^"]*"', "", shown)  # an attribute may be 489 pixels
+    assert ("489" in written) == (lesson == "08")
 
 
 def test_a_row_that_waits_says_where_it_will_be():
@@ -171,7 +173,7 @@ def _drawn(view):
 def test_a_screen_reader_hears_the_finding():
     shown = send(views.case("08"), "card", "24")
     assert shown["says"] == (
-        "Recompute: 6.42 GB in place of 22.0 GB, for 26.7 % more time. "
+        "Recompute: 6.42 GB instead of 22.0 GB, for 26.7 % more time. "
         "The result is the same, bit for bit. The card now holds 992 images."
     )
 
