@@ -47,9 +47,8 @@ best = lesson.predict("08.best")
 
 @best.then
 def move_k():
-    return views.memory(
-        *(chains.alike(100), 2500, "sgd"), recompute="every", k=2, networks=(), only=("k",)
-    )
+    chain = chains.alike(100)
+    return views.memory(chain, 2500, "sgd", recompute="every", k=2, only=("k",))
 
 
 best
