@@ -68,8 +68,7 @@ SOLUTION, STUB, NUMBERS, DIFFERS = TAGS = "solution", "stub", "numbers", "nbval-
 PICTURE = re.compile(r"picture-([a-z0-9_]+)")
 SVG = "image/svg+xml"
 TIMES = LESSONS / "data" / "seconds.json"
-CLAIMS = re.compile(r"^Sources: (?:A1, )?([A-H]\d+).*\.$", re.MULTILINE)
-AGAIN = r"\g<0> In a terminal, `memlab claims \1` says what a text claims, and computes it again."
+CLAIMS = re.compile(r"Sources: (?:A1, )?([A-H]\d+).*\.")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SECONDS = 120  # as long as nbval gives a cell
 METADATA = {
@@ -189,23 +188,28 @@ def notebook(source: Path, solved: bool, language: str = ENGLISH) -> NotebookNod
     """
     made: NotebookNode = nbformat.v4.new_notebook(metadata=METADATA)
     say = in_language(source, language)
+
+    def told(text: str) -> str:
+        claim = CLAIMS.fullmatch(text)
+        return f"{say(text)} {say(messages.AGAIN).format(claim=claim[1])}" if claim else say(text)
+
     for cell in cells(source):
         tags = cell.metadata.tags
         if NUMBERS in tags or (STUB if solved else SOLUTION) in tags:
             continue
         cell.metadata = NotebookNode({"tags": tags} if tags else {})
-        if language != ENGLISH:
-            part = messages.prose if cell.cell_type == "markdown" else messages.comments
-            cell.source = part(cell.source, say)
-        if solved and cell.cell_type == "markdown":
-            cell.source = one_folder_down(cell.source)
+        if cell.cell_type == "markdown":
+            text = messages.prose(cell.source, told)
+            cell.source = one_folder_down(text) if solved else text
+        elif language != ENGLISH:
+            cell.source = messages.comments(cell.source, say)
         made.cells.append(cell)
     made = made if language == ENGLISH else abroad(made, source, solved, language)
     prose = [cell for cell in made.cells if cell.cell_type == "markdown"]
     known = words.terms(home(source))
     texts = words.in_place([cell.source for cell in prose], known, say)
     for cell, text in zip(prose, texts, strict=True):
-        cell.source = CLAIMS.sub(AGAIN, text)
+        cell.source = text
     return made
 
 

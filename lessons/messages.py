@@ -46,6 +46,7 @@ FOR_TOOLS = ("fmt:", "noqa", "type:")
 HEADER = "# The texts of memlab in another language: CONTRIBUTING.md, A translation."
 NOTE = "Run this cell: what it shows depends on your machine, which it names with the date."
 UNREAD = "A machine made this translation. It waits for a reader who speaks the language."
+AGAIN = "In a terminal, `memlab claims {claim}` says what a text claims, and computes it again."
 """What `lessons/build.py` says itself."""
 Say = Callable[[str], str]
 """From a message in English to what stands in its place."""
@@ -100,7 +101,7 @@ def of_memlab() -> Catalog:
 def of_lessons() -> Catalog:
     """All that the lessons say."""
     made = _empty()
-    for text in (NOTE, UNREAD):
+    for text in (NOTE, UNREAD, AGAIN):
         made.add(text, locations=_in(Path(__file__)))
     for source in sorted((LESSONS / "source").rglob("*.py")):
         for text in _said(source):
