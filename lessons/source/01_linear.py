@@ -40,8 +40,8 @@ views.memory(memlab.inference_step(zoo.linear1()), batch=1, only=("batch",))
 
 # %% [markdown]
 # A bar is a block of memory, as high as its bytes, from its first writer to its last reader: its
-# **lifetime**. Below each operation stands all that is alive in it. Click the picture, and press
-# Left and Right. Then move **Batch**.
+# **lifetime**. Parameters are there before and after, and the result y stays. Below each operation
+# stands all that is alive in it. Click the picture, and press Left and Right. Then move **Batch**.
 
 # %% [markdown]
 # ## What must forward keep for backward?
@@ -74,7 +74,7 @@ lesson.change("01.gelu").guess("larger").reveal()
 # %% [markdown]
 # ## How many gradients does a batch make?
 #
-# A larger network, in its lesson size: images of 64·64, and 4 convolutions.
+# A larger network, in its lesson size: images of 64·64, and 4 convolutions:
 
 
 # %%
@@ -84,10 +84,6 @@ def convolutions(depth):
         x = x.conv(16, 3, pad="same").relu()
     return x.max_pool("all").flatten().linear(10).cross_entropy()
 
-
-# %% [markdown]
-# A text says: a step makes the gradients of every sample, stores them, and takes their mean at the
-# end.<sup>B5</sup>
 
 # %%
 gradients = lesson.predict("01.gradients")
@@ -107,9 +103,11 @@ prediction = lesson.predict("01.prediction")
 
 
 @prediction.then
-def without_learning():
-    steps = views.memory(convolutions(4), 5, "sgd", algorithm="direct", only=("batch",))
-    steps.training = False
+def with_learning():
+    steps = views.memory(
+        convolutions(4), 5, "sgd", training=False, algorithm="direct", only=("batch",)
+    )
+    steps.training = True
     return steps
 
 
@@ -123,7 +121,7 @@ prediction.guess(2, because="no gradients").revise(3.07).reveal()
 #
 # **Worked.** The single layer in fp32, batch B. **Shapes:** x, t, h, y and dE/dy have B·1 values.
 # **Bytes:** 4 B for each value. **Lifetime:** when backward begins, h is gone; x, t, y, E and 2
-# parameters are alive. **Peak:** backward makes dE/dy before it frees one of them.
+# parameters are alive. **Peak:** backward makes dE/dy before any of these is freed.
 
 # %%
 B = 10
@@ -143,7 +141,7 @@ exercise.show()
 def kept(batch, inputs, hidden, outputs):
     maps = batch * (inputs + ...)  # which maps does backward need?
     parameters = (inputs * hidden + hidden) + ...
-    return None  # replace None: bytes of the maps, the parameters and the loss
+    return None  # replace None: bytes of maps and target, parameters and loss
 
 
 # %% tags=["solution"]
@@ -190,8 +188,8 @@ exercise.check(my_step)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Not measured: buffers of the BLAS library, Python's own objects.
-# - Another framework may keep h in place of y, or both.
+# - Not measured: buffers of the library that multiplies matrices, Python's own objects.
+# - Another framework may keep h instead of y, or both.
 # - More: [slips that a run finds in a text](appendix/slips.ipynb).
 #
 # Sources: B5, D2.
@@ -199,7 +197,8 @@ exercise.check(my_step)
 # %% [markdown]
 # ## The case so far
 #
-# One case goes through the course: ResNet-50 on a card of 12 GB. Here nothing is freed in the step:
+# One case goes through the course: a step of ResNet-50 (v1.5) with 256 images, on a card of 12 GB.
+# Here nothing is freed in the step:
 
 # %%
 views.case("01")
@@ -208,7 +207,8 @@ views.case("01")
 # ## Key points
 #
 # - Backward decides what forward must keep. Of tanh it reads y, so h is freed.
-# - Maps grow with the batch. There is one gradient for each parameter.
+# - Maps grow with the batch. There is one gradient for each parameter, and not for each
+#   sample.<sup>B5</sup>
 # - Inference keeps nothing, and may take one sample at a time.
 #
 # Next: [02 A whole network](02_network.ipynb). Where do ResNet-50's bytes go?

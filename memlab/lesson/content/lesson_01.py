@@ -52,14 +52,10 @@ def single(n: Numbers) -> Network:
     return y.squared_error(name="loss")
 
 
-def _draw_peak(chance: Random) -> Numbers:
-    return {"batch": chance.randint(2, 9), "features": chance.randint(1, 4)}
-
-
 _PHASES = ("forward", "backward", "update")
 
 
-@topic("01.peak", Kind.CHOICE, {"batch": 1, "features": 1}, _draw_peak, options=_PHASES,
+@topic("01.peak", Kind.CHOICE, {"batch": 1, "features": 1}, None, options=_PHASES,
        gives=("waits", "the peak is in backward", "reads x again"))  # fmt: skip
 def peak(n: Numbers) -> Truth:
     """In which part of the step most bytes are alive."""
@@ -96,14 +92,10 @@ def convolutions(depth: int) -> Network:
     return x.max_pool("all").flatten().linear(10).cross_entropy()
 
 
-def _draw_batches(chance: Random) -> Numbers:
-    return {"depth": chance.choice((2, 3, 5)), "batch": chance.choice((4, 8, 16, 24))}
-
-
 _TIMES = ("1", "1.5", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64")
 
 
-@topic("01.gradients", Kind.TIMES, {"depth": 4, "batch": 32}, _draw_batches, stops=_TIMES,
+@topic("01.gradients", Kind.TIMES, {"depth": 4, "batch": 32}, None, stops=_TIMES,
        gives=("one for each parameter", "one gradient", "added up"))  # fmt: skip
 def gradients(n: Numbers) -> Truth:
     """How the gradients of all parameters grow with the batch: not at all (B5)."""
@@ -140,7 +132,7 @@ _LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "1
 
 @topic("01.prediction", Kind.TIMES, {"depth": 4, "batch": 5}, _draw_depth, stops=_LESS,
        gives=("2 maps", "freed as soon as", "depth + 2", "nothing is kept"),
-       shows=({"training": False, "batch": 5},))  # fmt: skip
+       shows=({"training": False, "batch": 5}, {"training": True, "batch": 5}))  # fmt: skip
 def prediction(n: Numbers) -> Truth:
     """How much smaller the peak of prediction is than that of training (D2)."""
     from memlab.runtime.run import run
@@ -161,7 +153,7 @@ def prediction(n: Numbers) -> Truth:
 
 
 def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Cause, ...]:
-    """One map in place of two, or one sample in place of the batch."""
+    """One map instead of two, or one sample instead of the batch."""
     alone = plan(_pair(n["depth"])[1]).peak(1)
     found = [
         Cause("one_map_each_layer", Fraction(2 * n["depth"])),
