@@ -59,6 +59,7 @@ def compared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("digits")
     (folder / "lessons/source").mkdir(parents=True)
     (folder / "lessons/source/01_digits.py").write_text(SOURCE, encoding="utf-8")
+    (folder / "lessons/source/glossary.toml").write_text("term = []", encoding="utf-8")
     assert build.main(["01"], folder / "lessons") == 0
     stored = (folder / "lessons/01_digits.ipynb").read_text(encoding="utf-8")
     (folder / "sound.ipynb").write_text(stored, encoding="utf-8")
