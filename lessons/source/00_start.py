@@ -31,7 +31,7 @@ print(doctor.report(doctor.examine()))
 # error, backward finds a gradient for each parameter, and the update (here SGD, the plainest) moves
 # the parameters. The **peak** is the most bytes that are alive at one moment of the step.
 #
-# Guess first; you need to know nothing yet. A wrong guess helps too, and nobody marks it: you get a
+# Guess first; you need to know nothing yet. A wrong guess helps too, and gets no mark: you get a
 # question and a second try.
 
 # %%
@@ -97,8 +97,8 @@ exercise.check(mebibytes)
 # | `lessons/solutions/` | every card and exercise solved |
 # | [glossary](glossary.md) | the words, in English, Chinese and Japanese |
 #
-# Another day, choose Run > Run All Cells. A small raised code names a fact that was checked:
-# `memlab claims A4` in a terminal computes it.
+# On another day, first choose Run > Run All Cells. A small raised code names a fact that was
+# checked: `memlab claims A4` in a terminal computes it.
 
 # %% [markdown]
 # ## What this lesson leaves out

@@ -7,7 +7,7 @@
 #
 # - say for each role in a training step what fewer bits save, and what they do not,
 # - work out the bytes of a model state for any mix of formats,
-# - see why a training in 16 bits fails, and mend it.
+# - see why a training in 16 bits can fail, and mend it.
 #
 # Words: [rounding error](glossary.md), [mantissa](glossary.md), [exponent](glossary.md),
 # [optimizer state](glossary.md), [block scale](glossary.md).
@@ -101,7 +101,7 @@ lesson.change("06.saves")
 lesson.change("06.saves").guess("state").reveal()
 
 # %% [markdown]
-# ## Which training fails in the dark?
+# ## Can 16 bits learn in the dark?
 #
 # A small network reads digits, now in the dark: images and targets are multiplied by 2^-13. So the
 # gradients, error times input, are 2^-26 times as large. The rate is 2^26 times as large.
