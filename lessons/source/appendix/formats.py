@@ -107,8 +107,8 @@ for name, each in ways.items():
     print(f"{name:9} planned {done.planned.peak(32):,} B, measured {done.peak:,} B")
 
 # %% [markdown]
-# It does, at every operation. For these extra passes ResNet-50 reads and writes 67.3 GB, and in fp32
-# 34.4 GB. Hardware that computes in 16 bits has none of them.
+# It does, at every operation. For these extra passes ResNet-50 reads and writes 67.3 GB, and in
+# fp32 34.4 GB. Hardware that computes in 16 bits has none of them.
 #
 # Sources: A13.
 

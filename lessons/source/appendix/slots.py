@@ -8,8 +8,8 @@
 #
 # With 1 slot every step is made from the first one on: for 10 steps, 10 + 9 + 8 + ... + 1 = 55
 # forward runs. With more slots, some hold steps that are nearer. The best schedule fills a slot
-# again as soon as it is free, so a step may run more than twice (Griewank and Walther, 2000; Gruslys
-# et al., 2016)<sup>E2</sup>. It needs no search: a formula gives the number of runs, and where the
+# again as soon as it is free, so a step may run more than twice (Griewank and Walther, 2000;
+# Gruslys et al., 2016)<sup>E2</sup>. It needs no search: a formula gives the number of runs, and where the
 # next slot is filled.
 
 # %%
@@ -50,13 +50,14 @@ plain = claims.maps(step, batch)
 for k in (50, 47, 10):
     each = memlab.recompute(step, "slots", k=k)
     maps, more = claims.maps(each, batch), claims.extra_work(step, each, batch)
-    print(f"k = {k}: {plain / maps:5.2f} times less for maps, {more:6.1%} more arithmetic", end=", ")
+    print(f"k = {k}: {plain / maps:5.2f} times less for maps, {more:6.1%} more work", end=", ")
     print(f"residual {memlab.run(each, batch).residual} B")
 
 # %% [markdown]
 # Beside the stored maps, 3 of the step that runs are alive. So 47 stored maps, not 50, make it 20
 # times. The arithmetic grows by more than 31.7 %: here backward takes less than 2 times that of
-# forward, because no gradient of the inputs is wanted. With 10 stored maps the next bytes cost much.
+# forward, because no gradient of the inputs is wanted. With 10 stored maps the next bytes cost
+# much.
 #
 # A text says that recompute cuts ResNet-50 4 times. Its source has no such figure: its example is
 # ResNet-200<sup>A10</sup>. Deep chains gain more:
