@@ -9,8 +9,8 @@
 # With 1 slot every step is made from the first one on: for 10 steps, 10 + 9 + 8 + ... + 1 = 55
 # forward runs. With more slots, some hold steps that are nearer. The best schedule fills a slot
 # again as soon as it is free, so a step may run more than twice (Griewank and Walther, 2000;
-# Gruslys et al., 2016)<sup>E2</sup>. It needs no search: a formula gives the number of runs, and where the
-# next slot is filled.
+# Gruslys et al., 2016)<sup>E2</sup>. It needs no search: a formula gives the number of runs, and
+# where the next slot is filled.
 
 # %%
 import memlab
