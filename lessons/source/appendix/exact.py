@@ -47,8 +47,8 @@ for how in ("chain", "exact"):
 #
 # `cheap` needs no search. It drops the outputs of layers that compute little for each byte that
 # they write, as batch norm, ReLU and GELU, wherever they stand. So it lies below the line of whole
-# stages in the picture of lesson 08. In a transformer, `drop` with the kinds of attention's matrices
-# is what the literature calls selective recompute<sup>F4</sup>:
+# stages in the picture of lesson 08. In a transformer, `drop` with the kinds of attention's
+# matrices is what the literature calls selective recompute<sup>F4</sup>:
 
 # %%
 gpt = memlab.training_step(zoo.gpt_small())
