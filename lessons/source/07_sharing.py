@@ -87,7 +87,7 @@ lesson.change("07.gelu").guess("backward").reveal()
 # %% [markdown]
 # ## What does in place add to giving back?
 #
-# Each of the two makes maps smaller. Large networks, batch 32:
+# With each of the two, maps take fewer bytes at once. Large networks, batch 32:
 
 # %%
 both = lesson.predict("07.both")
@@ -106,7 +106,7 @@ both
 both.guess("product").revise("reuse").reveal()
 
 # %% [markdown]
-# More: [two ways to count, and a text that says 2 to 3 times](appendix/two_countings.ipynb).
+# More: [two ways to count](appendix/two_countings.ipynb).
 #
 # ## What does one wrong address do?
 #
@@ -141,23 +141,23 @@ print(f"arena {right.arena:,} B measured, residual {right.residual} B")
 # In the card, two tensors that live together get the same address:
 
 # %%
-silent = lesson.predict("07.silent")
+address = lesson.predict("07.address")
 
 
-@silent.then
+@address.then
 def in_the_step_above():
     there = packed.moved("gradient of flatten", packed.address("pool1"))
-    wrong = memlab.run(step, 32, placement=there, poison=False, overlapping=True)
-    print("loss:", right.loss, "and", wrong.loss)
+    other = memlab.run(step, 32, placement=there, poison=False, overlapping=True)
+    print("loss:", right.loss, "and", other.loss)
     for name, values in right.gradients.items():
-        differ = (wrong.gradients[name] != values).sum()
-        print(f"{name:24} {differ:9,} of {values.size:9,} values differ")
+        equal = (other.gradients[name] == values).sum()
+        print(f"{name:24} {equal:9,} of {values.size:9,} values are equal")
 
 
-silent
+address
 
 # %% tags=["solution"]
-silent.guess("stops").revise("gradients").reveal()
+address.guess("stops").revise("gradients").reveal()
 
 # %% [markdown]
 # ResNet-50, placed. Parameters and optimizer state lie below 0, outside the arena:

@@ -33,10 +33,11 @@ resnet = zoo.build("resnet50", variant="v1.5")
 views.memory(resnet, 32, networks=(), only=("recompute", "batch"))
 
 # %% [markdown]
-# Backward reads feature maps, so a step keeps them: the mountain. Set **Recompute** to every k-th
-# stage. Forward now drops most maps, and keeps some, the **checkpoints**. Between two of them lies
-# a **segment**: backward makes its maps again, reads them, and goes on to the next. These are the
-# waves. Fewer bytes, more operations: **recompute**<sup>E1</sup>.
+# Backward reads feature maps, so a step keeps them: the mountain. memlab cuts a network wherever 1
+# map alone goes on: ResNet-50 becomes 21 **stages**. Set **Recompute** to every k-th. Forward now
+# drops most maps, and keeps some, the **checkpoints**. Between two of them lies a **segment**:
+# backward makes its maps again, reads them, and goes on to the next. These are the waves. Fewer
+# bytes, more operations: **recompute**<sup>E1</sup>.
 
 # %% [markdown]
 # ## How few feature maps must wait?
@@ -86,12 +87,12 @@ runs
 runs.guess(20).revise("2.0").reveal()
 
 # %% [markdown]
-# More: [the fastest schedule, and a text that says 20 times](appendix/slots.ipynb)<sup>E2</sup>.
+# More: [the fastest schedule](appendix/slots.ipynb)<sup>E2</sup>.
 #
-# ## Which maps pay most?
+# ## What does half of the saving cost?
 #
-# memlab cuts a network wherever 1 map alone goes on to the next layer: ResNet-50 becomes a
-# **chain** of 21 stages. A schedule says which stages run when, and what is kept<sup>E6</sup>.
+# The 21 stages of ResNet-50 are a **chain**. A schedule says which stages run when, and what is
+# kept<sup>E6</sup>.
 
 # %%
 half = lesson.predict("08.half")
@@ -129,7 +130,8 @@ stages.guess("same").revise("more").reveal()
 #
 # **Worked.** 6 linear layers, 250 samples; the third map is the checkpoint. **Shapes:** 250·60 to
 # 250·10 values. **Bytes:** 4 each. **Lifetime:** the third waits for its backward, and so do the
-# last 3: they are not dropped. The first 2 are made again later. **Peak:** the larger of two sums.
+# last 3: they are not dropped. The first 2 are made again later. **Peak:** the larger of two sums:
+# the third and the last 3, or, when these are gone, the first 2.
 
 # %%
 maps = [4 * 250 * features for features in (60, 50, 40, 30, 20, 10)]

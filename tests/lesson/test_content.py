@@ -30,7 +30,7 @@ LABELS = {
     "06.state": {"mixed", "alone"},
     "07.in_place": {"training", "inference", "plain", "shortcut"},
     "07.both": {"training", "inference"},
-    "07.silent": {"onto", "above", "loss_same", "loss_other"},
+    "07.address": {"onto", "above", "loss_same", "loss_other"},
 }
 """What the bars of a question are called, where plan and measurement are no names for them; the
 sentences of which it says one."""
@@ -39,7 +39,7 @@ UNFILLED = re.compile(r"\{\w*(:[^{}]*)?\}")
 RUNS = {
     *("01.gradients", "01.peak", "01.prediction", "02.output"),
     *("03.stride", "03.whole", "04.copies", "04.left", "05.columns", "05.quarter"),
-    *("06.dark", "06.state", "07.silent", "08.best", "08.fault"),
+    *("06.dark", "06.state", "07.address", "08.best", "08.fault"),
 }
 """Questions whose truth is measured: a step is run for it."""
 by_topic = pytest.mark.parametrize("name", apart(TOPICS, RUNS.__contains__))
@@ -298,7 +298,7 @@ def test_the_slider_of_a_ratio_reaches_over_its_truth_and_its_causes():
 )
 @pytest.mark.parametrize("batch", [2, 4, 8])
 def test_a_wrong_address_is_silent_where_it_is_used_after_the_loss(fault, batch, found):
-    assert topics()["07.silent"].truth({"fault": fault, "batch": batch}).value == found
+    assert topics()["07.address"].truth({"fault": fault, "batch": batch}).value == found
 
 
 @pytest.mark.parametrize(

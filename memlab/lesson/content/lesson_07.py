@@ -58,7 +58,7 @@ _PARTS = ("floor", "mountain")
        gives=("larger than the floor", "mountain is"))  # fmt: skip
 def part(n: Numbers) -> Truth:
     """Which part of the peak of a training step is the larger one."""
-    ledger = plan(step_of(zoo.build(n["network"])))
+    ledger = plan(step_of(built(n["network"])))
     fixed, each = ledger.line()
     at = ledger.peak_at(n["batch"]).index
     low, high = int(fixed[at]), n["batch"] * int(each[at])
@@ -244,7 +244,7 @@ def _draw_fault(chance: Random) -> Numbers:
 def _fault_words(n: Numbers) -> Numbers:
     moving, there = FAULTS[n["fault"]]
     key = "onto" if there else "above"
-    return {**n, "moved": strings.get(f"ask.07.silent.{key}", moving=moving, there=there)}
+    return {**n, "moved": strings.get(f"ask.07.address.{key}", moving=moving, there=there)}
 
 
 def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, int]:
@@ -253,11 +253,11 @@ def _wrong(one: Mapping[str, Array], other: Mapping[str, Array]) -> tuple[int, i
     return sum(map(int, differ)), sum(array.size for array in one.values())
 
 
-@topic("07.silent", Kind.CHOICE, {"fault": "backward", "batch": 4}, _draw_fault,
+@topic("07.address", Kind.CHOICE, {"fault": "backward", "batch": 4}, _draw_fault,
        options=("same", "gradients", "loss", "stops"), words=_fault_words,
        gives=("bugs are silent", "no message", "wrong gradient", "same loss",
               "bit for bit"))  # fmt: skip
-def silent(n: Numbers) -> Truth:
+def address(n: Numbers) -> Truth:
     """What a step gives with one block at another address: it is run both ways."""
     from memlab.runtime.run import run
 
@@ -269,5 +269,5 @@ def silent(n: Numbers) -> Truth:
     differ, count = _wrong(right.gradients, other.gradients)
     same = right.loss == other.loss
     found = ("gradients" if differ else "same") if same else "loss"
-    loss = strings.get(f"ask.07.silent.loss_{'same' if same else 'other'}")
+    loss = strings.get(f"ask.07.address.loss_{'same' if same else 'other'}")
     return Truth(found, seen={"loss": loss, "differ": f"{differ:,}", "count": f"{count:,}"})

@@ -36,7 +36,7 @@ topic("08.waiting", Kind.CHOICE, {}, None, options=("none", "last", "read"),
        gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
 def fault(n: Numbers) -> Truth:
     """Where a wrong address shows that backward writes to: the step of lesson 07 is run again."""
-    return lesson_07.silent(n)
+    return lesson_07.address(n)
 
 
 # -- keep every k-th map ------------------------------------------------------------------------
