@@ -18,7 +18,6 @@ from memlab.views.draw.table import Beside, Key, Table, Words
 from memlab.views.draw.text import flow, plain, width, wrap
 
 HEIGHTS = np.array([1.0, 3.0, 2.0, 5.0])
-# ruff: noqa: RUF001
 CHINESE = "特征图在前向传播中产生，并一直保留到反向传播读取它为止。"
 
 
