@@ -7,11 +7,11 @@ copies; ``test_cuda`` runs the device's own.
 from __future__ import annotations
 
 import _thread
+import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from memlab.runtime import backend, guard
 from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.meter import Meter
 from memlab.runtime.session import Session
+from memlab.runtime.simulator import SOON
 from memlab.step.algorithms import EVERY
 from memlab.step.step import Step
 from tests.runtime import on_copies
@@ -239,22 +240,35 @@ def test_an_interrupted_run_frees_what_it_held(
         assert meter.live == 0
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Interrupts are raised, also where the shell or an earlier test told to ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not CUDA.simulated, reason="a GPU's threads are not Python's")
+@pytest.mark.usefixtures("heeded")
 def test_an_interrupt_ends_simulated_threads_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Semaphore(0)
+
     def interrupted() -> None:
-        if cuda.threadIdx.x == 0:
-            _thread.interrupt_main()
-            time.sleep(0.2)
-        cuda.syncthreads()
+        try:
+            if cuda.threadIdx.x == 2:  # all have been started
+                _thread.interrupt_main()
+            for _ in range(1000):  # the main thread must go on for each, and meets the interrupt
+                cuda.syncthreads()
+        finally:
+            ended.release()
 
     def launch(call: Call) -> None:
         cuda.jit(interrupted)[1, 3]()
 
     planted(monkeypatch, "relu", launch)
-    before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         memlab.run(tiny(), 2, device="cuda")
-    assert threading.active_count() == before
+    assert all(ended.acquire(timeout=SOON) for _ in range(3))
 
 
 # -- what a run on the processor does not load --------------------------------------------------
