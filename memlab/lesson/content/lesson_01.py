@@ -26,7 +26,7 @@ _PARTS = ("mountain", "floor", "both", "neither")
        gives=("same for every batch", "follow the batch"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
     """Which part of a peak is the same for every batch: the bytes that no sample adds."""
-    ledger = plan(step_of(zoo.alexnet()))
+    ledger = plan(step_of(zoo.alexnet(), "sgd"))
     at = ledger.peak_at(n["batch"]).index
     floor, mountain = (int(part[at]) for part in ledger.line())
     return Truth("floor" if mountain else "both", seen={"floor": units.short(floor)})
