@@ -66,7 +66,7 @@ double.guess("double", because="each image takes the same").revise("less").revea
 # 1 MB is 10⁶ bytes and 1 GB is 10⁹. 1 MiB is 2²⁰ bytes and 1 GiB is 2³⁰. Many texts write MB and
 # mean MiB. Here each unit means what it says.
 #
-# Write the function in place of `None`, run its cell, then the cell with `check`: it tries your
+# Replace `None` by your function's result, run its cell, then the cell with `check`: it tries your
 # function on fresh numbers. Stuck? The button **Hint** helps in 3 degrees.
 
 # %%

@@ -207,7 +207,8 @@ views.case("02")
 #   (ResNet-50) makes it the first thing to try.
 # - A published total means something once you know its rule and its unit.
 #
-# Next: [03 Lowering](03_lowering.ipynb). What is in the workspace, and must it be there?
+# Next: [07 In place and sharing](07_sharing.ipynb). Or a side road:
+# [03 Lowering](03_lowering.ipynb), [06 Precision](06_precision.ipynb).
 
 # %% tags=["numbers"]
 {

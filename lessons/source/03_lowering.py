@@ -124,8 +124,8 @@ tile
 tile.guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# The times take half a minute. Go along the curve from much workspace to little: does the time fall
-# too? More: [what frameworks lower](appendix/lowering_elsewhere.ipynb).
+# The times take some ten seconds. Go along the curve from much workspace to little: does the time
+# fall too? More: [what frameworks lower](appendix/lowering_elsewhere.ipynb).
 
 # %% [markdown]
 # ## Exercise: how many bytes does a lowered copy take?

@@ -18,10 +18,10 @@
 # %%
 from memlab import lesson
 
-lesson.recall("04.row")
+lesson.recall("04.column")
 
 # %% tags=["solution"]
-lesson.recall("04.row").guess("shifted").reveal()
+lesson.recall("04.column").guess("window").reveal()
 
 # %%
 lesson.recall("04.copies")
@@ -71,6 +71,9 @@ print(row.copy_to_host()[:, :8])
 # loop over a window would give a thread's neighbour the next value of the same window. Then 32
 # threads go down a column of the matrix. In `conv1_2` of VGG-16, values in a column are 200,704 B
 # apart.
+#
+# Memory moves no single values. It moves whole **sectors**: 32 B, and each begins at a multiple of
+# 32. Who stores 1 value moves its sector.
 
 # %%
 warp = lesson.predict("04.warp")

@@ -44,29 +44,21 @@ views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
 # ## Which output may lie where its input is?
 #
 # Giving back waits until an operation has ended. **In place** does not wait: the operation writes
-# its output over an input. memlab refuses where that would change a result. Two networks:
+# its output over an input. memlab refuses where that would change a result:
 
 # %%
 resnet = memlab.training_step(zoo.build("resnet50", variant="v1.5"))
-gpt = memlab.training_step(zoo.gpt_small())
-
-
-def who_may(step, *layers):
-    for layer in layers:
-        try:
-            memlab.in_place(step, layers=[layer])
-            print(f"{layer} may")
-        except memlab.InputError as refused:
-            print(refused)
-
-
-# %%
 in_place = lesson.predict("07.in_place")
 
 
 @in_place.then
 def first_layers():
-    who_may(resnet, "conv1", "conv1.norm", "conv1.relu", "pool1", "backward of conv1.relu")
+    for layer in ("conv1", "conv1.norm", "conv1.relu", "pool1", "backward of conv1.relu"):
+        try:
+            memlab.in_place(resnet, layers=[layer])
+            print(layer, "may")
+        except memlab.InputError as refused:
+            print(refused)
     return views.memory(tiny, 8, "sgd", networks=(), only=("in_place", "batch"))
 
 
@@ -76,20 +68,12 @@ in_place
 in_place.guess("both", because="both go value by value").revise("act").reveal()
 
 # %% [markdown]
-# The same question of a GPT, whose activation is GELU:
-
-# %%
-lesson.change("07.gelu")
-
-# %% tags=["solution"]
-lesson.change("07.gelu").guess("backward").reveal()
-
-# %% [markdown]
 # ## What does in place add to giving back?
 #
 # With each of the two, maps take fewer bytes at once. Large networks, batch 32:
 
 # %%
+gpt = memlab.training_step(zoo.gpt_small())
 both = lesson.predict("07.both")
 
 
@@ -106,7 +90,7 @@ both
 both.guess("product").revise("reuse").reveal()
 
 # %% [markdown]
-# More: [two ways to count](appendix/two_countings.ipynb).
+# More: [why 3 times, and two ways to count](appendix/two_countings.ipynb).
 #
 # ## What does one wrong address do?
 #
@@ -160,12 +144,8 @@ address
 address.guess("stops").revise("gradients").reveal()
 
 # %% [markdown]
-# ResNet-50, placed. Parameters and optimizer state lie below 0, outside the arena:
-
-# %% tags=["picture-map"]
-views.addresses("resnet50", 16, how="best", in_place=True)
-
-# %% [markdown]
+# More: [the addresses of ResNet-50](appendix/addresses.ipynb).
+#
 # ## Exercise: write the counter
 #
 # **Worked.** `relu1` of the first cell, batch 8. **Shapes:** 8·4. **Bytes:** 8·4·4 B = 128 B.
@@ -230,7 +210,7 @@ exercise.check(freed)
 #
 # ResNet-50 on a card of 12 GB, in place: the bar is hardly shorter than that of lesson 02.
 
-# %%
+# %% tags=["picture-case"]
 views.case("07")
 
 # %% [markdown]
@@ -242,4 +222,4 @@ views.case("07")
 # - The busiest operation gives the lower bound of an arena.
 # - Memory bugs are silent. Compare gradients bit for bit.
 #
-# Next: [08 Recompute](08_recompute.ipynb).
+# Next: [08 Recompute](08_recompute.ipynb). What if backward makes feature maps again?

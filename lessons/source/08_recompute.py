@@ -205,7 +205,7 @@ views.case("08")
 # ## Key points
 #
 # - A map that can be made again need not be kept. The results are the same, bit for bit.
-# - Every √n-th map: about 2·√n maps in place of n, for one more forward.
+# - Every √n-th map: about 2·√n maps instead of n, for one more forward.
 # - Drop first what takes many bytes and little work.
 # - A stage that holds much and hands on little gains most: so does a block of a transformer.
 #

@@ -22,13 +22,14 @@ ALIKE = 10 * KB
 
 
 def alike(count: int) -> Network:
-    """So many layers, each linear with a tanh; the input and each map take 10 kB.
+    """So many equal layers, each linear with a tanh; the input and each map take 10 kB.
 
     Raises:
         InputError: no whole number of at least 1.
     """
-    x = network("alike", features=ALIKE // KB)
-    for _ in range(whole("layers", count, most=10_000)):
+    count = whole("layers", count, most=10_000)
+    x = network("alike", features=ALIKE // KB, title=f"{count} equal layers")
+    for _ in range(count):
         x = x.linear(ALIKE // KB).tanh()
     return x.squared_error()
 

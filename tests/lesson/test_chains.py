@@ -49,7 +49,7 @@ def test_other_maps_are_refused_in_one_sentence(maps):
 
 @pytest.mark.parametrize("given", [[2], [-1], 0, {0}, [[0]], ["0"], [True], [0.5], "0"])
 def test_what_is_no_choice_of_checkpoints_is_refused(given):
-    with pytest.raises(InputError, match="A choice is a list of numbers from 0 to 1, or empty"):
+    with pytest.raises(InputError, match="Of 3 maps a choice is a list of numbers from 0 to 1"):
         tasks_08._score(given, {"maps": [1000, 2000, 3000]})
 
 

@@ -42,8 +42,8 @@ def copies(n: Numbers) -> Truth:
     return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
 
 
-topic("04.row", Kind.CHOICE, {}, None, part=Part.RECALL, options=("window", "shifted", "kernel"),
-      gives=("shifted copy", "channel of the image"))(known("shifted"))  # fmt: skip
+topic("04.column", Kind.CHOICE, {}, None, part=Part.RECALL, options=("pixel", "window", "kernel"),
+      gives=("one window,", "down a column of the matrix"))(known("window"))  # fmt: skip
 
 # -- the bytes of a warp ------------------------------------------------------------------------
 
@@ -57,7 +57,8 @@ def _warp_words(n: Numbers) -> Numbers:
 @topic("04.warp", Kind.TIMES, {"format": "fp32"},
        lambda chance: {"format": chance.choice(("fp16", "bf16", "fp64", "int8"))}, stops=_STORED,
        words=_warp_words,
-       gives=("sector", "sectors", "coalesced", "32 B", "8 values", "line of 128 B"))  # fmt: skip
+       gives=("coalesced", "32 sectors", "4 sectors", "8 values", "sector of its own",
+              "line of 128 B"))  # fmt: skip
 def warp(n: Numbers) -> Truth:
     """Bytes that move for the stores of a warp down a column, against along a row."""
     found, each = Warps(zoo.build(_LAYER[0]), _LAYER[1], 1), formats.find(n["format"]).nbytes(1)

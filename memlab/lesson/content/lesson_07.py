@@ -124,18 +124,6 @@ def overwriting(n: Numbers) -> Truth:
     return Truth(found, seen={"why": " ".join(why for why in reasons.values() if why)})
 
 
-_NEEDS = ("nobody", "next", "backward")
-
-
-@topic("07.gelu", Kind.CHOICE, {"layer": "1.gelu"}, None, options=_NEEDS, part=Part.CHANGE,
-       gives=("its own backward", "backward of 1.gelu"))  # fmt: skip
-def gelu(n: Numbers) -> Truth:
-    """Who else needs the input of a GELU in a training step of the small GPT."""
-    why = why_not(step_of(zoo.gpt_small()), n["layer"])
-    found = "backward" if f"backward of {n['layer']}" in why else "next" if why else "nobody"
-    return Truth(found, seen={"why": why})
-
-
 # -- both together ------------------------------------------------------------------------------
 
 _NETWORKS = ("resnet50", "gpt_small", "resnet18", "vgg16", "googlenet")

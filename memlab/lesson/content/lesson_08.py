@@ -211,7 +211,7 @@ def _runs_causes(steps: int, count: int, forwards: int) -> list[Cause]:
 
 
 @topic("08.runs", Kind.TIMES, {"steps": 1000, "slots": 50}, _draw_runs, stops=_RUNS, decimals=1,
-       gives=("runs twice", "one more forward", "once more", "31.7 %",
+       gives=("runs twice", "one more forward", "once more", "31.7 %", "1.317",
               "a third longer"))  # fmt: skip
 def runs(n: Numbers) -> Truth:
     """Forward runs of a step of a long chain on average: by the recurrence, and counted in the
@@ -222,7 +222,8 @@ def runs(n: Numbers) -> Truth:
     causes = distinct(Fraction(forwards, steps), _runs_causes(steps, count, forwards))
     extra_time = slots.extra_time(steps, forwards)
     told: dict[str, object] = {
-        "forwards": f"{forwards:,}", "percent": f"{100 * extra_time:.1f}", "fewer": steps // count,
+        "forwards": f"{forwards:,}", "runs": f"{forwards / steps:.3f}".rstrip("0"),
+        "time": f"{1 + extra_time:.3f}", "fewer": steps // count,
     }  # fmt: skip
     due = Fraction(forwards, steps)
     return Truth(due, (planned(Fraction(counted, steps)),), tuple(causes), told)

@@ -95,9 +95,8 @@ def _score(given: Any, a: Arguments) -> int:
     last, numbers = len(a["maps"]) - 2, values.read(given)
     chosen = set() if numbers is None else {*numbers.flat}
     if numbers is None or numbers.ndim != 1 or not chosen <= {*range(last + 1)}:
-        raise InputError(
-            f"A choice is a list of numbers from 0 to {last}, or empty, got {shorten(given)}."
-        )
+        allowed = f"a list of numbers from 0 to {last}, or []" if last else "[0] or []"
+        raise InputError(f"Of {last + 2} maps a choice is {allowed}, got {shorten(given)}.")
     return planned(tuple(a["maps"]), tuple(sorted(map(int, chosen))))
 
 
