@@ -44,15 +44,12 @@ _ABOUT = re.compile(
 )
 _AMOUNT = re.compile(r"(.*?\d|[a-z]+)[\s\-]*([^\W\d_]*)", re.IGNORECASE | re.DOTALL)
 _FOLD = re.compile(
-    r"\s*(?:(?:x|×)|times(?: (?:as|more|larger|smaller|fewer|less|bigger|faster|slower)[a-z ]*)?"
-    r"|-?\s*fold|倍)",
+    r"\s*(?:(?:x|×|times)(?: (?:as|more|larger|smaller|fewer|less|bigger|faster|slower)[a-z ]*)?"
+    r"|-?\s*fold|倍)$",
     re.IGNORECASE,
 )
-_THING = re.compile(r"(?<=[\w)])[\s\-]+[^\W\d_]{3,}(?: [^\W\d_]+){0,2}")
-"""What is counted, behind a count: 23 images."""
-_NAMING = re.compile(r"^(?:[^\W\d_]+ ){1,2}(?=\d)")
-"""What a number belongs to: batch 23."""
-_LARGE = ("hundred", "thousand", "million", "billion", "dozen", "percent")
+_TIMES = re.compile(r"[*×·](?!\*)(?<!\*\*)|(?<=\d)\s*x\s*(?=\d)| x ", re.IGNORECASE)
+"""Between the factors of a product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +133,6 @@ def times(given: object, decimals: int = 0) -> Guess:
     return Guess(number.text + padded, number.value, half)
 
 
-def count(given: object) -> Guess:
-    """A guess at how many there are, from ``23``, ``"23 images"`` or ``"nine"``.
-
-    Raises:
-        InputError: no number.
-    """
-    typed = printed(given)
-    text = _NAMING.sub("", _cleared(typed))
-    thing = _THING.search(text)
-    if thing and not any(word in thing[0].lower() for word in _LARGE):
-        text = text[: thing.start()]
-    number = None if isinstance(given, bool) else _number(text)
-    if number is None:
-        raise InputError(_("{given} is no number; give one such as 9 or 1,024.",
-                           given=shorten(typed)))  # fmt: skip
-    return Guess(number.text, number.value, number.half)
-
-
 # -- how numbers are written ----------------------------------------------------------------------
 
 
@@ -223,9 +202,9 @@ def _number(text: str) -> Number | None:
 def _written(text: str) -> Number | None:
     if text.lower() in _NAMED:
         value = _NAMED[text.lower()]
-        exact = text.lower() in _SHARES
-        return Number(_short(value), value, value / SHARE if exact else Fraction(1, 2), 0)
-    factors = [_factor(part.strip()) for part in re.split(r"[*×·](?!\*)(?<!\*\*)| x ", text)]
+        half = value / SHARE if text.lower() in _SHARES else _least(value)
+        return Number(_short(value), value, half, 0)
+    factors = [_factor(part.strip()) for part in _TIMES.split(text)]
     found = [factor for factor in factors if factor is not None]
     if len(found) < len(factors):
         return None
@@ -241,7 +220,7 @@ def _factor(text: str) -> Number | None:
     """``"6.4"``, ``"6.4e6"`` or ``"10^6"``."""
     if power := re.fullmatch(r"(\d{1,3})\s*(?:\^|\*\*)\s*(\d{1,2})", text):
         value = Fraction(int(power[1]) ** int(power[2]))
-        return Number(text, value, Fraction(1, 2))
+        return Number(text, value, _least(value))
     if scaled := re.fullmatch(r"([^e]+)e\+?(-?\d{1,2})", text, re.IGNORECASE):
         plain, scale = _digits(scaled[1]), Fraction(10) ** int(scaled[2])
         return plain and Number(text, plain.value * scale, plain.half * scale)
@@ -278,8 +257,8 @@ def _of(whole: str, rest: str) -> Number:
 
 
 def _least(value: Fraction) -> Fraction:
-    """How far a whole number reaches that was worked out."""
-    return Fraction(1, 2) if value.denominator == 1 else value / SHARE
+    """How far a number reaches that was worked out; nothing is a rounded 0."""
+    return Fraction(1, 2) if value and value.denominator == 1 else value / SHARE
 
 
 def _short(value: Fraction) -> str:

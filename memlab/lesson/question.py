@@ -31,8 +31,6 @@ class Kind(StrEnum):
     """With a number of bytes and its unit."""
     TIMES = "times"
     """With a ratio, on a slider whose scale is logarithmic."""
-    COUNT = "count"
-    """With a number of things: operations, images, layers."""
     CHOICE = "choice"
     """With one of several options, of which every wrong one says something about its chooser."""
 
@@ -108,8 +106,6 @@ class Topic:
             return guesses.amount(given)
         if self.kind is Kind.TIMES:
             return guesses.times(given, self.decimals)
-        if self.kind is Kind.COUNT:
-            return guesses.count(given)
         if not isinstance(given, str):
             raise InputError(_("a guess is one of {options}, got {given}.",
                                options=", ".join(self.options), given=shorten(given)))  # fmt: skip

@@ -302,9 +302,9 @@ def came_out(turn: Round) -> str:
 
 
 def amount(value: Fraction, kind: Kind) -> str:
-    """Bytes, with every digit and in a larger unit; a ratio; a count."""
-    if kind in (Kind.TIMES, Kind.COUNT):
-        return times_of(number(value)) if kind is Kind.TIMES else number(value)
+    """Bytes, with every digit and in a larger unit; or a ratio."""
+    if kind is Kind.TIMES:
+        return times_of(number(value))
     nbytes = round(value)
     return units.exact(nbytes) + (f" = {units.both(nbytes)}" if nbytes >= 1000 else "")
 

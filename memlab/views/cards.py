@@ -273,8 +273,8 @@ def _entry(turn: Round, entered: str) -> list[Control]:
     if topic.kind is Kind.CHOICE:
         options = tuple((name, words.option(turn, name)) for name in topic.options)
         return [Control("radio", "guess", label, entered, options=options)]
-    if topic.kind in (Kind.AMOUNT, Kind.COUNT):
-        example = strings.get(f"card.control.example.{topic.kind}")
+    if topic.kind is Kind.AMOUNT:
+        example = strings.get("card.control.example.amount")
         return [Control("text", "guess", label, entered, placeholder=example)]
     given = _readable(topic, entered)
     slider = Control(
@@ -429,16 +429,15 @@ def _bars(turn: Round) -> list[Bar]:
 
 
 def _bar(origin: str, value: Fraction, text: str, name: str, kind: Kind) -> Bar:
-    per = THOUSAND if kind in (Kind.TIMES, Kind.COUNT) else 1
+    per = THOUSAND if kind is Kind.TIMES else 1
     return Bar(float(per * value), origin, text, Fact(name, text), name)
 
 
 def _chart(found: list[Bar], kind: Kind, width: float) -> Chart:
     """All bars on one axis."""
     longest = ceil(max(bar.value for bar in found))
-    unit = "x" if kind is Kind.TIMES else ""
-    counts = kind in (Kind.TIMES, Kind.COUNT)
-    scale: Scale = counts_over(longest, unit, THOUSAND) if counts else bytes_over(longest, TIGHT)
+    times = kind is Kind.TIMES
+    scale: Scale = counts_over(longest, "x", THOUSAND) if times else bytes_over(longest, TIGHT)
     told = [f"{bar.name}: {bar.label}" for bar in found]
     room = 0.4 * width
     short = [bar._replace(name=texts.shortened(str(bar.name), room, 12, True)) for bar in found]

@@ -41,7 +41,7 @@ PICTURES = {
 }
 """The pictures of the README: in the cell of which card or exercise, its name, and of what."""
 ASKED = r'lesson\.(predict|recall|change|exercise)\("([\w.]+)"\)'
-TYPED = {Kind.AMOUNT: ("12.8 MB", "6.4 MB"), Kind.COUNT: ("777", "778")}
+TYPED = {Kind.AMOUNT: ("12.8 MB", "6.4 MB")}
 """A guess that is wrong in every lesson, and a revision."""
 PATIENCE = 180_000
 """Milliseconds that a learner waits: a cell that measures takes long where others work too."""

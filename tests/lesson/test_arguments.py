@@ -61,8 +61,6 @@ def test_names(given: Any) -> None:
     assert said(lambda: lesson.exercise(given))
 
 
-@pytest.mark.parametrize(
-    "read", [chains.alike, chains.layers, guesses.amount, guesses.times, guesses.count]
-)
+@pytest.mark.parametrize("read", [chains.alike, chains.layers, guesses.amount, guesses.times])
 def test_what_reads_an_answer(read: Callable[[Any], object]) -> None:
     mostly_refused(read)

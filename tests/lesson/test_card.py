@@ -364,12 +364,6 @@ def test_a_ratio_is_no_amount_for_a_chart(ask):
     assert ask().option is None
 
 
-def test_a_count_is_a_number_and_not_so_many_times(ask):
-    card = ask(Kind.COUNT, Fraction(23))
-    assert "own.guess(100, because=" in card.text()
-    assert "your guess  23\nplanned     23\n" in card.guess(23).text()
-
-
 @pytest.mark.parametrize(("part", "lead"), [("recall", "Recall."), ("change", "Change it.")])
 def test_each_part_has_its_heading_and_is_answered_in_one_cell(ask, part, lead):
     card = ask(part=Part(part))

@@ -19,7 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lessons import build
+from lessons import build, stored
 from memlab import units
 from memlab.lesson import words
 from memlab.lesson.card import Round
@@ -76,7 +76,7 @@ class Page:
     def seen(self) -> Iterator[Seen]:
         for cell in self.cells():
             source, kind = "".join(cell["source"]), cell["cell_type"]
-            if build.SOLUTION not in cell["metadata"].get("tags", []):
+            if stored.SOLUTION not in cell["metadata"].get("tags", []):
                 yield Seen(cell["id"], "code" if kind == "code" else "prose", source)
             if cell is not self.own:
                 yield from outputs(cell)
@@ -190,8 +190,6 @@ def tells(numeral: Numeral, value: Fraction, kind: Kind) -> bool:
             return close(numeral, value)
         bare = not unit and "." in numeral.text
         return bare and (digits(numeral) > 2 or numeral.value == value) and close(numeral, value)
-    if kind is Kind.COUNT:
-        return unit not in units.UNITS and numeral.value == value and value > numerals.SMALL
     if unit in units.UNITS or unit.startswith("byte"):
         return close(numeral, value / units.UNITS.get(unit, 1))
     return not unit and numeral.value == value and len(str(int(value))) >= LONG
