@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
-from memlab import devices
+from memlab import devices, optimizers
 from memlab.commands import (
     OUTPUT,
     Options,
@@ -107,7 +107,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--variant", metavar="V", help="v1 or v1.5, for residual networks")
         add("--format", metavar="F", default="fp32", help="fp64, fp32, bf16 or fp16")
         add("--precision", metavar="P", help="fp16, bf16, 'mixed fp16' or 'mixed bf16'")
-        add("--optimizer", metavar="O", help="sgd, momentum or adam (default: momentum)")
+        add("--optimizer", metavar="O", help=f"{optimizers.ONE_OF} (default: momentum)")
         add("--inference", action="store_true", help="forward alone: nothing is kept")
     if command in ("plan", "run", "fit"):
         ways = "every, keep, drop, cheap, slots, greedy, chain or exact"

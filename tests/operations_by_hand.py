@@ -336,6 +336,17 @@ def momentum(w: Number, g: Number, v: Number, rate: float, keep: float) -> None:
     w - rate * v
 
 
+def adagrad(w: Number, g: Number, s: Number, rate: float, epsilon: float) -> None:
+    s = s + g * g
+    w - rate * g / (s.sqrt() + epsilon)
+
+
+def rmsprop(w: Number, g: Number, v: Number, rate: float, epsilon: float) -> None:
+    keep = 0.99
+    v = keep * v + (1 - keep) * g * g
+    w - rate * g / (v.sqrt() + epsilon)
+
+
 def adam(w: Number, g: Number, m: Number, v: Number, rate: float, epsilon: float) -> None:
     """In the order of Kingma and Ba 2015, end of section 2: the rate holds both corrections."""
     keep, keep_square = 0.9, 0.999
@@ -347,6 +358,10 @@ def adam(w: Number, g: Number, m: Number, v: Number, rate: float, epsilon: float
 UPDATES: dict[str, int] = {
     "sgd": count(sgd, Number(), Number(), 0.1),
     "momentum": count(momentum, Number(), Number(), Number(), 0.1, 0.9),
+    "adagrad": count(adagrad, Number(), Number(), Number(), 0.1, 1e-10),
+    "rmsprop": count(rmsprop, Number(), Number(), Number(), 0.1, 1e-8),
     "adam": count(adam, Number(), Number(), Number(), Number(), 0.1, 1e-8),
 }
 """Operations per value."""
+STATES = {"sgd": 0, "momentum": 1, "adagrad": 1, "rmsprop": 1, "adam": 2}
+"""Arrays that stay of each parameter, beside itself: v; s; v; m and v."""

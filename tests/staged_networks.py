@@ -7,6 +7,7 @@ from itertools import combinations, product
 from typing import Any
 
 import memlab
+from memlab import optimizers
 from memlab.networks.graph import Network
 from memlab.step.step import Step
 
@@ -67,7 +68,9 @@ def patches() -> Network:
 NETWORKS = {
     build.__name__: build() for build in (branches, sums, slices, joins, cells, tokens, patches)
 }
-OPTIMIZERS = ("sgd", "momentum", "adam", "inference")
+TRAINED = tuple(optimizers.OPTIMIZERS)
+OPTIMIZERS = (*TRAINED, "inference")
+WITH_STATE = tuple(name for name, each in optimizers.OPTIMIZERS.items() if each.states)
 
 
 def step(network: str, optimizer: str = "sgd", **options: Any) -> Step:

@@ -25,6 +25,21 @@ def momentum(call: Call) -> None:
         _momentum(w, g, v, call.settings["rate"], call.settings["momentum"])
 
 
+@kernel("adagrad")
+def adagrad(call: Call) -> None:
+    """``s += g^2``, then ``w -= rate g / (sqrt(s) + epsilon)`` (Duchi, Hazan and Singer 2011)."""
+    for w, g, s in _lines(call, "sum_of_squares"):
+        _adagrad(w, g, s, call.settings["rate"], call.settings["epsilon"])
+
+
+@kernel("rmsprop")
+def rmsprop(call: Call) -> None:
+    """As Adagrad, with a running mean of g^2 instead of the sum (Tieleman and Hinton 2012)."""
+    of = call.settings
+    for w, g, v in _lines(call, "mean_square"):
+        _rmsprop(w, g, v, of["rate"], of["alpha"], of["epsilon"])
+
+
 @kernel("adam")
 def adam(call: Call) -> None:
     """Running means of g and g^2, corrected for their start at 0 (Kingma and Ba 2015)."""
@@ -50,6 +65,20 @@ def _momentum(w: Array, g: Array, v: Array, rate: float, momentum: float) -> Non
     for i in range(w.size):
         v[i] = momentum * v[i] + g[i]
         w[i] -= rate * v[i]
+
+
+@compiled
+def _adagrad(w: Array, g: Array, s: Array, rate: float, epsilon: float) -> None:
+    for i in range(w.size):
+        s[i] += g[i] * g[i]
+        w[i] -= rate * g[i] / (np.sqrt(s[i]) + epsilon)
+
+
+@compiled
+def _rmsprop(w: Array, g: Array, v: Array, rate: float, alpha: float, epsilon: float) -> None:
+    for i in range(w.size):
+        v[i] = alpha * v[i] + (1 - alpha) * g[i] * g[i]
+        w[i] -= rate * g[i] / (np.sqrt(v[i]) + epsilon)
 
 
 @compiled

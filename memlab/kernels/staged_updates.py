@@ -111,7 +111,7 @@ def _counted(call: Call) -> Call:
 
 @compiled
 def _at_least(values: Array, scales: Array, least: float, block: int) -> None:
-    """A mean of squares that was rounded to 0 is taken as the least that its block can hold: the
+    """A square that was rounded to 0 is taken as the least that its block can hold: the
     optimizer divides by its root."""
     for i in range(values.size):
         values[i] = max(values[i], scales[i // block] * least)

@@ -15,7 +15,7 @@ from memlab.errors import InputError
 from memlab.lesson.misconceptions import Cause
 from memlab.networks.graph import Node
 from memlab.networks.layers import Conv2d, Shape
-from memlab.step.rules import UPDATES
+from memlab.optimizers import OPTIMIZERS
 
 FP32 = 4
 
@@ -87,7 +87,7 @@ def parameters(node: Node, each: int = FP32) -> Quantity:
 
 def model_state(count: int, optimizer: str, each: int = FP32) -> Quantity:
     """Parameters, their gradients and the optimizer's state: 2, 3 or 4 arrays (B1, F1)."""
-    arrays = 2 + len(UPDATES[optimizer][0])
+    arrays = OPTIMIZERS[optimizer].arrays
     nbytes = arrays * count * each
     forgotten = _cause("one_array", (arrays - 1) * count * each, arrays=arrays, states=arrays - 2)
     causes = [*_units(nbytes, each), forgotten]

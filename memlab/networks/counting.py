@@ -13,9 +13,10 @@ from math import prod
 
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.networks.graph import INPUT, Network, Node
+from memlab.optimizers import OPTIMIZERS
 
 FP32 = 4
-COPIES = {"sgd": 2, "momentum": 3, "adagrad": 3, "rmsprop": 3, "adam": 4}
+COPIES = {name: each.arrays for name, each in OPTIMIZERS.items()}
 """Arrays as large as the parameters: they, their gradients and the optimizer's state (B1)."""
 
 NO_VALUES = frozenset({"flatten", "squared_error"})
@@ -49,8 +50,8 @@ def upper_bound(
 ) -> Parts:
     """4 (2 A B + m P + I B): the CS231n notes' bound on a training step (B1).
 
-    A leaves the input I out, since it has no gradient; m is 2 for SGD, 3 with momentum (also what
-    ``None`` means), 4 for Adam.
+    A leaves the input I out, since it has no gradient; m is 2 for SGD; 3 with momentum (also what
+    ``None`` means), Adagrad and RMSProp; 4 for Adam.
     """
     chosen = "momentum" if optimizer is None else optimizer
     inputs, copies = prod(network.input_shape), pick("optimizer", chosen, COPIES)

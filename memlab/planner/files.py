@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from memlab import atomic, formats
 from memlab.errors import LARGEST, LONGEST, InputError, flag, pick, shorten, whole
+from memlab.optimizers import OPTIMIZERS
 from memlab.planner.entries import BEFORE, UNNAMED, Tenant
 from memlab.planner.ledger import Entry, Ledger, Row
 from memlab.step.op import Phase
-from memlab.step.rules import UPDATES
 from memlab.step.storage import DEVICE, MEMORIES, Size
 from memlab.step.tensor import Role
 
@@ -307,7 +307,7 @@ _LEDGER: dict[str, Check] = {
     "network": _text,
     "label": _text,
     "format": _FORMAT,
-    "optimizer": _one_of("optimizer", _names(["", *UPDATES])),
+    "optimizer": _one_of("optimizer", _names(["", *OPTIMIZERS])),
     "training": _flag,
     "origin": _one_of("origin", _names(ORIGINS)),
     "notes": _each("a note", _text),

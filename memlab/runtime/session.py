@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from memlab.errors import InputError, flag, known, real, shorten, whole
 from memlab.kernels.registry import Array, Call, Kernel
+from memlab.optimizers import OPTIMIZERS
 from memlab.planner.book import Life, lives
 from memlab.planner.placement import Placement
 from memlab.runtime import arena, backend, start
@@ -26,18 +27,20 @@ from memlab.step.tensor import Role, Tensor
 
 SETTINGS = {
     "rate": 0.01,
-    "momentum": 0.9,
-    "beta1": 0.9,
-    "beta2": 0.999,
-    "epsilon": 1e-8,
+    **{name: value for each in OPTIMIZERS.values() for name, value in each.settings.items()},
     "loss_scale": 2.0**16,
     "scale_interval": 2000,
 }
-"""The settings of the optimizers where none are given, and of a loss scale: where it starts, and
-after how many steps without overflow it doubles."""
-BOUNDS = {"beta1": (0.0, 1.0), "beta2": (0.0, 1.0), "loss_scale": (2.0**-126, 2.0**128)}
-"""The least of some of them, and what they stay below: Adam divides by 1 - beta, and a loss scale
-is a normal fp32. The others are at least 0."""
+"""Every setting: of the optimizers, where a step takes those of its own, and of a loss scale: where
+it starts, and after how many steps without overflow it doubles."""
+BOUNDS = {
+    "alpha": (0.0, 1.0),
+    "beta1": (0.0, 1.0),
+    "beta2": (0.0, 1.0),
+    "loss_scale": (2.0**-126, 2.0**128),
+}
+"""The least of some of them, and what they stay below: Adam divides by 1 - beta, RMSProp's mean
+moves by 1 - alpha, and a loss scale is a normal fp32. The others are at least 0."""
 
 
 class Session:
@@ -73,7 +76,7 @@ class Session:
         self.backend = backend.find(device)
         self.batch = whole("batch", batch)
         self.seed = whole("seed", seed, least=0)
-        self.settings = SETTINGS | _checked({} if settings is None else settings)
+        self.settings = _settings(step.optimizer, {} if settings is None else settings)
         self.kernels = kernels_of(step, device)
         self.lives = lives(step)
         self.ends = _ends(self.lives, len(step.ops))
@@ -246,13 +249,14 @@ def _vocabulary(step: Step, tensor: Tensor) -> int:
     return next((op.reads["weight"].axes[0][1] for op in readers), 0)
 
 
-def _checked(settings: Mapping[str, float]) -> dict[str, float]:
+def _settings(optimizer: str, settings: Mapping[str, float]) -> dict[str, float]:
+    """All settings of a step: those that are given, and what the others are by themselves."""
     if not isinstance(settings, Mapping):
         raise InputError(f"settings are numbers by name, got {shorten(settings)}; "
                          "try {'rate': 0.01}.")  # fmt: skip
-    found = {}
+    found = SETTINGS | dict(OPTIMIZERS[optimizer].settings if optimizer else {})
     for name, value in settings.items():
         known("setting", name, SETTINGS)
         least, below = BOUNDS.get(name, (0.0, inf))
-        found[name] = real(name, value, usual=SETTINGS[name], least=least, below=below)
+        found[name] = real(name, value, usual=found[name], least=least, below=below)
     return found

@@ -6,11 +6,11 @@ from memlab import formats
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.formats import Format
 from memlab.networks.graph import INPUT, Network
+from memlab.optimizers import OPTIMIZERS
 from memlab.step import algorithms
 from memlab.step.backward import backward
 from memlab.step.collector import paused
 from memlab.step.construction import Build
-from memlab.step.rules import UPDATES
 from memlab.step.step import Step
 from memlab.step.update import update
 
@@ -32,7 +32,7 @@ def training_step(
     Raises:
         InputError: an unknown optimizer, format or algorithm, or no thread.
     """
-    pick("optimizer", optimizer, UPDATES)
+    pick("optimizer", optimizer, OPTIMIZERS)
     build = _start(network, format, algorithm, threads, training=True)
     build.forward()
     residents = build.residents()

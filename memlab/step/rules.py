@@ -21,6 +21,7 @@ from memlab.networks.layers import (
     LocalResponseNorm,
     MaxPool2d,
 )
+from memlab.optimizers import title
 from memlab.step.attention_rules import ATTENTION_RULES
 from memlab.step.rule import Extras as Extras
 from memlab.step.rule import Flops as Flops
@@ -137,21 +138,10 @@ RULES: dict[str, Rule] = {
     **ATTENTION_RULES,
 }
 
-UPDATES: dict[str, tuple[tuple[str, ...], int]] = {
-    "sgd": ((), 2),
-    "momentum": (("momentum",), 4),
-    "adam": (("first_moment", "second_moment"), 12),
-}
-"""Per optimizer: its arrays of state per parameter, its operations per value (B1, F1).
-
-Adam's are those of the order at the end of section 2 in Kingma and Ba 2015."""
-
-TITLES = {"sgd": "SGD", "momentum": "SGD with momentum", "adam": "Adam"}
-
 
 def describe(
     label: str, format: str, optimizer: str, training: bool, notes: tuple[str, ...] = ()
 ) -> str:
     """A step in a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
     mode = _("training") if training else _("inference")
-    return ", ".join(filter(None, (label, format, TITLES.get(optimizer, optimizer), mode, *notes)))
+    return ", ".join(filter(None, (label, format, title(optimizer), mode, *notes)))

@@ -15,9 +15,9 @@ from typing import Any
 
 from memlab.formats import FORMATS, Format
 from memlab.networks.layers import Dims
+from memlab.optimizers import OPTIMIZERS
 from memlab.step import tensor
 from memlab.step.op import Op
-from memlab.step.rules import UPDATES
 from memlab.step.storage import Size
 from memlab.step.tensor import BATCH, Role, Tensor
 
@@ -73,7 +73,7 @@ CUTS = {
     "softmax": Cut.WHOLE,
     "softmax_cross_entropy": Cut.WHOLE,
     "squared_error": Cut.WHOLE,
-    **dict.fromkeys(UPDATES, Cut.PARAMETERS),
+    **dict.fromkeys(OPTIMIZERS, Cut.PARAMETERS),
 }
 """By kind, backward included. A kind that is not here is computed whole."""
 
@@ -95,8 +95,8 @@ GRADIENT, MASTER, SCALES = "gradient of ", ".master", ".scales"
 """In an update: before the name of a parameter, the name of its gradient; after it, that of its
 copy in fp32; after the name of a state in 8 bits, that of the scales of its blocks."""
 
-SQUARES = frozenset({"second_moment"})
-"""The states that are means of squares."""
+SQUARES = frozenset(name for each in OPTIMIZERS.values() for name in each.squares)
+"""The states that hold squares."""
 
 
 def cut(op: Op) -> Cut:
@@ -255,7 +255,7 @@ def part_of(op: Op, name: str) -> str:
 
 def is_update(op: Op) -> bool:
     """Whether an operation is an optimizer's."""
-    return op.kind in UPDATES
+    return op.kind in OPTIMIZERS
 
 
 def operands(op: Op) -> dict[str, Tensor]:

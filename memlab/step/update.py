@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from memlab.networks.graph import Node
+from memlab.optimizers import OPTIMIZERS
 from memlab.step.construction import Build
 from memlab.step.op import Phase
-from memlab.step.rules import UPDATES
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 
@@ -17,7 +17,7 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
 
     A batch norm is updated together with the layer that feeds it.
     """
-    slots, flops = UPDATES[optimizer]
+    chosen = OPTIMIZERS[optimizer]
     state: list[Tensor] = []
     for leader, nodes in _groups(build).items():
         reads, updates, count = dict[str, Tensor](), dict[str, Tensor](), 0
@@ -26,14 +26,14 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
             reads[gradient.name] = gradient
             own = [
                 build.new(f"{parameter.name}.{slot}", parameter.axes, Role.OPTIMIZER_STATE)
-                for slot in slots
+                for slot in chosen.states
             ]
             updates |= {array.name: array for array in (parameter, *own)}
             state += own
             count += prod(extent for _, extent in parameter.axes)
         node = build.network.by_name[leader]
         name = f"update of {leader}"
-        cost = Size(flops * count)
+        cost = Size(chosen.operations * count)
         build.emit(node, name, optimizer, Phase.UPDATE, reads, {}, updates, flops=cost)
     return state
 

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from memlab import strings, units
+from memlab import optimizers, strings, units
 from memlab.planner.ledger import BEFORE, Entry, Peak
-from memlab.step.rules import UPDATES
 from memlab.step.tensor import Role
 from memlab.studies import figures, recipe
 from memlab.studies.figures import FLOOR, MOUNTAIN, Part, Study
@@ -223,7 +222,8 @@ class Cut(Study):
         kind = strings.get("step.training" if ledger.training else "step.inference")
         batch = say("batch", batch=f"{self.batch:,}")
         sizes = recipe.unusual(memory.network) if memory.network else []
-        words = [memory.label, *sizes, batch, memory.format, optimizer_name(ledger.optimizer), kind]
+        optimizer = optimizers.title(ledger.optimizer)
+        words = [memory.label, *sizes, batch, memory.format, optimizer, kind]
         notes = ledger.notes if memory.chosen is None else memory.chosen
         return [each for each in (*words, *notes) if each]
 
@@ -459,11 +459,3 @@ def _begun(words: str) -> str:
     """The same as a sentence begins; fp32 stays fp32."""
     first = words.partition(" ")[0].strip(",")
     return words[:1].upper() + words[1:] if len(first) > 1 and first.isalpha() else words
-
-
-# -- names and amounts -----------------------------------------------------------------------------
-
-
-def optimizer_name(name: str, short: bool = False) -> str:
-    """An optimizer as people write it."""
-    return strings.get(f"optimizer.{'short.' if short else ''}{name}") if name in UPDATES else name

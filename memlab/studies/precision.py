@@ -14,8 +14,8 @@ from memlab import strings
 from memlab.errors import InputError
 from memlab.formats import FORMATS
 from memlab.networks.graph import Network
+from memlab.optimizers import OPTIMIZERS, title
 from memlab.planner.ledger import evaluate
-from memlab.step.rules import UPDATES
 from memlab.step.staging import COMPUTED, GRADIENT, MASTER
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
@@ -291,7 +291,7 @@ class Precision(Study):
         """What the figures are of, and what is not drawn."""
         return [
             say("note.what", network=self.network, batch=f"{self.batch:,}",
-                optimizer=strings.get(f"optimizer.{self.optimizer}"),
+                optimizer=title(self.optimizer),
                 count=f"{self.parameters:,}"),
             say("note.moments"),
         ]  # fmt: skip
@@ -377,4 +377,4 @@ def _change(role: str, format: str) -> str:
 
 def states_of(optimizer: str) -> int:
     """How many values an optimizer keeps of one parameter."""
-    return len(UPDATES[optimizer][0])
+    return len(OPTIMIZERS[optimizer].states)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from memlab import strings, units
+from memlab import optimizers, units
 from memlab.networks import zoo
-from memlab.step.rules import UPDATES
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
 from memlab.studies.precision import (
@@ -100,8 +99,8 @@ class FormatsByRole(View[Precision]):
         put=lambda now, name: {"what": now.own if name == now.own.name else network_of(name)},
     )  # fmt: skip
     optimizer = Choice(
-        {name: strings.get(f"optimizer.{name}") for name in UPDATES},
-        doc='``"sgd"``, ``"momentum"`` or ``"adam"``', default="adam", place="more", stays=True,
+        {name: optimizers.title(name) for name in optimizers.OPTIMIZERS},
+        doc=optimizers.ONE_OF, default="adam", place="more", stays=True,
         code="always",
     )  # fmt: skip
     batch = Range(

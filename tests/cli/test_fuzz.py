@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab import claims, cli
 from memlab.bench.timing import Group, Line, Machine, Result, Timing
+from memlab.optimizers import OPTIMIZERS
 from memlab.planner import files
 from memlab.views.lecture import LECTURES
 from tests.cli.parsers import parsers
@@ -61,7 +62,7 @@ VALUES = {
     "--memory": SIZES, "--budget": SIZES, "--variant": ["v1", "v1.5"],
     "--format": ["fp64", "fp32", "fp16", "bf16"],
     "--precision": ["fp16", "bf16", "mixed fp16", "mixed bf16"],
-    "--optimizer": ["sgd", "momentum", "adam"],
+    "--optimizer": list(OPTIMIZERS),
     "--recompute": ["every", "keep", "drop", "cheap", "slots", "greedy", "chain", "exact"],
     "--recompute-layers": ["relu", "pool1", "relu1, pool1", "conv1"],
     "--place": ["no reuse", "birth", "biggest", "best fit", "exact", "best"],

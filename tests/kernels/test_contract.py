@@ -19,11 +19,13 @@ from memlab.kernels import compile as compiling
 from memlab.kernels import registry
 from memlab.kernels.nans import nan_places
 from memlab.kernels.registry import Array, Call
+from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.meter import Meter
+from memlab.runtime.session import SETTINGS
 from memlab.step import algorithms
 from memlab.step.algorithms import ALGORITHMS
 from memlab.step.op import Op
-from memlab.step.rules import RULES, UPDATES
+from memlab.step.rules import RULES
 from memlab.step.staging import ADJUST, CHECK
 from tests.kernels_by_case import CASES, Case, Trial, as_slice, convolutions, others
 
@@ -41,7 +43,7 @@ def due(device: str) -> set[tuple[str, str]]:
     rules = {kind: rule for kind, rule in RULES.items() if device in rule.devices}
     kinds = {kind for kind, rule in rules.items() if not rule.is_view}
     kinds |= {f"{kind}.backward" for kind, rule in rules.items() if not rule.gradient_is_view}
-    kinds |= {*UPDATES, "accumulate", "softmax", *scaling(device)}
+    kinds |= {*OPTIMIZERS, "accumulate", "softmax", *scaling(device)}
     names = algorithms.on(device)
     found = {("conv2d", name) for name in names}
     found |= {("conv2d.backward", n) for n in names if ALGORITHMS[n].own_backward}
@@ -59,7 +61,7 @@ def test_there_is_a_kernel_for_every_rule_and_a_rule_for_every_kernel(device: st
 def test_the_cases_reach_every_layer_and_algorithm(device: str) -> None:
     cases = (*convolutions(device), *others(device))
     reached = {(op.kind, op.algorithm) for case in cases for op in case.ops("fp32")}
-    kinds = (*UPDATES, "accumulate", "softmax", *scaling(device))
+    kinds = (*OPTIMIZERS, "accumulate", "softmax", *scaling(device))
     apart = {(kind, "") for kind in kinds}
     assert reached | apart == due(device)
 
@@ -121,12 +123,11 @@ def other_calls(format: str) -> list[tuple[str, Call]]:
     """Updates, and the sum of two gradients."""
     drawn = np.random.default_rng(0)
     dtype = registry.DTYPES[format]
-    settings = {"rate": 0.1, "momentum": 0.9, "beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8}
     found = []
-    for kind, (slots, _) in UPDATES.items():
-        names = ["w", "gradient of w", *(f"w.{slot}" for slot in slots)]
+    for kind, each in OPTIMIZERS.items():
+        names = ["w", "gradient of w", *(f"w.{state}" for state in each.states)]
         arrays = {name: drawn.random((4, 3)).astype(dtype) for name in names}
-        found.append((kind, Call(arrays, settings=settings | {"step": 1.0})))
+        found.append((kind, Call(arrays, settings=SETTINGS | {"step": 1.0})))
     dx, dy = (drawn.random((2, 3, 4)).astype(dtype) for _ in range(2))
     found.append(("accumulate", Call({"dx": dx, "dy": as_slice(dy)})))
     return found

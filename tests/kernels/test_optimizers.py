@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from memlab.kernels.registry import Array, Call, find
-from memlab.step.rules import UPDATES
+from memlab.optimizers import OPTIMIZERS
 from tests.kernels_by_case import distance
+from tests.oracles.optimizers import oracle
 
-SETTINGS = {"rate": 0.05, "momentum": 0.8, "beta1": 0.85, "beta2": 0.97, "epsilon": 1e-6}
+SETTINGS = {
+    "rate": 0.05, "momentum": 0.8, "alpha": 0.9, "beta1": 0.85, "beta2": 0.97, "epsilon": 1e-6,
+}  # fmt: skip
 STEPS = 3
 
 
@@ -23,12 +24,7 @@ def drawn(seed: int) -> list[Array]:
 def theirs(kind: str) -> list[Array]:
     torch = pytest.importorskip("torch", reason="PyTorch is the oracle")
     parameters = [torch.tensor(array, requires_grad=True) for array in drawn(0)]
-    rate, betas = SETTINGS["rate"], (SETTINGS["beta1"], SETTINGS["beta2"])
-    optimizer: Any = {
-        "sgd": lambda: torch.optim.SGD(parameters, rate),
-        "momentum": lambda: torch.optim.SGD(parameters, rate, SETTINGS["momentum"]),
-        "adam": lambda: torch.optim.Adam(parameters, rate, betas, SETTINGS["epsilon"]),
-    }[kind]()
+    optimizer = oracle(kind, parameters, SETTINGS)
     for step in range(1, STEPS + 1):
         for parameter, gradient in zip(parameters, drawn(step), strict=True):
             parameter.grad = torch.tensor(gradient)
@@ -37,14 +33,14 @@ def theirs(kind: str) -> list[Array]:
 
 
 @pytest.mark.parametrize(("format", "near"), [("fp64", 1e-14), ("fp32", 2e-7)])
-@pytest.mark.parametrize("kind", UPDATES)
+@pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_an_optimizer_is_pytorchs(kind: str, format: str, near: float) -> None:
     dtype = {"fp32": np.float32, "fp64": np.float64}[format]
     names = ("conv1.weight", "conv1.bias")
     arrays = {name: array.astype(dtype) for name, array in zip(names, drawn(0), strict=True)}
     for name in names:
-        for slot in UPDATES[kind][0]:
-            arrays[f"{name}.{slot}"] = np.zeros_like(arrays[name])
+        for state in OPTIMIZERS[kind].states:
+            arrays[f"{name}.{state}"] = np.zeros_like(arrays[name])
     for step in range(1, STEPS + 1):
         for name, gradient in zip(names, drawn(step), strict=True):
             arrays[f"gradient of {name}"] = gradient.astype(dtype)

@@ -21,10 +21,11 @@ from memlab.kernels.registry import Array, Call
 from memlab.kernels.staged import Staged
 from memlab.kernels.staged_updates import StagedUpdate
 from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab.optimizers import OPTIMIZERS
+from memlab.runtime import session
 from memlab.step import staging, tensor
 from memlab.step.algorithms import on
 from memlab.step.op import Op, Phase
-from memlab.step.rules import UPDATES
 from memlab.step.staging import SUFFIX, Cut
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
@@ -263,7 +264,7 @@ def test_the_gradient_of_a_loss_is_scaled_before_it_is_rounded() -> None:
 def update(optimizer: str, format: str, size: int, **attributes: Any) -> Op:
     """The update of one parameter, with its operands in a format."""
     axes = (("F", size),)
-    names = ["w", *(f"w.{state}" for state in UPDATES[optimizer][0])]
+    names = ["w", *(f"w.{state}" for state in OPTIMIZERS[optimizer].states)]
     updates = {
         name: tensor.new(name, axes, FORMATS["fp32"], Role.OPTIMIZER_STATE) for name in names
     }
@@ -282,14 +283,12 @@ def arrays_of(op: Op, seed: int = 0) -> dict[str, Array]:
     return found | {n: np.full(t.shape(1), np.nan, np.float32) for n, t in op.workspace.items()}
 
 
-SETTINGS = {
-    "rate": 0.01, "momentum": 0.9, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "step": 3.0,
-}  # fmt: skip
+SETTINGS = session.SETTINGS | {"step": 3.0}
 
 
 @pytest.mark.usefixtures("tiles")
 @pytest.mark.parametrize("format", HALVES)
-@pytest.mark.parametrize("optimizer", UPDATES)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_an_update_is_computed_in_fp32_and_rounded(optimizer: str, format: str) -> None:
     op = update(optimizer, format, 133)
     arrays = arrays_of(op)

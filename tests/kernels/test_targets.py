@@ -15,8 +15,9 @@ import pytest
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
 from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab.optimizers import OPTIMIZERS
+from memlab.runtime.session import SETTINGS
 from memlab.step import algorithms
-from memlab.step.rules import UPDATES
 from tests import kernel_targets
 from tests.kernels_by_case import Case, Trial, as_slice, convolutions, distance, others
 
@@ -146,13 +147,12 @@ def test_inference(target: str, case: Case) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", UPDATES)
+@pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_updates(target: str, kind: str) -> None:
     drawn = np.random.default_rng(0)
-    names = ["w", "gradient of w", *(f"w.{slot}" for slot in UPDATES[kind][0])]
+    names = ["w", "gradient of w", *(f"w.{state}" for state in OPTIMIZERS[kind].states)]
     arrays = {name: drawn.random((4, 3)) for name in names}
-    settings = {"rate": 0.1, "momentum": 0.9, "beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8}
-    compare(target, kind, arrays, settings=settings | {"step": 2.0})
+    compare(target, kind, arrays, settings=SETTINGS | {"step": 2.0})
 
 
 @pytest.mark.parametrize("target", TARGETS)

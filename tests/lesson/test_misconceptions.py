@@ -15,6 +15,7 @@ from memlab.lesson.guess import amount
 from memlab.lesson.misconceptions import Cause, alike, cause_of, distinct, judge, rounded
 from memlab.networks import zoo
 from memlab.networks.layers import Conv2d, Linear
+from memlab.optimizers import OPTIMIZERS
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
 from memlab.step.build import training_step
@@ -101,7 +102,7 @@ def wrong_parameters(node):
 
 
 def wrong_states(count, optimizer):
-    arrays = {"sgd": 2, "momentum": 3, "adam": 4}[optimizer]
+    arrays = {"sgd": 2, "adam": 4}.get(optimizer, 3)
     yield "bits", 32 * arrays * count
     yield "values", arrays * count
     yield "one_array", 4 * (arrays - 1) * count  # x3, as B1 has it for Adam
@@ -117,7 +118,7 @@ def asked(network):
             yield quantities.lowered(node, BATCH), wrong_copies(node)
         if isinstance(node.layer, (Conv2d, Linear)):
             yield quantities.parameters(node), wrong_parameters(node)
-    for optimizer in ("sgd", "momentum", "adam"):
+    for optimizer in OPTIMIZERS:
         state = quantities.model_state(network.parameters, optimizer)
         yield state, wrong_states(network.parameters, optimizer)
 

@@ -66,7 +66,9 @@ def test_b2_from_its_counts():
     assert f"{sum(bound_parts(*counts, copies=4).values()) / MIB:.2f}" == "815.69"
 
 
-@pytest.mark.parametrize(("optimizer", "copies"), [("sgd", 2), (None, 3), ("adam", 4)])
+@pytest.mark.parametrize(
+    ("optimizer", "copies"), [("sgd", 2), (None, 3), ("adagrad", 3), ("rmsprop", 3), ("adam", 4)]
+)
 def test_b1_formula(optimizer, copies):
     parts = find("cs231n").total_bytes(build("vgg16"), 8, optimizer)
     maps = 15_237_608 - 3 * 224 * 224

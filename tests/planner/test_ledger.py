@@ -13,6 +13,7 @@ import memlab
 from memlab import InputError, Ledger
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
+from memlab.optimizers import OPTIMIZERS
 from memlab.planner.entries import BEFORE, Entry
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -55,7 +56,7 @@ def brute_timeline(step: Step, *batches: int) -> list[list[int]]:
     return result
 
 
-@given(networks(), BATCHES, st.sampled_from(["sgd", "momentum", "adam", None]))
+@given(networks(), BATCHES, st.sampled_from([*OPTIMIZERS, None]))
 @settings(max_examples=150, deadline=None)
 def test_timeline_equals_brute_force(net: Network, batch: int, optimizer: str | None) -> None:
     step = memlab.training_step(net, optimizer) if optimizer else memlab.inference_step(net)

@@ -16,6 +16,7 @@ from memlab.networks.layers import Dropout
 from memlab.runtime.session import Session
 from memlab.step.tensor import Role
 from tests.kernels_by_case import distance
+from tests.oracles import optimizers
 from tests.oracles.requirement import torch_or_skip
 
 torch = torch_or_skip()
@@ -38,13 +39,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Reduced images: 2x2 or more before the last pooling."""
 CASES = (
     ("alexnet", "sgd"), ("alexnet", "adam"), ("vgg11", "momentum"),
+    ("vgg11", "adagrad"), ("alexnet", "rmsprop"),
     ("googlenet_bn", "sgd"), ("resnet18", "adam"), ("resnet50", "momentum"),
+    ("resnet18", "adagrad"), ("googlenet_bn", "rmsprop"),
 )  # fmt: skip
 """Every network, and every optimizer with and without batch norm; not every pair, for time."""
-RATE, MOMENTUM, EPSILON, BATCH, CLASSES = 1e-3, 0.9, 1e-5, 3, 10
-SETTINGS = {"rate": RATE, "momentum": MOMENTUM, "epsilon": EPSILON}
-"""Adam divides a gradient by its own size, so one that is 0 but for rounding would become a step
-of any size: a larger epsilon keeps it small."""
+BATCH, CLASSES = 3, 10
+SETTINGS = {"rate": 1e-3, "momentum": 0.9, "epsilon": 1e-5}
+"""Some optimizers divide a gradient by its own size, so one that is 0 but for rounding would become
+a step of any size: a larger epsilon keeps it small."""
 EXACT = 1e-8
 """The largest norm-wise difference in fp64, per parameter."""
 NO_GRADIENT = 1e-10
@@ -129,11 +132,7 @@ class Oracle:
         state |= {key: torch.tensor(0) for key in counters}
         self.model.load_state_dict(state, assign=True)
         learned = self.model.parameters()
-        self.optimizer = {
-            "sgd": lambda: torch.optim.SGD(learned, RATE),
-            "momentum": lambda: torch.optim.SGD(learned, RATE, MOMENTUM),
-            "adam": lambda: torch.optim.Adam(learned, RATE, eps=EPSILON),
-        }[optimizer]()
+        self.optimizer = optimizers.oracle(optimizer, learned, SETTINGS)
 
     def step(self, images: Array, labels: Array) -> Found:
         self.optimizer.zero_grad()

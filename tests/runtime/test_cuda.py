@@ -13,6 +13,7 @@ from memlab import InputError
 from memlab.kernels import registry
 from memlab.kernels.cuda.target import target
 from memlab.networks.graph import Network
+from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.run import Run
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -21,7 +22,6 @@ from tests.techniques.same import differences
 FORMATS = {"fp32": 1e-4, "fp64": 1e-10}
 """How near the processor's values those of the device come."""
 CONVOLUTIONS = ("direct", "im2col-image", "im2col-batch", "implicit-gemm")
-OPTIMIZERS = ("sgd", "momentum", "adam")
 BATCH = 2
 
 

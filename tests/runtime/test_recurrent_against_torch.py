@@ -9,14 +9,18 @@ import pytest
 
 import memlab
 from memlab.kernels.registry import Array
+from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.session import Session
 from memlab.step.tensor import Role
 from tests.kernels_by_case import distance
+from tests.oracles import optimizers
 from tests.oracles.requirement import torch_or_skip
 
 torch = torch_or_skip()
 
-STEPS, FEATURES, HIDDEN, CLASSES, RATE, UPDATES = 6, 4, 5, 3, 0.1, 3
+STEPS, FEATURES, HIDDEN, CLASSES, UPDATES = 6, 4, 5, 3, 3
+SETTINGS = {"rate": 0.1, "momentum": 0.9}
+"""The others are what they are by themselves, here and in PyTorch."""
 NAMES = {
     "input1.weight": "cell.weight_ih_l0",
     "input1.bias": "cell.bias_ih_l0",
@@ -47,7 +51,7 @@ class Oracle(torch.nn.Module):  # type: ignore[name-defined]
 
 
 @pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", ["rnn", "lstm"])
 def test_as_pytorch(name: str, optimizer: str, batch: int) -> None:
     net = memlab.zoo.ZOO[name](steps=STEPS, features=FEATURES, hidden=HIDDEN, classes=CLASSES)
@@ -55,10 +59,10 @@ def test_as_pytorch(name: str, optimizer: str, batch: int) -> None:
     rng = np.random.default_rng(batch)
     x = rng.standard_normal((batch, STEPS, FEATURES))
     labels = rng.integers(0, CLASSES, batch)
-    with Session(step, batch, settings={"rate": RATE}) as session:
+    with Session(step, batch, settings=SETTINGS) as session:
         oracle = Oracle(name, {t.name: session.value(t).copy() for t in session.residents})
-        update = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer]
-        rule = update([oracle.get_parameter(theirs) for theirs in NAMES.values()], RATE)
+        learned = [oracle.get_parameter(theirs) for theirs in NAMES.values()]
+        rule = optimizers.oracle(optimizer, learned, SETTINGS)
         for _ in range(UPDATES):
             session.step(x, labels)
             rule.zero_grad()

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import memlab
-from memlab import InputError
+from memlab import InputError, optimizers
 from memlab.devices import Room
 from memlab.kernels.registry import Call, Kernel
 from memlab.networks.graph import Network
@@ -24,7 +24,7 @@ from tests.networks_at_random import networks
 
 ZOO = list(memlab.zoo.ZOO)
 OPTIMIZERS, FORMATS, BATCHES = (
-    ("sgd", "momentum", "adam", "inference"),
+    (*optimizers.OPTIMIZERS, "inference"),
     ("fp32", "fp64"),
     (1, 2, 3, 8),
 )
@@ -74,7 +74,7 @@ def test_the_plan_holds(name: str, optimizer: str, format: str, batch: int) -> N
     assert run.peak == run.planned.peak(batch) == run.measured.peak(batch)
 
 
-@given(networks(), st.sampled_from(["sgd", "adam", "inference"]), st.sampled_from(FORMATS),
+@given(networks(), st.sampled_from(OPTIMIZERS), st.sampled_from(FORMATS),
        st.integers(1, 3))  # fmt: skip
 @settings(max_examples=60, deadline=None)
 def test_the_plan_holds_for_random_networks(

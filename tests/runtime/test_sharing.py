@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memlab
+from memlab import optimizers
 from memlab.kernels.registry import Array, Call
 from memlab.networks.graph import Network
 from memlab.runtime.run import Run
@@ -19,7 +20,7 @@ from memlab.techniques.precision import MODES
 from tests.kernels_by_case import distance
 from tests.networks_at_random import tied
 
-OPTIMIZERS = ("sgd", "momentum", "adam", "inference")
+OPTIMIZERS = (*optimizers.OPTIMIZERS, "inference")
 FORMATS = ("fp32", "fp64")
 
 

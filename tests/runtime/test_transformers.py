@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import memlab
-from memlab import InputError
+from memlab import InputError, optimizers
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
 from memlab.runtime.session import kernels_of
@@ -23,7 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "gpt2": {"steps": 7, "features": 8, "vocabulary": 11},
     "vit_s": {"image": 12, "classes": 5, "features": 8, "patch": 4},
 }
-OPTIMIZERS = ("sgd", "momentum", "adam", "inference")
+OPTIMIZERS = (*optimizers.OPTIMIZERS, "inference")
 EXACT = 1e-10
 """The largest norm-wise difference in fp64."""
 

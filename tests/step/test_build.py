@@ -12,12 +12,14 @@ from memlab import InputError
 from memlab.networks.builder import network
 from memlab.networks.graph import INPUT, Network
 from memlab.networks.layers import LAYERS
+from memlab.optimizers import OPTIMIZERS
 from memlab.step.gradients import Gradients
 from memlab.step.op import Phase
-from memlab.step.rules import RULES, UPDATES
+from memlab.step.rules import RULES
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from tests import operations_by_hand as by_hand
 from tests.joins_at_random import joined
 from tests.networks_at_random import networks
 
@@ -215,7 +217,7 @@ def test_a_layer_named_as_a_block_of_another_gives_one_sentence(inner: str, last
         memlab.training_step(net)
 
 
-@given(networks(), st.sampled_from(sorted(UPDATES)), st.sampled_from(["fp64", "fp32", "bf16"]))
+@given(networks(), st.sampled_from(sorted(OPTIMIZERS)), st.sampled_from(["fp64", "fp32", "bf16"]))
 @settings(max_examples=60, deadline=None)
 def test_state_and_gradients_match_the_parameters(
     net: Network, optimizer: str, format: str
@@ -224,7 +226,7 @@ def test_state_and_gradients_match_the_parameters(
     item = {"fp64": 8, "fp32": 4, "bf16": 2}[format]
     born = [t for op in step.ops for t in op.writes.values() if t.role is Role.PARAMETER_GRADIENT]
     state = [t for t in step.live_in if t.role is Role.OPTIMIZER_STATE]
-    slots = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    slots = by_hand.STATES[optimizer]
     assert sum(t.size.fixed for t in born) == item * net.parameters
     assert sum(t.size.fixed for t in state) == item * net.parameters * slots
     assert not any(t.role is Role.PARAMETER_GRADIENT for t in step.live_out)

@@ -11,10 +11,10 @@ from memlab import formats
 from memlab.networks import layers as L  # noqa: N812 - as in memlab
 from memlab.networks.builder import Handle, network
 from memlab.networks.layers import Conv2d, Dims, Layer, Shape
+from memlab.optimizers import OPTIMIZERS
 from memlab.step.algorithms import ALGORITHMS, DEFAULT, choose
 from memlab.step.build import inference_step, training_step
 from memlab.step.op import Op, Phase
-from memlab.step.rules import UPDATES
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import BATCH, Role, Tensor
@@ -290,16 +290,16 @@ def test_a_view_that_meets_a_gradient_is_added_by_an_operation_of_its_own() -> N
 
 
 @each_format
-@pytest.mark.parametrize("optimizer", UPDATES)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_every_optimizer(optimizer: str, format: str) -> None:
     """Each slot of state is an array like its parameter that stays; what is changed moves twice."""
-    slots, operations = UPDATES[optimizer]
-    assert operations == by_hand.UPDATES[optimizer]
-    assert len(set(slots)) == len(slots) == {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    slots = OPTIMIZERS[optimizer].states
+    assert OPTIMIZERS[optimizer].operations == by_hand.UPDATES[optimizer]
+    assert len(set(slots)) == len(slots) == by_hand.STATES[optimizer]
     step = training_step(network("fc", features=3).linear(2).squared_error(), optimizer, format)
     op = named(step, "update of fc1")
     values = 2 * 3 + 2
-    assert op.flops == Size(operations * values)
+    assert op.flops == Size(by_hand.UPDATES[optimizer] * values)
     assert op.bytes_moved == Size(BYTES[format] * values * (1 + 2 * (1 + len(slots))))
     parameters = [t for t in step.live_in if t.role is Role.PARAMETER]
     state = [t for t in step.live_in if t.role is Role.OPTIMIZER_STATE]

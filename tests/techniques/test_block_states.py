@@ -10,22 +10,23 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.kernels.registry import Array
+from memlab.optimizers import OPTIMIZERS
 from memlab.planner.ledger import Ledger
 from memlab.runtime.session import Session
-from memlab.step.staging import MASTER, SCALES
+from memlab.step.staging import MASTER, SCALES, SQUARES
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.block_states import BLOCK, eight_bit_states
 from memlab.techniques.precision import MODES, precision
 from memlab.techniques.relu_masks import relu_masks
-from tests.staged_networks import NETWORKS, WITH_RELU, pairwise, step
+from tests.staged_networks import NETWORKS, WITH_RELU, WITH_STATE, pairwise, step
 
 
 @pytest.mark.measures
 @pytest.mark.parametrize(
     ("network", "optimizer", "batch", "mode", "masks", "block"),
     pairwise(
-        list(NETWORKS), ("momentum", "adam"), (1, 3, 7), (None, "mixed fp16", "mixed bf16"),
+        list(NETWORKS), WITH_STATE, (1, 3, 7), (None, "mixed fp16", "mixed bf16"),
         ("before", "after", "none"), (64, 2048, 16384),
     ),
 )  # fmt: skip
@@ -50,14 +51,14 @@ def state_bytes(ledger: Ledger) -> int:
 
 @pytest.mark.measures
 @pytest.mark.parametrize("block", [64, 2048])
-@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+@pytest.mark.parametrize("optimizer", WITH_STATE)
 def test_a_state_takes_a_byte_and_its_part_of_a_scale(optimizer: str, block: int) -> None:
     """F3: two states of Adam take 2 bytes per parameter, and 8 for every block."""
     features = 4099
     net = memlab.network("one", features=features).linear(3).cross_entropy()
     plain = memlab.training_step(net, optimizer)
     run = memlab.run(eight_bit_states(plain, block), 2)
-    states = 2 if optimizer == "adam" else 1
+    states = len(OPTIMIZERS[optimizer].states)
     sizes = 3 * features, 3
     expected = sum(states * (size + 4 * -(-size // block)) for size in sizes)
     assert state_bytes(memlab.plan(plain)) == states * 4 * sum(sizes)
@@ -87,7 +88,7 @@ def after_a_step(step: Step) -> dict[str, Array]:
 @pytest.mark.measures
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("mode", [None, *MODES][::3])
-@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+@pytest.mark.parametrize("optimizer", WITH_STATE)
 def test_the_first_update_is_that_of_fp32(optimizer: str, mode: str | None, network: str) -> None:
     """A state of 0 has no error. What is kept of the new one lies within a step of its format."""
     plain = step(network, optimizer)
@@ -98,18 +99,18 @@ def test_the_first_update_is_that_of_fp32(optimizer: str, mode: str | None, netw
             np.testing.assert_array_equal(found[name], due, err_msg=name)
             continue
         codes, blocks = found[name].astype(np.float64), range(0, due.size, 64)
-        largest = 57344 if name.endswith("second_moment") else 448
+        squares = name.rpartition(".")[2] in SQUARES
+        largest = 57344 if squares else 448
         scales = [np.abs(due.reshape(-1)[first : first + 64]).max() / largest for first in blocks]
         np.testing.assert_allclose(found[name + SCALES], scales, rtol=1e-6)
         scale = np.repeat(scales, 64)[: codes.size].reshape(codes.shape)
-        two_mantissa_bits = name.endswith("second_moment")
-        relative, smallest = (2**-2, 2**-16) if two_mantissa_bits else (2**-3, 2**-9)
+        relative, smallest = (2**-2, 2**-16) if squares else (2**-3, 2**-9)
         least = np.maximum(np.abs(due) * relative, smallest * scale)
         assert (np.abs(codes * scale - due) <= least * (1 + 1e-6)).all(), name
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+@pytest.mark.parametrize("optimizer", WITH_STATE)
 def test_training_goes_on_as_in_fp32(optimizer: str) -> None:
     plain = step("branches", optimizer)
     rng = np.random.default_rng(1)

@@ -13,7 +13,7 @@ from memlab.networks.graph import Network
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques import in_place as module
-from tests.staged_networks import NETWORKS, OPTIMIZERS, step
+from tests.staged_networks import NETWORKS, TRAINED, step
 from tests.techniques.same import differences, ran
 
 
@@ -162,7 +162,7 @@ def test_formats_and_algorithms_come_before_it(technique: str) -> None:
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("optimizer", OPTIMIZERS[:3])
+@pytest.mark.parametrize("optimizer", TRAINED)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_results_are_the_same_bit_for_bit(network: str, optimizer: str) -> None:
     plain = step(network, optimizer)

@@ -25,7 +25,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from tests.networks_at_random import networks, tied
 from tests.runtime.test_run import SMALL, SMALLEST
-from tests.staged_networks import NETWORKS, OPTIMIZERS, step
+from tests.staged_networks import NETWORKS, TRAINED, step
 from tests.techniques.same import differences, ran
 
 pytestmark = pytest.mark.measures
@@ -98,7 +98,7 @@ def test_the_zoo(name: str, way: str) -> None:
     assert not wrong(memlab.training_step(net, "sgd"), ways(BATCH)[way], BATCH)
 
 
-@given(st.one_of(networks(8), tied(6)), st.sampled_from(OPTIMIZERS[:3]), st.integers(1, 4),
+@given(st.one_of(networks(8), tied(6)), st.sampled_from(TRAINED), st.integers(1, 4),
        st.sampled_from(["fp32", "fp64"]), st.sampled_from(list(ways(1))))  # fmt: skip
 @settings(max_examples=25, deadline=None)
 def test_random_networks(net: Network, optimizer: str, batch: int, format: str, way: str) -> None:

@@ -28,7 +28,7 @@ from memlab.step.tensor import Role
 from memlab.techniques.again import STATISTICS
 from memlab.techniques.precision import MODES, ROLES, ROUNDINGS, STORED, precision
 from tests.networks_at_random import networks
-from tests.staged_networks import NETWORKS, OPTIMIZERS, pairwise, step
+from tests.staged_networks import NETWORKS, OPTIMIZERS, TRAINED, WITH_STATE, pairwise, step
 
 pytestmark = pytest.mark.measures
 
@@ -287,7 +287,7 @@ def states(held: Session, *roles: Role) -> dict[str, Array]:
     return {t.name: held.value(t).copy() for t in held.residents if not roles or t.role in roles}
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("optimizer", TRAINED)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_without_underflow_a_scale_changes_nothing(network: str, optimizer: str) -> None:
     """A power of two shifts exponents alone, and bf16 has as many of them as fp32."""
@@ -304,7 +304,7 @@ def test_without_underflow_a_scale_changes_nothing(network: str, optimizer: str)
         np.testing.assert_array_equal(mine, due.astype(np.float32) * 1024)
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("optimizer", TRAINED)
 @pytest.mark.parametrize("mode", ["fp16", "mixed fp16"])
 def test_an_overflow_leaves_everything_and_halves_the_scale(mode: str, optimizer: str) -> None:
     small = precision(step("sums", optimizer), mode, scaling=True)
@@ -357,7 +357,7 @@ def differences(overflows: int, updates: int, optimizer: str = "adam") -> list[s
     return [name for name, values in due.items() if found[name].tobytes() != values.tobytes()]
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam"])
+@pytest.mark.parametrize("optimizer", TRAINED)
 @pytest.mark.parametrize("updates", [1, 2, 5])
 @pytest.mark.parametrize("overflows", [1, 6])
 def test_a_step_that_overflows_does_not_count(overflows: int, updates: int, optimizer: str) -> None:
@@ -446,7 +446,7 @@ def test_the_copy_of_a_master_is_rounded_as_asked() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+@pytest.mark.parametrize("optimizer", WITH_STATE)
 def test_a_network_learns(mode: str, optimizer: str) -> None:
     """Seven samples by heart, in half precision too."""
     small = precision(step("branches", optimizer), mode)

@@ -14,7 +14,7 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.techniques.precision import MODES, precision
 from memlab.techniques.relu_masks import relu_masks
-from tests.staged_networks import NETWORKS, OPTIMIZERS, WITH_RELU, pairwise, step
+from tests.staged_networks import NETWORKS, TRAINED, WITH_RELU, pairwise, step
 
 
 def masked(step: Step) -> list[str]:
@@ -26,7 +26,7 @@ def masked(step: Step) -> list[str]:
 @pytest.mark.parametrize(
     ("network", "optimizer", "mode"),
     [
-        *pairwise(WITH_RELU, OPTIMIZERS[:3], (None, *MODES)),
+        *pairwise(WITH_RELU, TRAINED, (None, *MODES)),
         ("slices", "momentum", "fp64"),
     ],
 )

@@ -26,6 +26,20 @@ def momentum(call: Call) -> None:
     _launch(_momentum, call, ["momentum"], call.settings["rate"], call.settings["momentum"])
 
 
+@kernel("adagrad", device="cuda")
+def adagrad(call: Call) -> None:
+    """``s += g^2``, then ``w -= rate g / (sqrt(s) + epsilon)`` (Duchi, Hazan and Singer 2011)."""
+    of = call.settings
+    _launch(_adagrad, call, ["sum_of_squares"], of["rate"], of["epsilon"])
+
+
+@kernel("rmsprop", device="cuda")
+def rmsprop(call: Call) -> None:
+    """As Adagrad, with a running mean of g^2 instead of the sum (Tieleman and Hinton 2012)."""
+    of = call.settings
+    _launch(_rmsprop, call, ["mean_square"], of["rate"], of["alpha"], of["epsilon"])
+
+
 @kernel("adam", device="cuda")
 def adam(call: Call) -> None:
     """Running means of g and g^2, corrected for their start at 0 (Kingma and Ba 2015)."""
@@ -55,6 +69,29 @@ def _momentum(w: Values, g: Values, v: Values, count: int, rate: float, momentum
     while i < count:
         v[i] = keep * v[i] + g[i]
         w[i] -= step * v[i]
+        i += cuda.gridsize(1)
+
+
+@compiled
+def _adagrad(w: Values, g: Values, s: Values, count: int, rate: float, epsilon: float) -> None:
+    step, small = w.dtype.type(rate), w.dtype.type(epsilon)
+    i = cuda.grid(1)
+    while i < count:
+        s[i] += g[i] * g[i]
+        w[i] -= step * g[i] / (math.sqrt(s[i]) + small)
+        i += cuda.gridsize(1)
+
+
+@compiled
+def _rmsprop(
+    w: Values, g: Values, v: Values, count: int, rate: float, alpha: float, epsilon: float
+) -> None:
+    number = w.dtype.type
+    step, small, keep, take = number(rate), number(epsilon), number(alpha), number(1 - alpha)
+    i = cuda.grid(1)
+    while i < count:
+        v[i] = keep * v[i] + take * g[i] * g[i]
+        w[i] -= step * g[i] / (math.sqrt(v[i]) + small)
         i += cuda.gridsize(1)
 
 

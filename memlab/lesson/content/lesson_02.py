@@ -138,10 +138,10 @@ _RESNET = {"network": "resnet50", "optimizer": "momentum", "batch": 32}
 
 
 def _words(n: Numbers) -> Numbers:
-    from memlab.step.rules import TITLES
+    from memlab.optimizers import title
 
     label = zoo.build(n["network"]).label
-    return {**n, "label": label, "title": TITLES[n["optimizer"]], "half": n["batch"] // 2}
+    return {**n, "label": label, "title": title(n["optimizer"]), "half": n["batch"] // 2}
 
 
 def _half_words(n: Numbers) -> Numbers:
@@ -181,9 +181,9 @@ def half(n: Numbers) -> Truth:
 
 def _arrays(optimizer: str) -> int:
     """Parameters, gradients, and what the optimizer keeps for each parameter."""
-    from memlab.step.rules import UPDATES
+    from memlab.optimizers import OPTIMIZERS
 
-    return 2 + len(UPDATES[optimizer][0])
+    return OPTIMIZERS[optimizer].arrays
 
 
 _SECRETS = {

@@ -11,10 +11,10 @@ from memlab.lesson import digits
 from memlab.lesson.content.tools import known, measured, planned, step_of
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
+from memlab.optimizers import OPTIMIZERS, title
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
 from memlab.step.build import training_step
-from memlab.step.rules import TITLES, UPDATES
 from memlab.step.tensor import Role
 from memlab.techniques.block_states import eight_bit_states
 from memlab.techniques.precision import precision
@@ -85,13 +85,13 @@ _STATE = {"mode": "mixed fp16", "optimizer": "adam"}
 
 def _draw_state(chance: Random) -> Numbers:
     mode = chance.choice(("mixed fp16", "mixed bf16", "bf16"))
-    return {"mode": mode, "optimizer": chance.choice([*UPDATES])}
+    return {"mode": mode, "optimizer": chance.choice([*OPTIMIZERS])}
 
 
 def _state_words(n: Numbers) -> Numbers:
-    before = 4 * (2 + len(UPDATES[n["optimizer"]][0]))
+    before = 4 * OPTIMIZERS[n["optimizer"]].arrays
     kind = strings.get(f"ask.06.state.{'alone' if n['mode'] == 'bf16' else 'mixed'}")
-    return {**n, "title": TITLES[n["optimizer"]], "before": before, "kind": kind}
+    return {**n, "title": title(n["optimizer"]), "before": before, "kind": kind}
 
 
 def per_parameter(ledger: Ledger) -> Fraction:

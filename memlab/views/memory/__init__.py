@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memlab import units
+from memlab import optimizers, units
 from memlab.errors import InputError, known, listed, whole
 from memlab.networks import counting, zoo
 from memlab.networks.graph import Network
 from memlab.networks.resnets import VARIANTS
 from memlab.step import algorithms
-from memlab.step.rules import UPDATES
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies import lifetimes as study
-from memlab.studies.cut import Cut, cut, optimizer_name, say
+from memlab.studies.cut import Cut, cut, say
 from memlab.studies.memory import Budget, budget, free_here
 from memlab.studies.recipe import OFFERED, RECOMPUTES, network_of
 from memlab.studies.tally import RULES
@@ -119,11 +118,11 @@ class Memory(View[Cut]):
     inputs = size("inputs", SIDES, 1, WIDEST, "features that go into a single layer")
     outputs = size("outputs", SIDES, 1, WIDEST, "features that come out of it")
     optimizer = Choice(
-        {name: optimizer_name(name) for name in UPDATES},
-        doc='``"sgd"``, ``"momentum"`` or ``"adam"``',
+        {name: optimizers.title(name) for name in optimizers.OPTIMIZERS},
+        doc=optimizers.ONE_OF,
         default="momentum",
         code=lambda now: "optimizer" in taken(now) and now.training,
-        brief=lambda now: optimizer_name(memory_of(now).ledger.optimizer, short=True),
+        brief=lambda now: optimizers.title(memory_of(now).ledger.optimizer, short=True),
         **technique("optimizer"),
     )
     training = Check(

@@ -16,8 +16,9 @@ from memlab.kernels.cuda import all_kernels, grids, target
 from memlab.kernels.cuda.compile import Labels, Places, Values, compiled, launch, signatures
 from memlab.kernels.operands import Window
 from memlab.kernels.registry import Call
+from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.meter import Meter
-from memlab.step.rules import UPDATES
+from memlab.runtime.session import SETTINGS
 from tests.kernels_by_case import OTHERS, Case, Trial, convolutions
 
 SIZES = [(1, 1, 1), (7, 7, 3), (1, 5, 2), (56, 56, 64), (224, 3, 70_000), (1000, 200_000, 2)]
@@ -118,13 +119,12 @@ def test_an_update_makes_no_array(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("counts what the host allocates, in its place")
     fake = type(cuda.jit(lambda: None))
     monkeypatch.setattr(fake, "__call__", lambda self, *arguments: None)
-    settings = {"rate": 0.1, "momentum": 0.9, "beta1": 0.9, "beta2": 0.99, "epsilon": 1e-8}
-    for kind, (slots, _) in UPDATES.items():
-        names = ["w", "gradient of w", *(f"w.{slot}" for slot in slots)]
+    for kind, each in OPTIMIZERS.items():
+        names = ["w", "gradient of w", *(f"w.{state}" for state in each.states)]
         arrays = {name: cuda.to_device(np.ones((4, 3))) for name in names}
         kernel = registry.find(kind, device="cuda", format="fp64")
         with Meter() as meter:
-            kernel(Call(arrays, settings=settings | {"step": 1.0}))
+            kernel(Call(arrays, settings=SETTINGS | {"step": 1.0}))
             assert not meter.seen
 
 
