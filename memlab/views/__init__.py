@@ -20,6 +20,7 @@ from memlab.views.run import PlannedAndMeasured, planned_and_measured
 from memlab.views.techniques import Techniques, techniques
 from memlab.views.tile import SharedTile, shared_tile
 from memlab.views.times import AlgorithmTimes, TimeAndMemory, algorithm_times
+from memlab.views.totals import StepTotals, totals
 from memlab.views.training import (
     GradientHistogram,
     RunningSum,
@@ -49,6 +50,7 @@ __all__ = [
     "RunningSum",
     "SharedTile",
     "ShiftedCopies",
+    "StepTotals",
     "Techniques",
     "TimeAndMemory",
     "TrainingCurves",
@@ -72,6 +74,7 @@ __all__ = [
     "shared_tile",
     "shifted_copies",
     "techniques",
+    "totals",
     "training_curves",
     "vector_lanes",
     "vectors",

@@ -147,6 +147,19 @@ def _() -> Any:
     return views.shared_tile(1, 16)
 
 
+# -- totals of a step -----------------------------------------------------------------------------
+
+
+@case("totals", "of a text")
+def _() -> Any:
+    return views.totals("vgg16", 128, said="14 GB")
+
+
+@case("totals", "more planned than said, of many parts")
+def _() -> Any:
+    return views.totals("resnet50", 32, said="1 GB", optimizer="adam")
+
+
 # -- batch, vectors and formats -------------------------------------------------------------------
 
 
