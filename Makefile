@@ -24,7 +24,7 @@ TOOLKIT = cuda-bindings cuda-toolkit $(addprefix nvidia-,cuda-cccl cuda-nvrtc cu
 # What draws at random, in the numbers that find the rare case.
 LONG = MEMLAB_MUTANT_SEEDS=200 MEMLAB_GRAPHS=10000 MEMLAB_FUZZ_SECONDS=3600
 
-.PHONY: help lab check test full gpu lessons messages format constraints clean
+.PHONY: help lab check test full gpu lessons record messages format constraints clean
 .DELETE_ON_ERROR:
 
 help:  ## show this list
@@ -50,6 +50,9 @@ gpu: .venv/test  ## test on this machine's GPU, and record its figures (CUDA=cud
 
 lessons: .venv/test  ## make the notebooks from lessons/source
 	@$(RUN) lessons/build.py $(ARGS)
+
+record: .venv/test  ## measure again what the lessons show as recorded (ARGS=03), and say what moved
+	@$(RUN) lessons/record.py $(ARGS)
 
 messages: .venv/test  ## write what is to be translated into the files of messages (ARGS=zh)
 	@$(RUN) lessons/messages.py $(ARGS)

@@ -6,8 +6,9 @@ A lesson is one file of cells in jupytext's percent form, `source/NN_name.py`. I
     solutions/NN_name.ipynb   the same, with every exercise solved
 
 and `source/glossary.toml` becomes `glossary.md`: `lessons/glossary.py`. An appendix is a page of
-its own: `source/appendix/name.py` becomes `appendix/name.ipynb`. Each is written whole or not at
-all, and a second run writes the same bytes. `--check` runs no cell and writes nothing: it says
+its own: `source/appendix/name.py` becomes `appendix/name.ipynb`, and where it has an exercise,
+`solutions/NN_name.ipynb` too. Each is written whole or not at all, and a second run writes the same
+bytes. `--check` runs no cell and writes nothing: it says
 which of these files no longer follow from the source. Their outputs are for nbval to check.
 
 Tags of a cell, written `# %% tags=["solution"]`:
@@ -18,6 +19,8 @@ Tags of a cell, written `# %% tags=["solution"]`:
     nbval-ignore-output    shows seconds, GB/s, threads, free memory or what PyTorch takes: a note
                            stands for its output; in a solution, for those outputs only that do
     picture-name           the last picture of the solved cell is `images/NN-name.svg` too
+    recorded-name          a measured cell: `make record` keeps its last picture, with the figures,
+                           and the solutions show it below the note
 
 A cell tagged `nbval-ignore-output` names the machine and the date, and shows bytes only in lines
 with one of these or with a cache; a cell that shows such figures without the tag stops the run, and
@@ -41,9 +44,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -57,42 +59,32 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from lessons import glossary as words
-from lessons import messages
+from lessons import messages, recordings
 from lessons.messages import Say
+from lessons.recordings import Picture
+from lessons.stored import DIFFERS, SOLUTION, SVG, LessonError, clean
 from memlab import atomic
+from memlab.errors import InputError
 from memlab.strings import ENGLISH
 
 LESSONS = Path(__file__).resolve().parent
 APPENDIX = "appendix"
-SOLUTION, STUB, NUMBERS, DIFFERS = TAGS = "solution", "stub", "numbers", "nbval-ignore-output"
+STUB, NUMBERS = "stub", "numbers"
+TAGS = SOLUTION, STUB, NUMBERS, DIFFERS
 PICTURE = re.compile(r"picture-([a-z0-9_]+)")
-SVG = "image/svg+xml"
 TIMES = LESSONS / "data" / "seconds.json"
+EXERCISE = re.compile(r'\blesson\.exercise\("(\d\d)\.')
 CLAIMS = re.compile(r"Sources: (?:A1, )?([A-H]\d+).*\.")
-WIDGET = "application/vnd.jupyter.widget-view+json"
 SECONDS = 120  # as long as nbval gives a cell
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
 }
-NOTE = f"{messages.NOTE}\n"
 SPOKEN = """import os
 
 os.environ["MEMLAB_LANGUAGE"] = "{language}"
 """
 """A translated lesson speaks its language, whatever that of its reader's machine."""
-FREE = re.compile(r"\bfree here\b|B\)? free\b|\bfree:? \d", re.IGNORECASE)
-VARIES = re.compile(
-    r"\d (?:s|ms|seconds?|GB/s)\b|\bper second, in billions\b|\bless time\b|\bthreads\b|"
-    rf"\b(?:PyTorch|oneDNN)\b|{FREE.pattern}",
-    re.IGNORECASE,
-)
-OWN = re.compile(rf"{VARIES.pattern}|\bcache\b", re.IGNORECASE)
-BYTES = re.compile(r"\d (?:[kMGT]i?)?B\b(?!/s)")
-
-
-class LessonError(Exception):
-    """A lesson that cannot be made; its text is one sentence for the author."""
 
 
 class Kernel(AsyncKernelManager):
@@ -149,13 +141,21 @@ def home(source: Path) -> Path:
 
 
 def targets(source: Path, language: str = ENGLISH) -> dict[Path, bool]:
-    """The two notebooks of a source in a language, and whether each is solved; an appendix is one
-    notebook."""
+    """The two notebooks of a source in a language, and whether each is solved; an appendix without
+    an exercise is one notebook, and the solutions of another have the number of its lesson."""
     lessons, name = home(source), f"{source.stem}.ipynb"
     if source.parent.name == APPENDIX:
-        return {lessons / APPENDIX / name: False}
+        number = lesson_of(source)
+        solved = {lessons / "solutions" / f"{number}_{name}": True} if number else {}
+        return {lessons / APPENDIX / name: False, **solved}
     folder = lessons if language == ENGLISH else lessons / language
     return {folder / name: False, folder / "solutions" / name: True}
+
+
+def lesson_of(appendix: Path) -> str:
+    """The number of the lesson whose exercise an appendix has; empty where it has none."""
+    found = EXERCISE.search(appendix.read_text(encoding="utf-8"))
+    return found[1] if found else ""
 
 
 def cells(source: Path) -> list[NotebookNode]:
@@ -168,8 +168,8 @@ def cells(source: Path) -> list[NotebookNode]:
     for index, cell in enumerate(text.cells):
         tags = list(cell.metadata.get("tags", []))
         for tag in tags:
-            if tag not in TAGS and not PICTURE.fullmatch(tag):
-                known = ", ".join((*TAGS, "picture-name"))
+            if tag not in TAGS and not (PICTURE.fullmatch(tag) or recordings.TAG.fullmatch(tag)):
+                known = ", ".join((*TAGS, "picture-name", "recorded-name"))
                 raise LessonError(f"{source.stem}: cell {index} is {tag}; the tags are {known}.")
         places = [tag for tag in (SOLUTION, STUB, NUMBERS) if tag in tags]
         if len(places) > 1:
@@ -188,6 +188,7 @@ def notebook(source: Path, solved: bool, language: str = ENGLISH) -> NotebookNod
     """
     made: NotebookNode = nbformat.v4.new_notebook(metadata=METADATA)
     say = in_language(source, language)
+    down = solved and source.parent.name != APPENDIX  # an appendix and its solutions lie alike deep
 
     def told(text: str) -> str:
         claim = CLAIMS.fullmatch(text)
@@ -200,7 +201,7 @@ def notebook(source: Path, solved: bool, language: str = ENGLISH) -> NotebookNod
         cell.metadata = NotebookNode({"tags": tags} if tags else {})
         if cell.cell_type == "markdown":
             text = messages.prose(cell.source, told)
-            cell.source = one_folder_down(text) if solved else text
+            cell.source = one_folder_down(text) if down else text
         elif language != ENGLISH:
             cell.source = messages.comments(cell.source, say)
         made.cells.append(cell)
@@ -253,8 +254,11 @@ def glossary(lessons: Path) -> str:
 # -- run and cleaned ----------------------------------------------------------------------------
 
 
-def execute(made: NotebookNode, folder: Path, name: str) -> None:
-    """Run every cell in a fresh kernel of this Python, with `folder` as its working folder.
+def execute(
+    made: NotebookNode, folder: Path, name: str, more: Mapping[str, str] | None = None
+) -> None:
+    """Run every cell in a fresh kernel of this Python, with `folder` as its working folder and
+    `more` variables of the environment.
 
     Raises:
         LessonError: a cell fails or takes too long.
@@ -271,6 +275,7 @@ def execute(made: NotebookNode, folder: Path, name: str) -> None:
     )
     with tempfile.TemporaryDirectory() as own:  # no start-up files of the author's
         env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": ""}
+        env |= more or {}
         try:
             client.execute(env=env, stderr=subprocess.DEVNULL)
         except CellExecutionError as error:
@@ -283,76 +288,6 @@ def execute(made: NotebookNode, folder: Path, name: str) -> None:
     made.metadata = nbformat.from_dict(METADATA)
 
 
-def clean(made: NotebookNode, name: str, say: Say = str) -> None:
-    """Keep what every machine stores alike, and no live widget; in another language than English
-    nothing is looked for that differs from machine to machine.
-
-    Raises:
-        LessonError: a cell wrote a warning, or shows what differs from machine to machine.
-    """
-    for cell in made.cells:
-        if cell.cell_type != "code":
-            continue
-        if say is str and (fault := differs(cell)):
-            raise LessonError(f"{name}: cell {cell.id} {fault}")
-        if DIFFERS in cell.metadata.get("tags", []):
-            cell.outputs = noted(cell, f"{say(messages.NOTE)}\n")
-        for output in cell.outputs:
-            output.get("data", {}).pop(WIDGET, None)
-            if output.get("name") == "stderr":
-                raise LessonError(f"{name}: a cell wrote to stderr: {output.text.strip()}")
-        cell.outputs = [output for output in cell.outputs if output.get("data", True)]
-
-
-def noted(cell: NotebookNode, note: str) -> list[NotebookNode]:
-    """The outputs of a cell with the note for what varies: all of them, but in a solution."""
-    told = nbformat.v4.new_output("stream", name="stdout", text=note)
-    if SOLUTION not in cell.metadata.tags:
-        return [told]
-    kept = [told if measured(text_of_output(each)) else each for each in cell.outputs]
-    return [each for each, before in zip(kept, [None, *kept], strict=False) if each is not before]
-
-
-def differs(cell: NotebookNode) -> str:
-    """What is wrong with what a cell shows of its machine, and empty where nothing is."""
-    tags = cell.metadata.get("tags", [])
-    texts = [text_of_output(output) for output in cell.outputs]
-    if {SOLUTION, DIFFERS} <= {*tags}:  # a card above, of which every digit is the same
-        texts = [text for text in texts if measured(text)]
-    shown = "\n".join(texts)
-    varies = VARIES.search(shown)
-    if DIFFERS not in tags:
-        return f"shows {varies[0]!r}; tag it {DIFFERS}." if varies else ""
-    if not varies:
-        return f"shows nothing that differs from machine to machine; it needs no {DIFFERS}."
-    headed = False  # below a line such as "PyTorch 2.13, bytes of a convolution:"
-    for line in shown.splitlines():
-        if line.endswith((":", ".")):
-            headed = line.endswith(":") and bool(OWN.search(line))
-        if BYTES.search(line) and not OWN.search(line) and not headed:
-            return f"shows bytes that are the same everywhere; show {line.strip()!r} in another."
-    named = date.today().isoformat(), (platform.machine(), platform.system())
-    if named[0] not in shown or not any(name and name in shown for name in named[1]):
-        return f"shows {varies[0]!r}; name the machine ({named[1][0]}) and the date ({named[0]})."
-    return ""
-
-
-def measured(text: str) -> bool:
-    """Whether an output of a solution differs from machine to machine, or names the day."""
-    return bool(VARIES.search(text)) or date.today().isoformat() in text
-
-
-def text_of_output(output: Any) -> str:
-    """What a reader sees of an output: its text, and that of its pictures and tables."""
-    data = output.get("data", {})
-    parts = [output.get("text", ""), data.get("text/plain", "")]
-    parts += [
-        unescape(re.sub(r"<style.*?</style>|<[^>]*>", " ", "".join(data.get(kind, "")), flags=re.S))
-        for kind in (SVG, "text/html")
-    ]
-    return "\n".join("".join(part) for part in parts)
-
-
 # -- files --------------------------------------------------------------------------------------
 
 
@@ -363,10 +298,17 @@ def build(source: Path) -> Iterator[tuple[Path, str]]:
         for target, solved in targets(source, language).items():
             made = notebook(source, solved, language)
             execute(made, target.parent, source.stem)
-            clean(made, source.stem, say)
+            clean(made, source.stem, say, kept_of(source) if solved else None)
             yield target, text_of(made)
             if language == ENGLISH and (solved or source.parent.name == APPENDIX):
                 yield from pictures(source, made.cells).items()
+
+
+def kept_of(source: Path) -> dict[str, Picture]:
+    """The recorded pictures of a lesson, as far as there are some."""
+    names = [recordings.tagged(source.stem, cell.metadata.tags) for cell in cells(source)]
+    found = {name: recordings.find(home(source), name) for name in names if name}
+    return {name: picture for name, picture in found.items() if picture}
 
 
 def pictures(source: Path, cells: Iterable[Any]) -> dict[Path, str]:
@@ -383,6 +325,9 @@ def pictures(source: Path, cells: Iterable[Any]) -> dict[Path, str]:
                 raise LessonError(f"{source.stem}: cell {cell['id']} shows no picture to keep.")
             name = f"{source.stem.partition('_')[0]}-{match[1]}.svg"
             found[home(source) / "images" / name] = [each for each in drawn if each][-1] + "\n"
+        for output in filter(recordings.is_recorded, cell.get("outputs", [])):
+            picture, _ = recordings.files_of(home(source), output["metadata"]["recorded"])
+            found[picture] = recordings.drawn(output) + "\n"
     return found
 
 
@@ -477,7 +422,7 @@ def main(arguments: list[str], lessons: Path = LESSONS) -> int:
                 print(target.relative_to(lessons.parent), flush=True)
         if not options.names:
             atomic.write(lessons / "glossary.md", glossary(lessons))
-    except LessonError as error:
+    except (LessonError, InputError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -49,13 +49,6 @@ views.shifted_copies("vgg16", "conv3_2", step=1, only=("step",))
 
 # %%
 kernels = lesson.predict("03.kernels")
-
-
-@kernels.then
-def whole_batch():
-    return views.shifted_copies("vgg16", "conv1_2", only=("batch",))
-
-
 kernels
 
 # %% tags=["solution"]
@@ -104,8 +97,46 @@ whole.guess(9).revise("2").reveal()
 # %% [markdown]
 # ## Must the whole copy be there?
 #
-# The matrix product can be computed in parts: one tile of output places after the
-# other.<sup>G4</sup>
+# This is lowering, in Numba. The image has its zeros around it. Each `lowered[c, ky, kx]` is one
+# channel, shifted, and those of all channels lie below each other:
+
+# %%
+import numpy as np
+from numba import njit
+
+
+@njit
+def im2col(image, k):
+    channels, rows, columns = image.shape[0], image.shape[1] - k + 1, image.shape[2] - k + 1
+    lowered = np.empty((channels, k, k, rows, columns), image.dtype)
+    for c in range(channels):
+        for ky in range(k):
+            for kx in range(k):
+                lowered[c, ky, kx] = image[c, ky : ky + rows, kx : kx + columns]
+    return lowered.reshape(channels * k * k, rows * columns)
+
+
+# %% [markdown]
+# A convolution computes `y[o, i, j]` as the sum of `w[o, c, ky, kx] · image[c, i + ky, j + kx]` over
+# all c, ky and kx. The algorithm `direct` is the loops of this sentence. The copy needs none: each
+# row of the weights is a kernel, and **one product** gives all sums. These are whole numbers, so
+# nothing is rounded:
+
+# %%
+import memlab
+
+drawn = np.random.default_rng(0)
+image = np.float32(drawn.integers(-9, 10, (64, 56, 56)))
+w = np.float32(drawn.integers(-9, 10, (64, 64, 3, 3)))
+product = w.reshape(64, -1) @ im2col(np.pad(image, ((0, 0), (1, 1), (1, 1))), 3)
+
+layer = memlab.network("one layer", image=image.shape).conv(64, 3, pad=1, bias=False, name="conv")
+step = memlab.inference_step(layer.squared_error(), algorithm="direct")
+direct = memlab.run(step, batch=1, x=image[None], parameters={"conv.weight": w}).output
+print(product.shape, "largest difference:", abs(product - direct.reshape(64, -1)).max())
+
+# %% [markdown]
+# The product can be computed in parts: one tile of output places after the other.<sup>G4</sup>
 
 # %%
 tile = lesson.predict("03.tile")
@@ -120,12 +151,16 @@ def five_ways():
 
 tile
 
-# %% tags=["solution", "nbval-ignore-output"]
+# %% tags=["solution", "nbval-ignore-output", "recorded-tile"]
 tile.guess("fewer").revise("same").reveal()
 
 # %% [markdown]
 # The times take some ten seconds. Go along the curve from much workspace to little: does the time
-# fall too? More: [what frameworks lower](appendix/lowering_elsewhere.ipynb).
+# fall too? A text says that direct convolution is slow, and so it is lowered.<sup>A14</sup> Which
+# point does it mean, and which other one copies nothing either?
+#
+# More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
+# [is more workspace faster?](appendix/more_workspace.ipynb)
 
 # %% [markdown]
 # ## Exercise: how many bytes does a lowered copy take?
@@ -133,6 +168,8 @@ tile.guess("fewer").revise("same").reveal()
 # **Worked.** `conv1_2`, 1 image at a time. **Shapes:** a window has 64·3·3 values, and there are
 # 224·224 windows. **Bytes:** 4 for each value. **Lifetime:** inside 1 operation, and every image
 # uses the same buffer. **Peak:** this buffer counts if the peak is in this operation.
+# [In backward](appendix/col2im.ipynb) it is filled twice: with the copy, then with its gradient,
+# which **col2im** adds back to the pixels.
 
 # %%
 print(units.short(4 * 64 * 3 * 3 * 224 * 224))
@@ -168,7 +205,7 @@ exercise.check(lowered_bytes)
 # - Other algorithms trade workspace for fewer multiplications: Winograd,<sup>G5</sup> Fourier
 #   transforms.<sup>G7</sup>
 #
-# Sources: G4, G5, G7.
+# Sources: A14, G4, G5, G7.
 
 # %% [markdown]
 # ## The case so far

@@ -101,9 +101,9 @@ def run(most: int = MOST, batches: Iterable[int] = BATCHES) -> Result:
     """Time a linear layer and a convolution per sample at growing batches, one thread."""
     keep_freed_memory()
     found = measure(batches=batches, most=most)
-    lines = [line for curve in found.curves for line in _lines(curve)]
+    made = [line for curve in found.curves for line in lines(curve)]
     lanes = Line(f"a vector here holds {found.lanes} fp32 values", found.lanes, "")
-    return Result("batch", machine(), (*lines, lanes, *blas()))
+    return Result("batch", machine(), (*made, lanes, *blas()))
 
 
 def measure(
@@ -257,7 +257,7 @@ def _curve(name: str, weights: int, times: Mapping[str, Samples], batches: list[
     return Curve(name, samples, weights)
 
 
-def _lines(curve: Curve) -> Iterator[Line]:
+def lines(curve: Curve) -> Iterator[Line]:
     """Times, the weights that a linear layer reads for them, and how far they fall."""
     for batch, samples in curve.samples.items():
         yield line(f"{curve.name}{PER_SAMPLE}{batch}", samples)

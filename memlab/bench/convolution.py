@@ -146,29 +146,29 @@ def measure(
 def _result(name: str, most: int, cases: Iterable[Case]) -> Result:
     keep_freed_memory()
     found = [measure(case, most=most) for case in cases]
-    lines = [line for each in found for line in _lines(each)]
-    best = [each.value for each in lines if BEST in each.name]
+    made = [line for each in found for line in lines(each)]
+    best = [each.value for each in made if BEST in each.name]
     if best:
         mean = statistics.geometric_mean(best)
-        lines.append(Line(f"the best against {RIVAL}, geometric mean", mean, "x", AIM))
+        made.append(Line(f"the best against {RIVAL}, geometric mean", mean, "x", AIM))
     else:
-        lines.append(Line(f"{RIVAL} is not installed: no comparison", 0, ""))
+        made.append(Line(f"{RIVAL} is not installed: no comparison", 0, ""))
     groups = tuple(Group(each.case.name, each.timings) for each in found)
-    return Result(name, machine(), (*lines, *blas()), groups)
+    return Result(name, machine(), (*made, *blas()), groups)
 
 
-def _lines(found: Comparison) -> list[Line]:
+def lines(found: Comparison) -> list[Line]:
     """Time and workspace of every way, and the best of them."""
-    name, lines = found.case.name, []
+    name, made = found.case.name, []
     for each in found.timings:
-        lines.append(line(f"{name}: {each.name}", each.samples))
+        made.append(line(f"{name}: {each.name}", each.samples))
         if each.workspace is not None:
-            lines.append(Line(f"{name}: {each.name}, workspace", each.workspace, "B"))
+            made.append(Line(f"{name}: {each.name}, workspace", each.workspace, "B"))
     *ours, last = found.timings
     if last.name == RIVAL:
         best = min(ours, key=lambda each: each.seconds)
-        lines.append(ratio(f"{name}: {BEST}{best.name}", best.samples, last.samples))
-    return lines
+        made.append(ratio(f"{name}: {BEST}{best.name}", best.samples, last.samples))
+    return made
 
 
 # -- one layer ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 from tqdm import tqdm
 
 from memlab import units
@@ -46,6 +46,11 @@ def limited(threads: int = 1) -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(before)
+
+
+def threads() -> int:
+    """The most threads on which a library of this process computes."""
+    return max((each["num_threads"] for each in threadpool_info()), default=1)
 
 
 def timed(ways: Mapping[str, Way], repeats: int, shortest: float = 0.0) -> dict[str, Samples]:

@@ -7,6 +7,7 @@ shows such a figure says "recorded", and where.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -23,6 +24,8 @@ SCHEMA = "memlab.recorded/1"
 FOLDER = places.LESSONS / "data"
 """Where the recorded figures lie."""
 COMMAND = "make gpu"
+WANTED = "MEMLAB_RECORD"
+"""The variable that holds the command which records pictures, while it runs."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ class Recorded:
     def __str__(self) -> str:
         head = strings.get("recorded.where", where=self.where, command=self.command)
         return "\n".join([head, *map(str, self.result.lines)])
+
+
+def command() -> str:
+    """The command that records what is shown now; empty where nothing is recorded."""
+    return os.environ.get(WANTED, "")
 
 
 def latest(folder: Path = FOLDER) -> Recorded | None:

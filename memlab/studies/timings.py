@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memlab import strings, units
+from memlab.bench import recorded
 from memlab.bench.convolution import RIVAL, Comparison
 from memlab.bench.timing import Machine, Timing
 from memlab.networks.layers import text
@@ -27,14 +28,13 @@ class Algorithms(Study):
     @property
     def title(self) -> str:
         found = self.measured
-        threads = "speed.thread" if found.threads == 1 else "speed.threads"
         return strings.get(
             "speed.title",
             layer=found.case.name,
             settings=found.case.layer.describe(),
             shape=text(found.case.shape),
             batch=f"{found.batch:,}",
-            threads=strings.get(threads, count=found.threads),
+            threads=on_threads(found.threads),
         )
 
     @property
@@ -148,14 +148,24 @@ def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
 
 
 def where(machine: Machine) -> str:
-    """Where and when it was measured."""
-    return strings.get("speed.where", machine=machine)
+    """Where and when it was measured; a picture that is recorded says so at its foot."""
+    return "" if recorded.command() else strings.get("speed.where", machine=machine)
+
+
+def said(key: str, **values: object) -> str:
+    """A text about what is measured, or recorded."""
+    return strings.get(f"speed.{key}{'_recorded' * bool(recorded.command())}", **values)
+
+
+def on_threads(count: int) -> str:
+    """``'1 thread'``."""
+    return strings.get(f"speed.{'thread' if count == 1 else 'threads'}", count=count)
 
 
 def origin(samples: Sequence[float], machine: Machine) -> str:
     """The same of one figure, in short."""
     count, processor, date = len(samples), machine.processor, machine.date
-    return strings.get("speed.origin", count=count, processor=processor, date=date)
+    return said("origin", count=count, processor=processor, date=date)
 
 
 def products(libraries: Sequence[str]) -> list[str]:

@@ -10,16 +10,18 @@ from memlab import strings, units
 from memlab.bench import batch, recorded
 from memlab.bench.batch import Curve, Sweep
 from memlab.bench.recorded import Recorded
+from memlab.bench.timing import Line
 from memlab.networks.layers import text as dims
 from memlab.studies import timings
 from memlab.studies.figures import Study, columns, duration, ratio
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Mark, Rule
-from memlab.views.draw.page import Page, Still, report
+from memlab.views.draw.page import Page, report
 from memlab.views.draw.scale import Log, powers_around
 from memlab.views.draw.table import Words
 from memlab.views.draw.ways import Names, Way, drawn
+from memlab.views.recordable import Recordable
 
 WAYS = ("linear-4096", "samples", "pixels", "loop", "one-lane")
 MOST = 5
@@ -33,12 +35,16 @@ ROOM = 11
 
 
 @dataclass(frozen=True, repr=False)
-class BatchTimes(Still, Study):
+class BatchTimes(Recordable, Study):
     """Time per sample of several ways at growing batches, beside what was recorded on a GPU; a
     notebook shows the picture, ``print`` the text."""
 
     measured: Sweep
     gpu: Recorded | None = None
+
+    @property
+    def lines(self) -> list[Line]:
+        return [line for curve in self.measured.curves for line in batch.lines(curve)]
 
     @property
     def title(self) -> str:

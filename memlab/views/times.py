@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.bench import convolution
+from memlab.bench import convolution, timing
 from memlab.bench.convolution import RIVAL, Comparison
 from memlab.bench.timing import Group, Machine, Result, Timing
 from memlab.errors import InputError
@@ -29,6 +29,7 @@ from memlab.views.draw.scale import (
 )
 from memlab.views.draw.table import Beside, Block, Table, Words
 from memlab.views.draw.ways import Bar, bars
+from memlab.views.recordable import Recordable
 
 PITCH = 40
 """From bar to bar."""
@@ -40,11 +41,19 @@ LONG = 10
 
 
 @dataclass(frozen=True, repr=False)
-class AlgorithmTimes(Still):
+class AlgorithmTimes(Recordable):
     """Workspace and time of each algorithm as bars; a notebook shows the picture, ``print`` the
     text."""
 
     measured: Comparison
+
+    @property
+    def lines(self) -> list[timing.Line]:
+        return convolution.lines(self.measured)
+
+    @property
+    def threads(self) -> int:
+        return self.measured.threads
 
     def curve(self) -> TimeAndMemory:
         """The same figures as time against workspace; nothing is measured again."""
@@ -59,10 +68,18 @@ class AlgorithmTimes(Still):
 
 
 @dataclass(frozen=True, repr=False)
-class TimeAndMemory(Still):
+class TimeAndMemory(Recordable):
     """Time against workspace; a notebook shows the picture, ``print`` the text."""
 
     measured: Comparison
+
+    @property
+    def lines(self) -> list[timing.Line]:
+        return convolution.lines(self.measured)
+
+    @property
+    def threads(self) -> int:
+        return self.measured.threads
 
     def page(self) -> Page:
         found = Algorithms(self.measured)
@@ -147,7 +164,7 @@ def _bars(rows: list[Row], machine: Machine, note: str, told: Table) -> Block:
     across = bytes_over(round(max(bar.value for bar in sizes)), TIGHT)
     seconds, foot = seconds_over(bar.value for bar in times), Axis(note=note, rule=False)
     left = bars(sizes, across, PITCH, title, told=told)
-    right = bars(times, seconds, PITCH, strings.get("speed.time"), axis=foot)
+    right = bars(times, seconds, PITCH, timings.said("time"), axis=foot)
     return Beside([(left, 58), (right, 42)], gap=10)
 
 
@@ -167,7 +184,7 @@ def _curve(found: Algorithms) -> Chart:
         marks,
         290,
         Axis(strings.get("speed.workspace"), strings.get("speed.decades")),
-        Axis(strings.get("speed.time"), note),
+        Axis(timings.said("time"), note),
         left=60,
         above=12,
         told=_table(found),

@@ -9,6 +9,7 @@ from math import ceil, floor, isfinite, log2
 import numpy as np
 
 from memlab import strings, units
+from memlab.bench import processor, timing
 from memlab.formats import Format
 from memlab.runtime.training import History
 from memlab.step.tensor import Role
@@ -33,6 +34,7 @@ from memlab.views.draw.scale import Log, Scale, counts, counts_over, ratios_arou
 from memlab.views.draw.table import Beside, Table, Words
 from memlab.views.draw.text import shortened, wrap
 from memlab.views.draw.ways import Bar, Names, Way, bars, drawn
+from memlab.views.recordable import Recordable
 
 KEPT = theme.PAINTS[Role.PARAMETER_GRADIENT]
 LEAST, PITCH, ROOM = 230, 44, 172
@@ -47,10 +49,18 @@ ROWS = 12
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingCurves(Still):
+class TrainingCurves(Recordable):
     """Losses over the steps, and the test errors at the end."""
 
     rows: Losses
+
+    @property
+    def lines(self) -> list[timing.Line]:
+        return [line for way in self.rows.ways for line in _figures(way)]
+
+    @property
+    def threads(self) -> int:
+        return processor.threads()
 
     def page(self) -> Page:
         found = self.rows
@@ -80,6 +90,20 @@ class TrainingCurves(Still):
             Words([_say("curves.steps"), *_each(found, "step")], drawn=False, gap=1),
             size=14,
         )
+
+
+def _figures(way: Training) -> list[timing.Line]:
+    """Its errors and losses at the end, the steps without a loss, its peak and its seconds."""
+    history = way.history
+    found = {
+        "test errors": (100 * history.error, "%"),
+        "at the end": (way.level, "loss"),
+        "without a loss": (len(history.broken), "steps"),
+        "planned peak": (history.peak, "B"),
+        "time": (history.seconds, "s"),
+    }
+    pairs = [(name, value, unit) for name, (value, unit) in found.items() if isfinite(value)]
+    return [timing.Line(f"{way.name}: {name}", value, unit) for name, value, unit in pairs]
 
 
 def _say(key: str, **values: object) -> str:

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from lessons import build
+from lessons import build, stored
 from tests.lessons import lock, truths
 from tests.lessons.form import is_solution, with_next
 from tests.lessons.parts import Lesson, calls, functions, minutes_line, sections
@@ -66,6 +66,6 @@ def asking(lesson: Lesson) -> list[str]:
     for cell in lesson.learners["cells"]:
         topic = lesson.topics.get(lock.asked(cell))
         if topic is not None:
-            text = "\n".join(build.text_of_output(output) for output in cell["outputs"])
+            text = "\n".join(stored.text_of_output(output) for output in cell["outputs"])
             breaks += [f"cell {cell['id']} {fault}" for fault in truths.not_asking(text, topic)]
     return breaks

@@ -4,7 +4,7 @@ import ast
 import re
 from typing import Any
 
-from lessons import build
+from lessons import stored
 from memlab.lesson.question import Part
 from tests.lessons.parts import ASKED, CODE, Lesson, calls, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
@@ -204,7 +204,7 @@ def with_next(lesson: Lesson) -> list[tuple[Any, Any]]:
 
 
 def is_solution(cell: Any) -> bool:
-    return cell is not None and build.SOLUTION in cell.metadata.tags
+    return cell is not None and stored.SOLUTION in cell.metadata.tags
 
 
 def asks(cell: Any) -> str:

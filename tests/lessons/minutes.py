@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from lessons import build
+from lessons import build, stored
 from memlab import strings
 from memlab.lesson import words as sentences
 from memlab.lesson.card import Round
@@ -108,7 +108,7 @@ def printed(cell: dict[str, Any]) -> int:
         data = output.get("data", {})
         if output["output_type"] == "stream":
             texts.append("".join(output["text"]))
-        elif not quiet and build.SVG not in data:
+        elif not quiet and stored.SVG not in data:
             texts.append("".join(data.get("text/plain", "")))
     return len([line for text in texts for line in text.splitlines() if line.strip()])
 

@@ -5,7 +5,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
-from lessons import build
+from lessons import stored
 from tests.lessons import numerals
 from tests.lessons.parts import Lesson
 
@@ -45,13 +45,13 @@ def notes(lesson: Lesson) -> list[str]:
     """A note stands for what differs from machine to machine, in a solution for that alone."""
     breaks = []
     for cell in [*lesson.learners["cells"], *lesson.solved["cells"]]:
-        tags, note = cell["metadata"].get("tags", []), build.NOTE.strip()
-        texts = [build.text_of_output(output).strip() for output in cell.get("outputs", [])]
+        tags, note = cell["metadata"].get("tags", []), stored.NOTE.strip()
+        texts = [stored.text_of_output(output).strip() for output in cell.get("outputs", [])]
         rest = "\n".join(text for text in texts if text != note)
-        bare = note not in texts or (rest and build.SOLUTION not in tags)
-        if build.DIFFERS in tags and bare:
-            breaks.append(f"cell {cell['id']} is tagged {build.DIFFERS} and stores an output")
-        elif found := build.VARIES.search(rest):
+        bare = note not in texts or (rest and stored.SOLUTION not in tags)
+        if stored.DIFFERS in tags and bare:
+            breaks.append(f"cell {cell['id']} is tagged {stored.DIFFERS} and stores an output")
+        elif found := stored.VARIES.search(rest):
             breaks.append(f"cell {cell['id']} stores {found[0]!r}")
     return breaks
 
@@ -85,5 +85,5 @@ def numbers(lesson: Lesson) -> list[str]:
 def computed(lesson: Lesson) -> set[tuple[Fraction, str]]:
     """The numbers in its code, and in what the solutions show."""
     texts = [cell.source for cell in lesson.of("code")]
-    texts += [build.text_of_output(output) for _, output in shown(lesson.solved)]
+    texts += [stored.text_of_output(output) for _, output in shown(lesson.solved)]
     return {key for text in texts for key in numerals.keys(text)}

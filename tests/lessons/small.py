@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lessons import build
+from lessons.stored import NOTE
 from memlab import strings
 from memlab.lesson.misconceptions import Cause
 from memlab.lesson.question import Figure, Kind, Part, Topic, Truth
@@ -205,7 +206,7 @@ SHOWN = {
     "output = ": output(text_plain=f"Predict. {QUESTION}\nAnswer: ..."),
     "copies = ": output(text_plain=f"Predict. {TEXTS['copies.question']}\nAnswer: ..."),
     **{f'("07.{name}")': output(text_plain="Is it so?") for name in ("sum", "unit", "twice")},
-    "print(seconds": output(text_plain=build.NOTE),
+    "print(seconds": output(text_plain=NOTE),
 }
 
 

@@ -7,7 +7,7 @@ from datetime import date
 import nbformat
 import pytest
 
-from lessons import build
+from lessons import build, stored
 
 SOURCE = """# %% [markdown]
 # # A lesson
@@ -139,7 +139,7 @@ def test_numbers_stand_in_neither(built):
 )
 def test_tags_that_say_nothing_are_refused(lessons, tags, sentence):
     put(lessons / "source/01_small.py", f"# %% tags=[{tags}]\n1\n")
-    with pytest.raises(build.LessonError, match=sentence):
+    with pytest.raises(stored.LessonError, match=sentence):
         build.notebook(lessons / "source/01_small.py", solved=False)
 
 
@@ -161,7 +161,7 @@ def test_a_lesson_is_run_and_a_second_time_gives_the_same_bytes(lessons):
     learners = cells(lessons / "01_small.ipynb")
     assert [c.get("execution_count") for c in learners] == [None, 1, 2, 3, 4]
     assert learners[1]["outputs"][0]["data"] == {"text/plain": ["in words"]}
-    assert learners[3]["outputs"][0]["text"] == [build.NOTE]
+    assert learners[3]["outputs"][0]["text"] == [stored.NOTE]
     assert learners[4]["outputs"][0]["text"] == ["Ellipsis\n", "Ellipsis\n"]
     solved = cells(lessons / "solutions/01_small.ipynb")
     assert solved[4]["outputs"][0]["text"] == ["42\n", "42\n"]
@@ -211,18 +211,18 @@ def shown(text, *tags, source="show()", kind="text/plain"):
 )
 @pytest.mark.parametrize("kind", ["text/plain", "text/html", "image/svg+xml"])
 def test_what_differs_has_the_tag_and_names_machine_and_date(text, kind):
-    assert "tag it nbval-ignore-output" in build.differs(shown(text, kind=kind))
+    assert "tag it nbval-ignore-output" in stored.differs(shown(text, kind=kind))
     named = "name the machine"
-    assert named in build.differs(shown(text, build.DIFFERS, kind=kind))
-    assert named in build.differs(shown(f"{text}, {date.today()}", build.DIFFERS))
-    full = shown(f"<text>{text} {MACHINE}</text>", build.DIFFERS, kind=kind)
-    assert build.differs(full) == ""
+    assert named in stored.differs(shown(text, stored.DIFFERS, kind=kind))
+    assert named in stored.differs(shown(f"{text}, {date.today()}", stored.DIFFERS))
+    full = shown(f"<text>{text} {MACHINE}</text>", stored.DIFFERS, kind=kind)
+    assert stored.differs(full) == ""
 
 
 @pytest.mark.parametrize("text", ["7,578 parameters", "26.562 MB (25.331 MiB)", "freed at 3 B", ""])
 def test_what_is_the_same_everywhere_has_no_tag(text):
-    assert build.differs(shown(text)) == ""
-    assert "it needs no nbval" in build.differs(shown(text, build.DIFFERS))
+    assert stored.differs(shown(text)) == ""
+    assert "it needs no nbval" in stored.differs(shown(text, stored.DIFFERS))
 
 
 @pytest.mark.parametrize(
@@ -230,16 +230,16 @@ def test_what_is_the_same_everywhere_has_no_tag(text):
 )
 def test_bytes_stand_beside_seconds_or_in_another_cell(beside):
     text = f"took 3 s, {MACHINE}\npeak 96 B"
-    assert "show 'peak 96 B' in another" in build.differs(shown(text, build.DIFFERS))
+    assert "show 'peak 96 B' in another" in stored.differs(shown(text, stored.DIFFERS))
     text = f"took 3 s, {MACHINE}\nread 96 MB/s\n{beside}"
-    assert build.differs(shown(text, build.DIFFERS)) == ""
+    assert stored.differs(shown(text, stored.DIFFERS)) == ""
 
 
 def test_a_table_below_a_head_that_names_pytorch_is_its_own():
     full = f"PyTorch takes beside its input:\nconv 9 B\nAs planned.\nend, {MACHINE}"
-    assert build.differs(shown(full, build.DIFFERS)) == ""
+    assert stored.differs(shown(full, stored.DIFFERS)) == ""
     after = full.replace("end,", "peak 96 B,")
-    assert "show 'peak 96 B" in build.differs(shown(after, build.DIFFERS))
+    assert "show 'peak 96 B" in stored.differs(shown(after, stored.DIFFERS))
 
 
 @pytest.mark.measures
@@ -362,13 +362,13 @@ def test_a_cell_without_a_picture_keeps_none(lessons, capsys):
 
 def test_in_a_solution_a_note_stands_for_what_varies_alone():
     card, third = shown("planned 96 B").outputs[0], shown("as planned").outputs[0]
-    cell = shown(f"took 3 s, {MACHINE}", build.SOLUTION, build.DIFFERS)
+    cell = shown(f"took 3 s, {MACHINE}", stored.SOLUTION, stored.DIFFERS)
     cell.outputs = [card, *cell.outputs, *shown(f"2 threads, {MACHINE}").outputs, third]
-    assert build.differs(cell) == ""
-    kept = build.noted(cell, "Run this cell.\n")
+    assert stored.differs(cell) == ""
+    kept = stored.noted(cell, "Run this cell.\n")
     assert [each.get("text", "") for each in kept] == ["", "Run this cell.\n", ""]
     assert [kept[0], kept[2]] == [card, third]
-    assert len(build.noted(shown("3 s", build.DIFFERS), "Run.")) == 1
+    assert len(stored.noted(shown("3 s", stored.DIFFERS), "Run.")) == 1
 
 
 def test_links_of_the_solutions_to_an_appendix_lead_to_the_same_file():

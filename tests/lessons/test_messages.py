@@ -8,7 +8,7 @@ from string import Formatter
 import pytest
 from markdown_it import MarkdownIt
 
-from lessons import build, messages
+from lessons import build, messages, stored
 from memlab import strings
 
 LANGUAGES = strings.languages()[1:]
@@ -305,7 +305,7 @@ def left(notebook, known):
         if cell["cell_type"] == "markdown":
             shown.append(re.sub(r"`[^`]*`|\]\([^)]*\)", "", "".join(cell["source"])))
         else:
-            shown += map(build.text_of_output, cell["outputs"])
+            shown += map(stored.text_of_output, cell["outputs"])
     found = [flat(each) for text in shown for line in text.splitlines()
              for each in ENGLISH.findall(re.sub(r"\S*[_(=]\S*| {2,}", " | ", line))]  # fmt: skip
     return [each for each in found if each not in code and each not in known]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from lessons import build
+from lessons import build, stored
 from memlab.lab import copy_lessons
 
 SOURCES = build.sources(build.LESSONS)
@@ -49,7 +49,7 @@ def not_for_a_file(notebook):
     for output in outputs(notebook):
         if output["output_type"] == "error" or output.get("name") == "stderr":
             found.append("".join(output.get("text", output.get("evalue", ""))))
-        found += [kind for kind in output.get("data", {}) if kind == build.WIDGET]
+        found += [kind for kind in output.get("data", {}) if kind == stored.WIDGET]
     return found
 
 
@@ -135,7 +135,7 @@ def printed(text, name="stdout"):
     [
         (not_for_a_file, code("", {"output_type": "error", "evalue": "x"}), code("", printed("4"))),
         (not_for_a_file, code("", printed("warning", "stderr")), code("", shown(text_plain="4"))),
-        (not_for_a_file, code("", {**shown(), "data": {build.WIDGET: {"model_id": "0"}}}), code()),
+        (not_for_a_file, code("", {**shown(), "data": {stored.WIDGET: {"model_id": "0"}}}), code()),
         (absolute_paths, code("", printed("in /opt/python/bin")), code("", printed("1 B/image"))),
         (absolute_paths, code("", printed(r"in C:\Users")), code("", printed("k²/s² / 2"))),
         (absolute_paths, code("", shown(text_plain=["/home/a/x.py"])), code("/home/a/x.py")),

@@ -6,7 +6,7 @@ from fractions import Fraction
 from html import unescape
 from typing import Any
 
-from lessons import build
+from lessons import stored
 from memlab import strings, units
 from memlab.lesson import words
 from memlab.lesson.card import Round
@@ -61,7 +61,7 @@ def text_of(cell: dict[str, Any]) -> str:
     """What a cell says and shows, and what its pictures say to a screen reader or a script."""
     parts = ["".join(cell["source"])]
     for output in cell.get("outputs", []):
-        parts.append(build.text_of_output(output))
+        parts.append(stored.text_of_output(output))
         markup = "".join("".join(text) for text in output.get("data", {}).values())
         parts += [unescape(one or other) for one, other in TOLD.findall(markup)]
     return "\n".join(parts)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import memlab
-from lessons import build
+from lessons import stored
 from memlab.errors import InputError
 from memlab.planner.placement import TOY, arrange
 from memlab.step.tensor import Role
@@ -156,7 +156,7 @@ def test_stored_pictures_are_small_and_the_same_each_time():
     assert len(view.svg()) < 50_000
     assert view.svg().count("<rect") <= MOST
     assert view.svg() == addresses("resnet50", how="best", in_place=True).svg()
-    assert not build.VARIES.search(view.text())
+    assert not stored.VARIES.search(view.text())
     assert set(view.stored()) == {"image/svg+xml", "text/plain"}
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memlab
-from lessons import build
+from lessons import stored
 from memlab import rounding
 from memlab.errors import InputError
 from memlab.formats import NUMBERS
@@ -231,7 +231,7 @@ def test_fields_differ_in_more_than_colour():
 
 def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
     view = number()
-    assert not build.VARIES.search(view.text())
+    assert not stored.VARIES.search(view.text())
     assert number().svg() == view.svg()
     assert set(view.stored()) == {"image/svg+xml", "text/plain"}
     assert str(view) == view.text()

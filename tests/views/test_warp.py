@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import memlab
-from lessons import build
+from lessons import stored
 from memlab import zoo
 from memlab.errors import InputError
 from memlab.kernels import cuda as on_device
@@ -260,7 +260,7 @@ def test_numbers_in_a_row_are_a_span():
 
 def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
     view = warp_memory()
-    assert not build.VARIES.search(view.text())
+    assert not stored.VARIES.search(view.text())
     assert warp_memory().svg() == view.svg()
     assert set(view.stored()) == {"image/svg+xml", "text/plain"}
 
