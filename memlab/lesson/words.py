@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,19 +20,19 @@ ALIKE = Fraction(2, 100)
 """Numbers that a reader takes for the same."""
 SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[\u3002\uff1f\uff01])|\S.*$")
 """One that ends with a full stop or a question mark, also of Chinese."""
-STOPS = ".\u3002"
+STOPS = ".。"
 """A full stop, also of Chinese."""
-FACTORS = {
-    **{word: Fraction(n) for n, word in enumerate(guesses.WORDS) if n > 1},
-    **dict.fromkeys(("twice", "double", "doubled", "doubles", "half", "halved"), Fraction(2)),
-    **dict.fromkeys(("triple", "thrice", "third"), Fraction(3)),
-    **dict.fromkeys(("\u4e24", "\u534a"), Fraction(2)),
-    "quarter": Fraction(4),
-    "\u4e09": Fraction(3),
-    "\u56db": Fraction(4),
-    "\u4e5d": Fraction(9),
-}
-"""Words that say how many times, in English and in Chinese."""
+STEMS = {2: "twice doubl half halv", 3: "thrice tripl third", 4: "quadrupl quarter fourth"}
+STEMS |= {5: "fifth", 6: "sixth", 8: "eighth", 9: "ninth", 10: "tenth", 16: "sixteen"}
+FACTORS = {word: n for n, word in enumerate(guesses.WORDS) if n > 1}
+FACTORS |= {stem: n for n, stems in STEMS.items() for stem in stems.split()}
+"""English words that say how many times, without their endings."""
+ENDINGS = re.compile(r"(?:fold|e|es|ed|ing|s)$")
+SIGNS = {sign: n for n, sign in enumerate("一二三四五六七八九", 1)} | dict.fromkeys("两双半", 2)
+TENS = {"十": 10, "百": 100, "千": 1000}
+"""Chinese numerals."""
+RUN = re.compile(f"[{''.join((*SIGNS, *TENS))}]+")
+DOUBLED = re.compile("[翻加]倍|翻番")
 
 
 def first(shown: Card) -> str:
@@ -48,7 +49,7 @@ def locked(shown: Card) -> str:
 
 def no_revision(shown: Card) -> str:
     """What a card says to a revision that comes too early, or too late."""
-    keys = {"open": "first", "skipped": "first", "locked": "waiting"}
+    keys = {"open": "first", "skipped": "skipped", "locked": "waiting"}
     key = keys.get(shown.now.state, "revised")
     return strings.get(f"card.{key}", name=shown.handle)
 
@@ -268,12 +269,23 @@ def _silent(text: str, guess: Fraction, truth: Fraction) -> str:
 
 def _values(sentence: str) -> list[Fraction]:
     """Every number of a sentence, in digits, with or without its unit, or in words."""
-    said = re.findall(r"[a-z]+|[^\x00-\xff]", sentence.lower())
-    found = [FACTORS[word] for word in said if word in FACTORS]
-    for digits, unit in re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z]*)", sentence):
+    found = [Fraction(n) for n in _spelled(sentence) if n > 1]
+    for digits, unit in re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*(%|[A-Za-z]*)", sentence):
         number = Fraction(digits.replace(",", ""))
-        found += [number, number * units.UNITS.get(unit, 1)]
+        found += [number, number / 100 if unit == "%" else number * units.UNITS.get(unit, 1)]
     return found
+
+
+def _spelled(sentence: str) -> Iterator[int]:
+    """The numbers that English and Chinese words say: halves, fourfold."""
+    for word in re.findall(r"[a-z]+", sentence.lower()):
+        yield FACTORS.get(word) or FACTORS.get(ENDINGS.sub("", word), 0)
+    for run in RUN.findall(DOUBLED.sub("两", sentence)):
+        above, one = 0, 0
+        for sign in run:
+            above += (one or 1) * TENS.get(sign, 0)
+            one = SIGNS.get(sign, 0)
+        yield above + one
 
 
 def off(ratio: Fraction) -> str:

@@ -51,14 +51,16 @@ def asked():
 def ask(asked):
     """`ask(kind, value)` makes a card; its truth is not found the first few times."""
 
-    def made(kind=Kind.AMOUNT, value=TRUTH, fails=0, draw=lambda chance: {"n": 7}, **more):
+    def made(
+        kind=Kind.AMOUNT, value=TRUTH, fails=0, draw=lambda chance: {"n": 7}, causes=CAUSES, **more
+    ):
         def truth(numbers):
             asked.append(dict(numbers))
             if len(asked) <= fails:
                 raise InputError("needs 5 GB, free are 2 GB.")
             if isinstance(value, str):
                 return Truth(value)
-            return Truth(value, (Figure("planned", value),), CAUSES)
+            return Truth(value, (Figure("planned", value),), causes)
 
         return Card(Topic("09.own", kind, {"n": 5}, draw, truth, **more))
 
@@ -118,6 +120,43 @@ def test_no_diagnosis_gives_the_answer_or_the_factor_away(card, given, hint):
     assert words.hint(card.guess(given).now) == hint
     shown = card.text()
     assert not [leak for leak in ("6.4", "6,4", "32", "close", "5 %", "of 32") if leak in shown]
+
+
+SAID = {
+    "en": (
+        *("It has two.", "It is twice that.", "Each one doubles.", "It is doubling.", "A half."),
+        *("It halves.", "They were halved.", "Only halves.", "It is twofold.", "A two-fold one."),
+        *("50 % of it.", "It is 2-fold.", "1/2 of it."),
+    ),
+    "zh": ("有两个。", "是二倍。", "双倍。", "一半。", "它翻倍。", "加倍了。", "50 %。", "2倍。"),
+}
+"""Ways to say 2, in every language of the texts."""
+ELSE = {
+    3: ("It triples.", "A third of it.", "Threefold.", "三分之一。", "三倍。"),
+    4: ("It quadruples.", "Quadrupled.", "A quarter.", "四分之一。"),
+    9: ("Nine of them.", "Ninefold.", "A ninth.", "九倍。"),
+    16: ("Sixteen times.", "Sixteenfold.", "十六倍。"),
+    128: ("128 of them.", "一百二十八幅。"),
+}
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(2, said) for name in strings.languages() for said in SAID[name]]
+    + [(factor, said) for factor, all in ELSE.items() for said in all],
+)
+def test_a_sentence_that_says_the_factor_is_left_out(ask, monkeypatch, factor, said):
+    monkeypatch.setitem(strings.table(), "cause.doubled", said)
+    card = ask(causes=(Cause("doubled", TRUTH * factor),)).guess(f"{TRUTH * factor} B")
+    assert words.hint(card.now) == "Too large."
+    other = ask(causes=(Cause("doubled", TRUTH * 7),)).guess(f"{TRUTH * 7} B")
+    assert words.hint(other.now) == f"Too large: {said}"
+
+
+@pytest.mark.parametrize("said", ["One image?", "再加一幅图像的梯度。", "它增加。"])
+def test_a_sentence_without_a_factor_stays(ask, monkeypatch, said):
+    monkeypatch.setitem(strings.table(), "cause.doubled", said)
+    assert words.hint(ask().guess("12.8 MB").now) == f"Too large: {said}"
 
 
 def test_an_address_is_neither_too_small_nor_too_large(ask):
@@ -197,7 +236,7 @@ def test_there_is_one_revision(card, asked):
     ("prepare", "said"),
     [
         (lambda card: card, "Answer the question above first"),
-        (lambda card: card.skip(), "Answer the question above first"),
+        (lambda card: card.skip(), r"Skipped, without a guess. Run own\.reveal"),
         (lambda card: card.skip().reveal(), "revised once, before the answer"),
         (lambda card: card.guess("6.4 MB"), "revised once, before the answer"),
         (lambda card: card.guess("1 MB").reveal(), "revised once, before the answer"),
