@@ -44,10 +44,13 @@ views.memory(tiny, 8, "sgd", networks=(), only=("batch", "training"))
 # ## Which output may lie where its input is?
 #
 # Giving back waits until an operation has ended. **In place** does not wait: the operation writes
-# its output over an input. memlab refuses where that would change a result:
+# its output over an input. memlab refuses where that would change a result. Two networks:
 
 # %%
 resnet = memlab.training_step(zoo.build("resnet50", variant="v1.5"))
+gpt = memlab.training_step(zoo.gpt_small())
+
+# %%
 in_place = lesson.predict("07.in_place")
 
 
@@ -73,7 +76,6 @@ in_place.guess("both", because="both go value by value").revise("act").reveal()
 # With each of the two, maps take fewer bytes at once. Large networks, batch 32:
 
 # %%
-gpt = memlab.training_step(zoo.gpt_small())
 both = lesson.predict("07.both")
 
 
