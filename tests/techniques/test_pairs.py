@@ -25,7 +25,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from tests.networks_at_random import networks, tied
 from tests.runtime.test_run import SMALL, SMALLEST
-from tests.staged_networks import NETWORKS, TRAINED, step
+from tests.staged_networks import NETWORKS, TRAINED, WITH_STATE, step
 from tests.techniques.same import differences, ran
 
 pytestmark = pytest.mark.measures
@@ -125,10 +125,13 @@ OVERFLOWS = {"loss_scale": 2.0**40}
 """A scale with which the first steps overflow: they change no parameter, and halve it."""
 
 
-@pytest.mark.parametrize(("stored", "way"), list(zip(STORED, cycle(ways(BATCH)), strict=False)))
-def test_three_steps_of_one_session(stored: str, way: str) -> None:
-    """Running statistics move once a step, dropout draws anew, a loss scale halves."""
-    before = STORED[stored](step("branches", "adam"))
+@pytest.mark.parametrize(
+    ("stored", "way", "optimizer"),
+    list(zip(STORED, cycle(ways(BATCH)), cycle(WITH_STATE), strict=False)),
+)
+def test_three_steps_of_one_session(stored: str, way: str, optimizer: str) -> None:
+    """States and running statistics move once a step, dropout draws anew, a loss scale halves."""
+    before = STORED[stored](step("branches", optimizer))
     values = OVERFLOWS if stored == "mixed fp16" else {}
     plain = steps(before, values)
     assert len(set(plain)) == 3
