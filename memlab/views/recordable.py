@@ -44,5 +44,7 @@ class Recordable(Still):
 def with_foot(page: Page, machine: timing.Machine, threads: int) -> Page:
     """A page that says below everything that it was recorded, how, where and when."""
     count, command = timings.on_threads(threads), recorded.command()
-    foot = strings.get("recorded.foot", command=command, threads=count, machine=machine)
-    return replace(page, blocks=[*page.blocks, Words(foot, 11, gap=8)])
+    head = strings.get("recorded.head", date=machine.date)
+    there = str(machine).removesuffix(f"; {machine.date}")
+    said = strings.get("recorded.foot", command=command, threads=count, machine=there)
+    return replace(page, blocks=[*page.blocks, Words([[(head, True), (said, False)]], 11, gap=8)])

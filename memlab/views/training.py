@@ -102,8 +102,11 @@ def _figures(way: Training) -> list[timing.Line]:
         "planned peak": (history.peak, "B"),
         "time": (history.seconds, "s"),
     }
-    pairs = [(name, value, unit) for name, (value, unit) in found.items() if isfinite(value)]
-    return [timing.Line(f"{way.name}: {name}", value, unit) for name, value, unit in pairs]
+    return [
+        timing.Line(f"{way.name}: {name}", value, unit)
+        for name, (value, unit) in found.items()
+        if isfinite(value) and (value or unit != "steps")
+    ]
 
 
 def _say(key: str, **values: object) -> str:

@@ -5,7 +5,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
-from lessons import stored
+from lessons import recordings, stored
 from tests.lessons import numerals
 from tests.lessons.parts import Lesson
 
@@ -42,18 +42,29 @@ def shown(notebook: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]
 
 
 def notes(lesson: Lesson) -> list[str]:
-    """A note stands for what differs from machine to machine, in a solution for that alone."""
+    """A note stands for what differs from machine to machine, in a solution for that alone; below
+    it, the solutions have what was recorded."""
     breaks = []
-    for cell in [*lesson.learners["cells"], *lesson.solved["cells"]]:
-        tags, note = cell["metadata"].get("tags", []), stored.NOTE.strip()
-        texts = [stored.text_of_output(output).strip() for output in cell.get("outputs", [])]
-        rest = "\n".join(text for text in texts if text != note)
-        bare = note not in texts or (rest and stored.SOLUTION not in tags)
+    books = ((lesson.learners, False), (lesson.solved, True))
+    for cell, solved in ((cell, solved) for book, solved in books for cell in book["cells"]):
+        tags, outputs = cell["metadata"].get("tags", []), cell.get("outputs", [])
+        if solved:
+            outputs = [each for each in outputs if not recordings.is_recorded(each)]
+        texts = [stored.text_of_output(output).strip() for output in outputs]
+        others = [text for text in texts if not told(text, solved)]
+        rest, bare = "\n".join(others), len(others) == len(texts)
+        bare = bare or (bool(rest) and stored.SOLUTION not in tags)
         if stored.DIFFERS in tags and bare:
             breaks.append(f"cell {cell['id']} is tagged {stored.DIFFERS} and stores an output")
         elif found := stored.VARIES.search(rest):
             breaks.append(f"cell {cell['id']} stores {found[0]!r}")
     return breaks
+
+
+def told(text: str, solved: bool) -> bool:
+    """Whether it is the note; in a solution it may say when the picture below was recorded."""
+    note, _, more = text.partition("\n")
+    return note == stored.NOTE.strip() and (not more or (solved and more.startswith("Recorded on")))
 
 
 def numbers(lesson: Lesson) -> list[str]:
@@ -83,7 +94,8 @@ def numbers(lesson: Lesson) -> list[str]:
 
 
 def computed(lesson: Lesson) -> set[tuple[Fraction, str]]:
-    """The numbers in its code, and in what the solutions show."""
+    """The numbers in its code, and in what the solutions show everywhere."""
     texts = [cell.source for cell in lesson.of("code")]
-    texts += [stored.text_of_output(output) for _, output in shown(lesson.solved)]
+    shows = [output for _, output in shown(lesson.solved) if not recordings.is_recorded(output)]
+    texts += [stored.text_of_output(output) for output in shows]
     return {key for text in texts for key in numerals.keys(text)}
