@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memlab.planner.files import save as save
     from memlab.planner.ledger import Ledger as Ledger
     from memlab.planner.placement import place as place
+    from memlab.planner.streams import clock as clock
     from memlab.runtime.run import Run as Run
     from memlab.runtime.run import run as run
     from memlab.runtime.training import History as History
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from memlab.techniques.in_place import in_place as in_place
     from memlab.techniques.lowering import lowering as lowering
     from memlab.techniques.no_reuse import no_reuse as no_reuse
+    from memlab.techniques.offload import offload as offload
     from memlab.techniques.precision import precision as precision
     from memlab.techniques.recompute import recompute as recompute
     from memlab.techniques.relu_masks import relu_masks as relu_masks
@@ -56,6 +58,7 @@ _HOMES = {
     "Network": "memlab.networks.graph",
     "Run": "memlab.runtime.run",
     "Step": "memlab.step.step",
+    "clock": "memlab.planner.streams",
     "counting": "memlab.networks.counting",
     "diff": "memlab.planner.diff",
     "eight_bit_states": "memlab.techniques.block_states",
@@ -67,6 +70,7 @@ _HOMES = {
     "lowering": "memlab.techniques.lowering",
     "network": "memlab.networks.builder",
     "no_reuse": "memlab.techniques.no_reuse",
+    "offload": "memlab.techniques.offload",
     "place": "memlab.planner.placement",
     "plan": "memlab.planner.book",
     "precision": "memlab.techniques.precision",

@@ -1,4 +1,4 @@
-"""What machines have: a few budgets by name, and the memory that is free on this machine."""
+"""The memory that is free on this machine, by what its system and its limits leave."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
 from memlab import units
-from memlab.errors import InputError, pick
+from memlab.errors import InputError
 
 MB = 10**6
 START, KERNELS, SCIPY, TORCH = 110 * MB, 320 * MB, 180 * MB, 600 * MB
@@ -36,40 +35,6 @@ LIMITS = {
 """The limits of a process that memory counts for, as Linux calls them; what it has taken of each;
 and what sets it. Its data are a part of its address space: what is measured above holds for both.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """A machine by its figures. ``memory`` is in bytes, ``bandwidth`` and ``link`` in bytes per
-    second, ``flops`` in operations per second; what no source gives is ``None``."""
-
-    name: str
-    memory: int
-    model: str
-    source: str
-    bandwidth: int | None = None
-    flops: int | None = None
-    link: int | None = None
-
-
-DEVICES: dict[str, Device] = {
-    device.name: device
-    for device in (
-        Device("12 GB card", 12 * 10**9, "Titan X (Maxwell), 2015", "C4, decimal"),
-        Device("24 GB card", 24 * 10**9, "a desktop card of 2020", "its name, decimal"),
-        Device("80 GB card", 80 * 10**9, "a server card of 2020", "its name, decimal"),
-    )
-}
-"""Budgets by name, a little below what the cards hold: their gigabytes are 2^30 bytes."""
-
-
-def find(name: str) -> Device:
-    """The device of that name.
-
-    Raises:
-        InputError: there is none.
-    """
-    return pick("device", name, DEVICES)
 
 
 class Room(NamedTuple):

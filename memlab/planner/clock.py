@@ -20,8 +20,8 @@ from importlib.resources import files
 from math import log, prod
 from typing import Any
 
-from memlab.devices import Device
 from memlab.errors import InputError
+from memlab.hardware import Device
 from memlab.networks.layers import Conv2d
 from memlab.step.op import Op
 from memlab.step.step import Step
@@ -58,14 +58,30 @@ def knows(op: Op) -> bool:
 def seconds(op: Op, batch: int, device: Device | None = None) -> float:
     """How long an operation takes at a batch, on the recorded machine or on a device.
 
+    A device computes all algorithms at its rate for the format, but Winograd's with fewer
+    multiplications: the recorded shares are of this library's kernels on one processor, and say
+    nothing of another machine.
+
     Raises:
-        InputError: a device without a rate and a bandwidth, or an algorithm without a share.
+        InputError: a device without a rate or a bandwidth, or an algorithm without a share.
     """
-    flops, bandwidth = _figures(device)
-    wide = max(1.0, max((t.format.bits for t in op.touched()), default=32) / 32)
-    return max(
-        op.flops.at(batch) / (flops / wide * share(op)), op.bytes_moved.at(batch) / bandwidth
-    )
+    bits, flops = _widest(op), op.flops.at(batch)
+    if device is None:
+        rate, bandwidth = rates().flops * 32 / max(bits, 32) * share(op), rates().bandwidth
+    else:
+        name = {64: "fp64", 16: "fp16"}.get(bits, "fp32")
+        rate, bandwidth = device.rate(name) * FEWER.get(op.algorithm, 1.0), device.moves()
+    return max(flops / rate, op.bytes_moved.at(batch) / bandwidth)
+
+
+FEWER = {"winograd": 2.25}
+"""How many times fewer multiplications an algorithm needs than the formula of a convolution: F(2x2,
+3x3) takes 16 for 4 outputs of 9 (Lavin and Gray 2016)."""
+
+
+def _widest(op: Op) -> int:
+    """The most bits of a floating-point value that an operation touches; 32 where there is none."""
+    return max((t.format.bits for t in op.touched() if t.format.kind == "float"), default=32)
 
 
 def total(step: Step, batch: int, device: Device | None = None) -> float:
@@ -115,14 +131,3 @@ def _distance(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[float, ...]
     """The kernel counts before the stride, and that before the sizes."""
     kernel, stride, *sizes = (abs(log(a / b)) for a, b in zip(one, other, strict=True))
     return kernel, stride, sum(sizes)
-
-
-def _figures(device: Device | None) -> tuple[float, float]:
-    if device is None:
-        return rates().flops, rates().bandwidth
-    if device.flops is None or device.bandwidth is None:
-        raise InputError(
-            f"no source gives the rate and the bandwidth of the {device.name}; leave it out for "
-            "the recorded machine."
-        )
-    return device.flops, device.bandwidth

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 from memlab import strings, units
-from memlab.devices import DEVICES
 from memlab.errors import InputError, pick, shorten, whole
+from memlab.hardware import DEVICES
 from memlab.networks.graph import Network, Node
 from memlab.step.algorithms import pointwise
 from memlab.studies.convolutions import (
@@ -449,5 +449,5 @@ def hundredths(nbytes: int) -> str:
 
 def card(name: str) -> str:
     """A budget with the year of its machine, where it is one."""
-    year = DEVICES[name].model.rpartition(", ")[2] if name in DEVICES else ""
+    year = DEVICES[name].title.rpartition(", ")[2] if name in DEVICES else ""
     return say("ruler.card", name=name, year=year) if year else name

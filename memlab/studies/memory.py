@@ -15,7 +15,7 @@ from time import monotonic
 import numpy as np
 import numpy.typing as npt
 
-from memlab import devices, strings, units
+from memlab import devices, hardware, strings, units
 from memlab.networks.graph import Network
 from memlab.planner.ledger import Column, Entry, Ledger, Line, Row, column, evaluate
 from memlab.step.op import Phase
@@ -315,8 +315,8 @@ def budget(name: str | int) -> Budget:
     Raises:
         InputError: neither a device nor an amount.
     """
-    if isinstance(name, str) and name in devices.DEVICES:
-        return Budget(name, devices.DEVICES[name].memory)
+    if isinstance(name, str) and name in hardware.DEVICES:
+        return Budget(name, hardware.DEVICES[name].memory.value)
     nbytes = units.parse(name)
     return Budget(units.short(nbytes), nbytes)
 

@@ -8,7 +8,7 @@ import pytest
 
 import memlab
 from memlab import InputError
-from memlab.devices import DEVICES, Device
+from memlab.hardware import DEVICES, Device, Figure
 from memlab.networks.layers import Conv2d
 from memlab.planner import clock
 from memlab.step.algorithms import ALGORITHMS
@@ -16,8 +16,15 @@ from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.storage import Size
 
-ROUND = Device("round", 10**9, "a machine of round figures", "by hand", 1000, 100)
-"""1,000 bytes and 100 operations per second."""
+ROUND = Device(
+    "round",
+    "a machine of round figures",
+    Figure(10**9, "stated"),
+    "by hand",
+    Figure(1000, "stated"),
+    {"fp32": Figure(100, "stated"), "fp16": Figure(400, "stated")},
+)
+"""1,000 bytes and 100 operations per second, and 400 of these on 16 bits."""
 
 
 def step(format: str = "fp32", algorithm: str = "im2col-image") -> Step:
@@ -39,13 +46,24 @@ def test_the_slower_of_computing_and_moving_counts() -> None:
     assert clock.seconds(moving, 2, ROUND) == (7 + 2 * 10**9) / 1000
 
 
-def test_a_convolution_reaches_its_share_of_the_rate() -> None:
-    op = named(step(), "conv1")
+def test_a_convolution_reaches_its_share_of_the_recorded_rate() -> None:
+    op, rates = named(step(), "conv1"), clock.rates()
     share = clock.share(op)
     assert 0 < share < 2
-    assert clock.seconds(op, 3, ROUND) == op.flops.at(3) / (100 * share)
+    assert clock.seconds(op, 3) == max(
+        op.flops.at(3) / (rates.flops * share), op.bytes_moved.at(3) / rates.bandwidth
+    )
     assert clock.share(named(step(algorithm="direct"), "conv1")) < share / 5
     assert clock.share(named(step(), "fc1")) == 1
+
+
+def test_another_machine_computes_all_at_its_rate_and_winograd_with_fewer_products() -> None:
+    plain, fewer = (named(step(algorithm=way), "conv1") for way in ("direct", "winograd"))
+    assert fewer.algorithm == "winograd"
+    assert clock.seconds(plain, 3, ROUND) == plain.flops.at(3) / 100
+    assert clock.seconds(fewer, 3, ROUND) == fewer.flops.at(3) / 225
+    half = named(step("fp16"), "conv1")
+    assert clock.seconds(half, 3, ROUND) == half.flops.at(3) / 400
 
 
 def test_a_vector_holds_half_as_many_values_of_twice_the_bits() -> None:
@@ -90,7 +108,7 @@ def test_the_recorded_figures_name_their_machine() -> None:
 
 def test_what_has_no_figures_is_refused() -> None:
     op = named(step(), "conv1")
-    with pytest.raises(InputError, match="no source gives the rate and the bandwidth of the 12 GB"):
+    with pytest.raises(InputError, match="no source gives a rate of 12 GB card for fp32"):
         clock.seconds(op, 1, DEVICES["12 GB card"])
     with pytest.raises(InputError, match="no rate is recorded for magic; measure it with"):
         clock.seconds(replace(op, algorithm="magic"), 1)

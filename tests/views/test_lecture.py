@@ -67,8 +67,8 @@ def test_bytes_are_those_of_the_plan():
     assert factor(facts.layer(3, 2)) == Fraction(9, 4)
     assert facts.answers()[2] == facts.lowered(facts.layer())
     fits = facts.fits(facts.layer())
-    assert facts.lowered(facts.layer(), fits) <= facts.CARD.memory
-    assert facts.lowered(facts.layer(), fits + 1) > facts.CARD.memory
+    assert facts.lowered(facts.layer(), fits) <= facts.CARD.memory.value
+    assert facts.lowered(facts.layer(), fits + 1) > facts.CARD.memory.value
 
 
 @pytest.mark.parametrize("lowered", windows.every(), ids=lambda one: one.key)
@@ -82,7 +82,7 @@ def test_the_bench_multiplies_out(lowered, index):
         left, _, right = words["formula"].replace("²", "**2").replace("·", "*").partition(" = ")
         assert eval(left.removesuffix(" B")) == size == numbers(right)[0]
         assert size == batch * prod(node.input_shapes[0]) * 4 * factor(node)
-        assert bool(words["over"]) == (size > facts.CARD.memory)
+        assert bool(words["over"]) == (size > facts.CARD.memory.value)
         assert size in numbers(words["twin"])
 
 

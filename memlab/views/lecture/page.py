@@ -309,7 +309,7 @@ def _at_batch(small: SmallPicture, batch: int) -> dict[str, str]:
     formula = say("bench.formula", batch=batch, channels=channels, k=small.k, rows=rows,
                   columns=columns, each=VALUE, size=units.exact(size))  # fmt: skip
     fits = say("bench.over", card=slides.CARD.name, fits=slides.fits(node))
-    over = fits if size > slides.CARD.memory else ""
+    over = fits if size > slides.CARD.memory.value else ""
     twin = say("bench.twin_batch", network=slides.network().title, layer=slides.LAYER, batch=batch,
                formula=formula, times=times, over=over and f"{over}.")  # fmt: skip
     return {

@@ -47,7 +47,7 @@ def size() -> Scene:
     for step, batch in enumerate(slides.BATCHES):
         drawn.append(_stop(batch, slides.BATCHES[max(step - 1, 0)], fits))
         found = lowering(batch=batch)
-        key = "size.twin_over" if found.total > slides.CARD.memory else "size.twin"
+        key = "size.twin_over" if found.total > slides.CARD.memory.value else "size.twin"
         twins.append(say(key, batch=batch, input=units.exact(found.source), fits=fits,
                          copy=units.exact(found.total), card=slides.CARD.name))  # fmt: skip
     screens = slides.answers()[-1] // whole
@@ -63,7 +63,7 @@ def _x(nbytes: float) -> float:
 
 
 def _stop(batch: int, before: int, fits: int) -> Slide:
-    slide, found, room = Slide(), lowering(batch=batch), slides.CARD.memory
+    slide, found, room = Slide(), lowering(batch=batch), slides.CARD.memory.value
     over, side = found.total > room, U * (batch / slides.BATCH) ** 0.5
     slide.title("size.over" if over else "size.title", batch=batch)
     slide.square(LEFT, 246 - side, side, class_="on")
@@ -77,7 +77,7 @@ def _stop(batch: int, before: int, fits: int) -> Slide:
     with slide.group(class_="grows", style=f"--from:{before / batch:g}"):
         bar.draw(slide, LEFT, HEAD, RIGHT - LEFT)
     slide.rect(Box(LEFT - 3, HEAD - 3, _x(room) + 3, FOOT + 3), class_="card")
-    year = slides.CARD.model.rpartition(", ")[2]
+    year = slides.CARD.title.rpartition(", ")[2]
     slide.say(LEFT, 316, "size.card", 32, card=slides.CARD.name, year=year)
     if over:
         slide.say(RIGHT, 316, "size.refused", 32, bold=True, anchor="end")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from memlab import devices, strings, units, zoo
+from memlab import hardware, strings, units, zoo
 from memlab.bench import lowering as bench
 from memlab.bench import recorded
 from memlab.bench.convolution import RIVAL
@@ -36,7 +36,7 @@ NETWORK, LAYER, BATCH = "vgg16", "conv1_2", 128
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 WAYS = ("im2col-batch", "im2col-image", "im2col-tile", "offsets")
 """Algorithms, from the most workspace to the least."""
-CARD = devices.find("12 GB card")
+CARD = hardware.find("12 GB card")
 
 
 @cache
@@ -90,7 +90,7 @@ def way(name: str) -> Workspace:
 
 def fits(node: Node) -> int:
     """The largest batch whose lowered copy fits on the card."""
-    return CARD.memory // lowered(node, 1)
+    return CARD.memory.value // lowered(node, 1)
 
 
 @cache

@@ -1,0 +1,231 @@
+"""Machines and links by their figures, each with its source and how sure it is.
+
+The figures stand in ``hardware.toml``; a file of the same form adds machines of one's own. A figure
+that no source gives is left out, and what would need it says so.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from memlab import units
+from memlab.errors import InputError, named, pick, real, shorten, whole
+
+SURE = ("read", "quoted", "computed", "stated", "measured")
+"""How sure a figure is: read in the maker's own text, quoted from another's, computed from others,
+stated by a name or by who asks, measured here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure and how sure it is, one of ``SURE``."""
+
+    value: int
+    sure: str
+
+    def __str__(self) -> str:
+        return f"{self.value:,} ({self.sure})"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A way between two memories: bytes per second in one direction, by its design and as it was
+    ``reached`` in practice, where somebody said so."""
+
+    name: str
+    raw: Figure
+    reached: Figure | None = None
+    source: str = ""
+
+    @property
+    def speed(self) -> int:
+        """Bytes per second to plan with: what was reached, or the design's."""
+        return (self.reached or self.raw).value
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A machine by its figures.
+
+    ``memory`` is in bytes, ``bandwidth`` in bytes per second, ``flops`` in operations per second by
+    format. ``on_chip`` says that its memory is on the chip alone. ``link`` leads to the host's
+    memory; a machine with one memory for both has none.
+    """
+
+    name: str
+    title: str
+    memory: Figure
+    source: str
+    bandwidth: Figure | None = None
+    flops: Mapping[str, Figure] = field(default_factory=dict)
+    link: Link | None = None
+    on_chip: bool = False
+
+    def rate(self, format: str = "fp32") -> int:
+        """Operations per second on values of that format; a format that the machine has no rate
+        for is computed as fp32, and twice the bits at half the rate.
+
+        Raises:
+            InputError: no source gives a rate that this follows from.
+        """
+        if format in self.flops:
+            return self.flops[format].value
+        if "fp32" in self.flops:
+            return self.flops["fp32"].value // (2 if format == "fp64" else 1)
+        known = ", ".join(self.flops) or "none"
+        raise InputError(
+            f"no source gives a rate of {self.name} for {format}, known are: {known}; choose one "
+            "of these formats, or leave the device out for the recorded machine."
+        )
+
+    def moves(self) -> int:
+        """Bytes per second between its memory and its arithmetic.
+
+        Raises:
+            InputError: no source gives it.
+        """
+        if self.bandwidth is None:
+            raise InputError(
+                f"no source gives the bandwidth of {self.name}; leave the device out for the "
+                "recorded machine, or try 'titan x'."
+            )
+        return self.bandwidth.value
+
+    def text(self) -> str:
+        """Every figure with how sure it is, and the source."""
+        lines = [f"{self.name}: {self.title}"]
+        chip = ", on the chip" if self.on_chip else ""
+        lines.append(f"  memory {units.both(self.memory.value)} ({self.memory.sure}){chip}")
+        if self.bandwidth:
+            lines.append(f"  bandwidth {self.bandwidth} B/s")
+        lines += [f"  {format} {figure} operations/s" for format, figure in self.flops.items()]
+        if self.link:
+            lines.append(f"  link {self.link.name}, {self.link.speed:,} B/s ({self.link.source})")
+        return "\n".join([*lines, f"  {self.source}"])
+
+
+def find(name: str | Device) -> Device:
+    """The machine of that name, or the first one of a file such as ``'mine.toml'``.
+
+    Raises:
+        InputError: there is none, or the file does not hold one.
+    """
+    if isinstance(name, Device):
+        return name
+    if str(name).endswith(".toml"):
+        return next(iter(load(name).values()))
+    return pick("device", name, DEVICES)
+
+
+def link(given: str | float | Link) -> Link:
+    """The link of that name, or one of so many bytes per second: ``12e9``, ``'12 GB/s'``.
+
+    Raises:
+        InputError: no such link, or a link over which nothing moves.
+    """
+    if isinstance(given, Link):
+        return given
+    if isinstance(given, str) and not given.strip()[:1].isdigit():
+        return pick("link", given, LINKS)
+    if isinstance(given, str):
+        speed = units.parse(given.strip().removesuffix("/s"))
+    else:
+        speed = int(real("link, in bytes per second,", given, 12e9))
+    if speed < 1:
+        raise InputError(f"nothing moves over a link of {shorten(given)}; try '12 GB/s'.")
+    return Link(f"{units.short(speed)}/s", Figure(speed, "stated"), source="as asked")
+
+
+def load(path: str | Path) -> dict[str, Device]:
+    """Machines from a file of the form of ``hardware.toml``, by name.
+
+    Raises:
+        InputError: no such file, no machine in it, or a figure that is none: the message names it.
+    """
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{shorten(str(path))} holds no machine: {error}.") from error
+    found = dict(_devices(data, {**LINKS, **_links(data)}))
+    if not found:
+        raise InputError(f"{shorten(str(path))} has no [[device]]; try one as in hardware.toml.")
+    return found
+
+
+def _devices(data: Mapping[str, Any], links: Mapping[str, Link]) -> Iterator[tuple[str, Device]]:
+    for row in _rows(data, "device", ("name", "memory"), _FIELDS):
+        rates = row.get("flops", {})
+        if not isinstance(rates, dict):
+            raise InputError(f"flops of {row['name']} are a table by format, got {shorten(rates)}.")
+        yield (
+            row["name"],
+            Device(
+                named("a device", row["name"], "my card"),
+                str(row.get("title", row["name"])),
+                _figure(row, "memory", row["memory"]),
+                str(row.get("source", "")),
+                _figure(row, "bandwidth", row["bandwidth"]) if "bandwidth" in row else None,
+                {key: _figure(row, f"flops.{key}", each) for key, each in rates.items()},
+                pick("link", row["link"], links) if "link" in row else None,
+                bool(row.get("on_chip", False)),
+            ),
+        )
+
+
+_FIELDS = ("name", "title", "memory", "source", "bandwidth", "flops", "link", "on_chip")
+
+
+def _links(data: Mapping[str, Any]) -> dict[str, Link]:
+    return {
+        row["name"]: Link(
+            row["name"],
+            _figure(row, "raw", row["raw"]),
+            _figure(row, "reached", row["reached"]) if "reached" in row else None,
+            str(row.get("source", "")),
+        )
+        for row in _rows(data, "link", ("name", "raw"), ("name", "raw", "reached", "source"))
+    }
+
+
+def _rows(
+    data: Mapping[str, Any], kind: str, needed: Iterable[str], known: Iterable[str]
+) -> Iterator[dict[str, Any]]:
+    for row in data.get(kind, []):
+        for name in needed:
+            if name not in row:
+                raise InputError(f"a {kind} has no {name}: {shorten(row)}.")
+        for name in row:
+            pick(f"figure of a {kind}", name, dict.fromkeys(known))
+        yield row
+
+
+def _figure(row: Mapping[str, Any], what: str, given: object) -> Figure:
+    """``[900e9, "quoted"]``, or a number of one's own, which is stated."""
+    value, sure = given if isinstance(given, list) and len(given) == 2 else (given, "stated")
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise InputError(
+            f"{what} of {row['name']} is a number or [number, how sure], got {shorten(given)}; "
+            'try [900e9, "quoted"].'
+        )
+    pick("word for how sure a figure is", sure, dict.fromkeys(SURE))
+    return Figure(whole(f"{what} of {row['name']}", value), sure)
+
+
+@cache
+def _own() -> dict[str, Any]:
+    text = files("memlab").joinpath("hardware.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+LINKS: dict[str, Link] = _links(_own())
+"""Links by name."""
+DEVICES: dict[str, Device] = dict(_devices(_own(), LINKS))
+"""Machines by name. Three are budgets alone, a little below what the cards hold: their gigabytes
+are 10^9 bytes, those of the cards 2^30."""

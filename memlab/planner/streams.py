@@ -1,0 +1,314 @@
+"""The clock of a step with streams: when every operation starts and ends, and who waits for whom.
+
+Operations of one stream run one after the other, in the order of the step. One of another stream is
+waited for where its result is read, or where ``after`` names it. An operation takes as long as the
+roofline says (``planner.clock``), a copy between two memories as long as its bytes need on the
+link. Copies and arithmetic share no bandwidth here: on a device, a copy takes a few percent of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+from memlab import hardware
+from memlab.errors import InputError, known, whole
+from memlab.hardware import Device, Link
+from memlab.planner import clock as roofline
+from memlab.planner.book import Life, lives
+from memlab.planner.entries import BEFORE
+from memlab.step.op import Op, Phase
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE, MEMORIES, Storage
+from memlab.step.tensor import Role
+
+COMPUTE, OUT, IN, DISK = STREAMS = ("compute", "copy out", "copy in", "disk")
+"""The streams of a step: arithmetic, copies to the host, copies from it, reads from a disk."""
+
+
+class Slot(NamedTuple):
+    """One operation in time, in seconds from the start of the step. ``stall`` is how long its
+    stream stood still before it, because it had to wait for another one."""
+
+    op: Op
+    start: float
+    end: float
+    stall: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return self.end - self.start
+
+
+class Moment(NamedTuple):
+    """The bytes alive from here on, until the next moment."""
+
+    second: float
+    nbytes: int
+
+
+class Idle(NamedTuple):
+    """A block of memory in seconds: how long it is alive, and how long operations use it (C10)."""
+
+    name: str
+    nbytes: int
+    alive: float
+    used: float
+
+    @property
+    def share(self) -> float:
+        """The share of its life in which nothing reads or writes it."""
+        return 1 - self.used / self.alive if self.alive else 0.0
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A step in seconds at a batch, on ``machine`` and over ``link``, in bytes per second."""
+
+    step: Step
+    batch: int
+    machine: str
+    link: int | None
+    slots: tuple[Slot, ...]
+
+    @property
+    def seconds(self) -> float:
+        """From the first operation to the last end of all streams."""
+        return max(slot.end for slot in self.slots)
+
+    def busy(self, stream: str = COMPUTE) -> float:
+        """Seconds in which a stream works."""
+        return sum(slot.seconds for slot in self.slots if slot.op.stream == stream)
+
+    def stalled(self, stream: str = COMPUTE) -> float:
+        """Seconds in which a stream waits for another one before an operation of its own."""
+        return sum(slot.stall for slot in self.slots if slot.op.stream == stream)
+
+    def slot(self, name: str) -> Slot:
+        """The operation of that name.
+
+        Raises:
+            InputError: there is none.
+        """
+        return self.slots[self._numbers[known("operation", name, self._numbers)]]
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {slot.op.name: number for number, slot in enumerate(self.slots)}
+
+    # -- bytes in seconds -----------------------------------------------------------------------
+
+    def memory(self, memory: str = DEVICE) -> list[Moment]:
+        """The bytes alive in a memory, from each moment on at which they change.
+
+        A block is taken when its first operation starts, and given back when the last operation
+        that touches it has ended.
+
+        Raises:
+            InputError: no such memory.
+        """
+        known("memory", memory, MEMORIES)
+        nbytes, found = 0, [Moment(0.0, 0)]
+        changes = sorted(self._changes(memory), key=lambda change: change[:3])
+        for second, group in groupby(changes, key=lambda change: change[0]):
+            most = nbytes
+            for *_, change in group:
+                nbytes += change
+                most = max(most, nbytes)
+            if most > nbytes:  # an operation that takes no time still holds its bytes
+                found.append(Moment(second, most))
+            found.append(Moment(second, nbytes))
+        return found
+
+    def peak(self, memory: str = DEVICE) -> int:
+        """The most bytes that are alive in a memory at once."""
+        return max(moment.nbytes for moment in self.memory(memory))
+
+    def average(self, memory: str = DEVICE) -> float:
+        """Bytes alive in a memory, averaged over the seconds of the step."""
+        moments = [*self.memory(memory), Moment(self.seconds, 0)]
+        total = sum(one.nbytes * (other.second - one.second) for one, other in pairwise(moments))
+        return total / self.seconds if self.seconds else float(moments[0].nbytes)
+
+    def idle(self, *roles: Role) -> list[Idle]:
+        """How long each block of these roles is alive and in use, feature maps where none is named;
+        in the order of birth (C10)."""
+        wanted = roles or (Role.FEATURE_MAP,)
+        spans = self._spans()
+        found = []
+        for life in self._lives.values():
+            if life.tensor.role in wanted and life.tensor.storage.memory == DEVICE:
+                start, end = self._span(life)
+                used = _covered(spans.get(life.tensor.storage.name, []))
+                size = life.tensor.storage.size.at(self.batch)
+                found.append(Idle(life.tensor.name, size, end - start, used))
+        return found
+
+    def idle_share(self, *roles: Role) -> float:
+        """Idle byte-seconds of these roles over all their byte-seconds (C10)."""
+        rows = self.idle(*roles)
+        whole_ = sum(row.nbytes * row.alive for row in rows)
+        return 1 - sum(row.nbytes * row.used for row in rows) / whole_ if whole_ else 0.0
+
+    @cached_property
+    def _lives(self) -> dict[str, Life]:
+        return lives(self.step)
+
+    @cached_property
+    def _last(self) -> dict[str, int]:
+        """By storage, the operation that ends last of those that touch it."""
+        found: dict[str, int] = {}
+        for number, slot in enumerate(self.slots):
+            for tensor in slot.op.touched():
+                before = found.get(tensor.storage.name)
+                if before is None or slot.end >= self.slots[before].end:
+                    found[tensor.storage.name] = number
+        return found
+
+    def _spans(self) -> dict[str, list[tuple[float, float]]]:
+        """By storage, when operations use it."""
+        found: dict[str, list[tuple[float, float]]] = {}
+        for slot in self.slots:
+            for name in {tensor.storage.name for tensor in slot.op.touched()}:
+                found.setdefault(name, []).append((slot.start, slot.end))
+        return found
+
+    def _span(self, life: Life) -> tuple[float, float]:
+        """The first and the last second of a block."""
+        start = 0.0 if life.birth == BEFORE else self.slots[life.birth].start
+        if life.death >= len(self.slots):
+            return start, self.seconds
+        last = self._last.get(life.tensor.storage.name)
+        return start, start if last is None else self.slots[last].end
+
+    def _changes(self, memory: str) -> Iterator[tuple[float, int, int, int]]:
+        """Second, operation, whether it gives back, and bytes, of every block of a memory."""
+        for life in self._lives.values():
+            storage = life.tensor.storage
+            if storage.memory == memory:
+                size, (start, end) = storage.size.at(self.batch), self._span(life)
+                yield start, life.birth, 0, size
+                if life.death < len(self.slots):
+                    yield end, self._last.get(storage.name, BEFORE), 1, -size
+        for number, slot in enumerate(self.slots):
+            for storage in _workspaces(slot.op, memory):
+                yield slot.start, number, 0, storage.size.at(self.batch)
+                yield slot.end, number, 1, -storage.size.at(self.batch)
+
+    # -- said -----------------------------------------------------------------------------------
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: seconds of the step and of its operations."""
+        rows = [
+            {"name": s.op.name, "stream": s.op.stream, "start": s.start, "end": s.end,
+             "stall": s.stall}
+            for s in self.slots
+        ]  # fmt: skip
+        return {
+            "step": self.step.describe(), "batch": self.batch, "machine": self.machine,
+            "link": self.link, "seconds": self.seconds, "stalled": self.stalled(),
+            "operations": rows,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [f"{self.step.describe()}, batch {self.batch}, on {self.machine}"]
+        lines.append(f"{self.seconds:.4g} s, of which compute waits {self.stalled():.4g} s")
+        for stream in (OUT, IN, DISK):
+            if self.busy(stream):
+                lines.append(f"{stream}: {self.busy(stream):.4g} s")
+        return "\n".join(lines)
+
+
+def clock(
+    step: Step,
+    batch: int,
+    device: str | Device | None = None,
+    link: str | float | Link | None = None,
+) -> Schedule:
+    """When every operation of a step starts and ends, at a batch.
+
+    ``device`` is a machine by name (``memlab.hardware``), the recorded one where it is None;
+    ``link`` is how fast its memory and the host's are connected (``"PCIe 3.0 x16"``,
+    ``"12 GB/s"``), that of the device where it is None.
+
+    Raises:
+        InputError: no step; a device without the figures that are needed; a step with copies and
+            no link; an operation that waits for one which comes later or not at all.
+    """
+    if not getattr(step, "ops", ()):
+        raise InputError("a clock is of a step; try memlab.clock(memlab.training_step(net), 32).")
+    machine = None if device is None else hardware.find(device)
+    wire = _wire(step, machine, link)
+    name = machine.title if machine else str(roofline.rates().machine["processor"])
+    speed = wire.speed if wire else None
+    seconds = [_seconds(op, whole("batch", batch), machine, speed) for op in step.ops]
+    return Schedule(step, batch, name, speed, tuple(slots(step.ops, seconds)))
+
+
+def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[Slot]:
+    """The operations in time, from how long each takes.
+
+    Raises:
+        InputError: an operation waits for one which comes later or not at all.
+    """
+    free: dict[str, float] = {}
+    ends: dict[str, float] = {}
+    written: dict[str, float] = {}
+    for op, each in zip(ops, seconds, strict=True):
+        ready = max(
+            [_end(op, name, ends) for name in op.after]
+            + [written.get(t.storage.name, 0.0) for t in op.touched()],
+            default=0.0,
+        )
+        before = free.get(op.stream, 0.0)
+        start = max(before, ready)
+        yield Slot(op, start, start + each, start - before if op.stream in free else 0.0)
+        free[op.stream] = ends[op.name] = start + each
+        for tensor in (*op.writes.values(), *op.updates.values()):
+            written[tensor.storage.name] = start + each
+
+
+def _end(op: Op, name: str, ends: Mapping[str, float]) -> float:
+    if name not in ends:
+        raise InputError(f"{op.name} waits for {name!r}, which is no operation before it.")
+    return ends[name]
+
+
+def _wire(step: Step, machine: Device | None, link: str | float | Link | None) -> Link | None:
+    """The link of the copies; None where nothing is copied and none is asked for."""
+    if link is not None:
+        return hardware.link(link)
+    found = machine.link if machine else None
+    if found is None and any(op.phase is Phase.COPY for op in step.ops):
+        whose = machine.name if machine else "the recorded machine"
+        raise InputError(
+            f"this step copies between two memories, and no source gives the link of {whose}; "
+            "try link='12 GB/s'."
+        )
+    return found
+
+
+def _seconds(op: Op, batch: int, machine: Device | None, link: int | None) -> float:
+    if op.phase is Phase.COPY:
+        assert link is not None
+        moved = next(iter(op.reads.values())).storage.size.at(batch)
+        return moved / link
+    op = op if roofline.knows(op) or machine else replace(op, algorithm="")
+    return roofline.seconds(op, batch, machine)
+
+
+def _workspaces(op: Op, memory: str) -> list[Storage]:
+    return [each.storage for each in op.workspace.values() if each.storage.memory == memory]
+
+
+def _covered(spans: list[tuple[float, float]]) -> float:
+    """Seconds that at least one of these spans covers."""
+    total, until = 0.0, 0.0
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total

@@ -1,0 +1,283 @@
+"""Feature maps that wait in host memory between forward and backward, as vDNN moves them (C5, C6).
+
+A move has two copies. The one out starts with the last operation of forward that reads the map, and
+the next operation waits for it. The one back in starts with an operation of backward, and what
+comes after that operation waits for it. So the bytes leave the device, and take a place in the
+host's memory meanwhile: they are moved, not saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from memlab.errors import InputError, pick
+from memlab.step.collector import paused
+from memlab.step.op import Op, Phase
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE, HOST, Size, Storage
+from memlab.step.tensor import Role, Tensor
+from memlab.techniques import order
+
+OUT, IN = "copy out", "copy in"
+"""The kinds of the two copies, and the streams that they run in."""
+ACTIVATIONS = ("relu", "tanh", "gelu", "softmax", "attention_softmax", "dropout")
+"""Kinds whose input stays on the device, and whose backward starts no prefetch (C5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A feature map that goes to the host and comes back.
+
+    ``map`` fills the block. ``leaves`` is the operation under which it goes, the last of forward
+    that reads it; ``returns`` the operation of backward that starts its way back, and ``waits`` the
+    first one that may not start before it is there. Operations are numbered as in the step.
+    """
+
+    map: Tensor
+    leaves: int
+    returns: int
+    waits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A feature map that may go: where it is read last in forward and first in backward."""
+
+    map: Tensor
+    leaves: int
+    needed: int
+
+
+def offload(step: Step, policy: str = "all", maps: Iterable[str] | None = None) -> Step:
+    """The same step, in which feature maps wait in host memory until backward needs them.
+
+    Gradients are the same, bit for bit. Copies run in streams of their own, ``memlab.clock`` says
+    how long the step takes with them, and the plan has two memories: ``plan.peak(32, "host")``.
+
+    Args:
+        step: a training step, before ``in_place``; one without backward stays as it is.
+        policy: ``"conv"`` moves the inputs of convolutions, ``"all"`` those of all layers but
+            activations and the last one, ``"none"`` moves nothing (C6).
+        maps: the names of the feature maps to move, instead of a policy; each comes back as vDNN's
+            would.
+
+    Raises:
+        InputError: no step, or one that is in place or moves maps already; an unknown policy, or a
+            map that cannot go.
+    """
+    order.check(step, "offload", ("in_place",))
+    if moves(step):
+        raise InputError("this step offloads already; start from the step before that.")
+    if maps is None:
+        chosen = pick("policy", policy, POLICIES)(step)
+        note = f"offload ({policy})"
+    else:
+        chosen = _named(step, order.names(maps))
+        note = f"offload of {len(chosen)} maps"
+    found = prefetched(step, chosen)
+    return moved(step, found, note) if found else step
+
+
+def moves(step: Step) -> bool:
+    """Whether a step copies between two memories."""
+    return any(op.phase is Phase.COPY for op in step.ops)
+
+
+def candidates(step: Step) -> dict[str, Candidate]:
+    """The feature maps, and the input, that forward reads and backward reads again and nobody
+    changes in between, by name of their block."""
+    last: dict[str, int] = {}
+    needed: dict[str, int] = {}
+    fills: dict[str, Tensor] = {}
+    held = {tensor.storage.name for tensor in step.live_out}
+    for number, op in enumerate(step.ops):
+        for tensor in (*op.reads.values(), *op.updates.values()):
+            name = tensor.storage.name
+            if op.phase is Phase.FORWARD:
+                last[name] = number
+                if _fills(tensor):
+                    fills.setdefault(name, tensor)
+            elif op.phase is not Phase.UPDATE:
+                needed.setdefault(name, number)
+        if op.phase is not Phase.FORWARD:
+            held |= {t.storage.name for t in (*op.writes.values(), *op.updates.values())}
+    return {
+        name: Candidate(tensor, last[name], needed[name])
+        for name, tensor in fills.items()
+        if name in needed and name not in held and step.ops[needed[name]].phase is Phase.BACKWARD
+    }
+
+
+def _fills(tensor: Tensor) -> bool:
+    """Whether it is a map of the device, or the input, and all of its block."""
+    whole = tensor.offset == 0 and tensor.pitch is None and tensor.size == tensor.storage.size
+    maps = tensor.role in (Role.FEATURE_MAP, Role.INPUT) and tensor.format.kind == "float"
+    return whole and maps and tensor.storage.memory == DEVICE
+
+
+# -- policies -----------------------------------------------------------------------------------
+
+
+def _none(step: Step) -> set[str]:
+    return set()
+
+
+def _conv(step: Step) -> set[str]:
+    return {name for op in _layers(step) if op.kind == "conv2d" for name in inputs(op)}
+
+
+def _all(step: Step) -> set[str]:
+    layers = [op for op in _layers(step) if op.kind not in ACTIVATIONS]
+    return {name for op in layers[:-1] for name in inputs(op)}
+
+
+POLICIES: Mapping[str, Callable[[Step], set[str]]] = {"none": _none, "conv": _conv, "all": _all}
+"""The static policies of vDNN (C6): which layers' inputs go, as names of blocks."""
+
+
+def inputs(op: Op) -> list[str]:
+    """The blocks of the maps that a layer works on; parameters are none."""
+    roles = (Role.FEATURE_MAP, Role.INPUT)
+    return [each.storage.name for each in op.reads.values() if each.role in roles]
+
+
+def _layers(step: Step) -> list[Op]:
+    return [op for op in step.ops if op.phase is Phase.FORWARD]
+
+
+def _named(step: Step, names: Iterable[str]) -> set[str]:
+    there = candidates(step)
+    by_name = {name: name for name in there} | {c.map.name: n for n, c in there.items()}
+    return {pick("feature map that can go", name, by_name) for name in names}
+
+
+# -- the way back -------------------------------------------------------------------------------
+
+
+def prefetched(step: Step, chosen: set[str]) -> list[Move]:
+    """When each chosen map comes back: with the backward of a later layer, which looks for the
+    nearest earlier layer whose input is away, and no further than the next convolution (C5). Who
+    finds its input still away fetches it, and waits."""
+    there = {name: each for name, each in candidates(step).items() if name in chosen}
+    layers, backwards = _layers(step), _backwards(step)
+    place = {op.layer: number for number, op in enumerate(layers)}
+    away, found = dict(there), []
+    for first, end, layer in backwards:
+        for name in _read(step.ops[first:end], away):
+            each = away.pop(name)
+            found.append(Move(each.map, each.leaves, each.needed, each.needed))
+        number = place.get(layer)
+        if number is not None and layers[number].kind not in ACTIVATIONS:
+            for name in _wanted(layers[:number], away):
+                each = away.pop(name)
+                found.append(Move(each.map, each.leaves, first, end))
+    return found
+
+
+def _wanted(earlier: Sequence[Op], away: Mapping[str, Candidate]) -> list[str]:
+    """The inputs of the nearest earlier layer that are away; none beyond the next convolution."""
+    for op in reversed(earlier):
+        if op.kind in ACTIVATIONS:
+            continue
+        names = [name for name in dict.fromkeys(inputs(op)) if name in away]
+        if names or op.kind == "conv2d":
+            return names
+    return []
+
+
+def _read(ops: Iterable[Op], away: Mapping[str, Candidate]) -> list[str]:
+    names = (each.storage.name for op in ops for each in op.reads.values())
+    return [name for name in dict.fromkeys(names) if name in away]
+
+
+def _backwards(step: Step) -> list[tuple[int, int, str]]:
+    """The backward of every layer: its first operation, the one after its last, its name."""
+    found: list[tuple[int, int, str]] = []
+    for number, op in enumerate(step.ops):
+        if op.phase is Phase.BACKWARD:
+            if found and found[-1][2] == op.layer and found[-1][1] == number:
+                found[-1] = (found[-1][0], number + 1, op.layer)
+            else:
+                found.append((number, number + 1, op.layer))
+    return found
+
+
+# -- the step of it -----------------------------------------------------------------------------
+
+
+@paused()
+def moved(step: Step, moves: Sequence[Move], note: str) -> Step:
+    """The step with the copies of these moves, each in its stream."""
+    out: dict[int, list[Move]] = {}
+    back: dict[int, list[Move]] = {}
+    for each in moves:
+        out.setdefault(each.leaves, []).append(each)
+        back.setdefault(each.returns, []).append(each)
+    ops = tuple(_Writer(step, out, back).ops())
+    step.check_new(t for op in ops if op.phase is Phase.COPY for t in op.writes.values())
+    return replace(step, ops=ops, notes=(*step.notes, note))
+
+
+class _Writer:
+    """Writes the operations in order, with the copies and what waits for them."""
+
+    def __init__(self, step: Step, out: Mapping[int, list[Move]], back: Mapping[int, list[Move]]):
+        self.step, self.out, self.back = step, out, back
+        self.homes: dict[str, Storage] = {}
+        self.waiting: dict[int, list[str]] = {}
+
+    def ops(self) -> Iterator[Op]:
+        before: tuple[str, ...] = ()
+        for number, op in enumerate(self.step.ops):
+            starts = (*before, *self.waiting.get(number, ()))
+            for move in self.back.get(number, ()):
+                copy = self.copy(IN, move, starts)
+                self.waiting.setdefault(move.waits, []).append(copy.name)
+                self.homes[move.map.storage.name] = copy.writes["y"].storage
+                yield copy
+            waits = (*op.after, *self.waiting.get(number, ()))
+            yield self.at_home(replace(op, after=waits))
+            for move in self.out.get(number, ()):
+                copy = self.copy(OUT, move, starts)
+                self.waiting.setdefault(number + 1, []).append(copy.name)
+                yield copy
+            before = (op.name,)
+
+    def copy(self, kind: str, move: Move, after: tuple[str, ...]) -> Op:
+        """One way of a map; it starts when the operation beside it does."""
+        tensor = move.map
+        there = _at(tensor, " on the host", HOST)
+        pair = (tensor, there) if kind == OUT else (there, _at(tensor, " back", DEVICE))
+        return Op(
+            f"{kind} {tensor.name}",
+            kind,
+            Phase.COPY,
+            reads={"x": pair[0]},
+            writes={"y": pair[1]},
+            bytes_moved=2 * _moved(tensor),
+            layer=self.step.ops[move.leaves].layer,
+            stage=self.step.ops[move.leaves].stage,
+            stream=kind,
+            after=after,
+        )
+
+    def at_home(self, op: Op) -> Op:
+        """The operation on the maps where they lie now."""
+        if not any(each.storage.name in self.homes for each in op.reads.values()):
+            return op
+        reads = {slot: self.lies(each) for slot, each in op.reads.items()}
+        return replace(op, reads=reads)
+
+    def lies(self, tensor: Tensor) -> Tensor:
+        home = self.homes.get(tensor.storage.name)
+        return tensor if home is None else replace(tensor, name=f"{tensor.name} back", storage=home)
+
+
+def _at(tensor: Tensor, suffix: str, memory: str) -> Tensor:
+    storage = Storage(tensor.storage.name + suffix, tensor.storage.size, memory)
+    return replace(tensor, name=tensor.name + suffix, storage=storage)
+
+
+def _moved(tensor: Tensor) -> Size:
+    return tensor.storage.size

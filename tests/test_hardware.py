@@ -1,0 +1,101 @@
+"""Machines and links: what the table must hold, files of one's own, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memlab import InputError, hardware
+from memlab.formats import FORMATS
+from memlab.hardware import DEVICES, LINKS, SURE
+
+OWN = """
+[[link]]
+name = "cable"
+raw = 5e9
+
+[[device]]
+name = "my card"
+memory = 8_000_000_000
+bandwidth = [300e9, "quoted"]
+flops = { fp32 = 10e12 }
+link = "cable"
+"""
+
+
+def test_every_figure_says_how_sure_it_is_and_where_it_is_from() -> None:
+    for device in DEVICES.values():
+        figures = [device.memory, device.bandwidth, *device.flops.values()]
+        assert all(each is None or each.sure in SURE[:4] for each in figures), device
+        assert device.source, device
+        assert set(device.flops) <= set(FORMATS) | {"fp8"}, device
+    assert all(link.source and link.speed <= link.raw.value for link in LINKS.values())
+
+
+def test_a_card_of_12_gb_is_not_the_card_of_12_gib() -> None:
+    assert hardware.find("12 GB card").memory.value == 12 * 10**9
+    assert hardware.find("titan x").memory.value == 12 * 2**30
+    assert "12.885 GB (12.000 GiB)" in hardware.find("titan x").text()
+
+
+def test_one_machine_has_its_memory_on_the_chip_alone() -> None:
+    chips = [device for device in DEVICES.values() if device.on_chip]
+    assert {"ipu mk1", "ipu mk2"} == {chip.name for chip in chips}
+    assert all(chip.moves() > hardware.find("h200").moves() for chip in chips)
+
+
+def test_a_format_without_a_rate_is_computed_as_fp32() -> None:
+    card = hardware.find("titan x")
+    assert card.rate("fp16") == card.rate("fp32") == 2 * card.rate("fp64")
+    assert hardware.find("v100").rate("fp16") == 125 * 10**12
+
+
+@pytest.mark.parametrize(
+    ("given", "speed"),
+    [("12 GB/s", 12 * 10**9), (12e9, 12 * 10**9), ("PCIe 3.0 x16", 12 * 10**9), ("1 GiB/s", 2**30)],
+)
+def test_a_link_has_a_name_or_a_speed(given: str | float, speed: int) -> None:
+    assert hardware.link(given).speed == speed
+
+
+@pytest.mark.parametrize("given", ["0 GB/s", 0, -1, 0.5, float("nan"), "cable", "12 gigs"])
+def test_a_link_over_which_nothing_moves_is_refused(given: object) -> None:
+    with pytest.raises(InputError, match=r"try|Known"):
+        hardware.link(given)  # type: ignore[arg-type]
+
+
+def test_a_file_adds_a_machine_and_its_link(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(OWN, encoding="utf-8")
+    mine = hardware.find(str(tmp_path / "mine.toml"))
+    assert (mine.name, mine.memory.value, mine.moves()) == ("my card", 8 * 10**9, 300 * 10**9)
+    assert mine.link is not None
+    assert mine.link.speed == 5 * 10**9
+    assert mine.rate() == 10**13
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[[device]]\nname = 'x'", "has no memory"),
+        ("[[device]]\nname = 'x'\nmemory = 'much'", "memory of x is a number or"),
+        ("[[device]]\nname = 'x'\nmemory = 0", "must be at least 1"),
+        ("[[device]]\nname = 'x'\nmemory = [1, 'recall']", "unknown word for how sure"),
+        ("[[device]]\nname = 'x'\nmemory = 1\nspeed = 2", "unknown figure of a device 'speed'"),
+        ("[[device]]\nname = 'x'\nmemory = 1\nlink = 'rope'", "unknown link 'rope'"),
+        ("[[device]]\nname = 'x'\nmemory = 1\nflops = 3", "flops of x are a table by format"),
+        ("", r"has no \[\[device\]\]"),
+        ("[[", "holds no machine"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_fault(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "bad.toml").write_text(line, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        hardware.load(tmp_path / "bad.toml")
+
+
+def test_an_unknown_machine_is_refused_with_the_names() -> None:
+    with pytest.raises(InputError, match="did you mean 'titan x'"):
+        hardware.find("titanx")
+    with pytest.raises(InputError, match="holds no machine"):
+        hardware.find("nowhere.toml")
