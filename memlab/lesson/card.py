@@ -26,7 +26,8 @@ class Round:
     """One asking of a question: its numbers, the guess with its reason, perhaps a revision.
 
     ``truth`` is there once a guess is judged; ``revealed`` says that the learner sees it. ``again``
-    marks an asking on new numbers.
+    marks an asking on new numbers, and ``pressed`` one that a button has begun, or
+    answered.
     """
 
     topic: Topic
@@ -38,6 +39,7 @@ class Round:
     truth: Truth | None = None
     revealed: bool = False
     again: bool = False
+    pressed: bool = False
 
     @property
     def state(self) -> str:
@@ -89,13 +91,14 @@ class Card:
     ``guess`` locks and judges: what is right is revealed at once, what is wrong is diagnosed, and
     may be changed once with ``revise``. ``reveal`` shows the answer, ``retry`` asks again on new
     numbers, ``skip`` goes on without a guess. ``rounds`` are the askings so far, the last one of
-    now.
+    now. ``pressing`` is true while a button calls, and not a cell.
     """
 
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
         self.rounds = [Round(topic, topic.first)]
         self.follows: dict[str, Callable[[], Any]] = {}
+        self.pressing = False
         self._watching: list[Callable[[], None]] = []
 
     @property
@@ -138,17 +141,21 @@ class Card:
     def guess(self, given: object, because: str = "") -> Card:
         """Lock a guess: an amount ``"6.4 MB"``, a ratio ``9`` or the name of an option; a
         prediction may have a reason. Then find the truth out by planning and running, and judge.
+        A cell that runs again changes nothing, also after a button has asked on new numbers.
 
         Raises:
             InputError: it is no guess at this question, or there is a locked one already.
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
         read, reason = self._read(given), self._reason(because)
-        if not self.now.open and read != self.now.guess:
-            raise InputError(words.locked(self))
-        if self.now.open:
-            self._become(replace(self.now, guess=read, because=reason), tell=False)
-        self._judge()  # a cell that runs again changes nothing
+        if not _same(read, self.now.guess):
+            if self._ran("guess", read, self.now.open):
+                return self
+            if not self.now.open:
+                raise InputError(words.locked(self))
+            turn = replace(self.now, guess=read, because=reason, pressed=self.pressing)
+            self._become(turn, tell=False)
+        self._judge()
         return self
 
     def revise(self, given: object) -> Card:
@@ -159,18 +166,20 @@ class Card:
                 revision already.
         """
         read = self._read(given)
-        if read == self.now.revision:
-            return self  # a cell that runs again
-        if self.now.state != "diagnosed":
+        free = self.now.state == "diagnosed"
+        if _same(read, self.now.revision) or self._ran("revision", read, free):
+            return self
+        if not free:
             raise InputError(words.no_revision(self))
-        if read == self.now.guess:
+        if _same(read, self.now.guess):
             raise InputError(words.same_again(self))
         self._become(replace(self.now, revision=read), tell=False)
-        return self.reveal()
+        self._reveal()
+        return self
 
     def skip(self) -> Card:
         """Go on without a guess; ``reveal`` then shows the truth alone."""
-        if self.now.open:
+        if self.now.open and not self._ran("skipped", True):
             self._become(replace(self.now, skipped=True))
         return self
 
@@ -181,14 +190,10 @@ class Card:
             InputError: nothing has been guessed yet.
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
-        if self.now.open:
+        if self.now.open and not self._ran("revealed", True):
             raise InputError(words.first(self))
-        if not self.now.revealed:
-            self._find()
-            turn = self.now
-            if turn.second is not None:
-                progress.revised(self.topic.name, turn.retyped, turn.second.right)
-            self._become(replace(turn, revealed=True))
+        if not (self.now.open or self.now.revealed):
+            self._reveal()
         return self
 
     def retry(self) -> Card:
@@ -201,7 +206,8 @@ class Card:
             raise InputError(words.first(self) if self.now.open else words.locked(self))
         seed = f"{progress.seed()} {self.topic.name} {len(self.rounds)}"
         used = [turn.numbers for turn in self.rounds]
-        self.rounds.append(Round(self.topic, self.topic.again(seed, used), again=True))
+        numbers = self.topic.again(seed, used)
+        self.rounds.append(Round(self.topic, numbers, again=True, pressed=self.pressing))
         self._tell()
         return self
 
@@ -245,6 +251,13 @@ class Card:
             raise InputError(words.no_place_for_reason(self))
         return reason
 
+    def _ran(self, what: str, value: object, free: bool = True) -> bool:
+        """Whether a cell runs again that did this in an asking before: a button has asked since, or
+        it is not free to be done."""
+        again = self.now.pressed or not free
+        done = any(_same(getattr(turn, what), value) for turn in self.rounds[:-1])
+        return done and again and not self.pressing
+
     def _judge(self) -> None:
         """Find the truth; a right guess needs no second step."""
         if self.now.truth is not None:
@@ -255,9 +268,16 @@ class Card:
             if self.now.truth is None:
                 self._tell()
         if self.now.verdict is not None and self.now.verdict.right:
-            self.reveal()
+            self._reveal()
         else:
             self._tell()
+
+    def _reveal(self) -> None:
+        self._find()
+        turn = self.now
+        if turn.second is not None:
+            progress.revised(self.topic.name, turn.retyped, turn.second.right)
+        self._become(replace(turn, revealed=True))
 
     def _find(self) -> None:
         """The truth of now, once; what was guessed is kept as soon as it can be judged."""
@@ -282,6 +302,13 @@ def _typed(answer: Answer | None) -> str:
     return answer.text if isinstance(answer, Guess) else answer or ""
 
 
+def _same(one: object, other: object) -> bool:
+    """Whether two answers are the same, however they are written: 2.5 and 2.50."""
+    if isinstance(one, Guess) and isinstance(other, Guess):
+        return one.value == other.value
+    return one == other
+
+
 def _plain(text: str) -> str:
     """An option as it is compared: without capitals, spaces at the ends, and its full stop."""
-    return " ".join(text.split()).casefold().strip("\"' .")
+    return " ".join(text.split()).casefold().strip(f"\"' {words.STOPS}")

@@ -55,7 +55,6 @@ class PredictionCard(Widget):
     def __init__(self, card: Card) -> None:
         self.card, self.width = card, WIDEST
         self._entered: dict[tuple[int, str], str] = {}
-        self._acting = False
         self._followed: dict[Callable[[], Any], list[Output]] = {}
         self._slot: Slot | None = None
         self._filled = False
@@ -132,11 +131,11 @@ class PredictionCard(Widget):
         if name == "width":
             self.width = min(max(width(value), NARROWEST), WIDEST)
             return
-        self._acting = True
+        self.card.pressing = True
         try:
             self._do(name, value)
         finally:
-            self._acting = False
+            self.card.pressing = False
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -168,7 +167,7 @@ class PredictionCard(Widget):
     def _follow(self) -> None:
         """Python changed the card; what the browser did is answered once, at its end."""
         self._fill()
-        if not self._acting:
+        if not self.card.pressing:
             self.refresh()
 
     def _lines(self) -> list[str]:
@@ -238,14 +237,18 @@ class PredictionCard(Widget):
 
     def _fill(self) -> None:
         """Below a card that was shown open, its outputs follow with the answer, which comes first:
-        what follows may take its seconds."""
+        what follows may take its seconds. Where it is interrupted, it runs with the next change."""
         if self._slot is None or self._filled or not self.card.revealed:
             return
         waits = strings.get("card.control.busy")
         self._slot.outputs = ({"output_type": "stream", "name": "stdout", "text": waits},)
-        self.refresh()
-        self._slot.outputs = tuple(self.followed())
-        self._filled = True
+        shown: tuple[Output, ...] = ()
+        try:
+            self.refresh()
+            shown = tuple(self.followed())
+            self._filled = True
+        finally:
+            self._slot.outputs = shown
 
 
 def prediction_card(card: Card) -> PredictionCard:

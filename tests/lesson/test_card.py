@@ -190,6 +190,16 @@ def test_the_same_guess_twice_is_one(card, asked, kept):
     assert len(card.rounds) == len(asked) == len(kept()) == 1
 
 
+@pytest.mark.parametrize("again", ["0.20 MB", "200 kB", "200,000 B", "0,2 MB"])
+def test_a_number_that_is_written_otherwise_is_the_same_guess(card, again):
+    card.guess("0.2 MB")
+    assert card.guess(again).now.typed == "0.2 MB"
+    with pytest.raises(InputError, match="is the locked guess itself"):
+        card.revise(again)
+    card.revise("0.3 MB")
+    assert card.revise("300 kB").now.retyped == "0.3 MB"
+
+
 def test_a_guess_whose_truth_cannot_be_found_stays_locked(ask, asked):
     card = ask(fails=1)
     with pytest.raises(InputError, match="needs 5 GB"):
@@ -356,6 +366,51 @@ def test_a_retry_comes_after_the_answer(card):
     assert card.now.numbers != card.rounds[0].numbers
 
 
+def pressed(card, name, *given):
+    """What a button does."""
+    card.pressing = True
+    getattr(card, name)(*given)
+    card.pressing = False
+
+
+OLD = [
+    (("guess", "1 MB"), ("revise", "2 MB")),
+    (("guess", "1 MB"), ("reveal",)),
+    (("guess", "6.4 MB"),),
+    (("skip",), ("reveal",)),
+]
+
+
+@pytest.mark.parametrize("cells", OLD)
+def test_cells_of_an_asking_before_change_nothing_when_they_run_again(card, cells):
+    def run():
+        for name, *given in cells:
+            getattr(card, name)(*given)
+
+    run()
+    pressed(card, "retry")
+    run()
+    assert card.now.open
+    pressed(card, "guess", "3 MB")
+    run()
+    assert (card.now.typed, card.now.retyped) == ("3 MB", "")
+
+
+def test_a_cell_that_is_new_answers_what_a_button_asks(card):
+    card.guess("1 MB").revise("2 MB")
+    pressed(card, "retry")
+    assert card.guess("3 MB").revise("2 MB").now.retyped == "2 MB"
+
+
+def test_what_was_guessed_before_may_be_guessed_again(card):
+    card.guess("1 MB").revise("2 MB").retry().guess("1 MB")
+    assert card.now.state == "diagnosed"
+    card.reveal()
+    pressed(card, "retry")
+    pressed(card, "guess", "1 MB")
+    assert card.now.state == "diagnosed"
+
+
 def test_a_question_of_one_set_of_numbers_has_no_retry(ask):
     card = ask(draw=None).guess("6.4 MB")
     assert "retry" not in card.text()
@@ -393,7 +448,9 @@ def test_a_choice_says_what_a_wrong_option_shows_and_not_the_right_one(choice):
     assert (choice.bytes, choice.option) == (None, "one")
 
 
-@pytest.mark.parametrize("given", ["all", "ALL", " all ", "'all'", "All maps.", "all maps"])
+@pytest.mark.parametrize(
+    "given", ["all", "ALL", " all ", "'all'", "All maps.", "all maps", "All maps。"]
+)
 def test_an_option_is_also_named_by_its_text(choice, given):
     assert choice.guess(given).now.verdict.right
 

@@ -486,6 +486,25 @@ def test_the_answer_is_shown_before_what_follows_it_has_run(shell, amount):
     assert view.slot.outputs == ()
 
 
+def test_what_follows_and_was_interrupted_leaves_nothing_and_runs_again(shell, amount, capsys):
+    view, calls = views.prediction_card(amount), []
+
+    @amount.then
+    def slow():
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        print("done")
+
+    display(amount)
+    send(view, event("guess", "1 kB"), event("lock"))
+    with pytest.raises(KeyboardInterrupt):
+        amount.reveal()
+    assert view.slot.outputs == ()
+    display(amount)
+    assert capsys.readouterr().out == "done\n"
+
+
 def test_the_slot_is_filled_from_another_cell(shell, amount, follows, capsys):
     display(amount)
     display(amount.guess("1 kB").reveal())
