@@ -72,7 +72,7 @@ def heading(lessons: Path, row: Row) -> str:
         )
     (at,) = found
     above = "\n".join([*cells[:at], cells[at].partition(row.cell)[0]])
-    return re.findall(r"^#+ (.*)$", above, re.MULTILINE)[-1]
+    return str(re.findall(r"^#+ (.*)$", above, re.MULTILINE)[-1])
 
 
 def page(lessons: Path) -> str:
