@@ -323,12 +323,15 @@ def pictures(source: Path, cells: Iterable[Any]) -> dict[Path, str]:
             drawn = ["".join(each.get("data", {}).get(SVG, "")) for each in cell["outputs"]]
             if not any(drawn):
                 raise LessonError(f"{source.stem}: cell {cell['id']} shows no picture to keep.")
-            name = f"{source.stem.partition('_')[0]}-{match[1]}.svg"
-            found[home(source) / "images" / name] = [each for each in drawn if each][-1] + "\n"
+            found[_picture(source, match[1])] = [each for each in drawn if each][-1] + "\n"
         for output in filter(recordings.is_recorded, cell.get("outputs", [])):
             picture, _ = recordings.files_of(home(source), output["metadata"]["recorded"])
             found[picture] = recordings.drawn(output) + "\n"
     return found
+
+
+def _picture(source: Path, name: str) -> Path:
+    return home(source) / "images" / f"{source.stem.partition('_')[0]}-{name}.svg"
 
 
 def text_of(made: NotebookNode) -> str:
@@ -348,9 +351,7 @@ def stale(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
     }
     found = [path for path, content in expected.items() if _without_outputs(path) != content]
     if not names:
-        there = [path for path in lessons.rglob("*.ipynb") if path.parent.name[0] != "."]
-        found += [path for path in there if path not in expected]
-        found += old_pictures(lessons)
+        found += [*orphans(lessons), *old_pictures(lessons)]
         page = lessons / "glossary.md"
         if not page.exists() or page.read_text(encoding="utf-8") != glossary(lessons):
             found.append(page)
@@ -358,7 +359,7 @@ def stale(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
 
 
 def old_pictures(lessons: Path) -> list[Path]:
-    """The pictures that are not those of the stored solutions, and those that nothing makes."""
+    """The pictures that are not those of the stored solutions."""
     expected: dict[Path, str] = {}
     for source in sources(lessons):
         target, _ = list(targets(source).items())[-1]
@@ -367,12 +368,25 @@ def old_pictures(lessons: Path) -> list[Path]:
             expected |= pictures(source, cells)
         except (OSError, ValueError, KeyError, LessonError):
             continue  # it is stale itself
-    there = {*(lessons / "images").glob("[0-9][0-9]-*.svg"), *expected}
     return [
         path
-        for path in there
-        if not path.exists() or path.read_text(encoding="utf-8") != expected.get(path)
+        for path, drawn in expected.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != drawn
     ]
+
+
+def orphans(lessons: Path) -> list[Path]:
+    """The notebooks and pictures that no source makes."""
+    made: set[Path] = set()
+    for source in sources(lessons):
+        made.update(*(targets(source, language) for language in languages(source)))
+        for tags in (cell.metadata.tags for cell in cells(source)):
+            named = filter(None, map(PICTURE.fullmatch, tags))
+            made.update(_picture(source, match[1]) for match in named)
+            if name := recordings.tagged(source.stem, tags):
+                made.add(recordings.files_of(lessons, name)[0])
+    there = [path for path in lessons.rglob("*.ipynb") if path.parent.name[0] != "."]
+    return [path for path in (*there, *(lessons / "images").glob("*.svg")) if path not in made]
 
 
 def _without_outputs(path: Path) -> Any:
@@ -387,15 +401,34 @@ def _without_outputs(path: Path) -> Any:
 
 
 def timed(lessons: Path, names: Iterable[str]) -> dict[str, Any]:
-    """The seconds that each solved lesson takes to run here, from the start of its kernel."""
+    """The seconds that each solved lesson takes to run here, from the start of its kernel.
+
+    Raises:
+        LessonError: some are named: a table has one machine and one day.
+    """
+    if names := " ".join(names):
+        raise LessonError(f"--seconds times all lessons on one day, got {names}; leave that out.")
     found = {}
-    for source in sources(lessons, names):
+    for source in sources(lessons):
         target, solved = list(targets(source).items())[-1]
         begin = time.monotonic()
         execute(notebook(source, solved), target.parent, source.stem)
         found[source.stem] = round(time.monotonic() - begin, 1)
     machine = f"{platform.machine()}, {platform.system()}, {os.cpu_count()} processors"
     return {"machine": machine, "date": date.today().isoformat(), "seconds": found}
+
+
+def advice(lessons: Path, names: Iterable[str]) -> list[str]:
+    """What is stale, and what to do: one sentence for what a source makes, and one for the rest."""
+    found, alone = stale(lessons, names), orphans(lessons)
+    old = ", ".join(_from_above(lessons, (each for each in found if each not in alone)))
+    gone = ", ".join(_from_above(lessons, (each for each in found if each in alone)))
+    said = [f"Stale: {old}; run `make lessons`."] if old else []
+    return said + ([f"No source makes {gone}; delete what is not wanted."] if gone else [])
+
+
+def _from_above(lessons: Path, paths: Iterable[Path]) -> list[str]:
+    return [str(path.relative_to(lessons.parent)) for path in paths]
 
 
 def main(arguments: list[str], lessons: Path = LESSONS) -> int:
@@ -407,9 +440,8 @@ def main(arguments: list[str], lessons: Path = LESSONS) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.check:
-            old = [str(path.relative_to(lessons.parent)) for path in stale(lessons, options.names)]
-            if old:
-                print(f"Stale: {', '.join(old)}; run `make lessons`.", file=sys.stderr)
+            old = advice(lessons, options.names)
+            print(*old, sep="\n", end="\n" if old else "", file=sys.stderr)
             return int(bool(old))
         if options.seconds:
             found = json.dumps(timed(lessons, options.names), indent=2)

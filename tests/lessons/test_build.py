@@ -293,6 +293,24 @@ def test_a_notebook_without_a_source_is_stale(built):
     assert build.stale(built, ["01"]) == []
 
 
+def test_what_no_source_makes_is_not_made_again_but_deleted(built, capsys):
+    put(built / "images/why-gone.svg", "<svg/>")  # of an appendix
+    put(built / "appendix/why.ipynb", "{}")
+    put(built / "glossary.md", "")
+    assert build.main(["--check"], built) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "Stale: lessons/glossary.md; run `make lessons`.",
+        "No source makes lessons/appendix/why.ipynb, lessons/images/why-gone.svg; "
+        "delete what is not wanted.",
+    ]
+
+
+def test_the_seconds_of_some_lessons_do_not_replace_those_of_all(built, capsys):
+    assert build.main(["01", "--seconds"], built) == 1
+    assert "times all lessons on one day, got 01; leave that out" in capsys.readouterr().err
+    assert not (built / "data").exists()
+
+
 def test_a_changed_term_makes_the_glossary_stale(built):
     put(built / "source/glossary.toml", GLOSSARY.replace("most", "least"))
     assert stale(built) == ["glossary.md"]
