@@ -298,9 +298,10 @@ def build(source: Path) -> Iterator[tuple[Path, str]]:
         for target, solved in targets(source, language).items():
             made = notebook(source, solved, language)
             execute(made, target.parent, source.stem)
-            clean(made, source.stem, say, kept_of(source) if solved else None)
+            answers = solved or source.parent.name == APPENDIX
+            clean(made, source.stem, say, kept_of(source) if answers else None)
             yield target, text_of(made)
-            if language == ENGLISH and (solved or source.parent.name == APPENDIX):
+            if language == ENGLISH and answers:
                 yield from pictures(source, made.cells).items()
 
 
@@ -331,7 +332,7 @@ def pictures(source: Path, cells: Iterable[Any]) -> dict[Path, str]:
 
 
 def _picture(source: Path, name: str) -> Path:
-    return home(source) / "images" / f"{source.stem.partition('_')[0]}-{name}.svg"
+    return home(source) / "images" / f"{recordings.file_of(source.stem, name)}.svg"
 
 
 def text_of(made: NotebookNode) -> str:

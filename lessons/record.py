@@ -39,7 +39,7 @@ TIMED = ("s", "x", "samples")
 
 
 def measured(lessons: Path, names: Sequence[str]) -> list[Path]:
-    """The sources of the named lessons, or of all, that have cells to record.
+    """The sources of the named lessons and appendices, or of all, that have cells to record.
 
     Raises:
         LessonError: there is no such lesson, or a named one has no such cell.
@@ -57,13 +57,13 @@ def names_of(source: Path) -> list[str]:
     """The pictures that a lesson records, in the order of its cells.
 
     Raises:
-        LessonError: in an appendix, of a cell that measures nothing, or two of one name.
+        LessonError: such a cell measures nothing, or two have one name.
     """
     found = []
     for cell in build.cells(source):
         name = recordings.tagged(source.stem, cell.metadata.tags)
-        if name and (DIFFERS not in cell.metadata.tags or source.parent.name == build.APPENDIX):
-            raise LessonError(f"{name}: a measured cell of a lesson is recorded; tag it {DIFFERS}.")
+        if name and DIFFERS not in cell.metadata.tags:
+            raise LessonError(f"{name}: a measured cell is recorded; tag it {DIFFERS} too.")
         if name in found:
             raise LessonError(f"{name} is the picture of two cells; give one another name.")
         found += [name] if name else []
@@ -77,20 +77,28 @@ def record(source: Path, load: float | None) -> dict[str, Picture]:
         LessonError: a cell fails, or shows no picture with figures; nothing is written.
         InputError: figures that cannot be kept; nothing is written.
     """
-    target, _ = list(build.targets(source).items())[-1]
-    made = build.notebook(source, solved=True)
-    command = recordings.command_of(source.stem)
-    build.execute(made, target.parent, source.stem, {recorded.WANTED: command})
-    found = {}
-    for cell in made.cells:
-        if name := recordings.tagged(source.stem, cell.metadata.get("tags", [])):
-            found[name] = taken(name, cell, command, load)
-    clean(made, source.stem, kept=found)
-    text = build.text_of(made)
+    command = recordings.command_of(names_of(source)[0])
+    found: dict[str, Picture] = {}
+    texts = {}
+    for target, solved in reversed(build.targets(source).items()):
+        if not solved and source.parent.name != build.APPENDIX:
+            continue  # learners measure themselves
+        made = build.notebook(source, solved)
+        build.execute(made, target.parent, source.stem, {recorded.WANTED: command})
+        found = found or all_of(source.stem, made, command, load)
+        clean(made, source.stem, kept=found)
+        texts[target] = build.text_of(made)
     for picture in found.values():
         recordings.write(build.home(source), picture)
-    atomic.write(target, text)
+    for target, text in texts.items():
+        atomic.write(target, text)
     return found
+
+
+def all_of(lesson: str, made: Any, command: str, load: float | None) -> dict[str, Picture]:
+    """The recorded pictures of a notebook that has been run, by name."""
+    named = ((recordings.tagged(lesson, c.metadata.get("tags", [])), c) for c in made.cells)
+    return {name: taken(name, cell, command, load) for name, cell in named if name}
 
 
 def taken(name: str, cell: Any, command: str, load: float | None) -> Picture:

@@ -1,8 +1,9 @@
 """The recorded pictures of measured cells: evidence that stays, from a machine that is named.
 
 A cell tagged `recorded-tile` of lesson 03 has the picture `images/03-tile.svg`; its text, its
-figures, the machine, the date and the command are in `data/recorded/03-tile.json`. The solutions
-show the picture below the note. `lessons/record.py` makes both files; building a lesson reads them.
+figures, the machine, the date and the command are in `data/recorded/03-tile.json`. Below the note,
+the solutions show the picture, and so does an appendix, which asks nothing. `lessons/record.py`
+makes both files; building a lesson reads them.
 """
 
 from __future__ import annotations
@@ -49,9 +50,15 @@ class Picture:
 
 
 def tagged(lesson: str, tags: Iterable[str]) -> str:
-    """The name of the picture that a cell of a lesson (`03_lowering`) records; empty for none."""
+    """The name of the picture that a cell of a lesson (`03_lowering`) or of an appendix records;
+    empty for none."""
     found = next(filter(None, map(TAG.fullmatch, tags)), None)
-    return f"{lesson.partition('_')[0]}-{found[1]}" if found else ""
+    return file_of(lesson, found[1]) if found else ""
+
+
+def file_of(lesson: str, name: str) -> str:
+    """What a picture is called: after the number of its lesson, or after its appendix."""
+    return f"{lesson[:2] if lesson[:2].isdigit() else lesson}-{name}"
 
 
 def files_of(lessons: Path, name: str) -> tuple[Path, Path]:
@@ -97,8 +104,8 @@ def write(lessons: Path, picture: Picture) -> None:
 
 
 def command_of(name: str) -> str:
-    """What records the pictures of a lesson."""
-    return f"make record ARGS={name[:2]}"
+    """What records a picture, with the others of its lesson."""
+    return f"make record ARGS={name.rpartition('-')[0]}"
 
 
 # -- in a notebook ------------------------------------------------------------------------------

@@ -90,7 +90,8 @@ class TimeAndMemory(Recordable):
 
 def _table(found: Algorithms) -> Table:
     """A line for every way, in the order that was asked for."""
-    heads = [strings.get(f"speed.{key}") for key in ("algorithm", "workspace", "time", "against")]
+    keys = "algorithm", "workspace", "time", "against"
+    heads = [timings.said(key) if key == "time" else strings.get(f"speed.{key}") for key in keys]
     rows = [
         [
             found.name(each),
@@ -310,7 +311,8 @@ class BenchmarkTimes(Still, Study):
 
     def _bars(self, group: Group) -> Block:
         rows, against = rows_of(group, self.result.machine)
-        heads = [strings.get(f"speed.{key}") for key in ("algorithm", "workspace", "time")]
+        heads = [strings.get(f"speed.{key}") for key in ("algorithm", "workspace")]
+        heads.append(timings.said("time"))
         cells = [[name, timings.workspace(each), duration(each.seconds), ratio(by)]
                  for name, each, by in rows]  # fmt: skip
         told = Table([*heads, against], cells)

@@ -43,9 +43,10 @@ def shown(notebook: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str, Any]
 
 def notes(lesson: Lesson) -> list[str]:
     """A note stands for what differs from machine to machine, in a solution for that alone; below
-    it, the solutions have what was recorded."""
+    it, the solutions and an appendix have what was recorded."""
     breaks = []
-    books = ((lesson.learners, False), (lesson.solved, True))
+    appendix = not lesson.number.isdigit()  # it asks no card
+    books = ((lesson.learners, appendix), (lesson.solved, True))
     for cell, solved in ((cell, solved) for book, solved in books for cell in book["cells"]):
         tags, outputs = cell["metadata"].get("tags", []), cell.get("outputs", [])
         if solved:

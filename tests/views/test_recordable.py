@@ -1,0 +1,43 @@
+"""While a picture is recorded, it says so, and a notebook is given its figures."""
+
+import pytest
+
+from memlab.bench import recorded
+from memlab.bench.recorded import Recorded
+from memlab.bench.timing import Line, Machine, Result
+from memlab.views.recordable import FIGURES, Recordable
+from tests.views.measurements import CASES
+
+MEASURED = [(name, case) for name in CASES for case in CASES[name]]
+
+
+def shown(name, case):
+    return CASES[name][case]()
+
+
+RECORDABLE = [each for each in MEASURED if isinstance(shown(*each), Recordable)]
+
+
+def test_they_are_views_of_what_is_measured():
+    assert {name for name, _ in RECORDABLE} >= {"algorithm_times", "batch_times", "training_curves"}
+
+
+@pytest.mark.parametrize(("name", "case"), RECORDABLE)
+def test_a_recorded_picture_says_so(name, case, monkeypatch):
+    view = shown(name, case)
+    assert FIGURES not in view._repr_mimebundle_()
+    assert "Recorded on 2" not in view.text()
+    monkeypatch.setenv(recorded.WANTED, "make record ARGS=03")
+    bundle = view._repr_mimebundle_()
+    given = bundle[FIGURES]
+    machine = Machine(**given["machine"])
+    for kind in ("image/svg+xml", "text/plain"):
+        assert f"Recorded on {machine.date}" in bundle[kind]
+        assert machine.processor in bundle[kind]
+        assert "easured here" not in bundle[kind]
+    assert "with `make record ARGS=03`, " in bundle["text/plain"]
+    assert given["threads"] >= 1
+    lines = tuple(Line(**{**line, "samples": tuple(line["samples"])}) for line in given["lines"])
+    found = Recorded("a processor", "make record", Result(name, machine, lines))
+    assert recorded.from_dict(recorded.to_dict(found)) == found
+    assert len({line.name for line in lines}) == len(lines)
