@@ -248,6 +248,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
         ({"settings": {"rate": -1.0}}, "rate must be at least 0, got -1.0; try 0.01"),
         ({"settings": {"rate": np.nan}}, "rate must be at least 0, got nan; try 0.01"),
         ({"settings": {"beta1": 1}}, "beta1 must be at least 0 and below 1, got 1; try 0.9"),
+        ({"settings": {"alpha": 1}}, "alpha must be at least 0 and below 1, got 1; try 0.99"),
         ({"settings": {"momentum": True}}, "momentum must be at least 0, got True"),
         ({"settings": 0.1}, "settings are numbers by name, got 0.1; try"),
         ({"seed": -1}, "seed must be at least 0, got -1; try 1"),

@@ -106,7 +106,7 @@ def _() -> Any:
 
 @case("precision", "more than before")
 def _() -> Any:
-    return views.precision("mnist_cnn", 4096, "momentum", start_from="bf16", master="fp32")
+    return views.precision("mnist_cnn", 4096, "rmsprop", start_from="bf16", master="fp32")
 
 
 @case("precision", "few bytes, no state")

@@ -35,6 +35,7 @@ LONG = NAMED.linear(2).squared_error()
 @cache
 def of(name: str, batch: int = 8) -> Lifetimes:
     steps = {"one": SINGLE, "tiny": TINY, "inside": memlab.in_place(TINY),
+             "rmsprop": memlab.training_step(zoo.linear1(), "rmsprop", "fp64"),
              "adam": memlab.training_step(zoo.linear1(features=5, outputs=3), "adam"),
              "inference": memlab.inference_step(zoo.linear1()),
              "conv": memlab.training_step(CONV), "long": memlab.inference_step(LONG),
@@ -55,6 +56,7 @@ PAGES: dict[str, dict[str, Any]] = {
     "another operation": {"now": of("tiny"), "at": 1},
     "the last operation": {"now": of("tiny"), "at": 9, "numbers": True},
     "another step": {"now": of("inside"), "before": of("one")},
+    "rmsprop": {"now": of("rmsprop"), "at": 6},
     "adam": {"now": of("adam", 1000), "numbers": True},
     "inference": {"now": of("inference", 1)},
     "again": {"now": of("again", 64)},
