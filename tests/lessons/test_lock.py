@@ -163,6 +163,13 @@ def test_the_views_of_the_small_lesson_are_locked(lesson, tmp_path):
     assert lock.view_leaks(made, shown) == []
 
 
+@pytest.mark.measures
+def test_a_notebook_that_fails_is_not_taken_for_one_without_views(lesson, tmp_path):
+    lesson((VIEW, "views.memory('nothing')\n"))
+    with pytest.raises(AssertionError, match="unknown network 'nothing'"):
+        lock.views_of(stored(tmp_path))
+
+
 def test_a_label_of_a_control_is_read(lesson):
     view = lock.Shown("07-small-05", "the view memory", {}, "Batch\nKernel, 9 times")
     assert lock.view_leaks(lesson(), [view]) == [
@@ -171,8 +178,11 @@ def test_a_label_of_a_control_is_read(lesson):
 
 
 def stored(folder):
+    """The views of the small lesson as a notebook; no other process knows its questions."""
     path = folder / "07_small.ipynb"
-    path.write_text(build.text_of(build.notebook(folder / "source/07_small.py", solved=True)))
+    made = build.notebook(folder / "source/07_small.py", solved=True)
+    made.cells = [cell for cell in made.cells if "views." in cell.source]
+    path.write_text(build.text_of(made))
     return path
 
 

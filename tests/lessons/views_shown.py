@@ -26,7 +26,7 @@ from tests.lessons.lock import Shown, plain
 
 
 def run(notebook: Path) -> list[str]:
-    """What its live views show, cell by cell, as JSON; a cell that fails shows nothing."""
+    """What its live views show, cell by cell, as JSON; a cell that fails ends it."""
     from IPython.core.interactiveshell import InteractiveShell
 
     from memlab.views import View
@@ -47,7 +47,7 @@ def run(notebook: Path) -> list[str]:
     for cell in nbformat.read(notebook, as_version=4).cells:
         if cell.cell_type == "code":
             now[0] = cell.id
-            shell.run_cell(cell.source)
+            shell.run_cell(cell.source).raise_error()
     return list(dict.fromkeys(json.dumps(each) for each in found))
 
 
