@@ -18,10 +18,10 @@
 # %%
 from memlab import lesson
 
-lesson.recall("04.column")
+lesson.recall("04.strips")
 
 # %% tags=["solution"]
-lesson.recall("04.column").guess("window").reveal()
+lesson.recall("04.strips").guess("same").reveal()
 
 # %%
 lesson.recall("04.copies")

@@ -42,8 +42,8 @@ def copies(n: Numbers) -> Truth:
     return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
 
 
-topic("04.column", Kind.CHOICE, {}, None, part=Part.RECALL, options=("pixel", "window", "kernel"),
-      gives=("one window,", "down a column of the matrix"))(known("window"))  # fmt: skip
+topic("04.strips", Kind.CHOICE, {}, None, part=Part.RECALL, options=("fewer", "same", "more"),
+      gives=("the same values", "as many bytes"))(known("same"))  # fmt: skip
 
 # -- the bytes of a warp ------------------------------------------------------------------------
 
