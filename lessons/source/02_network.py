@@ -90,7 +90,7 @@ halve
 halve.guess(2, because="half the images, half the bytes").revise("1.1").reveal()
 
 # %% [markdown]
-# ResNet-50 is deeper, and ends in one small linear layer.
+# ResNet-50 ends in one small linear layer.
 
 # %%
 resnet = lesson.predict("02.resnet")
@@ -111,7 +111,7 @@ resnet.guess("1.1").revise("1.8").reveal()
 # %% [markdown]
 # ## Does a published total say what fits?
 #
-# A text that many quote (J. Hanlon, Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M
+# A text that many quote (Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M
 # activations,<sup>A4</sup> and at batch 32 over 2 GB of activations.<sup>A5</sup>
 
 # %%
@@ -129,9 +129,10 @@ total
 total.guess("both").revise("convolutions").reveal()
 
 # %% [markdown]
-# Other texts count by other rules: for this network from 10.6M to 36.1M values per image. So
-# ask of a total: which rule, and which unit? More: [the counting
-# rules](appendix/counting_rules.ipynb).
+# Other texts count by other rules, from 10.6M to 36.1M values per image. More:
+# [counting rules](appendix/counting_rules.ipynb), [round figures](appendix/figures.ipynb),
+# [3 totals of VGG-16](appendix/totals.ipynb). Do it for your own network: [the rule that is
+# quoted](appendix/thumb_rule.ipynb).
 
 # %% [markdown]
 # ## Exercise: which batch fits?
@@ -203,8 +204,8 @@ views.case("02")
 # - Shapes, bytes, lifetime, peak: 4 questions, in this order, for any layer.
 # - The peak is the floor plus the mountain at **one** operation. Only the mountain follows the
 #   batch.
-# - A large floor (VGG-16 with Adam) makes a smaller batch nearly useless. A large mountain
-#   (ResNet-50) makes it the first thing to try.
+# - A large floor (VGG-16 with Adam, batch 8) makes a smaller batch nearly useless. A large mountain
+#   (ResNet-50, or a [larger batch](appendix/lean_networks.ipynb)) makes it the first thing to try.
 # - A published total means something once you know its rule and its unit.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Or a side road:

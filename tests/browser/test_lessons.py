@@ -321,6 +321,7 @@ def test_the_pictures_of_the_readme_are_taken_here():
 
 
 def test_every_card_and_exercise_is_met():
-    text = "\n".join(path.read_text(encoding="utf-8") for path in LESSONS)
+    pages = [*LESSONS, *build.LESSONS.glob(f"{build.APPENDIX}/*.ipynb")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     for name in (*topics(), *tasks()):
         assert name in text

@@ -31,6 +31,22 @@ def budget(chance: Random) -> Arguments:
     return {"memory": max(fixed) + chance.randint(0, 80), "fixed": fixed, "each": each}
 
 
+def small(chance: Random) -> Arguments:
+    """A network whose maps can be pooled as often as it has convolutions."""
+    kernels = [chance.randint(1, 9) for _ in range(chance.randint(1, 4))]
+    least = 2 ** len(kernels)
+    image = [chance.randint(1, 9), *(chance.randint(least, least + 20) for _ in range(2))]
+    features = [chance.randint(1, 20) for _ in range(chance.randint(1, 4))]
+    return {"image": image, "kernels": kernels, "features": features}
+
+
+def parts(chance: Random) -> Arguments:
+    optimizers = ("sgd", "momentum", "adagrad", "rmsprop", "adam")
+    names = ("activations", "parameters", "inputs")
+    counts = {name: chance.randint(1, 10**6) for name in names}
+    return {**counts, **few(chance, "batch"), "optimizer": chance.choice(optimizers)}
+
+
 def pointwise(chance: Random) -> tuple[int, ...]:
     return chance.randint(1, 60), chance.randint(1, 20), 1, chance.randint(1, 3), 0
 
@@ -93,6 +109,8 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "01.kept": lambda chance: few(chance, "batch", "inputs", "hidden", "outputs"),
     "01.my_step": samples,
     "02.largest_batch": budget,
+    "02.counted": small,
+    "02.four_parts": parts,
     "03.lowered_bytes": lambda chance: few(chance, "batch", "channels") | window(chance),
     "04.lower": image,
     "05.vectors": columns,

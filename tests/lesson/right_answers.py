@@ -37,6 +37,22 @@ def one_by_one(memory, fixed, each):
     return next(batch for batch in count() if not fits(batch + 1))
 
 
+def layer_by_layer(image, kernels, features):
+    """Outputs and parameters as two lists, which are summed up at the end."""
+    *_, rows, columns = image
+    before, values, weights = image[0], [], []
+    for count_ in kernels:
+        values.append(count_ * rows * columns)
+        rows, columns = math.floor(rows / 2), math.floor(columns / 2)
+        values.append(count_ * rows * columns)
+        weights += [25 * before * count_, count_]
+        before = count_
+    for inputs, outputs in pairwise([before * rows * columns, *features]):
+        values.append(outputs)
+        weights.append((inputs + 1) * outputs)
+    return sum(values), sum(weights)
+
+
 def by_divmod(image, lowered, k, pad):
     n, at = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x, []
     if n >= lowered.size:
@@ -120,6 +136,15 @@ RIGHT: dict[str, Answers] = {
         "one_by_one": one_by_one,
         "decimal": lambda memory, fixed, each: min(
             Decimal(memory - a) // b for a, b in zip(fixed, each, strict=True) if b
+        ),
+    },
+    "02.counted": {"layer_by_layer": layer_by_layer},
+    "02.four_parts": {
+        "floats": lambda activations, parameters, inputs, batch, optimizer: (
+            4.0 * batch * activations,
+            4.0 * batch * activations,
+            parameters * {"sgd": 8.0, "adam": 16.0}.get(optimizer, 12.0),
+            np.float64(batch) * 4 * inputs,
         ),
     },
     "03.lowered_bytes": {

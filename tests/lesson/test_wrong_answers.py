@@ -22,11 +22,12 @@ SEEDS = range(2)
 
 
 def cells(lesson, tag):
-    """The code cells with a tag in the source of a lesson."""
-    (source,) = build.sources(build.LESSONS, [lesson])
+    """The code cells with a tag in the source of a lesson, and in its appendices."""
     solved = tag == "solution"
     return [
         cell.source
+        for source in build.sources(build.LESSONS)
+        if lesson in (source.stem[:2], build.lesson_of(source))
         for cell in build.notebook(source, solved).cells
         if cell.cell_type == "code" and tag in cell.metadata.get("tags", [])
     ]

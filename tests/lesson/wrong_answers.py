@@ -33,6 +33,32 @@ def limits(memory, fixed, each):
     return [(memory - a) // b for a, b in zip(fixed, each, strict=True) if b]
 
 
+def small(image, kernels, features, *, bias=1, window=25, channels=True, pool=1, linear=1, maps=1):
+    """Activations and parameters of a small network, with one part replaced."""
+    (before, rows, columns), values, weights = image, 0, 0
+    for n in kernels:
+        weights += n * (window * (before if channels else 1) + bias)
+        values += maps * n * rows * columns
+        before, rows, columns = n, rows // 2, columns // 2
+        values += pool * n * rows * columns
+    inputs = before * rows * columns
+    for place, outputs in enumerate(features):
+        weights += outputs * (inputs + bias)
+        values += linear * outputs * (maps if place < len(features) - 1 else 1)
+        inputs = outputs
+    return [values, weights]
+
+
+ARRAYS = {"sgd": 2, "momentum": 3, "adagrad": 3, "rmsprop": 3, "adam": 4}
+
+
+def rule(activations, parameters, inputs, batch, optimizer, *, each=4, copies=0, less=0):
+    """The 4 parts of the rule of thumb, with one replaced."""
+    held = copies or ARRAYS[optimizer] - less
+    maps = each * activations * batch
+    return [maps, maps, each * held * parameters, each * inputs * batch]
+
+
 def copy_bytes(batch, channels, size, k, stride, pad, each=4, taps=2):
     rows = (size + 2 * pad - k) // stride + 1
     return each * batch * channels * k**taps * rows * rows
@@ -180,6 +206,32 @@ ZOO: dict[str, dict[str, Any]] = {
         "not_whole": lambda memory, fixed, each: min(
             (memory - a) / b for a, b in zip(fixed, each, strict=True) if b
         ),
+    },
+    "02.counted": {
+        "no_bias": lambda **a: small(**a, bias=0),
+        "one_channel": lambda **a: small(**a, channels=False),
+        "no_pool": lambda **a: small(**a, pool=0),
+        "no_linear": lambda **a: small(**a, linear=0),
+        "with_relu": lambda **a: small(**a, maps=2),
+        "with_input": lambda **a: [
+            small(**a)[0] + a["image"][0] * a["image"][1] * a["image"][2],
+            small(**a)[1],
+        ],
+        "swapped": lambda **a: small(**a)[::-1],
+    },
+    "02.four_parts": {
+        "values": lambda **a: rule(**a, each=1),
+        "bits": lambda **a: rule(**a, each=32),
+        "one_sample": lambda **a: rule(**{**a, "batch": 1}),
+        "three": lambda **a: rule(**a, copies=3),
+        "no_state": lambda **a: rule(**a, copies=2),
+        "once": lambda **a: rule(**a, copies=1),
+        "state_alone": lambda **a: rule(**a, less=1),
+        "each_sample": lambda **a: [
+            n * (a["batch"] if place == 2 else 1) for place, n in enumerate(rule(**a))
+        ],
+        "both": lambda **a: [2 * rule(**a)[0], *rule(**a)[1:]],
+        "one_input": lambda **a: [*rule(**a)[:3], 4 * a["inputs"]],
     },
     "03.lowered_bytes": {
         "values": lambda **a: copy_bytes(**a, each=1),

@@ -266,13 +266,15 @@ def adds_up(whole, text):
 
 
 def names(number, page):
-    """Every card and exercise of the lesson is in the minute plan and has its table."""
-    due = set(of_lesson(number, predictions())) | set(of_lesson(number, tasks()))
+    """Every card and exercise of the lesson is in the minute plan; they and the exercises of its
+    appendices have their tables."""
+    every = set(of_lesson(number, predictions())) | set(of_lesson(number, tasks()))
+    due = {name for name in every if f'"{name}"' in source(number)}  # the others are an appendix's
     planned = set(re.findall(rf"`({number}\.\w+)`", parts(page).get("Minute plan", "")))
     tables = [name for name, _, _ in asked_of(page)]
     breaks = [f"{name} is not in the minute plan" for name in due - planned]
     breaks += [f"{name} is none of its cards and exercises" for name in planned - due]
-    return breaks if sorted(tables) == sorted(due) else [*breaks, f"its tables are {tables}"]
+    return breaks if sorted(tables) == sorted(every) else [*breaks, f"its tables are {tables}"]
 
 
 def guesses(number, page):

@@ -25,16 +25,28 @@ for rule in counting.CONVENTIONS.values():
 #
 # ## What does a famous text count?
 #
-# J. Hanlon (Graphcore, 2017) says that ResNet-50 has 26M parameters and 16M activations, together
-# 168 MB. memlab keeps a list of published figures, each computed again:<sup>A4</sup>
+# A post of the maker of a chip (Graphcore, 2017) says that ResNet-50 has about 26M weights and 16M
+# activations, together 168 MB. On his own site J. Hanlon cuts off where the post rounds: 25M. A
+# Chinese post that tells the first again adds 99 MB and 64 MB. memlab keeps a list of published
+# figures, each computed again:<sup>A4</sup>
 
 # %%
 for claim in memlab.claims.find("A4"):
     print(f"{claim.claim}\n    {claim.verdict}: {claim.result}")
 
 # %% [markdown]
-# The parts are right, by a rule: outputs of convolutions and of sums. The sum of the parts is of
-# rounded numbers, and one of them is right only if MB means MiB.
+# The parts are right, by a rule: outputs of convolutions and of sums. The 99 is MiB, beside a 64
+# that is MB. And the 168? Of the exact counts, and of the rounded ones:
+
+# %%
+values = counting.find("conv-sums").values(net)
+for digits in (0, 6):
+    weights, maps = round(net.parameters, -digits), round(values, -digits)
+    print(f"4 B * ({weights:,} + {maps:,}) = {units.in_unit(4 * (weights + maps), 'MB')}")
+
+# %% [markdown]
+# The parameters are there once for a mini-batch, the activations for each of its images: 168 MB is
+# batch 1, and neither gradients nor momentum are in it.
 #
 # ## Which unit?
 #
@@ -64,4 +76,5 @@ for b in (1, 2, 16, 32, 64):
 {
     "26M": "zoo.resnet50().parameters / 1e6",
     "16M": "counting.find('conv-sums').values(zoo.resnet50()) / 1e6",
+    "25M": "zoo.resnet50().parameters // 10**6",
 }

@@ -1,0 +1,64 @@
+# %% [markdown]
+# # Appendix: does a lean network need less memory?
+#
+# Belongs to: [02 A whole network](../02_network.ipynb).
+#
+# A text says that lean networks, those with few parameters, solve hard problems too. How well they
+# do, no plan can tell; what they save, it can. One step with momentum:
+
+# %%
+import memlab
+from memlab import units, zoo
+
+batches = (1, 8, 32, 128)
+print("            parameters, peak at batch", *batches)
+plans = {}
+for name in ("vgg16", "alexnet", "resnet50", "resnet18", "googlenet"):
+    net = zoo.build(name)
+    plans[name] = memlab.plan(memlab.training_step(net))
+    peaks = [f"{units.short(plans[name].peak(batch)):>9}" for batch in batches]
+    print(f"{name:10} {net.parameters:>12,}", *peaks)
+
+# %%
+lean, large = zoo.googlenet(), zoo.alexnet()
+print(f"parameters: {large.parameters / lean.parameters:.1f} times fewer")
+for batch in (1, 128):
+    ratio = plans["googlenet"].peak(batch) / plans["alexnet"].peak(batch)
+    print(f"batch {batch:3}: GoogLeNet takes {ratio:.2f} times what AlexNet takes")
+
+# %% [markdown]
+# At batch 1 it saves most of the memory, and at batch 128 it needs more.
+#
+# **What lean saves:** the floor, that is parameters, gradients and the optimizer's state; the file
+# of the parameters; and memory in prediction, where few maps are alive.
+#
+# **What it does not save:** the mountain. A convolution uses the same few weights at every place,
+# so a network without large linear layers has many maps for each parameter. From which batch on
+# does that count?
+
+# %%
+first = next(b for b in range(1, 200) if plans["googlenet"].peak(b) > plans["alexnet"].peak(b))
+print("GoogLeNet needs more than AlexNet from batch", first)
+
+# %% [markdown]
+# ## What does a smaller batch buy, fairly asked?
+#
+# "Make the batch smaller" is the first advice, and it depends on where you stand. From a batch to
+# half of it, the peak falls so many times:
+
+# %%
+plans["vgg16, adam"] = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
+halves = (8, 32, 128)
+print("from batch          ", *(f"{batch:5}" for batch in halves))
+for name in ("vgg16, adam", "vgg16", "alexnet", "resnet50", "googlenet"):
+    falls = [plans[name].peak(batch) / plans[name].peak(batch // 2) for batch in halves]
+    print(f"{name:20}", *(f"{fall:5.2f}" for fall in falls))
+
+# %% [markdown]
+# VGG-16 with Adam: 1.09 times from batch 8, 1.65 times from batch 128. It is not the network that
+# makes a smaller batch useless, but its floor beside the mountain **at that batch**. Nowhere is it
+# 2.
+#
+# What is fair? The same question at the batch that does not fit. Who runs out of memory at 128
+# halves it with profit; who runs out at 8 has to lower the floor: another optimizer, a leaner
+# network.
