@@ -53,6 +53,15 @@ def test_what_is_no_choice_of_checkpoints_is_refused(given):
         tasks_08._score(given, {"maps": [1000, 2000, 3000]})
 
 
+def test_of_2_maps_the_first_alone_can_be_kept():
+    with pytest.raises(InputError, match=r"Of 2 maps a choice is \[0\] or \[\], got \[1\]"):
+        tasks_08._score([1], {"maps": [1000, 2000]})
+
+
+def test_a_chain_is_called_what_it_is():
+    assert chains.alike(100).label == "100 equal layers"
+
+
 @pytest.mark.parametrize("given", [[1, 0, 1], (0, 1), [0.0, 1.0], np.array([0, 1])])
 def test_a_choice_of_checkpoints_is_planned(given):
     found = tasks_08._score(given, {"maps": [1000, 2000, 3000]})
