@@ -73,6 +73,20 @@ def whole(what: str, given: object, least: int = 1, most: int = LARGEST) -> int:
     return value
 
 
+def divisor(what: str, given: object, of: str, size: int, most: int = LARGEST) -> int:
+    """``given`` as an ``int`` of at most ``most`` that divides ``size``, which is called ``of``.
+
+    Raises:
+        InputError: it is none; the message names the nearest below it.
+    """
+    value = whole(what, given, 1, min(size, most))
+    if size % value:
+        usual = next(n for n in range(value, 0, -1) if size % n == 0)
+        raise InputError(_("{what} must divide {of}, {size}, got {given}; try {usual}.",
+                           what=what, of=of, size=size, given=value, usual=usual))  # fmt: skip
+    return value
+
+
 def real(
     what: str,
     given: object,

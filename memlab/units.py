@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from memlab.errors import InputError, printed, shorten
+from memlab.strings import gettext as _
 
 DECIMAL = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 BINARY = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -59,7 +60,8 @@ def named(text: str) -> str | None:
     """
     unit = _NAMES.get(text.lower())
     if unit is not None and text.endswith("b") and text != text.lower():
-        raise InputError(f"{text} are bits, 8 to a byte; for bytes write {unit}.")
+        raise InputError(_("{given} are bits, 8 to a byte; for bytes write {unit}.",
+                           given=text, unit=unit))  # fmt: skip
     return unit
 
 
@@ -73,8 +75,10 @@ def parse(text: str | int) -> int:
     match = _AMOUNT.fullmatch(given)
     unit = named(match[2] or "B") if match else None
     if match is None or unit is None:
-        raise InputError(f"{shorten(given)} is no amount of memory; try 12GB, 512MiB or 1048576.")
+        raise InputError(_("{given} is no amount of memory; try 12GB, 512MiB or 1048576.",
+                           given=shorten(given)))  # fmt: skip
     size = Fraction(match[1].replace(",", "")) * UNITS[unit]
     if size.denominator != 1:
-        raise InputError(f"{given!r} is not a whole number of bytes; try {int(size)}.")
+        raise InputError(_("{given!r} is not a whole number of bytes; try {whole}.",
+                           given=given, whole=int(size)))  # fmt: skip
     return int(size)

@@ -13,6 +13,7 @@ import pytest
 from memlab.errors import (
     LARGEST,
     InputError,
+    divisor,
     flag,
     known,
     listed,
@@ -28,6 +29,7 @@ from tests.strange import STRANGE, mostly_refused, name_of, said
 CHECKS: tuple[Callable[[Any], object], ...] = (
     lambda given: whole("size", given, most=10),
     lambda given: real("rate", given, usual=0.1, least=0, below=1),
+    lambda given: divisor("side", given, "size", 12),
     lambda given: known("name", given, ["a", "b"]),
     lambda given: pick("name", given, {"a": 1}),
     lambda given: flag("bias", given),
@@ -59,6 +61,13 @@ def test_a_whole_number_has_bounds() -> None:
         assert str(caught.value) == words
     with pytest.raises(InputError, match=r"size must be at most 1,000, got 2,000; try 1,000."):
         whole("size", 2000, most=1000)
+
+
+@pytest.mark.parametrize(("given", "usual"), [(5, 4), (11, 6), (13, 12), (0, 1)])
+def test_a_number_that_does_not_divide_is_told_one_that_does(given: int, usual: int) -> None:
+    with pytest.raises(InputError, match=rf"side must .*, got {given}; try {usual}\."):
+        divisor("side", given, "size", 12)
+    assert divisor("side", usual, "size", 12) == usual
 
 
 def test_a_real_number_is_finite_and_within_its_bounds() -> None:

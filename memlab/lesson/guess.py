@@ -14,7 +14,7 @@ from math import prod
 from numbers import Integral
 
 from memlab import units
-from memlab.errors import LARGEST, InputError, printed, shorten
+from memlab.errors import InputError, printed, shorten
 from memlab.strings import gettext as _
 
 TWINS = {"kB": "KiB", "MB": "MiB", "GB": "GiB", "TB": "TiB"}
@@ -25,7 +25,9 @@ FLOAT = 10**12
 SHARE = 200
 """A fraction such as 1/3 reaches this share of itself, as a number of 3 digits does."""
 _LONGEST = 40
-"""Characters of a guess: nobody's memory is larger."""
+"""Characters of a guess."""
+LARGEST = 10**24
+"""Nobody has so many bytes, and no ratio is so large, or 1 over it so small."""
 _PREFIXES = {"kilo": "kB", "mega": "MB", "giga": "GB", "tera": "TB"}
 _PREFIXES |= {"kibi": "KiB", "mebi": "MiB", "gibi": "GiB", "tebi": "TiB"}
 _LONG = {f"{prefix}byte": unit for prefix, unit in _PREFIXES.items()}
@@ -193,10 +195,11 @@ def _over(one: Number | None, other: Number | None) -> Number | None:
 
 
 def _number(text: str) -> Number | None:
-    """A number in words or digits, a power, or a product of such; None where it is none, or larger
-    than anything that is taken."""
+    """A number in words or digits, a power, or a product of such; None where it is none, or beyond
+    anything that is taken."""
     found = _written(text)
-    return found if found and found.value <= LARGEST else None
+    taken = found and (not found.value or Fraction(1, LARGEST) <= found.value <= LARGEST)
+    return found if taken else None
 
 
 def _written(text: str) -> Number | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memlab import strings
-from memlab.errors import InputError, whole
+from memlab.errors import divisor, whole
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study
 from memlab.views.draw.chart import Chart
@@ -41,9 +41,7 @@ class SharedTile(Still, Study):
 
     def __post_init__(self) -> None:
         whole("size", self.size, 2, MOST)
-        whole("side", self.side, 1, self.size)
-        if self.size % self.side:
-            raise InputError(f"side must divide size, {self.size}, got {self.side}; try 2.")
+        divisor("side", self.side, "size", self.size)
 
     @property
     def title(self) -> str:

@@ -202,8 +202,10 @@ def test_thousands_of_digits_get_one_sentence(given):
             read(given)
 
 
-@pytest.mark.parametrize("given", ["10^99", "9e99", "1e20 · 1e30"])
-def test_a_number_larger_than_anything_gets_one_sentence(given):
+@pytest.mark.parametrize(
+    "given", ["10^99", "9e99", "1e20 · 1e30", "9" * 40, "1e-99", "1e-20 · 1e-9"]
+)
+def test_a_number_beyond_anything_gets_one_sentence(given):
     for read, text in ((guess.amount, f"{given} B"), (guess.times, given)):
         with pytest.raises(InputError, match="; give"):
             read(text)

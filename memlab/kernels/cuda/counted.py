@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.errors import InputError, whole
+from memlab.errors import divisor, whole
 from memlab.kernels.cuda.compile import Function, launch
 from memlab.kernels.registry import Array
 
@@ -56,9 +56,8 @@ def loads(size: int, tile: int) -> int:
     Raises:
         InputError: a tile whose side does not divide the size, or of more than 32·32 values.
     """
-    size, tile = whole("size", size, 1), whole("tile", tile, 1, MOST)
-    if size % tile:
-        raise InputError(f"a tile's side must divide the matrix's, {size}, got {tile}; try {size}.")
+    size = whole("size", size, 1)
+    tile = divisor("tile", tile, "size", size, MOST)
     a, b = np.random.default_rng(0).random((2, size, size), np.float32)
     out = cuda.device_array((size, size), np.float32)
     counts = cuda.to_device(np.zeros((size, size), np.int32))
