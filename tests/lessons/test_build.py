@@ -359,6 +359,32 @@ def test_an_appendix_is_a_page_of_its_own(lessons):
     assert build.stale(lessons, ["why"]) == [page]
 
 
+ASKING = """# %% [markdown]
+# # Appendix: why?
+#
+# Belongs to: [01 Small](../01_small.ipynb).
+
+# %%
+given = 'lesson.exercise("01.small")'
+
+# %% tags=["stub"]
+print("stub")
+
+# %% tags=["solution"]
+print("solution")
+"""
+
+
+@pytest.mark.measures
+def test_an_appendix_with_an_exercise_is_solved_among_the_solutions_of_its_lesson(lessons):
+    put(lessons / "source/appendix/why.py", ASKING)
+    assert build.main(["why"], lessons) == 0
+    page, solved = lessons / "appendix/why.ipynb", lessons / "solutions/01_why.ipynb"
+    assert [texts(page)[-1], texts(solved)[-1]] == ['print("stub")', 'print("solution")']
+    assert texts(page)[0] == texts(solved)[0]  # its links lead to the same files from both
+    assert build.stale(lessons, ["why"]) == []
+
+
 @pytest.mark.measures
 def test_a_picture_is_a_file_that_a_page_can_show(lessons):
     put(lessons / "source/01_small.py", DRAWN)

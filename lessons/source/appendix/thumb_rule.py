@@ -88,8 +88,8 @@ print(f"added up {values:,} values, {units.short(4 * values)}; {vgg.parameters:,
 # %%
 from memlab import lesson
 
-counting_by_hand = lesson.exercise("02.counted")
-counting_by_hand.show()
+exercise = lesson.exercise("02.counted")
+exercise.show()
 
 
 # %% tags=["stub"]
@@ -127,14 +127,14 @@ def counted(image, kernels, features):
 
 
 # %%
-counting_by_hand.check(counted)
+exercise.check(counted)
 
 # %% [markdown]
 # **Alone.** Then the 4 parts of the rule, for any optimizer:
 
 # %%
-bytes_by_hand = lesson.exercise("02.four_parts")
-bytes_by_hand.show()
+exercise = lesson.exercise("02.four_parts")
+exercise.show()
 
 
 # %% tags=["stub"]
@@ -150,7 +150,7 @@ def four_parts(activations, parameters, inputs, batch, optimizer):
 
 
 # %%
-bytes_by_hand.check(four_parts)
+exercise.check(four_parts)
 
 # %% [markdown]
 # **Yours.** Put your own network into the first line, or write another `mine`. Once the blanks are
