@@ -256,9 +256,9 @@ def glossary(lessons: Path) -> str:
 
 def execute(
     made: NotebookNode, folder: Path, name: str, more: Mapping[str, str] | None = None
-) -> None:
+) -> dict[str, float]:
     """Run every cell in a fresh kernel of this Python, with `folder` as its working folder and
-    `more` variables of the environment.
+    `more` variables of the environment; the seconds of each, by the id of the cell.
 
     Raises:
         LessonError: a cell fails or takes too long.
@@ -273,6 +273,11 @@ def execute(
         store_widget_state=False,
         coalesce_streams=True,
     )
+    seconds: dict[str, float] = {}
+    client.on_cell_execute = lambda cell, **_: seconds.update({cell.id: -time.monotonic()})
+    client.on_cell_executed = lambda cell, **_: seconds.update(
+        {cell.id: seconds[cell.id] + time.monotonic()}
+    )
     with tempfile.TemporaryDirectory() as own:  # no start-up files of the author's
         env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": ""}
         env |= more or {}
@@ -286,6 +291,7 @@ def execute(
         except DeadKernelError as error:
             raise LessonError(f"{name}: the kernel died; is there enough memory?") from error
     made.metadata = nbformat.from_dict(METADATA)
+    return seconds
 
 
 # -- files --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import argparse
 import os
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,10 @@ BUSY_TEXT = """This machine is busy: load {load} on {cores} cores, before it beg
 Times come out longer than on a quiet one; record again later."""
 TIMED = ("s", "x", "samples")
 """Units of what differs from run to run; without samples nobody knows how much."""
+
+
+WHOLE = "the whole cell, with what it compiles"
+"""How long a learner waits for the picture."""
 
 
 # -- take ---------------------------------------------------------------------------------------
@@ -84,8 +88,8 @@ def record(source: Path, load: float | None) -> dict[str, Picture]:
         if not solved and source.parent.name != build.APPENDIX:
             continue  # learners measure themselves
         made = build.notebook(source, solved)
-        build.execute(made, target.parent, source.stem, {recorded.WANTED: command})
-        found = found or all_of(source.stem, made, command, load)
+        times = build.execute(made, target.parent, source.stem, {recorded.WANTED: command})
+        found = found or all_of(source.stem, made, times, command, load)
         clean(made, source.stem, kept=found)
         texts[target] = build.text_of(made)
     for picture in found.values():
@@ -95,14 +99,17 @@ def record(source: Path, load: float | None) -> dict[str, Picture]:
     return found
 
 
-def all_of(lesson: str, made: Any, command: str, load: float | None) -> dict[str, Picture]:
-    """The recorded pictures of a notebook that has been run, by name."""
+def all_of(
+    lesson: str, made: Any, times: Mapping[str, float], command: str, load: float | None
+) -> dict[str, Picture]:
+    """The recorded pictures of a notebook that has been run, by name; ``times`` are the seconds of
+    its cells."""
     named = ((recordings.tagged(lesson, c.metadata.get("tags", [])), c) for c in made.cells)
-    return {name: taken(name, cell, command, load) for name, cell in named if name}
+    return {name: taken(name, c, times[c.id], command, load) for name, c in named if name}
 
 
-def taken(name: str, cell: Any, command: str, load: float | None) -> Picture:
-    """The last picture of a cell that has figures.
+def taken(name: str, cell: Any, seconds: float, command: str, load: float | None) -> Picture:
+    """The last picture of a cell that has figures, with the seconds of the whole cell among them.
 
     Raises:
         LessonError: it shows none.
@@ -115,8 +122,9 @@ def taken(name: str, cell: Any, command: str, load: float | None) -> Picture:
         raise LessonError(f"{name}: cell {cell.id} shows no picture with figures.{why}")
     figures = shown[-1][FIGURES]
     machine = Machine(**figures["machine"])
-    lines = tuple(Line(**{**line, "samples": tuple(line["samples"])}) for line in figures["lines"])
-    found = Recorded(machine.processor, command, Result(name, machine, lines))
+    lines = [Line(**{**line, "samples": tuple(line["samples"])}) for line in figures["lines"]]
+    lines.append(Line(WHOLE, round(seconds, 1), "s"))
+    found = Recorded(machine.processor, command, Result(name, machine, tuple(lines)))
     recorded.from_dict(recorded.to_dict(found))  # it can be read again
     svg, text = (shown[-1][kind] for kind in (recordings.SVG, "text/plain"))
     return Picture(name, svg, text, figures["threads"], load, found)
@@ -139,16 +147,20 @@ def moved(before: Picture | None, now: Picture) -> Iterator[str]:
         return
     yield f"  before: {before.recorded.result.machine}{_loaded(before)}"
     old = {line.name: line for line in before.recorded.result.lines}
+    names = old | {line.name: line for line in lines}
+    wide = max(map(len, names))
     found = [(line, old[line.name]) for line in lines if line.name in old]
-    further = [now for now, then in found if apart(then, now)]
     for line, then in found:
-        mark = "  MOVED" if line in further else ""
-        times = ratio(line.value / then.value) if then.value else "-"
-        yield f"  {line.name:50} {shown(then):>14} -> {shown(line):>14} {times:>7} x{mark}"
-    yield from (f"  {line.name:50} is new: {shown(line)}" for line in lines if line.name not in old)
+        times = f"{ratio(line.value / then.value)} x" if then.value else ""
+        mark = "  MOVED" if apart(then, line) else ""
+        yield f"  {line.name:{wide}} {shown(then):>14} -> {shown(line):>14} {times:>9}{mark}"
+    yield from (
+        f"  {line.name:{wide}} is new: {shown(line)}" for line in lines if line.name not in old
+    )
     gone = old.keys() - {line.name for line in lines}
-    yield from (f"  {name:50} is gone" for name in old if name in gone)
-    yield f"  {len(further)} of {len(found)} moved by more than their runs spread"
+    yield from (f"  {name:{wide}} is gone" for name in old if name in gone)
+    further = sum(apart(then, line) for line, then in found)
+    yield f"  {further} of {len(found)} moved by more than their runs spread"
 
 
 def apart(before: Line, now: Line) -> bool:

@@ -272,6 +272,7 @@ def test_a_cell_is_recorded_and_then_it_is_said_what_moved(empty, capsys, monkey
     assert (status, "recorded for the first time" in said) == (0, True)
     first = kept(empty)
     assert first.recorded.result.lines[0] == Line("tile", 0.004, "s", None, (0.004,) * 3)
+    assert 0 < first.recorded.line(record.WHOLE).value < build.SECONDS
     assert first.load == 0.1
     solved = cells(empty / "solutions/01_small.ipynb")[1]["outputs"]
     assert [recordings.is_recorded(each) for each in solved] == [False, True]
@@ -283,7 +284,7 @@ def test_a_cell_is_recorded_and_then_it_is_said_what_moved(empty, capsys, monkey
     status, said = run(empty, capsys, RUN.replace("{seconds}", "0.006"), "01")
     assert re.search(r"tile +4\.00 ms -> +6\.00 ms +1\.50 x  MOVED\n", said)
     assert re.search(r"peak +96 B -> +96 B +1\.00 x\n", said)
-    assert "1 of 2 moved by more than their runs spread" in said
+    assert "1 of 3 moved by more than their runs spread" in said
     assert build.main(["01"], empty) == 0  # a build shows what is recorded
     assert kept(empty).recorded.result.lines[0].value == 0.006
     assert broken(empty) == []
