@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from lessons.messages import Say
+
 Term = dict[str, str]
-Say = Callable[[str], str]
 
 FILE = "glossary.md"
 HEAD = """# Glossary

@@ -87,7 +87,6 @@ _HOMES = {
 """Every public name and the module that it is loaded from when it is first used."""
 
 _SHOWN = {
-    "Card": "memlab.lesson.card",
     "Exercise": "memlab.lesson.exercise",
     "Ledger": "memlab.planner.ledger",
     "Network": "memlab.networks.graph",
@@ -130,7 +129,8 @@ def _show_in_notebooks() -> None:
     if formatter is not None and "image/svg+xml" in formatter.active_types:
         for name, home in _SHOWN.items():
             formatter.mimebundle_formatter.for_type_by_name(home, name, _bundle)
-        formatter.ipython_display_formatter.for_type_by_name(_SHOWN["Card"], "Card", _display)
+        display = formatter.ipython_display_formatter
+        display.for_type_by_name("memlab.lesson.card", "Card", _display)
 
 
 _show_in_notebooks()

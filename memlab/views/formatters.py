@@ -86,7 +86,6 @@ SHOWN: dict[type, Callable[[Any], dict[str, Any]]] = {
     Ledger: lambda ledger: {"image/svg+xml": ledger_svg(ledger)},
     Run: lambda run: planned_and_measured(run)._repr_mimebundle_(),
     Network: lambda network: {"text/html": network_html(network)},
-    Card: lambda card: _widget(prediction_card(card)),
     Exercise: lambda exercise: _widget(exercise_card(exercise)),
 }
 """What has a picture or a widget, and how each is shown."""

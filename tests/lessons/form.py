@@ -6,7 +6,7 @@ from typing import Any
 
 from lessons import stored
 from memlab.lesson.question import Part
-from tests.lessons.parts import ASKED, CODE, Lesson, calls, sections, tree
+from tests.lessons.parts import ASKED, CODE, Lesson, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
 
 RECALLS, CARDS, THENS = 2, (2, 4), 2
@@ -99,13 +99,8 @@ def revised(lesson: Lesson) -> list[str]:
 
 
 def gates(lesson: Lesson) -> list[str]:
-    """What follows a card stands under `@x.then`, and what is asked has a field."""
-    breaks = [
-        f"cell {cell.id} calls x.answered(); put it under @x.then"
-        for cell in lesson.of("code")
-        if calls(cell, "answered")
-    ]
-    return breaks + [
+    """What is asked has a field."""
+    return [
         f"cell {cell.id} says {text!r}; ask it with lesson.change(...)"
         for cell in lesson.of("markdown")
         for text in HELD.findall(cell.source)

@@ -133,7 +133,6 @@ PLANTED = [
     ("cards", "has 3 functions under @x.then", "\n\noutput\n", f"{THIRD}\n\noutput\n"),
     ("revised", "no solution has a guess with because", 'revise("6 MB").', ""),
     ("revised", "no solution has a guess with because", ', because="one image"', ""),
-    ("gates", "calls x.answered()", "print(units", "output.answered()\n    print(units"),
     ("gates", "'**Change it.**'; ask it with", "The next one", "**Change it.** The next one"),
     ("first_view", "no live view stands before", VIEW, "2\n"),
     (
