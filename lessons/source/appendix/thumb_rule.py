@@ -170,12 +170,16 @@ mine = x.linear(features[-1]).cross_entropy()
 # %%
 batch, optimizer, inputs = 128, "adam", prod(mine.input_shape)
 values = rule.values(mine) - inputs
-print("memlab counts", (values, mine.parameters))
-print("your 4 parts", four_parts(values, mine.parameters, inputs, batch, optimizer))
-by_rule = sum(rule.total_bytes(mine, batch, optimizer).values())
-plan = memlab.plan(memlab.training_step(mine, optimizer))
-print("by the rule", units.exact(by_rule), "planned", units.exact(plan.peak(batch)))
-print({role.value: nbytes for role, nbytes in plan.roles(batch).items() if nbytes})
+print(f"memlab counts {values} activations and {mine.parameters} parameters")
+yours = four_parts(values, mine.parameters, inputs, batch, optimizer) or 4 * ["?"]
+roles = memlab.plan(memlab.training_step(mine, optimizer)).roles(batch)
+arrays = [roles[role] for role in ("parameter", "parameter_gradient", "optimizer_state")]
+planned = [roles["feature_map"], roles["gradient_map"], sum(arrays), roles["input"]]
+names = ("activations", "their gradients", "as large as parameters", "input")
+print(f"{'bytes':22} {'by your rule':>14} {'at the peak':>14}")
+for name, one, other in zip(names, yours, planned, strict=True):
+    print(f"{name:22} {one:>14} {other:>14}")
+print(f"{'workspace':22} {'':14} {roles['workspace']:>14}")
 
 # %% [markdown]
 # How near is the rule? Planned peak over the rule, with Adam:
