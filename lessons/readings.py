@@ -90,13 +90,16 @@ def page(lessons: Path) -> str:
 
 def outcome(row: Row) -> str:
     """What comes out: the verdicts of the row's claims, and the row's own sentence."""
-    said = dict.fromkeys(_verdict(claim) for id in row.claims for claim in published.find(id))
+    found = (each for id in row.claims for each in published.find(id))
+    said = dict.fromkeys(_verdict(each) for each in found if isinstance(each, published.Claim))
     return " ".join(part for part in ("; ".join(said), row.found) if part)
 
 
 def _verdict(claim: published.Claim) -> str:
     """``right``, or what comes out instead."""
     code = f" ({claim.id.partition('.')[0]})"
+    if claim.here:
+        return f"{claim.how}, measured on your machine{code}"
     return claim.verdict + (f": {claim.result}" if claim.verdict == "differs" else "") + code
 
 

@@ -138,7 +138,11 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("before", metavar="BEFORE", help="a file that memlab plan --save wrote")
         add("after", metavar="AFTER", help="another one")
     if command == "claims":
-        add("id", metavar="ID", nargs="?", help="such as A4: claims whose id begins so")
+        add("id", metavar="ID", nargs="?", help="such as A4: all that is known of it")
+        add("--text", metavar="NAME", help="what this text says, such as hanlon or cs231n")
+        add("--verdict", metavar="V", help="right, differs or 'right if MB means MiB'")
+        add("--own", action="store_true", help="figures of memlab's own, which no text claims")
+        add("--measure", action="store_true", help="run here what a run computes, too")
     if command == "bench":
         add("name", metavar="NAME", nargs="?", help="such as plan")
         add("--plot", metavar="FILE", help="write a picture (SVG) of im2col or convolution")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -19,7 +20,7 @@ from memlab import atomic
 from memlab.errors import InputError, pick, shorten
 from memlab.options import Options as Options
 from memlab.options import asked, built, count, planned
-from memlab.reports import facts_of, identity, paragraph, placed, table
+from memlab.reports import facts_of, identity, placed, table
 
 OUTPUT = "the standard output"
 PICTURES = ("svg", "png", "pdf", "html")
@@ -106,12 +107,12 @@ def diff(options: Options) -> int:
 
 
 def claims(options: Options) -> int:
-    """List published figures, each computed again, with a verdict."""
-    from memlab import claims as published
+    """List what texts claim, each figure computed again, with a verdict."""
+    from memlab.claims import asked
 
-    found = published.table() if options.id is None else published.find(options.id)
-    records = [claim.as_dict() for claim in found]
-    _show(options, records, "\n\n".join(map(paragraph, found)))
+    width = shutil.get_terminal_size().columns
+    found = asked.rows(options.id, options.text, options.verdict, options.own, options.measure)
+    _show(options, [row.as_dict(found.run) for row in found.rows], found.printed(width))
     return 0
 
 

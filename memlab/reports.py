@@ -1,15 +1,13 @@
-"""What the command line says of a plan and of a claim: figures for JSON, and the same as text."""
+"""What the command line says of a plan: figures for JSON, and the same as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
 
 if TYPE_CHECKING:
-    from memlab.claims import Claim
     from memlab.networks.graph import Network
     from memlab.planner.ledger import Ledger
     from memlab.step.step import Step
@@ -119,20 +117,3 @@ def _arena(facts: Mapping[str, Any]) -> list[str]:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
-
-
-def paragraph(claim: Claim) -> str:
-    """A published figure and what came out."""
-    said = {
-        "claim": claim.claim,
-        "claimed": claim.claimed,
-        "computed": claim.result,
-        "verdict": claim.verdict,
-        "note": claim.folk,
-        "call": claim.call,
-        "source": f"{claim.source} ({claim.sure})",
-    }
-    wrapper = TextWrapper(96, break_long_words=False, break_on_hyphens=False)
-    wrapper.initial_indent, wrapper.subsequent_indent = "  ", " " * 12
-    lines = [wrapper.fill(f"{key:10}{text}") for key, text in said.items() if text]
-    return "\n".join([claim.id, *lines])

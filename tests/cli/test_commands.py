@@ -357,7 +357,8 @@ def test_diff_tells_two_saved_plans_apart(run, as_json, tmp_path):
 
 @pytest.mark.measures
 def test_claims_can_be_listed_and_picked(run, as_json):
-    everything, row = as_json("claims"), as_json("claims", "A4")
+    everything = [*as_json("claims"), *as_json("claims", "--own")]
+    row = as_json("claims", "A4")
     assert {claim["id"] for claim in row} == {
         claim["id"] for claim in everything if claim["id"].startswith("A4.")
     }
@@ -365,7 +366,23 @@ def test_claims_can_be_listed_and_picked(run, as_json):
     for claim in row:
         assert claim["id"] in text
         assert claim["call"].split("(")[0] in text
-    assert all(len(line) <= 96 for line in text.splitlines() if " call " not in line)
+
+
+def test_claims_of_a_text_and_of_a_verdict_are_picked(run, as_json):
+    found = as_json("claims", "--text", "synced", "--verdict", "differs")
+    assert [claim["text"] for claim in found] == [["synced"]] * 2
+    assert all(claim["verdict"] == "differs" for claim in found)
+    assert all(set(claim["sure_means"]) == {"read", "computed"} for claim in found)
+    _, text, _ = run("claims", "--text", "synced")
+    assert "H. Zhu, Synced" in text
+    assert "computed: worked out here" in text
+
+
+def test_what_needs_a_run_runs_on_request(as_json, monkeypatch):
+    monkeypatch.setattr("memlab.claims.seconds_over", lambda *words, **more: 2.0)
+    later = as_json("claims", "--text", "chinese")
+    assert {claim["verdict"] for claim in later if claim["how"] == "run"} == {None}
+    assert {claim["verdict"] for claim in as_json("claims", "A14")} == {"right"}
 
 
 def test_bench_lists_its_benchmarks(run, as_json):

@@ -69,6 +69,7 @@ VALUES = {
     "--device": ["cpu"], "--convention": ["everything", "vdnn", "cs231n"],
     "--save": TARGETS, "--trace": TARGETS, "--output": TARGETS, "--plot": TARGETS,
     "--picture": [*TARGETS, "p.svg", "P.HTML"],
+    "--text": ["graphcore", "chinese", "vdnn"], "--verdict": ["right", "differs"],
 }  # fmt: skip
 TOGETHER = {
     ("plan", "run", "fit"): [
@@ -241,7 +242,10 @@ def bounded(monkeypatch, tmp_path):
     result = Result("im2col", machine, (Line("a", 1.0, "s"),), (Group("Net conv1", timings),))
     benchmarks = dict.fromkeys(("plan", "im2col"), lambda: result)
     monkeypatch.setattr("memlab.bench.BENCHMARKS", benchmarks)
-    monkeypatch.setattr("memlab.claims.table", lambda: claims.find("A4"))
+    rows = claims.find("A4")
+    for kind, name in ((claims.Claim, "table"), (claims.Figure, "figures")):
+        few = [row for row in rows if isinstance(row, kind)]
+        monkeypatch.setattr(f"memlab.claims.{name}", lambda few=few: few)
     monkeypatch.setattr("memlab.views.lecture.LECTURES", {"k2": lambda run: LECTURES["k2"](False)})
     monkeypatch.setattr("memlab.lab.learners_folder", lambda: tmp_path / "my")
     monkeypatch.setattr("subprocess.Popen", Server)

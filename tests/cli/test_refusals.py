@@ -89,6 +89,10 @@ BAD = {
     "diff one.json": "AFTER",
     "diff no-such.json no-such.json": "no-such.json",
     "claims Z9": "'Z9'",
+    "claims --text hanlom": "did you mean 'hanlon'",
+    "claims --verdict wrong": "Known: right",
+    "claims --own --verdict right": "have no verdict",
+    "claims B5 --text answer": "leave one of them out",
     "bench plann": "did you mean 'plan'",
     "fit resnet50 --memory 25Mb": "Mb are bits, 8 to a byte; for bytes write MB",
     "lecture -- k2 --no-run": "--no-run stands after --, where nothing is an option",
@@ -129,7 +133,7 @@ def options(takes_value):
 CHEAP = {
     "plan": "linear1 --recompute every", "run": "linear1 --batch 1", "compare": "linear1",
     "fit": "linear1 --memory 1MB", "diff": "a.json b.json", "bench": "im2col",
-    "lecture": "k2 --no-run",
+    "lecture": "k2 --no-run", "claims": "A4",
 }  # fmt: skip
 
 

@@ -31,8 +31,8 @@ for rule in counting.CONVENTIONS.values():
 # figures, each computed again:<sup>A4</sup>
 
 # %%
-for claim in memlab.claims.find("A4"):
-    print(f"{claim.claim}\n    {claim.verdict}: {claim.result}")
+for row in memlab.claims.find("A4"):
+    print(row)
 
 # %% [markdown]
 # The parts are right, by a rule: outputs of convolutions and of sums. The 99 is MiB, beside a 64
@@ -53,8 +53,8 @@ for digits in (0, 6):
 # S. Albanie's table convnet-burden has columns that say MB:<sup>B6</sup>
 
 # %%
-for claim in memlab.claims.find("B6"):
-    print(f"{claim.claim}\n    {claim.verdict}: {claim.result}")
+for row in memlab.claims.find("B6"):
+    print(row)
 
 # %% [markdown]
 # They are MiB. And the bytes of its parameters hold the running statistics of batch norm too.

@@ -37,8 +37,8 @@ for name, plain in ways.items():
 # inputs, so it saves nearly half; in ResNet-50 more. Inference needs 2 maps:
 
 # %%
-for claim in (*claims.find("D2"), *claims.find("D3")[:1]):
-    print(f"{claim.claim}  {claim.verdict}: {claim.result}")
+for row in (*claims.find("D2"), *claims.find("D3")[:1]):
+    print(row)
 
 # %% [markdown]
 # PyTorch gives back what nobody needs, too. ReLU is in place in both programs. PyTorch takes

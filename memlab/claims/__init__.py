@@ -1,0 +1,85 @@
+"""The published table: what texts claim, who says it, and what comes out when it is computed.
+
+``claims.toml`` has the claims, ``figures.toml`` the figures of our own, ``texts.toml`` the texts. A
+row's ``call`` is evaluated as it is printed, so a reader can paste it after ``import memlab``; a
+verdict compares the result with the figure as it was claimed, to the digits that were printed.
+Docstrings and lessons cite the ids.
+"""
+
+from memlab.claims import transformers
+from memlab.claims.measured import seconds_over, single_layer
+from memlab.claims.planned import (
+    all_times,
+    all_workspace,
+    chain,
+    chen2016_resnet1000,
+    copies,
+    extra_work,
+    falls,
+    gradient_copies,
+    indirection,
+    input_bytes,
+    input_share,
+    kept,
+    lanes,
+    layers_of,
+    least_columns,
+    lowered_bytes,
+    lowered_factor,
+    map_bytes,
+    map_share,
+    maps,
+    maps_over_bound,
+    mask_share,
+    no_reuse_over,
+    overwriting,
+    parameter_share,
+    parameters_of,
+    peak,
+    per_parameter,
+    resnet1000,
+    rnn1000,
+    rounded_terms,
+    saved,
+    share,
+    stage_share,
+    stored,
+    stored_winograd,
+    times_less,
+    total,
+    values_per_parameter,
+    walked,
+    with_buffers,
+    workspace,
+)
+from memlab.claims.table import (
+    FORMULA,
+    HOW,
+    SURE,
+    Claim,
+    Figure,
+    Row,
+    Text,
+    as_printed,
+    figures,
+    find,
+    of_text,
+    table,
+    text,
+    texts,
+)
+from memlab.claims.verdicts import VERDICTS, verdict
+from memlab.planner import slots
+from memlab.step.published import chen2016
+
+__all__ = [
+    "FORMULA", "HOW", "SURE", "VERDICTS", "Claim", "Figure", "Row", "Text", "all_times",
+    "all_workspace", "as_printed", "chain", "chen2016", "chen2016_resnet1000", "copies",
+    "extra_work", "falls", "figures", "find", "gradient_copies", "indirection", "input_bytes",
+    "input_share", "kept", "lanes", "layers_of", "least_columns", "lowered_bytes", "lowered_factor",
+    "map_bytes", "map_share", "maps", "maps_over_bound", "mask_share", "no_reuse_over", "of_text",
+    "overwriting", "parameter_share", "parameters_of", "peak", "per_parameter", "resnet1000",
+    "rnn1000", "rounded_terms", "saved", "seconds_over", "share", "single_layer", "slots",
+    "stage_share", "stored", "stored_winograd", "table", "text", "texts", "times_less", "total",
+    "transformers", "values_per_parameter", "verdict", "walked", "with_buffers", "workspace",
+]  # fmt: skip

@@ -1,0 +1,78 @@
+"""What the calls of the table run on this machine, on real arrays."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy.typing as npt
+
+import memlab
+
+SAMPLES = 5
+"""Samples of a way to convolve, at most."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A single layer h = w1 x + w2, y = tanh(h), E = (y - t)², after one step of SGD: what the
+    step made of its gradients and its weight, in fp64 (A1)."""
+
+    x: float
+    t: float
+    y: float
+    rate: float
+    before: float
+    after: float
+    weight_gradient: float
+    bias_gradient: float
+
+    @property
+    def inner(self) -> float:
+        """2 (y - t) f'(h): by hand, dE/dw2."""
+        return 2 * (self.y - self.t) * (1 - self.y**2)
+
+    @property
+    def weight(self) -> float:
+        """The gradient of the weight, over 2 (y - t) f'(h) x."""
+        return self.weight_gradient / (self.inner * self.x)
+
+    @property
+    def bias(self) -> float:
+        """The gradient of the bias, over 2 (y - t) f'(h)."""
+        return self.bias_gradient / self.inner
+
+    @property
+    def labelled(self) -> float:
+        """The gradient of the weight, over 2 (y - t) f'(h): that of the bias."""
+        return self.weight_gradient / self.inner
+
+    @property
+    def moved(self) -> float:
+        """How far the weight moved, over rate times gradient."""
+        return (self.after - self.before) / (self.rate * self.weight_gradient)
+
+
+def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> Layer:
+    """Run one step of the single layer (A1)."""
+    from memlab.runtime.session import Session
+
+    step = memlab.training_step(memlab.zoo.linear1(), "sgd", "fp64").keep("gradients")
+    start: dict[str, npt.ArrayLike] = {"h.weight": [[w1]], "h.bias": [w2]}
+    with Session(step, batch=1, parameters=start, settings={"rate": rate}) as session:
+        session.step([[x]], [[t]])
+
+        found = {tensor.name: float(session.value(tensor).item()) for tensor in step.live_out}
+    gradients = found["gradient of h.weight"], found["gradient of h.bias"]
+    return Layer(x, t, math.tanh(w1 * x + w2), rate, w1, found["h.weight"], *gradients)
+
+
+def seconds_over(algorithm: str, other: str, network: str, layer: str, batch: int) -> float:
+    """How many times as long one algorithm takes for the forward of a convolution as another,
+    medians on one core of this machine (A14)."""
+    from memlab.bench import convolution
+
+    case = convolution.find(network, layer)
+    found = convolution.measure(case, batch, (algorithm, other), most=SAMPLES)
+    seconds = {timing.name: timing.seconds for timing in found.timings}
+    return seconds[algorithm] / seconds[other]

@@ -1,0 +1,104 @@
+"""The table as text: a line for each row, or a paragraph where a row was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from textwrap import TextWrapper
+
+from memlab.claims import verdicts
+from memlab.claims.table import SURE, Claim, Figure, text
+
+NARROW, WIDE = 60, 120
+"""Columns: no fewer and no more are used."""
+ID, CLAIMED, OURS, VERDICT = 29, 11, 12, 21
+INDENT = 12
+LATER = "runs on request"
+"""Stands for a verdict where something would have to be run."""
+LEGEND = (
+    "claimed: the figure as the text prints it. memlab: what comes out, in the same unit. "
+    "sure: {sure}. A row's id shows its claim, its call and its note: memlab claims A4. "
+    "What {later} does so with its id, or with --measure. Our own figures: memlab claims --own."
+)
+
+
+def listing(claims: Sequence[Claim], width: int, run: bool = False) -> str:
+    """A line for each claim, under the text that says it; at the end, what the words mean."""
+    width = _within(width)
+    order = {names: i for i, names in enumerate(dict.fromkeys(claim.text for claim in claims))}
+    rows = sorted(claims, key=lambda claim: order[claim.text])
+    head = _line("claim", "claimed", "memlab", "verdict", "sure")
+    parts = [head]
+    for names, group in groupby(rows, lambda claim: claim.text):
+        parts.append("\n" + "\n".join(_fill(str(text(name)), width) for name in names))
+        parts += [_row(claim, run) for claim in group]
+    parts.append("\n" + _fill(_legend(claims), width))
+    return "\n".join(parts)
+
+
+def own(figures: Iterable[Figure], width: int, run: bool = False) -> str:
+    """Each figure of our own with its value, how it is computed, and what it is."""
+    width = _within(width)
+    parts = ["Figures of memlab's own: no text claims them, so they have no verdict.\n"]
+    for figure in figures:
+        value = figure.result if run or not figure.runs else LATER
+        parts.append(_fill(f"{figure.id}  {value} ({figure.way})", width))
+        parts.append(_fill(figure.what, width, 4))
+    return "\n".join(parts)
+
+
+def paragraph(row: Claim | Figure, width: int) -> str:
+    """A claim or a figure with all that is known of it."""
+    said = {"claim": row.claim, "claimed": row.claimed} if isinstance(row, Claim) else {}
+    said |= {"figure": row.what} if isinstance(row, Figure) else {}
+    said["computed"] = f"{row.result} ({row.way})"
+    said |= {"verdict": row.verdict} if isinstance(row, Claim) else {}
+    said |= {"note": row.note, "call": _broken(row.call, width - INDENT)}
+    said |= {"given": ", ".join(f"{name} {value:,}" for name, value in row.given.items())}
+    lines = [_fill(f"{key:10}{value}", width, 2, INDENT) for key, value in said.items() if value]
+    word = "text" if isinstance(row, Claim) else "after"
+    lines += [_fill(f"{word:10}{text(name)}", width, 2, INDENT) for name in row.named]
+    if isinstance(row, Claim):
+        lines.append(_fill(f"{'sure':10}{row.certainty}", width, 2, INDENT))
+    return "\n".join([row.id, *lines])
+
+
+def paragraphs(rows: Iterable[Claim | Figure], width: int) -> str:
+    """Those of several rows, with an empty line between two."""
+    return "\n\n".join(paragraph(row, _within(width)) for row in rows)
+
+
+def _broken(call: str, width: int) -> str:
+    """A call that fits: what is too long has spaces behind its brackets, and still is Python."""
+    words = call.split(" ")
+    return " ".join(each if len(each) <= width else each.replace("(", "( ") for each in words)
+
+
+def _row(claim: Claim, run: bool) -> str:
+    due = run or not claim.runs
+    ours = verdicts.beside(claim.claimed, claim.computed) if due else ""
+    sure = " ".join(word[0] for word in claim.sure)
+    return _line(claim.id, claim.claimed, ours, claim.verdict if due else LATER, sure)
+
+
+def _line(id: str, claimed: str, ours: str, verdict: str, sure: str) -> str:
+    """An id that is too long has a line to itself."""
+    start = f"{id}\n{'':{ID}}" if len(id) >= ID else f"{id:{ID}}"
+    return f"{start}{claimed:{CLAIMED}} {ours:{OURS}} {verdict:{VERDICT}} {sure}".rstrip()
+
+
+def _legend(claims: Iterable[Claim]) -> str:
+    used = {word for claim in claims for word in claim.sure}
+    sure = ", ".join(f"{word[0]} = {word}: {SURE[word]}" for word in SURE if word in used)
+    return LEGEND.format(sure=sure, later=LATER)
+
+
+def _within(width: int) -> int:
+    return max(NARROW, min(width, WIDE))
+
+
+def _fill(words: str, width: int, first: int = 0, further: int | None = None) -> str:
+    wrapper = TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    wrapper.initial_indent = " " * first
+    wrapper.subsequent_indent = " " * (first if further is None else further)
+    return wrapper.fill(words)

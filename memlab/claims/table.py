@@ -1,0 +1,278 @@
+"""The rows of the table: claims of texts, figures of our own, and the texts themselves."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, TypeVar
+
+import memlab
+from memlab import units
+from memlab.claims import verdicts
+from memlab.errors import InputError, known, pick, shorten
+from memlab.step.collector import paused
+
+SURE = {
+    "read": "the text itself, or its author's code, was read",
+    "quoted": "seen in a quotation or an abstract alone",
+    "computed": "worked out here",
+    "recall": "from memory, not looked up",
+}
+"""How sure it is that a text says so, and that our figure is what it stands for."""
+HOW = ("plan", "run")
+"""A claim is computed by a plan (or from the shapes of a planned network), or by a run."""
+FORMULA = "formula"
+"""Beside these, a figure of ours may be that of a formula of a text alone."""
+T = TypeVar("T", bound="Row")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that a claim names: who wrote what when, and how it came to us."""
+
+    name: str
+    author: str
+    title: str
+    read: str
+    date: str = ""
+
+    def __str__(self) -> str:
+        dated = f"; {self.date}" if self.date else ""
+        return f"{self.name}: {self.author}, {self.title}{dated} ({self.read})"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Row:
+    """What a claim and a figure share: how it is computed, in which unit.
+
+    ``how`` is ``"plan"`` or ``"run"``. With ``here`` the result is of this machine, and another one
+    gives another. ``given`` are the numbers of its call that the text itself gives.
+    """
+
+    id: str
+    call: str
+    unit: str
+    how: str
+    here: bool = False
+    given: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+    @cached_property
+    def computed(self) -> int | float:
+        """What the call gives, as it is printed, after ``import memlab``: a run is run now."""
+        with paused():
+            value: int | float = eval(self.call, {"memlab": memlab})
+        return value
+
+    @property
+    def result(self) -> str:
+        """The computed value with its unit, bytes both ways."""
+        if self.unit == "B":
+            return f"{units.exact(int(self.computed))} = {units.both(int(self.computed))}"
+        if self.unit == "share":
+            return f"{100 * self.computed:.1f} %"
+        number = f"{self.computed:,}" if isinstance(self.computed, int) else f"{self.computed:.4g}"
+        return f"{number} {self.unit}"
+
+    @property
+    def way(self) -> str:
+        """How it is computed, in words: ``'plan'``, ``'run, measured here'``."""
+        return f"{self.how}, measured here" if self.here else self.how
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The texts that it names."""
+        raise NotImplementedError
+
+    @property
+    def sources(self) -> str:
+        """Those texts, with author, title, date and how they were read."""
+        return "; ".join(str(text(name)) for name in self.named)
+
+    @property
+    def runs(self) -> bool:
+        """Whether computing it runs something."""
+        return self.how == "run"
+
+    def as_dict(self, run: bool = True) -> dict[str, Any]:
+        """For JSON; ``run=False`` leaves what a run gives ``None``."""
+        raise NotImplementedError
+
+    def _common(self, run: bool) -> dict[str, Any]:
+        due = run or not self.runs
+        return {
+            "id": self.id,
+            "call": self.call,
+            "how": self.how,
+            "measured_here": self.here,
+            "given": dict(self.given),
+            "computed": self.computed if due else None,
+            "unit": self.unit,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Claim(Row):
+    """One figure that texts print: who says what, what is computed, and whether it is so.
+
+    ``text`` are short names of ``texts()``: each of them says exactly this. ``claim`` is what they
+    say, in our words, ``claimed`` the printed figure with its own unit, ``note`` what is wrong with
+    it. ``sure`` are words of ``SURE``.
+    """
+
+    text: tuple[str, ...]
+    claim: str
+    claimed: str
+    sure: tuple[str, ...]
+
+    @cached_property
+    def verdict(self) -> str:
+        """``'right'``, ``'right if MB means MiB'`` or ``'differs'``."""
+        return verdicts.verdict(self.claimed, self.computed)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        return self.text
+
+    @property
+    def certainty(self) -> str:
+        """How sure the row is, with what that means."""
+        return f"{' + '.join(self.sure)}: {'; '.join(SURE[word] for word in self.sure)}"
+
+    def __str__(self) -> str:
+        return f"{' and '.join(self.text)}: {self.claim}\n    {self.verdict}: {self.result}"
+
+    def as_dict(self, run: bool = True) -> dict[str, Any]:
+        common = self._common(run)
+        return common | {
+            "text": list(self.text),
+            "source": self.sources,
+            "claim": self.claim,
+            "claimed": self.claimed,
+            "verdict": None if common["computed"] is None else self.verdict,
+            "sure": list(self.sure),
+            "sure_means": {word: SURE[word] for word in self.sure},
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Figure(Row):
+    """A figure of memlab's own, which no text claims: it has no verdict.
+
+    ``after`` are the texts whose formula or counting it follows.
+    """
+
+    what: str
+    after: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        return self.after
+
+    def __str__(self) -> str:
+        return f"memlab: {self.what}\n    {self.result}"
+
+    def as_dict(self, run: bool = True) -> dict[str, Any]:
+        return self._common(run) | {
+            "what": self.what,
+            "after": list(self.after),
+            "source": self.sources,
+        }
+
+
+def table() -> list[Claim]:
+    """All claims of texts, in the order of their ids."""
+    return list(_claims().values())
+
+
+def figures() -> list[Figure]:
+    """All figures of our own, in the order of their ids."""
+    return list(_figures().values())
+
+
+def texts() -> dict[str, Text]:
+    """The texts that claims and figures name, by their short names."""
+    return dict(_texts())
+
+
+def text(name: str) -> Text:
+    """The text of that short name.
+
+    Raises:
+        InputError: there is none.
+    """
+    return pick("text", name, _texts())
+
+
+def find(id: str) -> list[Claim | Figure]:
+    """The claims and then the figures of that id, or of the row that it names: ``'A4'`` gives all
+    of A4.
+
+    Raises:
+        InputError: there is none.
+    """
+    rows: list[Claim | Figure] = [*table(), *figures()]
+    found = [row for row in rows if row.id == id or row.id.startswith(f"{id}.")]
+    if not found:
+        heads = dict.fromkeys(row.id.partition(".")[0] for row in rows)
+        listed = ", ".join(sorted(heads, key=lambda head: (head[0], int(head[1:] or 0))))
+        raise InputError(f"no claim {shorten(id)}; the rows are {listed}.")
+    return found
+
+
+def of_text(rows: Iterable[T], name: str) -> list[T]:
+    """Those rows that name a text.
+
+    Raises:
+        InputError: no such text.
+    """
+    wanted = known("text", name, _texts())
+    return [row for row in rows if wanted in row.named]
+
+
+def as_printed(id: str) -> int | float:
+    """The computed value of a claim, rounded to the digits that its text prints: what a text goes
+    on with that rounds first.
+
+    Raises:
+        InputError: there is no such claim.
+    """
+    claim = pick("claim", id, _claims())
+    return verdicts.as_printed(claim.claimed, claim.computed)
+
+
+@cache
+def _claims() -> dict[str, Claim]:
+    return {
+        row["id"]: Claim(
+            **{**row, "text": _tuple(row["text"]), "sure": tuple(row["sure"].split(" + "))}
+        )
+        for row in _read("claims")["claim"]
+    }
+
+
+@cache
+def _figures() -> dict[str, Figure]:
+    return {
+        row["id"]: Figure(**{**row, "after": _tuple(row.get("after", []))})
+        for row in _read("figures")["figure"]
+    }
+
+
+@cache
+def _texts() -> dict[str, Text]:
+    return {name: Text(name, **row) for name, row in _read("texts").items()}
+
+
+def _tuple(names: str | list[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(
+        files("memlab.claims").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    )

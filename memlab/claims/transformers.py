@@ -1,0 +1,83 @@
+"""What the layers of a transformer keep, planned, in the terms of the papers (F4, F5)."""
+
+from __future__ import annotations
+
+from math import prod
+
+import memlab
+from memlab import formats
+from memlab.networks import transformers
+from memlab.networks.graph import Network
+from memlab.step.op import Phase
+from memlab.step.tensor import Role
+
+MODELS = transformers.MODELS
+LAYER = "1"
+_MATRICES = (f"{LAYER}.softmax", f"{LAYER}.softmax.drop")
+_ATTENTION = (*_MATRICES, f"{LAYER}.qkv", f"{LAYER}.values", f"{LAYER}.attention")
+"""With what they write beside their output: the log-sum-exp of a fused one."""
+
+
+def layer_of(model: str) -> Network:
+    """One layer of a published model, as a network that can be planned: s tokens, h features and
+    a heads of ``MODELS``."""
+    s, h, a = MODELS[model]
+    return memlab.zoo.gpt2(steps=s, layers=1, features=h, heads=a)
+
+
+def layer_bytes(network: Network) -> int:
+    """Planned bytes of what a layer keeps for backward at 16 bits, with a mask of 1 B for each
+    value of a dropout, and without the statistics of layer norm, for one sequence (F4)."""
+    matrices, rest = _kept(network)
+    return matrices + rest
+
+
+def attention_term(network: Network) -> float:
+    """That of the matrices of attention, in units of tokens times features (F4: 5 a s / h)."""
+    matrices, _ = _kept(network)
+    return matrices / prod(network.by_name[f"{LAYER}.norm1"].shape)
+
+
+def selective_saving(network: Network) -> float:
+    """The share of a layer's bytes that computing the matrices of attention again saves (F4)."""
+    matrices, rest = _kept(network)
+    return matrices / (matrices + rest)
+
+
+def fused_ratio(steps: int, features: int) -> float:
+    """Planned bytes of what attention with one head keeps in parts, over what it keeps fused: with
+    queries, keys and values, and without dropout (F5)."""
+    matrix, fused = (
+        memlab.zoo.gpt2(steps, layers=1, features=features, heads=1, dropout=0, attention=way)
+        for way in ("matrix", "fused")
+    )
+    return _attention(matrix) / _attention(fused)
+
+
+def _attention(network: Network) -> int:
+    kept = _alive(network, "fp32")
+    return sum(size for name, size in kept.items() if name.startswith(_ATTENTION))
+
+
+def _kept(network: Network) -> tuple[int, int]:
+    """Bytes of the matrices of attention, and of all else that a layer keeps."""
+    kept = _alive(network, "fp16")
+    there = network.by_name[f"{LAYER}.norm1"].inputs[0]
+    names = {node.name for node in network.nodes if node.name.startswith(f"{LAYER}.")}
+    own = (names - {f"{LAYER}.add2"}) | {there}  # the sum is the input of the next layer
+    sizes = {name: kept.get(name, 0) for name in own}
+    byte = formats.find("uint8")
+    for name in names:
+        if network.by_name[name].kind == "dropout":
+            sizes[name] += byte.nbytes(prod(network.by_name[name].shape))
+    matrices = sum(sizes.pop(name) for name in _MATRICES)
+    return matrices, sum(sizes.values())
+
+
+def _alive(network: Network, precision: str) -> dict[str, int]:
+    """Bytes of the maps of one sequence that are alive when backward begins."""
+    step = memlab.training_step(network, "sgd")
+    step = step if precision == "fp32" else memlab.precision(step, precision)
+    first = next(i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD)
+    alive = memlab.plan(step).alive(first)
+    return {each.name: each.size.at(1) for each in alive if each.role is Role.FEATURE_MAP}

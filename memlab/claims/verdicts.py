@@ -1,0 +1,130 @@
+"""A claimed figure as it was printed, and whether a computed value is that figure.
+
+>>> verdict("25 MB", 26_561_576)
+'right if MB means MiB'
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+from memlab import units
+from memlab.errors import InputError, shorten
+
+SCALES: dict[str, Decimal] = {
+    **{name: Decimal(size) for name, size in units.UNITS.items()},
+    "KB": Decimal(1000),
+    "M": Decimal(10**6),
+    "%": Decimal("0.01"),
+    "": Decimal(1),
+}
+"""The units of claimed figures, in units of the computed ones."""
+TWINS = {"kB": "KiB", "KB": "KiB", "MB": "MiB", "GB": "GiB"}
+"""What a text may have meant by a decimal unit."""
+TENTH = Decimal("0.1")
+LEAST = 3
+"""Digits of a computed value beside a claimed one."""
+VERDICTS = ("right", *(f"right if {unit} means {twin}" for unit, twin in TWINS.items()), "differs")
+_CLAIMED = re.compile(
+    r"(?:(?P<relation>over|under|about) )?(?P<least>-?[\d,]*\d(?:\.\d+)?)(?: to (?P<most>[\d.]+))?"
+    r"(?: (?P<unit>[A-Za-z%]+))?"
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as a text prints it: to how many digits, in which unit.
+
+    ``over`` and ``under`` stand where a text has words alone, and the limit is ours. ``about``
+    stands where the text itself says about, nearly or roughly: within a tenth. ``most`` ends a
+    range.
+    """
+
+    relation: str
+    number: Decimal
+    most: Decimal | None
+    unit: str
+
+    @property
+    def places(self) -> int:
+        """Digits behind the point."""
+        exponent = self.number.as_tuple().exponent
+        return max(0, -exponent) if isinstance(exponent, int) else 0
+
+    def holds(self, value: Decimal) -> bool:
+        """Whether a value in the unit of the figure is the figure, to its digits."""
+        shown = rounded(value, self.number)
+        if self.most is not None:
+            return self.number <= shown <= self.most
+        if self.relation == "over":
+            return value > self.number
+        if self.relation == "under":
+            return value < self.number
+        if self.relation == "about":
+            return abs(value - self.number) <= TENTH * abs(self.number)
+        return shown == self.number
+
+
+def parse(claimed: str) -> Figure:
+    """``'over 2 GB'`` is a figure of 2 with its relation and unit; so are ``'about 30 %'``,
+    ``'2 to 3'`` and ``'61,100,840'``.
+
+    Raises:
+        InputError: it is no such figure, or its unit is none.
+    """
+    found = _CLAIMED.fullmatch(claimed)
+    unit = (found["unit"] or "") if found else ""
+    if found is None or unit not in SCALES:
+        raise InputError(f"{shorten(claimed)} is no claimed figure; try '25 MB' or 'over 50 %'.")
+    most = Decimal(found["most"]) if found["most"] else None
+    return Figure(found["relation"] or "", Decimal(found["least"].replace(",", "")), most, unit)
+
+
+def verdict(claimed: str, computed: int | float) -> str:
+    """Whether a computed value is what was claimed, to the printed digits.
+
+    Raises:
+        InputError: ``claimed`` is no figure.
+    """
+    figure = parse(claimed)
+    if figure.holds(_exact(computed) / SCALES[figure.unit]):
+        return "right"
+    twin = TWINS.get(figure.unit, "")
+    if twin and figure.holds(_exact(computed) / SCALES[twin]):
+        return f"right if {figure.unit} means {twin}"
+    return "differs"
+
+
+def as_printed(claimed: str, computed: int | float) -> int | float:
+    """A computed value rounded as a claimed figure is: ``('26 M', 25_557_032)`` is 26,000,000.
+
+    Raises:
+        InputError: ``claimed`` is no figure.
+    """
+    figure = parse(claimed)
+    scale = SCALES[figure.unit]
+    value = rounded(_exact(computed) / scale, figure.number) * scale
+    return int(value) if value == int(value) else float(value)
+
+
+def beside(claimed: str, computed: int | float) -> str:
+    """A computed value in the unit of a claimed figure, or in that which it must have meant, with
+    a digit more and at least 3."""
+    figure = parse(claimed)
+    meant = verdict(claimed, computed).rpartition(" means ")[2]
+    unit = meant if meant in SCALES else figure.unit
+    value = _exact(computed) / SCALES[unit]
+    leading = value.adjusted() if value else 0
+    places = 0 if value == int(value) else max(figure.places + 1, LEAST - 1 - leading)
+    return f"{value:,.{places}f} {unit}".rstrip()
+
+
+def rounded(value: Decimal, like: Decimal) -> Decimal:
+    """To as many digits behind the point as another number has."""
+    return value.quantize(like, ROUND_HALF_UP)
+
+
+def _exact(computed: int | float) -> Decimal:
+    return Decimal(str(computed))
