@@ -12,7 +12,8 @@
 # Words: [mini-batch](glossary.md), [vector](glossary.md), [lane](glossary.md).
 
 # %%
-from memlab import lesson
+import memlab
+from memlab import counting, lesson, units, zoo
 
 lesson.recall("05.stays")
 
@@ -33,17 +34,20 @@ views.memory("resnet50", networks=("resnet50",), batch=1)
 # %% [markdown]
 # Move **Batch** from 1 to 32. The peak grows from 366 MB to 2.81 GB. What do 31 more images buy?
 #
-# A text (J. Hanlon, Graphcore, 2017) has an answer:<sup>A5</sup>
+# A text (Graphcore, 2017) has an answer:<sup>A5</sup>
 #
 # 1. A processor computes with **vectors** of 1024 bits: rows of values that one instruction
 #    computes together. Each value has its **lane**.
 # 2. A number has 32 bits, so a vector has 32 lanes.
 # 3. Each sample fills 1 lane, so 32 samples are needed.
-# 4. With 16 bits, 64 are needed. Half the bytes, twice the samples: half precision saves
-#    nothing.<sup>A6</sup>
+#
+# A second text, which re-tells it in Chinese, adds a link:<sup>A6</sup>
+#
+# 4. With 16 bits, 64 are needed. Half the bytes, twice the samples: half precision saves nothing.
 #
 # Link 1 depends on the machine: vectors of most processors have 128, 256 or 512 bits. Link 2 is a
-# division. More: [what does a wider vector buy?](appendix/bandwidth.ipynb)
+# division. More: [what does a wider vector buy?](appendix/bandwidth.ipynb) And who says it: [does
+# it matter what a text sells?](appendix/seller.ipynb)
 
 # %% [markdown]
 # ## Which layers fill their lanes at batch 1?
@@ -74,7 +78,9 @@ lesson.change("05.fill").guess("1.28 GB").reveal()
 # %% [markdown]
 # ## Does half precision ask for twice the batch?
 #
-# Link 4. In 16 bits a vector of 1024 bits has 64 lanes.
+# Link 4. In 16 bits a vector of 1024 bits has 64 lanes. The first text says elsewhere that lower
+# precision could halve or even quarter what is stored.<sup>A13</sup> The second says: it saves
+# nothing. Can both be right?
 
 # %%
 half = lesson.predict("05.half")
@@ -82,6 +88,12 @@ half = lesson.predict("05.half")
 
 @half.then
 def the_same_batch():
+    step = memlab.training_step(zoo.resnet50(), "adam")
+    mixed, peak = memlab.precision(step, "mixed fp16"), memlab.plan(step).peak(32)
+    values = counting.find("conv-sums").values(zoo.resnet50())
+    for size, each, batch in ((4, step, 32), (2, mixed, 64), (2, mixed, 32)):
+        maps, part = units.short(size * values * batch), memlab.plan(each).peak(batch) / peak
+        print(f"{size} B, batch {batch}: maps {maps}, peak {part:.3f} of fp32")
     return views.vectors("resnet50", batch=32, format="fp16")
 
 
@@ -113,7 +125,7 @@ def both_layers():
 
 maps
 
-# %% tags=["solution", "nbval-ignore-output"]
+# %% tags=["solution", "nbval-ignore-output", "recorded-maps"]
 maps.guess(1, because="the weights are shared").revise(15).reveal()
 
 # %% [markdown]
@@ -173,7 +185,7 @@ for bits in (32, 16):
 # - Lowered copies and gradients move too. Caches keep some bytes near.
 # - The batch changes what is learned, and how fast.
 #
-# Sources: A5, A6.
+# Sources: A5, A6, A13.
 
 # %% [markdown]
 # ## The case so far
@@ -187,9 +199,11 @@ views.case("05")
 # - A linear layer gives B columns to the lanes, a lowered convolution B·Ho·Wo: 1 image is enough.
 # - At the same batch, half of the bits are half of the bytes of the maps.
 # - A larger batch shares the weights: much in a linear layer, little in an early convolution.
-# - The text's arithmetic is right, its link 3 is false for convolutions, its link 4 is a choice.
+# - The arithmetic of both texts is right. Link 3 is false for convolutions, so link 4 is a choice:
+#   who keeps the batch saves half, who doubles it saves nothing.
 #
-# Next: [06 Precision](06_precision.ipynb). What do fewer bits save, and what do they cost?
+# Next: [07 In place and sharing](07_sharing.ipynb), on the main road. Or one more side road:
+# [06 Precision](06_precision.ipynb).
 
 # %% tags=["numbers"]
 {

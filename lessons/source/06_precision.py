@@ -91,8 +91,8 @@ state
 state.guess("smaller", because="16 bits are half of 32").reveal()
 
 # %% [markdown]
-# **8-bit states** are another format for one role: each of Adam's states takes 1 B per value, and a
-# block of 2,048 values shares a factor in fp32, its **block scale**.<sup>F3</sup>
+# **8-bit states**: each of Adam's states takes 1 B per value, and a block of 2,048 values shares a
+# factor in fp32, its **block scale**.<sup>F3</sup>
 
 # %%
 lesson.change("06.saves")
@@ -103,8 +103,8 @@ lesson.change("06.saves").guess("state").reveal()
 # %% [markdown]
 # ## Can 16 bits learn in the dark?
 #
-# A small network reads digits, now in the dark: images and targets are multiplied by 2^-13. So the
-# gradients, error times input, are 2^-26 times as large. The rate is 2^26 times as large.
+# A small network reads digits in the dark: images and targets are multiplied by 2^-13. So
+# gradients, error times input, are 2^-26 times as large, and the rate is 2^26 times as large.
 
 # %%
 dark = lesson.predict("06.dark")
@@ -163,8 +163,8 @@ def model_state(features, block):
 exercise.check(model_state)
 
 # %% [markdown]
-# **Alone.** The smallest format of all: backward of a ReLU needs to know where its output was above
-# 0, so 1 bit for each value will do.<sup>F6</sup>
+# **Alone.** The smallest format of all: backward of a ReLU asks where its output was above 0, so 1
+# bit for each value will do.<sup>F6</sup>
 
 # %%
 exercise = lesson.exercise("06.mask_bytes")
@@ -188,16 +188,16 @@ exercise.check(mask_bytes)
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Speed: hardware that computes in 16 bits needs no extra passes.
-# - Overflow, small rates. More: [which numbers a format holds](appendix/formats.ipynb), [which 8
-#   bits for maps, which for gradients](appendix/eight_bits.ipynb).
+# - Speed: memlab rounds in extra passes.
+# - Overflow, small rates. More: [numbers of a format](appendix/formats.ipynb), [which 8 bits for
+#   what](appendix/eight_bits.ipynb).
 #
 # Sources: A6, A13, F1, F3, F6.
 
 # %% [markdown]
 # ## The case so far
 #
-# ResNet-50 on a card of 12 GB, now in mixed fp16:
+# Now in mixed fp16:
 
 # %% tags=["picture-case"]
 views.case("06")
@@ -205,12 +205,12 @@ views.case("06")
 # %% [markdown]
 # ## Key points
 #
-# - **What halves** in mixed precision: the maps. The step of ResNet-50 keeps 0.577 of its bytes, and
-#   0.361 with maps in 8 bits. So "half or a quarter"<sup>A13</sup> holds at the same batch;
-#   "nothing is saved"<sup>A6</sup> doubles it, as lesson 05 says.
+# - **What halves** in mixed precision: the maps. Of a step of ResNet-50 0.577 is left, with maps in
+#   8 bits 0.361. One text says half or a quarter.<sup>A13</sup> Another doubles the batch, and
+#   saves nothing.<sup>A6</sup>
 # - **What does not:** the model state. For Adam, 2+2+4+4+4 = 4+4+4+4. 8-bit states shrink it.
-# - **What it costs:** master weights, or small updates are lost. In fp16 a loss scale, or small
-#   gradients become 0.
+# - **What it costs:** master weights against lost updates, in fp16 a loss scale against lost
+#   gradients.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb). Which tensors can live at the same address?
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from memlab import strings, units
-from memlab.bench import lanes, reading
+from memlab.bench import lanes, reading, timing
 from memlab.bench.curves import Curve, Measured, Point
 from memlab.bench.reading import Rate, Reading
 from memlab.studies.figures import Study, billions, ratio, share
@@ -15,10 +15,11 @@ from memlab.studies.timings import origin, where
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label
 from memlab.views.draw.marks import Fact, Line, Mark, Points
-from memlab.views.draw.page import Page, Still, report
+from memlab.views.draw.page import Page, report
 from memlab.views.draw.scale import Linear, counts_over
 from memlab.views.draw.table import Table, Words
 from memlab.views.draw.ways import Bar, bars
+from memlab.views.recordable import Recordable
 
 _SIDES = ("start", 10), ("end", -10)
 LEAST = 16
@@ -26,10 +27,18 @@ LEAST = 16
 
 
 @dataclass(frozen=True, repr=False)
-class VectorLanes(Still, Study):
+class VectorLanes(Recordable, Study):
     """Operations per second against the lanes of a vector, and from where on more bring nothing."""
 
     measured: Measured
+
+    @property
+    def lines(self) -> list[timing.Line]:
+        return [
+            _rate(f"{curve.format}, {each.lanes} lanes", each.operations, each.samples)
+            for curve in self.measured.curves
+            for each in curve.points
+        ]
 
     @property
     def curve(self) -> Curve:
@@ -107,6 +116,12 @@ class VectorLanes(Still, Study):
         return report(self, _rates(self), *told)
 
 
+def _rate(name: str, count: int, samples: tuple[float, ...]) -> timing.Line:
+    """So many a second, in billions: of the best sample, beside those of all."""
+    rates = tuple(count / each / 1e9 for each in samples)
+    return timing.Line(name, max(rates), "G/s", samples=rates)
+
+
 def _rates(found: VectorLanes) -> Chart:
     """A point for each loop, and a ring where more lanes stop to bring more."""
     curve, points = found.curve, found.points
@@ -167,10 +182,15 @@ def vector_lanes(
 
 
 @dataclass(frozen=True, repr=False)
-class MemoryRate(Still, Study):
+class MemoryRate(Recordable, Study):
     """Values read per second, by format."""
 
     measured: Reading
+
+    @property
+    def lines(self) -> list[timing.Line]:
+        rates = self.measured.rates
+        return [_rate(each.format, 8 * each.nbytes // each.bits, each.samples) for each in rates]
 
     @property
     def narrow(self) -> Rate:

@@ -10,7 +10,7 @@
 # The loops below multiply and add in registers, with 1 lane, 2 lanes, 4 and so on. It takes some
 # seconds:
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "recorded-lanes"]
 from memlab import formats, views
 
 views.vector_lanes(progress=False)
@@ -26,9 +26,9 @@ for bits in (128, 256, 512, 1024):
     print(f"{bits} bits:", ", ".join(held))
 
 # %% [markdown]
-# Most processors of laptops and servers have 128, 256 or 512 bits. A GPU is called 1024 bits wide
-# when the 32 threads of a warp, which run together, are counted with 32 bits each. Who counts so
-# has put the 32 in.
+# Most processors of laptops and servers have 128, 256 or 512 bits: CPUs have such vectors too, as
+# the text of lesson 05 says. A GPU is called 1024 bits wide when the 32 threads of a warp, which
+# run together, are counted with 32 bits each. Who counts so has put the 32 in.
 #
 # Try another format: `views.vector_lanes("fp64", progress=False)`. The ring is at half as many
 # lanes. On a processor of Intel or AMD an older target, `target="sse2"`, moves it to 128 bits: the
@@ -39,7 +39,7 @@ for bits in (128, 256, 512, 1024):
 # The loops above read nothing from memory. Most operations of a network do, and there the bytes
 # count. How many values of each format are read per second?
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "recorded-memory"]
 views.memory_rate(progress=False)
 
 # %% [markdown]

@@ -77,7 +77,7 @@ for power in (23, 24, 40, 41):
 # At a small rate: many updates are less than half a step. Master weights keep them, and so does
 # **stochastic rounding**, which rounds up or down by chance, so that they count on average.
 
-# %% tags=["nbval-ignore-output"]
+# %% tags=["nbval-ignore-output", "recorded-rounding"]
 mixed, bf16 = (partial(memlab.precision, mode=mode) for mode in ("mixed fp16", "bf16"))
 ways = {"fp32": None, "mixed fp16": mixed, "bf16": bf16}
 ways["bf16, stochastic"] = partial(bf16, rounding="stochastic")
@@ -94,9 +94,10 @@ views.training_curves(found)
 #
 # ## Does a run follow the plan?
 #
-# A text says that lower precision could halve or even quarter the 168 MB of ResNet-50: parameters,
-# and the maps of 1 image.<sup>A13</sup> memlab computes in fp32: a kernel widens a tile (copies a
-# part of an array into fp32), computes, and rounds the result. Tiles are in the plan too:
+# Graphcore's text (2017) says that lower precision could halve or even quarter the 168 MB of
+# ResNet-50: parameters, and the maps of 1 image.<sup>A13</sup> So it is, for what is stored in few
+# bits; [a step stores more](eight_bits.ipynb). memlab computes in fp32: a kernel widens a tile
+# (copies a part of an array into fp32), computes, and rounds the result. Tiles are in the plan too:
 
 # %%
 full = memlab.training_step(digits.network(), "adam")

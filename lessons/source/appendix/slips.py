@@ -3,8 +3,8 @@
 #
 # Belongs to: [01 One linear layer](../01_linear.ipynb).
 #
-# A text works out the step of the single layer by hand: `h = w1 x + w2`, `y = tanh(h)`,
-# `E = (y - t)²`. With y' = 1 - y², its 2 gradients are
+# A Chinese post (2017) works out the step of the single layer by hand: `h = w1 x + w2`, `y = f(h)`,
+# `E = (y - t)²`. Let f be tanh. Then y' = 1 - y², and its 2 gradients are
 #
 # - 2 (y - t) · y' · x,
 # - 2 (y - t) · y'.
@@ -67,8 +67,10 @@ for sign in (-1, +1):
 #
 # ## Is one run of 3 samples the mean of 3 runs?
 #
-# Another text stores the gradients of every sample, and takes their mean at the end.<sup>B5</sup>
-# Lesson 01 counts the bytes: one gradient for each parameter. Is it the same mean?
+# An answer to [question 12649](https://datascience.stackexchange.com/questions/12649) says that the
+# gradients of the samples are accumulated in a vector, and averaged.<sup>B5</sup> That is no slip.
+# But it can be read as: a step keeps a gradient for each sample. Lesson 01 counts one for each
+# parameter. Is the mean the same?
 
 # %%
 pairs = [(2.0, 0.9), (-1.0, 0.1), (0.5, -0.4)]
