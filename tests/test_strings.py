@@ -10,11 +10,12 @@ import pytest
 
 import memlab
 from memlab import strings
+from memlab.optimizers import OPTIMIZERS
 from memlab.planner.files import ORIGINS
 from memlab.planner.ways import WAYS
 from tests import texts
 
-NAMES = {*ORIGINS, *(name.replace(" ", "_") for name in WAYS)}
+NAMES = {*ORIGINS, *OPTIMIZERS, *(name.replace(" ", "_") for name in WAYS)}
 """What a key may name too, wherever it is asked for."""
 
 

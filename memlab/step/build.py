@@ -27,7 +27,8 @@ def training_step(
 ) -> Step:
     """One training step of a network, every array in one format.
 
-    ``algorithm`` is how convolutions are computed; each of ``threads`` holds a workspace.
+    ``optimizer`` is sgd, momentum, adagrad, rmsprop or adam: ``memlab.optimizers`` tells what each
+    keeps of a parameter. ``algorithm`` is how convolutions are computed; each of ``threads`` holds a workspace.
 
     Raises:
         InputError: an unknown optimizer, format or algorithm, or no thread.

@@ -1,7 +1,7 @@
 """The state of an optimizer in 8 bits: every block of values shares one scale in fp32 (F3).
 
-As in 8-bit Adam (Dettmers et al. 2022), with 8-bit floats inside a block in place of its table of
-values. A mean of squares spans twice the powers of two, so it takes the format with more exponent.
+As in 8-bit Adam (Dettmers et al. 2022), with 8-bit floats inside a block instead of its table of
+values. Squares span twice the powers of two, so they take the format with more exponent.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ LEAST = 64
 def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
     """The same step with the optimizer's state in 8 bits, and a scale for ``block`` values.
 
-    Two states of Adam take 2 + 8 / ``block`` bytes per parameter in place of 8 (F3). They are
-    widened to fp32 for the update and rounded back stochastically, or a mean that moves by less
-    than a rounding step would stand still. Master copies of parameters stay as they are, and so
+    A state takes 1 + 4 / ``block`` bytes per parameter instead of 4, so those of Adam take
+    2 + 8 / ``block`` instead of 8 (F3). They are widened to fp32 for the update and rounded back
+    stochastically, or what moves by less than a rounding step would stand still. Master copies of parameters stay as they are, and so
     does an inference step.
 
     Raises:
