@@ -28,7 +28,8 @@ def training_step(
     """One training step of a network, every array in one format.
 
     ``optimizer`` is sgd, momentum, adagrad, rmsprop or adam: ``memlab.optimizers`` tells what each
-    keeps of a parameter. ``algorithm`` is how convolutions are computed; each of ``threads`` holds a workspace.
+    keeps of a parameter. ``algorithm`` is how convolutions are computed; each of ``threads``
+    holds a workspace.
 
     Raises:
         InputError: an unknown optimizer, format or algorithm, or no thread.

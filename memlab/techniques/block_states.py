@@ -38,8 +38,8 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
 
     A state takes 1 + 4 / ``block`` bytes per parameter instead of 4, so those of Adam take
     2 + 8 / ``block`` instead of 8 (F3). They are widened to fp32 for the update and rounded back
-    stochastically, or what moves by less than a rounding step would stand still. Master copies of parameters stay as they are, and so
-    does an inference step.
+    stochastically, or what moves by less than a rounding step would stand still. Master copies
+    of parameters stay as they are, and so does an inference step.
 
     Raises:
         InputError: no step, or a training step whose optimizer has no state in fp32; a block that
