@@ -1,29 +1,24 @@
 """Every instructor page keeps its form, and every figure on it is computed."""
 
-import itertools
 import math
 import re
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 import memlab
 from lessons import build
-from memlab import claims, counting, zoo
-from memlab.bench import lowering
-from memlab.bench.recorded import load
+from memlab import claims, zoo
 from memlab.errors import InputError
 from memlab.lesson import checking, words
 from memlab.lesson.card import Round
-from memlab.lesson.content.lesson_01 import convolutions
-from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import judge
 from memlab.lesson.question import Kind, Part, topics
 from memlab.lesson.task import tasks
 from memlab.networks.layers import Conv2d
 from tests.lessons import numerals
+from tests.lessons.instructed import NAMES, UNIT, at_peak, plan, revealed
 from tests.lessons.structure import FORBIDDEN
 from tests.lessons.structure import words as words_of
 from tests.lessons.test_sources import LINK
