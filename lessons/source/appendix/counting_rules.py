@@ -36,15 +36,8 @@ for row in memlab.claims.find("A4"):
 
 # %% [markdown]
 # The parts are right, by a rule: outputs of convolutions and of sums. The 99 is MiB, beside a 64
-# that is MB. And the 168? Of the exact counts, and of the rounded ones:
-
-# %%
-values = counting.find("conv-sums").values(net)
-for digits in (0, 6):
-    weights, maps = round(net.parameters, -digits), round(values, -digits)
-    print(f"4 B * ({weights:,} + {maps:,}) = {units.in_unit(4 * (weights + maps), 'MB')}")
-
-# %% [markdown]
+# that is MB. And 168 MB is the sum of rounded counts; that of the exact ones comes below it.
+#
 # The parameters are there once for a mini-batch, the activations for each of its images: 168 MB is
 # batch 1, and neither gradients nor momentum are in it.
 #
