@@ -110,4 +110,4 @@ for made in (zoo.resnet50(), digits.network()):
     for name, step in (("fp32", full), ("mixed fp16", mixed), ("8-bit maps", fewer)):
         peak, whole = memlab.plan(step).peak(32), memlab.plan(full).peak(32)
         ran = f", measured {memlab.run(step, 32).peak:,} B" if made.parameters < 10_000 else ""
-        print(f"{made.name:9} {name:10} {units.short(peak):>8}, {peak / whole:.3f}{ran}")
+        print(f"{made.name:9} {name:10} {units.short(peak):>8}, {peak / whole:.3f} of fp32{ran}")

@@ -9,9 +9,9 @@
 # 2. So they take 32 samples at a time, to fill them with values of 32 bits.
 # 3. So ResNet-50 needs over 2 GB beside the processor.
 #
-# A processor without such vectors would not need them: that is what the maker has to offer. Does
-# that make the text wrong? It says nothing about it. It says where to look: at the sentence on
-# which the offer rests. The rest can be computed by anybody.
+# A processor without such vectors would not need them: that is what the maker has to offer. This
+# makes no sentence of it wrong. But it shows where to look first: at the sentence on which the
+# offer rests. The others can be computed by anybody.
 #
 # ## Which figures come out?
 
