@@ -15,7 +15,8 @@ from memlab.planner.files import ORIGINS
 from memlab.planner.ways import WAYS
 from tests import texts
 
-NAMES = {*ORIGINS, *OPTIMIZERS, *(name.replace(" ", "_") for name in WAYS)}
+STATES = {state for each in OPTIMIZERS.values() for state in each.states}
+NAMES = {*ORIGINS, *OPTIMIZERS, *STATES, *(name.replace(" ", "_") for name in WAYS)}
 """What a key may name too, wherever it is asked for."""
 
 

@@ -418,7 +418,8 @@ def _symbol(name: str, known: dict[str, str]) -> str:
         return f"dE/d{_symbol(name.removeprefix(GRADIENT), known)}"
     owner, _, rest = name.rpartition(".")
     if owner in known:
-        return f"{known[owner]} {rest.replace('_', ' ')}"
+        letter = _say_or(f"symbol.{rest}", "")
+        return f"{letter}({known[owner]})" if letter else f"{known[owner]} {rest}"
     return _say_or(f"symbol.{name}", name)
 
 

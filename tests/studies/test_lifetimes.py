@@ -8,7 +8,9 @@ import pytest
 
 import memlab
 from memlab import zoo
+from memlab.optimizers import OPTIMIZERS
 from memlab.step.step import Step
+from memlab.step.tensor import Role
 from memlab.studies.lifetimes import Lifetimes, fits, lifetimes
 from memlab.studies.recipe import memory_of
 
@@ -103,6 +105,15 @@ def test_a_title_counts_the_blocks_that_the_operation_needs() -> None:
     count = sum(block.name in needed for block in largest)
     assert 1 < count < len(largest)
     assert f"needs *{count} blocks of 128 B*" in lives.finding(None, lives.peak, None)[0]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_states_are_called_as_in_the_formula_of_the_update(name: str) -> None:
+    lives = found(memlab.training_step(zoo.linear1(), name), 1)
+    states = [each.symbol for each in lives.blocks if each.role is Role.OPTIMIZER_STATE]
+    letters = [letter for letter in "msv" if letter in lives.operations[-1].formula]
+    assert states == [f"{letter}({of})" for of in ("w1", "w2") for letter in letters]
+    assert len(letters) == len(OPTIMIZERS[name].states)
 
 
 TITLES: dict[str, tuple[Callable[[], tuple[Lifetimes, Lifetimes | None]], str]] = {

@@ -484,11 +484,14 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
 
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:
-    """Around the operation, with its sum; with all numbers the sum of each."""
+    """Around the operation, with its sum; with all numbers the sum of each. Units where there is
+    room for them."""
     at, ground = sheet.at, sheet.ground
+    largest = units.exact(max(op.nbytes for op in sheet.now.operations))
+    spelled = sheet.column > max(50, texts.width(largest, 14, bold=True))
     yield Rect(at, at + 1, 0, ground + 20, "limit", radius=4)
     for index, op in enumerate(sheet.now.operations):
         if index == at or sheet.numbers:
-            size = units.exact(op.nbytes) if sheet.column > 50 else f"{op.nbytes:,}"
+            size = units.exact(op.nbytes) if spelled else f"{op.nbytes:,}"
             yield Text(index + 0.5, ground, size, 14 if index == at else 12, "middle", dy=15,
                        bold=index == at)  # fmt: skip
