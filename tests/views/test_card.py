@@ -159,6 +159,7 @@ def holds_nothing(view, stage):
     assert "image/svg+xml" not in bundle
     assert bundle["text/plain"] == view.card.text() == str(view) == repr(view)
     sent = json.dumps([bundle, view.now_]).replace(",", "")
+    sent = re.sub(r"[0-9a-f]{32}", "", sent)  # an identifier may hold any digits
     assert not [number for number in (str(HIDDEN), "988", "987.7") if number in sent]
     assert (view.now_["shown"]["svg"], view.now_["shown"]["state"]) == ("", stage)
 
