@@ -90,8 +90,10 @@ def page(lessons: Path) -> str:
 
 def outcome(row: Row) -> str:
     """What comes out: the verdicts of the row's claims, and the row's own sentence."""
-    found = (each for id in row.claims for each in published.find(id))
-    said = dict.fromkeys(_verdict(each) for each in found if isinstance(each, published.Claim))
+    found = [each for id in row.claims for each in published.find(id)]
+    due = [each for each in found if isinstance(each, published.Claim)]
+    own = [each for each in due if row.text in each.text]  # what it says itself, not quotes
+    said = dict.fromkeys(map(_verdict, own or due))
     return " ".join(part for part in ("; ".join(said), row.found) if part)
 
 
