@@ -97,8 +97,8 @@ whole.guess(9).revise("2").reveal()
 # %% [markdown]
 # ## Must the whole copy be there?
 #
-# This is lowering, in Numba. The image has its zeros around it. Each `lowered[c, ky, kx]` is one
-# channel, shifted, and those of all channels lie below each other:
+# Lowering, in Numba. Each `lowered[c, ky, kx]` is one channel of the padded image, shifted. Those
+# of all channels lie below each other:
 
 # %%
 import numpy as np
@@ -117,10 +117,8 @@ def im2col(image, k):
 
 
 # %% [markdown]
-# A convolution computes `y[o, i, j]` as the sum of `w[o, c, ky, kx] · image[c, i + ky, j + kx]` over
-# all c, ky and kx. The algorithm `direct` is the loops of this sentence. The copy needs none: each
-# row of the weights is a kernel, and **one product** gives all sums. These are whole numbers, so
-# nothing is rounded:
+# By definition, `y[o, i, j]` is the sum of `w[o, c, ky, kx] · image[c, i + ky, j + kx]`. `direct`
+# loops over it. With the copy, **one product** gives all sums. Whole numbers are not rounded:
 
 # %%
 import memlab
@@ -155,12 +153,12 @@ tile
 tile.guess("fewer").revise("same").reveal()
 
 # %% [markdown]
-# The times take some ten seconds. Go along the curve from much workspace to little: does the time
-# fall too? A text says that direct convolution is slow, and so it is lowered.<sup>A14</sup> Which
-# point does it mean, and which other one copies nothing either?
+# Some ten seconds. Go along the curve from much workspace to little: does the time fall too? A
+# text says: direct convolution is slow, so it is lowered.<sup>A14</sup> Which point does it mean,
+# and which other one copies nothing?
 #
 # More: [what frameworks lower](appendix/lowering_elsewhere.ipynb),
-# [is more workspace faster?](appendix/more_workspace.ipynb)
+# [is more workspace faster?](appendix/workspace.ipynb)
 
 # %% [markdown]
 # ## Exercise: how many bytes does a lowered copy take?
@@ -168,8 +166,8 @@ tile.guess("fewer").revise("same").reveal()
 # **Worked.** `conv1_2`, 1 image at a time. **Shapes:** a window has 64·3·3 values, and there are
 # 224·224 windows. **Bytes:** 4 for each value. **Lifetime:** inside 1 operation, and every image
 # uses the same buffer. **Peak:** this buffer counts if the peak is in this operation.
-# [In backward](appendix/col2im.ipynb) it is filled twice: with the copy, then with its gradient,
-# which **col2im** adds back to the pixels.
+# [In backward](appendix/col2im.ipynb) it holds the copy, then the copy's gradient, which **col2im**
+# adds back to the pixels.
 
 # %%
 print(units.short(4 * 64 * 3 * 3 * 224 * 224))

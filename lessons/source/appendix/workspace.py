@@ -1,0 +1,109 @@
+# %% [markdown]
+# # Appendix: is more workspace faster?
+#
+# Belongs to: [03 Lowering](../03_lowering.ipynb).
+#
+# The article on vDNN (Rhu et al., 2016) says so: of the algorithms for a convolution, the faster
+# ones take more workspace. In the lesson the two fastest took almost none, and the largest copy was
+# slow. What is the workspace for?
+#
+# - **For copies.** Lowering writes values that are there already. The product has as many
+#   multiplications as the loops.
+# - **For fewer multiplications.** Winograd<sup>G5</sup> and Fourier transforms<sup>G7</sup> (FFT)
+#   write input and kernels in another form, in which one multiplication does the work of several.
+#
+# How many are left, for one input channel and one output channel?
+
+# %%
+from memlab.step.buffers import smooth
+
+
+def loops(k, size):
+    return f"{k**2 * size**2:,}"
+
+
+def winograd(k, size):  # 2·2 outputs from a tile of 4·4, for windows of 3·3
+    return f"{4**2 * ((size + 1) // 2) ** 2:,}" if k == 3 else "-"
+
+
+def fft(k, size):  # each complex product is 4, and half of the frequencies are enough
+    side = smooth(size + k - 1)
+    return f"{4 * side * (side // 2 + 1):,}"
+
+
+# %%
+print(" window      map      loops  Winograd     FFT")
+for k, size in ((3, 56), (3, 7), (31, 56), (1, 56)):
+    counts = f"{loops(k, size):>10} {winograd(k, size):>9} {fft(k, size):>7}"
+    print(f"{k:>3}·{k:<3} {size:>4}·{size:<3} {counts}")
+
+# %% [markdown]
+# ## Do fewer multiplications win?
+#
+# The layer of the lesson, with windows of 3·3. Compare `winograd` with `im2col-image`: the same
+# library computes their products. Then compare both with the fastest:
+
+# %% tags=["nbval-ignore-output", "recorded-large"]
+from memlab import views
+
+ways = ("direct", "im2col-image", "im2col-tile", "offsets", "winograd", "fft")
+views.algorithm_times("resnet50", "1.1.conv2", 8, ways, progress=False).curve()
+
+# %% [markdown]
+# As recorded, Winograd takes less time than lowering, and less workspace: well spent. But a tile
+# that stays in a cache is faster still, and so is an offset table. FFT has the fewest
+# multiplications, takes the most workspace, and is far behind: its numbers come from memory.
+#
+# A small map of 7·7, at batch 1. Winograd transforms 512·512 kernels here, for 16 tiles:
+
+# %% tags=["nbval-ignore-output", "recorded-small"]
+ways = ("direct", "im2col-image", "im2col-tile", "offsets", "winograd")
+views.algorithm_times("resnet50", "4.2.conv2", 1, ways, progress=False).curve()
+
+# %% [markdown]
+# It takes the most workspace, and more time than lowering. Now a window of 31·31, where FFT has 1
+# of 182 multiplications left:
+
+# %% tags=["nbval-ignore-output", "recorded-wide"]
+import memlab
+
+image = memlab.network("wide window", image=(16, 56, 56))
+wide = image.conv(16, kernel=31, pad=15, name="conv").squared_error()
+ways = ("direct", "im2col-image", "offsets", "fft")
+views.algorithm_times(wide, "conv", 8, ways, progress=False).curve()
+
+# %% [markdown]
+# FFT wins. And a window of 1·1, where FFT has more multiplications than the loops, and lowering
+# copies nothing:
+
+# %% tags=["nbval-ignore-output", "recorded-point"]
+ways = ("im2col-image", "im2col-tile", "offsets", "fft")
+views.algorithm_times("resnet50", "1.1.conv1", 8, ways, progress=False).curve()
+
+# %% [markdown]
+# ## So who is right?
+#
+# Both, about different things.
+#
+# - The article speaks of cuDNN on a GPU, which lowers in tiles, without workspace, or transforms,
+#   with much of it. There, more workspace means fewer multiplications. memlab has no times of
+#   cuDNN.
+# - Others were measured on the same GPU, a Titan X:
+#   [convnet-benchmarks](https://github.com/soumith/convnet-benchmarks) (2015), layer by layer,
+#   forward. FFT was the fastest for windows of 9·9 and 7·7. For windows of 3·3, and for images of
+#   3 channels, it was cuda-convnet2. Caffe, which lowers, was the fastest nowhere.
+# - Here, one thread of a processor ran kernels that keep a tile in a cache. For windows of 3·3 that
+#   saves more time than Winograd's transforms. memlab's FFT sums its products without tiles: a
+#   library would do better.
+#
+# One sentence holds everywhere: a larger **limit** is never slower, where the fastest algorithm
+# within it is taken. A choice from more is no worse. So cuDNN is asked, and so is
+# `memlab.lowering(step, batch=32, limit="8 MiB")`. But the fastest need not use the limit up.
+#
+# Sources: G5, G7.
+
+# %% tags=["numbers"]
+{
+    "512": "zoo.resnet50().by_name['4.2.conv2'].shape[0]",
+    "182": "round(31**2 * 56**2 / (4 * 90 * 46))",
+}
