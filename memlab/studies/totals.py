@@ -138,16 +138,20 @@ class Totals(Study):
         return [say("untold", bytes=units.short(rest))] if rest > 0 else []
 
     def table(self) -> list[list[str]]:
-        """A row of heads, then a row for each total: where it is, its parts, its bytes."""
-        heads = ["", *(part(role) for role in self.roles), say("total")]
-        rows = [[name(total), *self._cells(total), self.amount(total)] for total in self.totals]
-        return [heads, *rows]
+        """A row of heads, then a row for each part with its bytes in each total, then the sums."""
+        rows = [
+            [part(role), *(self._cell(total, role) for total in self.totals)] for role in self.roles
+        ]
+        sums = [say("total"), *(self.amount(total) for total in self.totals)]
+        return [["", *map(name, self.totals)], *rows, sums]
 
-    def _cells(self, total: Total) -> list[str]:
-        if not total.parts:
-            return [say("not_told"), *[""] * (len(self.roles) - 1)]
-        found = total.parts if total is self.counted else dict.fromkeys(self.roles, 0) | total.parts
-        return [units.short(found[role]) if role in found else "-" for role in self.roles]
+    def _cell(self, total: Total, role: Role) -> str:
+        """The bytes of a part; nothing where a text or a rule has no such part."""
+        if role in total.parts:
+            return units.short(total.parts[role])
+        if total.parts and total is not self.counted:
+            return units.exact(0)
+        return "?" if total.name == "said" else "-"
 
     def as_dict(self) -> dict[str, Any]:
         """Each total with its parts, in bytes."""

@@ -14,7 +14,7 @@ from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Fact, Mark, Rect, Rule
 from memlab.views.draw.page import Page, Still, report
 from memlab.views.draw.scale import Scale, bytes_over
-from memlab.views.draw.table import Key, Table
+from memlab.views.draw.table import Table
 from memlab.views.draw.theme import PAINTS
 
 PITCH, BAR = 40, 24
@@ -33,8 +33,10 @@ class StepTotals(Still, Totals):
         scale = bytes_over(max(total.nbytes for total in totals))
         chart = Chart(scale, Scale(len(totals), 0), list(self._marks()), PITCH * len(totals),
                       Axis(), left=NAMES, right=VALUES, gap=12)  # fmt: skip
-        key = Key([(PAINTS[role], part(role)) for role in self.roles])
-        return report(self, chart, key, Table(heads, cells, "<", gap=12))
+        looks = [*(PAINTS[role] for role in self.roles), None]
+        parts = Table(heads, cells, "<", bold=[len(looks) - 1], looks=looks,
+                      rules=[len(looks) - 2], gap=12)  # fmt: skip
+        return report(self, chart, parts)
 
     def _marks(self) -> Iterator[Mark]:
         yield Rule(x=0, look="pole")
