@@ -27,7 +27,7 @@ lesson.recall("06.larger")
 lesson.recall("06.larger").guess("floor").reveal()
 
 # %% [markdown]
-# ResNet-50 with Adam. Each colour is a role, and each value takes 4 B (fp32):
+# ResNet-50 with Adam. Each colour is a role, each value takes 4 B (fp32):
 
 # %%
 from memlab import rounding, views
@@ -126,8 +126,8 @@ dark.guess("fp16", because="it has more digits").revise("bf16").reveal()
 #
 # **Worked.** A linear layer from 4,096 to 1,000 features, with Adam in mixed precision. **Shapes:**
 # weights 4,096·1,000, biases 1,000. **Bytes:** 2 B for a value, 2 B for its gradient, 4 B for its
-# master weight, 4 B for each of 2 states. **Lifetime:** all of them wait for the update. **Peak:**
-# they are part of the floor, at any batch.
+# master weight, 4 B for each of 2 states. **Lifetime:** all wait for the update. **Peak:** they are
+# part of the floor, at any batch.
 
 # %%
 parameters = 4096 * 1000 + 1000
