@@ -8,6 +8,7 @@ from memlab.errors import InputError, shorten
 from memlab.planner.entries import Tenant
 from memlab.planner.ledger import BEFORE, Entry, Ledger, Row
 from memlab.step.collector import paused
+from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 
@@ -61,7 +62,8 @@ class Life:
 
 def lives(step: Step) -> dict[str, Life]:
     """Every storage by name, workspace left out: born at its first writer or before the step,
-    dead after its last reader or not at all."""
+    dead after its last reader or not at all. A copy in a stream of its own holds what it reads
+    until somebody waits for it."""
     found: dict[str, Life] = {}
     stages = {op.layer: op.stage for op in step.ops}
     for tensor in step.live_in:
@@ -76,8 +78,24 @@ def lives(step: Step) -> dict[str, Life]:
                 life.death = index
         for tensor in op.writes.values():
             found[tensor.storage.name].follow(tensor, index)
+    for number, waiter in _waited(step).items():
+        for tensor in step.ops[number].reads.values():
+            life = found[tensor.storage.name]
+            life.death = max(life.death, waiter - 1)
     for tensor in step.live_out:
         found[tensor.storage.name].death = len(step.ops)
+    return found
+
+
+def _waited(step: Step) -> dict[int, int]:
+    """By the number of each copy, the first operation after it that waits for it."""
+    copies = {op.name: number for number, op in enumerate(step.ops) if op.phase is Phase.COPY}
+    found: dict[int, int] = {}
+    if copies:
+        for number, op in enumerate(step.ops):
+            for name in op.after:
+                if name in copies:
+                    found.setdefault(copies[name], number)
     return found
 
 

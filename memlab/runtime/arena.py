@@ -9,10 +9,11 @@ from memlab.planner.entries import BEFORE, Entry
 from memlab.planner.ledger import Ledger
 from memlab.planner.placement import Block, Placement, blocks
 from memlab.runtime.backend import Backend, Part
+from memlab.runtime.copies import Host
 from memlab.runtime.memory import Memory, Piece
 from memlab.runtime.meter import Meter
 from memlab.step.step import Step
-from memlab.step.storage import Size, Storage
+from memlab.step.storage import DEVICE, Size, Storage
 from memlab.step.tensor import Role
 
 ARENA = "arena"
@@ -34,8 +35,9 @@ class Arena(Memory):
         meter: Meter | None,
         placement: Placement,
         poison: bool = False,
+        host: Host | None = None,
     ) -> None:
-        super().__init__(batch, backend, meter)
+        super().__init__(batch, backend, meter, host)
         self.poison = poison
         self.addresses = {
             block.name: (address, block.nbytes)
@@ -68,7 +70,7 @@ class Arena(Memory):
 
 def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
     """The plan of a step whose births all lie in one arena: what is there before it, and that."""
-    there = (entry for entry in ledger.entries if entry.birth == BEFORE)
+    there = (e for e in ledger.entries if e.birth == BEFORE or e.memory != DEVICE)
     whole = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
     return replace(
         ledger,

@@ -29,12 +29,14 @@ class Part(NamedTuple):
 class Backend(ABC):
     """How arrays are made, filled, read and measured on one device.
 
-    ``name`` is what readers know it by. ``outside`` names what the hook does not see. ``compiling``
-    is Numba's event while it compiles: for CUDA it has none of its own, but the lock of the
-    compiler is held for as long.
+    ``name`` is what readers know it by. ``outside`` names what the hook does not see.
+    ``one_memory`` says that it sees the arrays of the host too, and that copies may run in threads.
+    ``compiling`` is Numba's event while it compiles: for CUDA it has none of its own, but the lock
+    of the compiler is held for as long.
     """
 
     simulated = False
+    one_memory = False
     outside: tuple[str, ...] = ()
     compiling = "numba:compiler_lock"
 
@@ -68,6 +70,14 @@ class Backend(ABC):
     @abstractmethod
     def copy(self, source: Array, target: Array) -> None:
         """Copy values of one shape, without scratch memory."""
+
+    @abstractmethod
+    def to_host(self, source: Array, target: Array) -> None:
+        """Copy bytes of the device into an array of the host."""
+
+    @abstractmethod
+    def from_host(self, source: Array, target: Array) -> None:
+        """Copy an array of the host into bytes of the device."""
 
     @abstractmethod
     def running(self, threads: int) -> AbstractContextManager[object]:

@@ -20,6 +20,7 @@ class Cpu(Backend):
     """The processor: an array is where it is read and written."""
 
     outside = ("panels that BLAS packs", "Python's own objects", "compiled code")
+    one_memory = True
     compiling = "numba:compile"
 
     def hook(self) -> Reporting:
@@ -42,6 +43,11 @@ class Cpu(Backend):
 
     def copy(self, source: Array, target: Array) -> None:
         bits(target)[...] = bits(source)
+
+    def to_host(self, source: Array, target: Array) -> None:
+        np.copyto(target, source)
+
+    from_host = to_host
 
     def running(self, threads: int) -> AbstractContextManager[object]:
         limit: AbstractContextManager[object] = blas().limit(limits=threads, user_api="blas")

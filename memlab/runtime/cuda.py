@@ -54,6 +54,14 @@ class DeviceArrays(Backend):
             for i in range(len(there)):
                 there[i].copy_to_device(here[i])
 
+    def to_host(self, source: Array, target: Array) -> None:
+        device: Any = source
+        device.copy_to_host(target)
+
+    def from_host(self, source: Array, target: Array) -> None:
+        device: Any = target
+        device.copy_to_device(source)
+
 
 class Gpu(DeviceArrays):
     """A GPU, as the CUDA driver sees it."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memlab.errors import InputError
 from memlab.kernels import registry
-from memlab.kernels.registry import Kernel
-from memlab.step.op import Op
+from memlab.kernels.registry import Call, Kernel
+from memlab.step.op import Op, Phase
 from memlab.step.staging import AS_STORED, COMPUTED, COPIES, is_staged, is_update
 from memlab.step.step import Step
 
@@ -30,7 +30,11 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
             f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
             "instead of running it there."
         )
-    return [_kernel(op, device) for op in step.ops]
+    return [_copy if op.phase is Phase.COPY else _kernel(op, device) for op in step.ops]
+
+
+def _copy(call: Call) -> None:
+    """A copy between two memories takes no kernel: the session makes it."""
 
 
 def _on_sequences(op: Op) -> bool:

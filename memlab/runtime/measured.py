@@ -37,7 +37,8 @@ def ledger(planned: Ledger, seen: list[Seen], batch: int, place: Backend) -> Led
         death = operations if block.death is None else block.death
         known = roles.get(block.label)
         if known is None:
-            entry = Entry(UNNAMED, Role.WORKSPACE, Size(block.nbytes), block.birth, death)
+            entry = Entry(UNNAMED, Role.WORKSPACE, Size(block.nbytes), block.birth, death,
+                          memory=block.memory)  # fmt: skip
         else:
             entry = replace(known, size=Size(block.nbytes), birth=block.birth, death=death)
         entries.append(entry)

@@ -11,8 +11,9 @@ from memlab import units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.meter import Meter
-from memlab.step.storage import Storage
+from memlab.runtime.copies import Host, Ram
+from memlab.runtime.meter import Meter, Seen
+from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Tensor
 
 
@@ -24,13 +25,22 @@ class Piece(NamedTuple):
 
 
 class Memory:
-    """Storages by name as blocks of bytes; tensors are views of them at one batch."""
+    """Storages by name as blocks of bytes; tensors are views of them at one batch. Those of the
+    host lie in ``host``."""
 
-    def __init__(self, batch: int, backend: Backend, meter: Meter | None = None) -> None:
+    def __init__(
+        self,
+        batch: int,
+        backend: Backend,
+        meter: Meter | None = None,
+        host: Host | None = None,
+    ) -> None:
         self.batch = batch
         self.backend = backend
         self.meter = meter
+        self.host = host or Ram()
         self.blocks: dict[str, Piece] = {}
+        self._counted: dict[str, Seen] = {}
 
     def allocate(self, storage: Storage, label: str) -> None:
         """Make room for a storage, under a name for the meter.
@@ -39,25 +49,41 @@ class Memory:
             InputError: there is none left.
         """
         if self.meter is not None:
-            self.meter.label = label
+            self.meter.label, self.meter.memory = label, storage.memory
         nbytes = storage.size.at(self.batch)
         try:
-            self.blocks[storage.name] = Piece(self.backend.block(nbytes))
+            if storage.memory == HOST:
+                self._on_host(storage.name, nbytes)
+            else:
+                self.blocks[storage.name] = Piece(self.backend.block(nbytes))
         except MemoryError:
             raise InputError(
                 f"this machine has no {units.both(nbytes)} in one piece left, though the plan fits "
                 "into what was free; try a smaller batch, or end what else uses it."
             ) from None
-        if self.meter is not None:
-            self.meter.label = ""
+        finally:
+            if self.meter is not None:
+                self.meter.label, self.meter.memory = "", DEVICE
+
+    def _on_host(self, name: str, nbytes: int) -> None:
+        """A block of the host's memory; what no hook sees is counted by who gave it out."""
+        there = self.host.block(nbytes)
+        self.blocks[name] = Piece(there.array)
+        seen = self.backend.one_memory and isinstance(self.host, Ram)
+        if self.meter is not None and not seen:
+            self._counted[name] = self.meter.count(there.nbytes)
 
     def free(self, name: str) -> None:
         """Drop the block of a storage; its bytes are free once no view is left."""
         del self.blocks[name]
+        seen = self._counted.pop(name, None)
+        if seen is not None and self.meter is not None:
+            seen.death = self.meter.op
 
     def clear(self) -> None:
         """Drop everything."""
         self.blocks.clear()
+        self._counted.clear()
 
     def view(self, tensor: Tensor) -> Array:
         """The values of a tensor, without a copy."""
@@ -78,6 +104,23 @@ class Memory:
         if tensor.format.bits % 8 == 0:
             return tensor.shape(self.batch), tensor.format.dtype()
         return (self.batch, tensor.per_sample), np.dtype(np.uint8)
+
+    def bytes_of(self, storage: Storage) -> Any:
+        """All bytes of a storage, where it lies."""
+        piece = self.blocks[storage.name]
+        if storage.memory == HOST:
+            return piece.block
+        return self.backend.view(
+            piece.block, Part((storage.size.at(self.batch),), np.uint8, piece.start, None)
+        )
+
+    def copy(self, source: Storage, target: Storage) -> None:
+        """Copy a block from one memory to another."""
+        here, there = self.bytes_of(source), self.bytes_of(target)
+        if target.memory == HOST:
+            self.backend.to_host(here, there)
+        else:
+            self.backend.from_host(here, there)
 
     def fill(self, tensor: Tensor, write: Callable[[Array], None]) -> None:
         """Let a function write the values of a tensor, into an array on the host."""

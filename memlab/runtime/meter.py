@@ -17,6 +17,7 @@ import numpy as np
 
 from memlab.errors import InputError
 from memlab.runtime.hook import Hook, HookError, Report
+from memlab.step.storage import DEVICE
 
 TRIAL = 1234
 """Bytes of the block that a hook is tried with."""
@@ -71,24 +72,26 @@ def check(hook: Reporting, allocate: Callable[[int], object]) -> None:
 
 @dataclass(slots=True)
 class Seen:
-    """One block that the allocator gave out: bytes, label, operation of birth and of death."""
+    """One block that the allocator gave out: bytes, label, operation of birth and of death, and
+    the memory that it stands for."""
 
     nbytes: int
     label: str
     birth: int
     death: int | None = None
+    memory: str = DEVICE
 
 
 class Meter:
     """Measures inside a ``with`` block, in this thread: NumPy's arrays, or what ``hook`` sees.
 
-    ``label`` names the blocks that are allocated next; ``peak`` are the most bytes alive since the
-    last ``start_peak``.
+    ``label`` names the blocks that are allocated next, ``memory`` the memory that they stand for;
+    ``peak`` are the most bytes alive on the device since the last ``start_peak``.
     """
 
     def __init__(self, hook: Reporting | None = None) -> None:
         self.hook = the_hook() if hook is None else hook
-        self.label, self.peak = "", 0
+        self.label, self.memory, self.peak = "", DEVICE, 0
         self._op, self._live = -1, 0
         self._seen: list[Seen] = []
         self._where: dict[int, Seen] = {}
@@ -106,7 +109,7 @@ class Meter:
 
     @property
     def live(self) -> int:
-        """The bytes alive now."""
+        """The bytes alive on the device now."""
         self.hook.settle()
         return self._live
 
@@ -137,14 +140,18 @@ class Meter:
         self.peak = self.live
         return self.peak
 
+    def count(self, nbytes: int) -> Seen:
+        """A block that another counter than the hook sees, such as a file system: born now."""
+        block = Seen(nbytes, self.label, self._op, memory=self.memory)
+        self._seen.append(block)
+        return block
+
     def _report(self, old: int, new: int, nbytes: int) -> None:
         block = self._where.pop(old, None) if old else None
         if block is not None:
-            self._live -= block.nbytes
+            self._live -= block.nbytes if block.memory == DEVICE else 0
             block.death = self._op
         if new:
-            block = Seen(nbytes, self.label, self._op)
-            self._where[new] = block
-            self._seen.append(block)
-            self._live += nbytes
+            self._where[new] = block = self.count(nbytes)
+            self._live += nbytes if block.memory == DEVICE else 0
             self.peak = max(self.peak, self._live)

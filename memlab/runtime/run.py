@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,12 @@ from memlab.planner.placement import Placement, arrange, blocks
 from memlab.runtime import arena, backend, guard, measured
 from memlab.runtime.arena import ARENA
 from memlab.runtime.compiling import compilations
+from memlab.runtime.copies import RAM
+from memlab.runtime.copies import host as host_memory
 from memlab.runtime.meter import Meter
 from memlab.runtime.session import Session, kernels_of
 from memlab.step.step import Step
+from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
 
 NAMED = 3
@@ -63,6 +67,7 @@ class Run:
     placement: Placement | None = None
     nan: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
+    host_grain: int = 1
 
     @property
     def arena(self) -> int | None:
@@ -89,9 +94,23 @@ class Run:
         ]
 
     @property
+    def host_residuals(self) -> list[int]:
+        """The same of the host's memory, inside each operation. Where maps wait in files, each is
+        planned in whole blocks of the file system, of ``host_grain`` bytes."""
+        planned = _in_blocks(self.planned, self.batch, self.host_grain)
+        seen = self.measured.timeline(self.batch, HOST)
+        return [m - p for m, p in zip(seen, planned.timeline(self.batch, HOST), strict=True)]
+
+    @property
     def residual(self) -> int:
-        """The largest absolute difference over all operations; 0 means that the plan held."""
-        return max(map(abs, self.residuals))
+        """The largest absolute difference over all operations, in both memories; 0 means that the
+        plan held."""
+        return max(map(abs, (*self.residuals, *self.host_residuals)))
+
+    @property
+    def host_peak(self) -> int:
+        """The most bytes that waited in the host's memory, measured; 0 where nothing was moved."""
+        return self.measured.peak(self.batch, HOST)
 
     @property
     def peak(self) -> int:
@@ -108,6 +127,7 @@ class Run:
             f"{self.step.describe()}, batch {self.batch}{on}",
             f"planned   {units.exact(planned.nbytes):>20}  {units.both(planned.nbytes)} {where}",
             f"{self.measured.origin:10}{units.exact(self.peak):>20}  {units.both(self.peak)}",
+            *self._on_host(),
             f"residual  {units.exact(self.residual):>20}  over {len(self.inside)} operations: "
             "before, inside, after",
             *self._placed(),
@@ -116,6 +136,16 @@ class Run:
             f"{'':10}{self._beside()}",
         ]
         return "\n".join(lines)
+
+    def _on_host(self) -> list[str]:
+        """What waited in the host's memory."""
+        planned = self.planned.peak(self.batch, HOST)
+        if not planned:
+            return []
+        return [
+            f"on the host {units.exact(planned):>18}  planned, "
+            f"{units.exact(self.host_peak)} {self.measured.origin}"
+        ]
 
     def _placed(self) -> list[str]:
         """The arena, and who computed with what was free."""
@@ -146,6 +176,8 @@ class Run:
         return {
             "planned_peak_bytes": self.planned.peak(self.batch),
             "measured_peak_bytes": self.peak,
+            "planned_host_bytes": self.planned.peak(self.batch, HOST),
+            "measured_host_bytes": self.host_peak,
             "residual_bytes": self.residual,
             "seconds": self.seconds,
             "compile_seconds": self.compile_seconds,
@@ -175,6 +207,7 @@ def run(
     placement: Placement | str | None = None,
     poison: bool = True,
     overlapping: bool = False,
+    host: str | Path = RAM,
 ) -> Run:
     """Run a step once, allocating and freeing exactly when its plan says, and measure it.
 
@@ -185,6 +218,9 @@ def run(
     overflowed.
     ``overlapping`` also lets a placement run in which blocks share bytes while both are alive: its
     results are wrong.
+
+    A step that offloads moves its maps to the ``host``: ``"ram"``, or a folder, where they wait in
+    files. The copies run in threads of their own, beside the kernels.
 
     ``x`` has the shape (batch, ...) of the network's input and ``labels`` are int64; what is not
     given is drawn from ``seed``. ``keep='gradients'`` keeps the parameters' gradients, in the plan
@@ -203,7 +239,7 @@ def run(
         raise InputError(f"a step is run, got {shorten(step)}; try memlab.training_step(network).")
     batch = whole("batch", batch)
     step = step if keep is None else step.keep(keep)
-    planned, place = plan(step), backend.find(device)
+    planned, place, there = plan(step), backend.find(device), host_memory(host)
     if isinstance(placement, str):
         placement = arrange(blocks(step, batch), placement)
     if placement is not None:
@@ -216,7 +252,7 @@ def run(
     with compilations(place.compiling) as compiling, Meter(hook=place.hook()) as meter:
         watched = poison and placement is not None
         session = Session(
-            step, batch, seed, parameters, settings, meter, device, placement, watched
+            step, batch, seed, parameters, settings, meter, device, placement, watched, there
         )
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
@@ -228,6 +264,8 @@ def run(
         born = {block.name for block in placement.blocks}
         inside_arena = [t.name for t in step.live_out if t.storage.name in born]
         live |= {name: np.array(live[name]) for name in inside_arena}
+    session.copies.close()
+    if placement is not None:
         session.close()
     again = partial(Session, step, batch, seed, parameters, settings, None, device)
     fits = not session.nan or plan(step).peak(batch) <= place.room().nbytes
@@ -258,7 +296,19 @@ def run(
         placement=placement,
         nan=_poisoned(session.nan, again, x, labels, progress) if fits else (),
         unclear=() if fits else tuple(session.nan),
+        host_grain=there.grain,
     )
+
+
+def _in_blocks(ledger: Ledger, batch: int, grain: int) -> Ledger:
+    """The same plan at one batch, with each block of the host's memory in whole grains."""
+    if grain == 1:
+        return ledger
+    entries = [
+        replace(e, size=Size(-(-e.size.at(batch) // grain) * grain)) if e.memory == HOST else e
+        for e in ledger.entries
+    ]
+    return replace(ledger, entries=tuple(entries))
 
 
 def _poisoned(

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Mapping
 from functools import partial
 from math import inf
+from pathlib import Path
 from types import TracebackType
 
 import numpy.typing as npt
@@ -18,11 +19,14 @@ from memlab.planner.book import Life, lives
 from memlab.planner.placement import Placement
 from memlab.runtime import arena, backend, start
 from memlab.runtime.arena import Arena
+from memlab.runtime.copies import RAM, Copies, Host
+from memlab.runtime.copies import host as host_memory
 from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.memory import Memory
 from memlab.runtime.meter import Meter
-from memlab.step.op import Op
+from memlab.step.op import Op, Phase
 from memlab.step.step import Step
+from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role, Tensor
 
 SETTINGS = {
@@ -68,6 +72,7 @@ class Session:
         device: str = "cpu",
         placement: Placement | None = None,
         poison: bool = False,
+        host: str | Path | Host = RAM,
     ) -> None:
         if not isinstance(step, Step):
             raise InputError(f"a session runs a step, got {shorten(step)}; try "
@@ -84,10 +89,12 @@ class Session:
         self.poison = flag("poison", poison)
         if placement is not None:
             arena.check(placement, step, self.batch, overlapping=True)
+        self.copies = Copies(self.backend.one_memory)
+        there = host_memory(host)
         self.memory = (
-            Memory(self.batch, self.backend, meter)
+            Memory(self.batch, self.backend, meter, there)
             if placement is None
-            else Arena(self.batch, self.backend, meter, placement, poison)
+            else Arena(self.batch, self.backend, meter, placement, poison, there)
         )
         self.nan: dict[str, tuple[int, ...]] = {}
         self.closed = False
@@ -136,7 +143,9 @@ class Session:
             self._feed(x, labels)
             with self.backend.running(self.plan.threads):
                 bar = tqdm(self.plan.ops, delay=1, disable=not progress, leave=False, unit="op")
-                return [self._operate(index, op) for index, op in enumerate(bar)]
+                counts = [self._operate(index, op) for index, op in enumerate(bar)]
+                self.copies.finish()
+                return counts
         except BaseException as error:
             self.backend.let_go(error)
             self.close()
@@ -162,21 +171,51 @@ class Session:
 
     def _operate(self, index: int, op: Op) -> tuple[int, int, int]:
         meter, memory = self.meter, self.memory
+        self.copies.wait(op.after)
         before = 0
         if meter is not None:
             meter.op = index
             before = meter.start_peak()
-        for tensor in (*op.writes.values(), *op.workspace.values()):
-            if tensor.storage.name not in memory.blocks:
-                memory.allocate(tensor.storage, tensor.name)
-        self._compute(op, self.kernels[index])
-        if self.poison:
-            self._look_for_nan(op)
+        self._allocate(op)
+        if op.phase is Phase.COPY:
+            self._start(op)
+        else:
+            self._start_beside(index)
+            self._compute(op, self.kernels[index])
+            if self.poison:
+                self._look_for_nan(op)
         for tensor in op.workspace.values():
             memory.free(tensor.storage.name)
         for name in self.ends.get(index, ()):
+            self.copies.release(name)
             memory.free(name)
         return (before, meter.peak, meter.live) if meter is not None else (0, 0, 0)
+
+    def _allocate(self, op: Op) -> None:
+        for tensor in (*op.writes.values(), *op.workspace.values()):
+            if tensor.storage.name not in self.memory.blocks:
+                self.memory.allocate(tensor.storage, tensor.name)
+
+    def _start_beside(self, index: int) -> None:
+        """Begin the copies that go to the host while an operation runs: they stand after it, and
+        wait for none but those before it."""
+        meter, ops = self.meter, self.plan.ops
+        for number in range(index + 1, len(ops)):
+            op = ops[number]
+            if op.phase is not Phase.COPY or ops[index].name in op.after or _to_device(op):
+                break
+            if meter is not None:
+                meter.op = number
+            self._allocate(op)
+            self._start(op)
+        if meter is not None:
+            meter.op = index
+
+    def _start(self, op: Op) -> None:
+        if not self.copies.started(op.name):
+            (source,), (target,) = op.reads.values(), op.writes.values()
+            copy = partial(self.memory.copy, source.storage, target.storage)
+            self.copies.start(op, copy)
 
     def _look_for_nan(self, op: Op) -> None:
         from memlab.kernels.nans import nan_places
@@ -212,8 +251,9 @@ class Session:
         return self.memory.read(tensor)
 
     def close(self) -> None:
-        """Free everything."""
+        """Free everything; copies under way have ended."""
         self.closed = True
+        self.copies.close()
         self.memory.clear()
 
     def __enter__(self) -> Session:
@@ -226,6 +266,11 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _to_device(op: Op) -> bool:
+    """Whether a copy brings a map back: it takes bytes of the device when its turn comes."""
+    return any(tensor.storage.memory == DEVICE for tensor in op.writes.values())
 
 
 def _ends(lives: Mapping[str, Life], operations: int) -> dict[int, list[str]]:

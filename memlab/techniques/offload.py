@@ -67,7 +67,7 @@ def offload(step: Step, policy: str = "all", maps: Iterable[str] | None = None) 
             map that cannot go.
     """
     order.check(step, "offload", ("in_place",))
-    if moves(step):
+    if order.offloads(step):
         raise InputError("this step offloads already; start from the step before that.")
     if maps is None:
         chosen = pick("policy", policy, POLICIES)(step)
@@ -77,11 +77,6 @@ def offload(step: Step, policy: str = "all", maps: Iterable[str] | None = None) 
         note = f"offload of {len(chosen)} maps"
     found = prefetched(step, chosen)
     return moved(step, found, note) if found else step
-
-
-def moves(step: Step) -> bool:
-    """Whether a step copies between two memories."""
-    return any(op.phase is Phase.COPY for op in step.ops)
 
 
 def candidates(step: Step) -> dict[str, Candidate]:

@@ -1,4 +1,4 @@
-"""The order of techniques: formats and algorithms, then recompute, then in place.
+"""The order of techniques: formats and algorithms, then recompute, then offload, then in place.
 
 A technique reads who needs what. One that comes later may have taken a tensor away that an
 earlier one would still count on.
@@ -7,6 +7,7 @@ earlier one would still count on.
 from __future__ import annotations
 
 from memlab.errors import InputError, listed, shorten
+from memlab.step.op import Phase
 from memlab.step.step import Step
 
 AGAIN = "again"
@@ -14,7 +15,7 @@ AGAIN = "again"
 
 
 def check(
-    step: object, technique: str, before: tuple[str, ...] = ("recompute", "in_place")
+    step: object, technique: str, before: tuple[str, ...] = ("recompute", "offload", "in_place")
 ) -> Step:
     """The step, where ``technique`` may rewrite it; it comes ``before`` these others.
 
@@ -25,7 +26,7 @@ def check(
         raise InputError(
             f"{technique} rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
         )
-    found = {"recompute": recomputes(step), "in_place": shares(step)}
+    found = {"recompute": recomputes(step), "offload": offloads(step), "in_place": shares(step)}
     for later in before:
         if found[later]:
             raise InputError(
@@ -50,6 +51,11 @@ def names(layers: object) -> tuple[str, ...]:
 def recomputes(step: Step) -> bool:
     """Whether an operation runs more than once."""
     return any(AGAIN in op.attributes for op in step.ops)
+
+
+def offloads(step: Step) -> bool:
+    """Whether maps are copied between two memories."""
+    return any(op.phase is Phase.COPY for op in step.ops)
 
 
 def shares(step: Step) -> bool:
