@@ -132,7 +132,8 @@ def times(given: object, decimals: int = 0) -> Guess:
                            given=shorten(typed)))  # fmt: skip
     half = Fraction(1, 2 * 10**decimals) if decimals and number.value else number.half
     padded = "." + "0" * decimals if decimals and number.decimals == 0 else ""
-    return Guess(number.text + padded, number.value, half)
+    text = number.text if number.decimals is not None else _short(number.value)
+    return Guess(text + padded, number.value, half)
 
 
 # -- how numbers are written ----------------------------------------------------------------------

@@ -192,7 +192,7 @@ def test_nothing_is_no_rounded_ratio(text):
 
 def test_a_computed_ratio_is_not_held_to_the_digits_of_a_float():
     assert guess.times(843765435 / 456419487).holds(Fraction(843765435, 456419487))
-    assert guess.times("9X").text == guess.times("x 9 times").text == "9"
+    assert {guess.times(text).text for text in ("9X", "x 9 times", "3x3", "3^2", "9e0")} == {"9"}
 
 
 @pytest.mark.parametrize("given", [10**5000, "9" * 5000], ids=["number", "text"])
