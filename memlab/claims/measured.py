@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy.typing as npt
 
 import memlab
+from memlab.errors import pick
 
+WAYS = ("direct", "im2col-image", "offsets")
+"""The textbook's loops, lowering and BLAS, and blocks that never lower."""
 SAMPLES = 5
 """Samples of a way to convolve, at most."""
 
@@ -68,11 +72,16 @@ def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> Layer
 
 
 def seconds_over(algorithm: str, other: str, network: str, layer: str, batch: int) -> float:
-    """How many times as long one algorithm takes for the forward of a convolution as another,
-    medians on one core of this machine (A14)."""
+    """How many times as long one of ``WAYS`` takes for the forward of a convolution as another of
+    them, medians on one core of this machine (A14)."""
+    seconds = _seconds(network, layer, batch)
+    return pick("algorithm", algorithm, seconds) / pick("algorithm", other, seconds)
+
+
+@cache
+def _seconds(network: str, layer: str, batch: int) -> dict[str, float]:
+    """They take turns once, and all claims are of that run."""
     from memlab.bench import convolution
 
-    case = convolution.find(network, layer)
-    found = convolution.measure(case, batch, (algorithm, other), most=SAMPLES)
-    seconds = {timing.name: timing.seconds for timing in found.timings}
-    return seconds[algorithm] / seconds[other]
+    found = convolution.measure(convolution.find(network, layer), batch, WAYS, most=SAMPLES)
+    return {timing.name: timing.seconds for timing in found.timings}
