@@ -36,8 +36,8 @@ print(units.exact(total), *(units.in_unit(total, unit) for unit in ("MB", "MiB",
 # %% [markdown]
 # ## Is it 3 times the parameters?
 #
-# The answer says 3, for Adam too. How many arrays as large as the parameters does a step hold, with
-# gradients and what the optimizer keeps?
+# The answer says 3, whatever the optimizer. How many arrays as large as the parameters does a step
+# hold, with gradients and what the optimizer keeps?
 
 # %%
 for optimizer in counting.COPIES:

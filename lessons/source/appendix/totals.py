@@ -79,8 +79,8 @@ for stage in dict.fromkeys(node.stage for node in vgg.nodes):
     print(f"{stage:8} {values:>10,} activations {weights:>12,} parameters")
 
 # %% [markdown]
-# It is so. And the number of activations does not follow that of the parameters: a pooling or a
-# ReLU has outputs, and no parameter at all.
+# It is so. And the number of activations does not follow that of the parameters, as a Chinese post
+# says: a pooling or a ReLU has outputs, and no parameter at all.
 #
 # Sources: A15, C2, C9.
 
