@@ -117,8 +117,9 @@ def im2col(image, k):
 
 
 # %% [markdown]
-# By definition, `y[o, i, j]` is the sum of `w[o, c, ky, kx] · image[c, i + ky, j + kx]`. `direct`
-# loops over it. With the copy, **one product** gives all sums. Whole numbers are not rounded:
+# By definition, `y[o, i, j]` is the sum of `w[o, c, ky, kx] · image[c, i + ky, j + kx]` over all c,
+# ky, kx. `direct` is these loops. With the copy, **one product** gives all sums. Whole numbers are
+# not rounded:
 
 # %%
 import memlab
@@ -222,7 +223,7 @@ views.case("03")
 #   one counts.
 # - The copy exists for one large matrix product. A tile or an offset table computes the same with a
 #   part of the bytes.
-# - So must it? No. Measure both, time and workspace, before you choose.
+# - So must it? No. Measure time and workspace before you choose.
 #
 # Next: [04 Lowering on CUDA](04_cuda.ipynb), a side road: the same map, one thread for each value.
 # Or go on with [05 Mini-batch and vectors](05_vectors.ipynb).
