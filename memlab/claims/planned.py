@@ -183,12 +183,12 @@ def stage_share(network: str, rule: str, *stages: str) -> float:
     return sum(size for stage, size in sizes if stage in stages) / counting.values(net)
 
 
-def maps_over_bound(network: str, batch: int) -> float:
-    """Feature and gradient maps at the planned peak, over the bound of twice all values (B1)."""
+def maps_over_bound(network: str, rule: str, batch: int) -> float:
+    """Feature and gradient maps at the planned peak, over twice the values that a rule counts
+    (B1)."""
     net = memlab.zoo.build(network)
-    return maps(memlab.training_step(net), batch) / (
-        2 * map_bytes(net, "everything", "fp32", batch)
-    )
+    bound = 2 * map_bytes(net, rule, "fp32", batch)
+    return maps(memlab.training_step(net), batch) / bound
 
 
 def rounded_terms(parts: Mapping[str, int], batch: int, unit: str, places: int) -> float:

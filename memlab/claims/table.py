@@ -154,7 +154,7 @@ class Claim(Row):
             "claim": self.claim,
             "claimed": self.claimed,
             "verdict": None if common["computed"] is None else self.verdict,
-            "sure": list(self.sure),
+            "sure": " + ".join(self.sure),
             "sure_means": {word: SURE[word] for word in self.sure},
         }
 
