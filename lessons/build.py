@@ -5,11 +5,12 @@ A lesson is one file of cells in jupytext's percent form, `source/NN_name.py`. I
     NN_name.ipynb             what learners open, run once from the first cell to the last
     solutions/NN_name.ipynb   the same, with every exercise solved
 
-and `source/glossary.toml` becomes `glossary.md`: `lessons/glossary.py`. An appendix is a page of
-its own: `source/appendix/name.py` becomes `appendix/name.ipynb`, and where it has an exercise,
-`solutions/NN_name.ipynb` too. Each is written whole or not at all, and a second run writes the same
-bytes. `--check` runs no cell and writes nothing: it says
-which of these files no longer follow from the source. Their outputs are for nbval to check.
+`source/glossary.toml` becomes `glossary.md` (`lessons/glossary.py`), `source/readings.toml` becomes
+`readings.md` (`lessons/readings.py`). An appendix is a page of its own: `source/appendix/name.py`
+becomes `appendix/name.ipynb`, and where it has an exercise, `solutions/NN_name.ipynb` too. Each is
+written whole or not at all, and a second run writes the same bytes. `--check` runs no cell and
+writes nothing: it says which of these files no longer follow from the source. Their outputs are for
+nbval to check.
 
 Tags of a cell, written `# %% tags=["solution"]`:
 
@@ -59,7 +60,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from lessons import glossary as words
-from lessons import messages, recordings
+from lessons import messages, readings, recordings
 from lessons.messages import Say
 from lessons.recordings import Picture
 from lessons.stored import DIFFERS, SOLUTION, SVG, LessonError, clean
@@ -359,10 +360,22 @@ def stale(lessons: Path, names: Iterable[str] = ()) -> list[Path]:
     found = [path for path, content in expected.items() if _without_outputs(path) != content]
     if not names:
         found += [*orphans(lessons), *old_pictures(lessons)]
-        page = lessons / "glossary.md"
-        if not page.exists() or page.read_text(encoding="utf-8") != glossary(lessons):
-            found.append(page)
+        for page, text in pages(lessons).items():
+            if not page.exists() or page.read_text(encoding="utf-8") != text:
+                found.append(page)
     return sorted(found)
+
+
+def pages(lessons: Path) -> dict[Path, str]:
+    """The pages that are no notebooks: the glossary, and the readings where there are some.
+
+    Raises:
+        ReadingError: a row of the readings leads to no cell.
+    """
+    found = {lessons / words.FILE: glossary(lessons)}
+    if (lessons / "source" / "readings.toml").exists():
+        found[lessons / readings.FILE] = readings.page(lessons)
+    return found
 
 
 def old_pictures(lessons: Path) -> list[Path]:
@@ -460,7 +473,8 @@ def main(arguments: list[str], lessons: Path = LESSONS) -> int:
                 atomic.write(target, text)
                 print(target.relative_to(lessons.parent), flush=True)
         if not options.names:
-            atomic.write(lessons / "glossary.md", glossary(lessons))
+            for page, text in pages(lessons).items():
+                atomic.write(page, text)
     except (LessonError, InputError) as error:
         print(error, file=sys.stderr)
         return 1

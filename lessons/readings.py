@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memlab import claims as published
+from memlab.claims import verdicts
 
 FILE = "readings.md"
 HEAD = """# Readings: what do the texts say, and does it come out?
@@ -24,7 +25,9 @@ the cell in which memlab computes it or runs it. A verdict is of the text's clai
 digits that it prints: `memlab claims A4` computes the claims of row A4 again.
 
 """
-COLUMNS = "| it says | what comes out | where |\n|---|---|---|\n"
+COLUMNS = "| it says | what comes out | where | claims |\n|---|---|---|---|\n"
+TITLE = re.compile(r"\d\d |Appendix: ")
+"""The heading of a page, which says no more than its name."""
 
 
 @dataclass(frozen=True)
@@ -93,25 +96,41 @@ def outcome(row: Row) -> str:
     found = [each for id in row.claims for each in published.find(id)]
     due = [each for each in found if isinstance(each, published.Claim)]
     own = [each for each in due if row.text in each.text]  # what it says itself, not quotes
-    said = dict.fromkeys(map(_verdict, own or due))
-    return " ".join(part for part in ("; ".join(said), row.found) if part)
+    return " ".join(part for part in (_verdicts(own or due), row.found) if part)
+
+
+def _verdicts(found: list[published.Claim]) -> str:
+    """One for all where they agree, else one for each, by its id."""
+    said = dict.fromkeys("measured on your machine" if c.here else _verdict(c) for c in found)
+    if len(said) > 1:
+        said = dict.fromkeys(f"`{c.id}` {_verdict(c)}" for c in found)
+    return "".join(f"{each}. " for each in said).strip()
 
 
 def _verdict(claim: published.Claim) -> str:
     """``right``, or what comes out instead."""
-    code = f" ({claim.id.partition('.')[0]})"
-    if claim.here:
-        return f"{claim.how}, measured on your machine{code}"
-    return claim.verdict + (f": {claim.result}" if claim.verdict == "differs" else "") + code
+    if claim.verdict != "differs":
+        return claim.verdict
+    return f"{claim.verdict}: {verdicts.beside(claim.claimed, claim.computed)}"
 
 
 def _line(lessons: Path, row: Row) -> str:
-    if row.comes:
-        where = f"{row.comes}, to come"
-    else:
-        where = f"[{row.page}]({row.page}.ipynb), {heading(lessons, row)} `{row.cell}`"
-    cells = (row.says, outcome(row), where)
+    cells = (row.says, outcome(row), _where(lessons, row), ", ".join(_heads(row)))
     return "| " + " | ".join(text.replace("|", r"\|") for text in cells) + " |\n"
+
+
+def _where(lessons: Path, row: Row) -> str:
+    """The notebook, the heading above the cell and a piece of it, or the lesson that will be."""
+    if row.comes:
+        return f"{row.comes}, to come"
+    above = heading(lessons, row)
+    part = "" if TITLE.match(above) else f"{above} "
+    piece = row.cell.partition("\n")[0].strip("`")
+    return f"[{row.page.replace('_', ' ')}]({row.page}.ipynb): {part}`{piece}`"
+
+
+def _heads(row: Row) -> list[str]:
+    return list(dict.fromkeys(id.partition(".")[0] for id in row.claims))
 
 
 @cache
