@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memlab import devices, units
 from memlab.bench.processor import MOST, Way, caches, limited, prepared, settled
-from memlab.bench.step import blas, keep_freed_memory
+from memlab.bench.step import blas, freed_memory_kept
 from memlab.bench.timing import (
     Group,
     Line,
@@ -129,7 +129,7 @@ def measure(
     ops = {name: op for name, op in chosen.items() if op.algorithm == name}
     _check(case, batch, ops)
     registry.load()
-    with limited(threads):
+    with limited(threads), freed_memory_kept():
         _compile(case, ops, threads)
         calls = _calls(case.layer, ops, batch)
         times = settled(calls, most, SHORTEST, threads, progress)
@@ -144,7 +144,6 @@ def measure(
 
 
 def _result(name: str, most: int, cases: Iterable[Case]) -> Result:
-    keep_freed_memory()
     found = [measure(case, most=most) for case in cases]
     made = [line for each in found for line in lines(each)]
     best = [each.value for each in made if BEST in each.name]

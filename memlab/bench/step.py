@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ AIM, CHOSEN_AIM = 4.0, 1.3
 fastest one of each convolution."""
 DEFAULT, CHOSEN, RIVAL = "memlab", "memlab, fastest algorithms", "PyTorch"
 M_MMAP_MAX, M_TRIM_THRESHOLD = -4, -1
+MAPPED, TRIMMED = 65_536, 128 * 1024
+"""What both are where nobody has set them."""
 
 
 def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int = 5) -> Result:
@@ -94,9 +98,26 @@ def _count(threads: int) -> str:
 def keep_freed_memory() -> None:
     """Let the C library keep what is freed, for both sides alike: else it moves times by a factor
     of 2, as it learns by itself which blocks to give back to the system. Only glibc has this."""
+    _allocate(0, 2**31 - 1)
+
+
+@contextmanager
+def freed_memory_kept() -> Iterator[None]:
+    """The same for as long as something is timed in a notebook: what is freed goes back then."""
+    keep_freed_memory()
     try:
-        mallopt = ctypes.CDLL(None).mallopt
+        yield
+    finally:
+        _allocate(MAPPED, TRIMMED, trim=True)
+
+
+def _allocate(mapped: int, trimmed: int, trim: bool = False) -> None:
+    """So many blocks come from the system one by one, and so many bytes at the end stay."""
+    try:
+        library = ctypes.CDLL(None)
+        library.mallopt(M_MMAP_MAX, mapped)
+        library.mallopt(M_TRIM_THRESHOLD, trimmed)
+        if trim:
+            library.malloc_trim(0)
     except (AttributeError, OSError, TypeError):
         return
-    mallopt(M_MMAP_MAX, 0)
-    mallopt(M_TRIM_THRESHOLD, 2**31 - 1)

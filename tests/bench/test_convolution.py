@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from memlab.bench import convolution, lanes, reading
@@ -18,7 +20,7 @@ STRIDED = Case("strided", (4, 8, 8), Conv2d(2, 3, 2, groups=2, bias=False))
 @pytest.fixture(autouse=True)
 def gently(monkeypatch):
     """Other tests run beside these, and after them in this process."""
-    monkeypatch.setattr(convolution, "keep_freed_memory", lambda: None)
+    monkeypatch.setattr(convolution, "freed_memory_kept", nullcontext)
     monkeypatch.setattr(convolution, "SHORTEST", 0.0)
 
 

@@ -5,6 +5,10 @@ Its aim holds for ResNet-50 at 224x224; `memlab bench step` measures that.
 
 from __future__ import annotations
 
+import platform
+import subprocess
+import sys
+
 import pytest
 
 from memlab import devices
@@ -68,3 +72,35 @@ def test_both_sides_compute_the_same(torch):
 
 def test_the_core_of_the_blas_is_named():
     assert any("BLAS of scipy" in line.name and "core " in line.name for line in step.blas())
+
+
+FAULTS = """
+import resource
+
+import numpy as np
+
+from memlab.bench.step import freed_memory_kept
+
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(4):
+        np.full(2**23, 1, np.int8)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+with freed_memory_kept():
+    faults()
+    print(faults())
+print(faults())
+"""
+
+
+@pytest.mark.measures
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library has its own rules")
+def test_what_is_freed_is_kept_while_it_is_timed_and_no_longer():
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True
+    )
+    inside, after = map(int, done.stdout.split())
+    assert 10 * inside < after
