@@ -114,6 +114,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--recompute", metavar="HOW", help=f"maps are dropped and computed again: {ways}")
         add("--recompute-k", metavar="K", dest="k", help="stages in a segment, or slots")
         add("--recompute-layers", metavar="A,B", dest="layers", help="what is kept, or dropped")
+        add("--offload", metavar="POLICY", help="maps wait in host memory: conv, all or none")
         add("--in-place", action="store_true", help="outputs overwrite inputs that die there")
         add("--no-reuse", action="store_true", help="free nothing: what all reuse is compared with")
     if command in ("plan", "run"):
@@ -122,6 +123,12 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--place", metavar="HOW", help=f"an address in one arena for all: {ways}")
     if command == "run":
         add("--device", metavar="D", default="cpu", help="cpu or cuda (default: cpu)")
+        add(
+            "--host",
+            metavar="FOLDER",
+            default="ram",
+            help="where offloaded maps wait: ram (default)",
+        )
     if command in ("plan", "run", "compare", "diff"):
         add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
     if command == "plan":

@@ -62,7 +62,14 @@ def run(options: Options) -> int:
     network, step, ledger = planned(options, batch)
     facts = facts_of(network, step, ledger, batch) | asked(options) | {"schema": "memlab.run/1"}
     shown = sys.stderr is not None and sys.stderr.isatty()
-    done = memlab.run(step, batch, progress=shown, device=options.device, placement=options.place)
+    done = memlab.run(
+        step,
+        batch,
+        progress=shown,
+        device=options.device,
+        placement=options.place,
+        host=options.host,
+    )
     _show(options, facts | done.as_dict(), done.text())
     return 1 if done.residual or done.nan else 0
 

@@ -47,6 +47,7 @@ def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, 
 
     network, step = built(options)
     step = _recomputed(step, options, batch)
+    step = step if options.offload is None else memlab.offload(step, options.offload)
     step = memlab.in_place(step) if options.in_place else step
     step = memlab.no_reuse(step) if options.no_reuse else step
     return network, step, memlab.plan(step)
@@ -64,6 +65,7 @@ def asked(options: Options) -> dict[str, Any]:
     return {
         "precision": options.precision,
         "recompute": recompute if how else None,
+        "offload": options.offload,
         "in_place": options.in_place,
         "no_reuse": options.no_reuse,
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
+from memlab.step.storage import HOST
 
 if TYPE_CHECKING:
     from memlab.networks.graph import Network
@@ -43,6 +44,7 @@ def facts_of(network: Network, step: Step, ledger: Ledger, batch: int) -> dict[s
         "parameters": network.parameters,
         "peak_bytes": peak.nbytes,
         "peak_at": {"index": peak.index, "op": peak.row.name, "phase": str(peak.row.phase)},
+        "host_bytes": ledger.peak(batch, HOST),
         "operations": len(ledger.rows),
         "roles": {str(role): nbytes for role, nbytes in roles.items()},
         "roles_per_sample": {str(role): nbytes for role, nbytes in per_sample.items()},
@@ -88,6 +90,11 @@ def table(facts: Mapping[str, Any]) -> str:
         facts["title"],
         f"Peak {units.both(peak)} = {units.exact(peak)}",
         f"at operation {at['index'] + 1} of {facts['operations']}, {at['op']} ({at['phase']})",
+        *(
+            [f"and {units.exact(facts['host_bytes'])} wait on the host"]
+            if facts["host_bytes"]
+            else []
+        ),
         *_arena(facts),
         f"\n{'at the peak':20}{'bytes':>18}{'share':>9}{'bytes per sample':>19}",
         *(f"{name:20}{size:18,}{100 * size / peak:7.1f} %{each:19,}" for name, size, each in rows),

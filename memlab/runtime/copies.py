@@ -158,6 +158,6 @@ def host(given: str | Path | Host) -> Host:
     """
     if isinstance(given, Host):
         return given
-    if not isinstance(given, str | Path):
+    if not isinstance(given, str | Path) or not str(given).strip():
         raise InputError(f"maps wait in 'ram' or in a folder, got {shorten(given)}; try 'ram'.")
     return Ram() if given == RAM else Folder(given)
