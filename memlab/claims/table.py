@@ -144,7 +144,9 @@ class Claim(Row):
         return f"{' + '.join(self.sure)}: {'; '.join(SURE[word] for word in self.sure)}"
 
     def __str__(self) -> str:
-        return f"{' and '.join(self.text)}: {self.claim}\n    {self.verdict}: {self.result}"
+        authors = " and ".join(text(name).author for name in self.text)
+        said = f"{authors}: {self.claim}"
+        return f"{said[0].upper()}{said[1:]}\n    {self.verdict}: {self.result}"
 
     def as_dict(self, run: bool = True) -> dict[str, Any]:
         common = self._common(run)
