@@ -23,7 +23,7 @@ from memlab.planner.entries import BEFORE
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, MEMORIES, Storage
-from memlab.step.tensor import Role
+from memlab.step.tensor import Role, Tensor
 
 COMPUTE, OUT, IN, DISK = STREAMS = ("compute", "copy out", "copy in", "disk")
 """The streams of a step: arithmetic, copies to the host, copies from it, reads from a disk."""
@@ -49,6 +49,17 @@ class Moment(NamedTuple):
 
     second: float
     nbytes: int
+
+
+class Stay(NamedTuple):
+    """A block of memory in seconds: from when to when it is alive, and when operations use it.
+    ``tensor`` is the first to lie in it."""
+
+    tensor: Tensor
+    nbytes: int
+    start: float
+    end: float
+    uses: list[tuple[float, float]]
 
 
 class Idle(NamedTuple):
@@ -138,15 +149,26 @@ class Schedule:
         """How long each block of these roles is alive and in use, feature maps where none is named;
         in the order of birth (C10)."""
         wanted = roles or (Role.FEATURE_MAP,)
+        return [
+            Idle(stay.tensor.name, stay.nbytes, stay.end - stay.start, covered(stay.uses))
+            for stay in self.stays()
+            if stay.tensor.role in wanted
+        ]
+
+    def stays(self, memory: str = DEVICE) -> list[Stay]:
+        """Every block of a memory but workspaces, in the order of birth.
+
+        Raises:
+            InputError: no such memory.
+        """
+        known("memory", memory, MEMORIES)
         spans = self._spans()
-        found = []
-        for life in self._lives.values():
-            if life.tensor.role in wanted and life.tensor.storage.memory == DEVICE:
-                start, end = self._span(life)
-                used = _covered(spans.get(life.tensor.storage.name, []))
-                size = life.tensor.storage.size.at(self.batch)
-                found.append(Idle(life.tensor.name, size, end - start, used))
-        return found
+        return [
+            Stay(life.tensor, storage.size.at(self.batch), *self._span(life),
+                 spans.get(storage.name, []))
+            for life in self._lives.values()
+            if (storage := life.tensor.storage).memory == memory
+        ]  # fmt: skip
 
     def idle_share(self, *roles: Role) -> float:
         """Idle byte-seconds of these roles over all their byte-seconds (C10)."""
@@ -305,7 +327,7 @@ def _workspaces(op: Op, memory: str) -> list[Storage]:
     return [each.storage for each in op.workspace.values() if each.storage.memory == memory]
 
 
-def _covered(spans: list[tuple[float, float]]) -> float:
+def covered(spans: list[tuple[float, float]]) -> float:
     """Seconds that at least one of these spans covers."""
     total, until = 0.0, 0.0
     for start, end in sorted(spans):

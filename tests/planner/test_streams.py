@@ -127,7 +127,7 @@ def test_a_map_is_idle_while_nothing_touches_it() -> None:
     assert {row.name: (row.nbytes, row.alive, row.used) for row in found.idle()} == by_hand
     waits = sum(size * (alive - used) for size, alive, used in by_hand.values())
     assert found.idle_share() == waits / sum(size * alive for size, alive, _ in by_hand.values())
-    assert streams._covered([(0, 1), (1, 3), (2, 3), (8, 9)]) == 4
+    assert streams.covered([(0, 1), (1, 3), (2, 3), (8, 9)]) == 4
 
 
 def test_average_is_bytes_over_seconds() -> None:
