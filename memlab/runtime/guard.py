@@ -5,13 +5,18 @@ A simulated GPU has a second limit, the reader's time.
 
 from __future__ import annotations
 
-from memlab import units
+from collections.abc import Collection
+from dataclasses import replace
+
+from memlab import devices, units
 from memlab.devices import Room
 from memlab.errors import InputError
 from memlab.planner.answers import Fit
 from memlab.planner.ledger import Ledger
+from memlab.runtime.backend import Backend
+from memlab.runtime.copies import Host, Ram
 from memlab.step.step import Step
-from memlab.step.storage import Size
+from memlab.step.storage import DEVICE, HOST, MEMORIES, Size
 
 MINUTE = 60 * 10**9
 PATIENCE = 5 * MINUTE
@@ -51,6 +56,22 @@ def check(ledger: Ledger, batch: int, room: Room) -> None:
     """
     if ledger.peak(batch) > room.nbytes:
         raise DoesNotFitError(ledger, batch, room)
+
+
+def rooms(ledger: Ledger, place: Backend, host: Host) -> list[tuple[Ledger, Room]]:
+    """What must fit, and where. Maps that wait in RAM take it beside the step, where the device has
+    no memory of its own; the files of a folder are no memory."""
+    if not isinstance(host, Ram) or all(entry.memory == DEVICE for entry in ledger.entries):
+        return [(ledger, place.room())]
+    if place.one_memory:
+        return [(_as_one(ledger, MEMORIES, "with what waits in RAM"), place.room())]
+    return [(ledger, place.room()), (_as_one(ledger, [HOST], "what waits in RAM"), devices.room())]
+
+
+def _as_one(ledger: Ledger, memories: Collection[str], note: str) -> Ledger:
+    """The same plan of these memories, as if they were the device's."""
+    entries = (replace(e, memory=DEVICE) for e in ledger.entries if e.memory in memories)
+    return replace(ledger, entries=tuple(entries), notes=(*ledger.notes, note))
 
 
 def check_time(step: Step, batch: int) -> None:

@@ -245,7 +245,8 @@ def run(
     if placement is not None:
         arena.check(placement, step, batch, overlapping)
         planned = arena.booked(planned, placement, batch)
-    guard.check(planned, batch, place.room())
+    for ledger, room in guard.rooms(planned, place, there):
+        guard.check(ledger, batch, room)
     kernels_of(step, device)  # loads their modules, whose own arrays are no part of the step
     if place.simulated:
         guard.check_time(step, batch)
@@ -267,8 +268,10 @@ def run(
     session.copies.close()
     if placement is not None:
         session.close()
-    again = partial(Session, step, batch, seed, parameters, settings, None, device)
-    fits = not session.nan or plan(step).peak(batch) <= place.room().nbytes
+    again = partial(Session, step, batch, seed, parameters, settings, None, device, host=there)
+    fits = not session.nan or all(
+        ledger.peak(batch) <= room.nbytes for ledger, room in guard.rooms(plan(step), place, there)
+    )
     outputs = [t for t in step.live_out if t.role is Role.FEATURE_MAP]
     return Run(
         step,

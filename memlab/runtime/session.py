@@ -197,10 +197,10 @@ class Session:
                 self.memory.allocate(tensor.storage, tensor.name)
 
     def _start_beside(self, index: int) -> None:
-        """Begin the copies that go to the host while an operation runs: they stand after it, and
-        wait for none but those before it."""
+        """Begin the copies that go to the host while an operation runs, where they have threads:
+        they stand after it, and wait for none but those before it."""
         meter, ops = self.meter, self.plan.ops
-        for number in range(index + 1, len(ops)):
+        for number in range(index + 1, len(ops) if self.copies.threads else 0):
             op = ops[number]
             if op.phase is not Phase.COPY or ops[index].name in op.after or _to_device(op):
                 break

@@ -19,6 +19,7 @@ from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.runtime import backend, guard
 from memlab.runtime.compiling import compilations
+from memlab.runtime.copies import Ram
 from memlab.runtime.session import Session, kernels_of
 from memlab.step.build import inference_step, training_step
 from memlab.step.staging import SCALE
@@ -207,7 +208,8 @@ def _fits(learning: tuple[Step, int], testing: tuple[Step, int]) -> int:
         kernels_of(step)  # says first what has no kernel
     ledgers = [(plan(step), batch) for step, batch in (learning, testing)]
     for (ledger, batch), (other, its_batch) in zip(ledgers, reversed(ledgers), strict=True):
-        guard.check(ledger, batch, place.room().beside(other.after(its_batch)[-1]))
+        for needs, room in guard.rooms(ledger, place, Ram()):
+            guard.check(needs, batch, room.beside(other.after(its_batch)[-1]))
     ledger, batch = ledgers[0]
     return ledger.peak(batch)
 

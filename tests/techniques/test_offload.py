@@ -5,15 +5,20 @@ from __future__ import annotations
 import threading
 from itertools import cycle
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
+from memlab.devices import Room
 from memlab.networks.graph import Network
 from memlab.runtime import copies
+from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST
@@ -75,11 +80,15 @@ def test_three_steps_of_one_session(stored: str) -> None:
 # -- rules, by hand -----------------------------------------------------------------------------
 
 
-def chain() -> Step:
+def network() -> Network:
     x = memlab.network("chain", image=(3, 8, 8)).conv(4, 3, pad=1, name="c1").relu(name="r1")
     x = x.conv(4, 3, pad=1, name="c2").relu(name="r2").max_pool(2, 2, name="p")
     x = x.conv(4, 3, pad=1, name="c3").relu(name="r3").flatten().linear(2, name="fc")
-    return memlab.training_step(x.cross_entropy(), "sgd", algorithm="direct")
+    return x.cross_entropy()
+
+
+def chain() -> Step:
+    return memlab.training_step(network(), "sgd", algorithm="direct")
 
 
 def names(step: Step) -> list[str]:
@@ -154,8 +163,6 @@ def test_a_copy_runs_beside_the_operation_that_it_hides_behind(
         threads.add(threading.current_thread())
         begun.set()
 
-    from memlab.runtime.session import Session
-
     compute = Session._compute
 
     def computing(self: Session, op: object, kernel: object) -> None:
@@ -189,6 +196,38 @@ def test_a_copy_that_fails_ends_the_step_and_frees_all(monkeypatch: pytest.Monke
     with pytest.raises(OSError, match="the link is down"):
         memlab.run(offload(chain(), "all"), 2)
     assert threading.active_count() == before
+
+
+def test_without_threads_each_map_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memlab.runtime.cpu.Cpu.one_memory", False)
+    copied: list[str] = []
+    monkeypatch.setattr(
+        "memlab.runtime.memory.Memory.copy", lambda _, source, target: copied.append(target.name)
+    )
+    step = offload(chain(), "all")
+    with Session(step, 2) as session:
+        session.step()
+    assert copied == [op.writes["y"].name for op in step.ops if op.phase is Phase.COPY]
+
+
+@pytest.mark.measures
+def test_maps_that_wait_in_ram_must_fit_beside_the_step(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    step = offload(chain(), "all")
+    ledger = memlab.plan(step)
+    both = max(map(sum, zip(ledger.timeline(2), ledger.timeline(2, HOST), strict=True)))
+    assert both > ledger.peak(2)
+    monkeypatch.setattr("memlab.devices.room", lambda: Room(both))
+    assert memlab.run(step, 2).residual == 0
+    monkeypatch.setattr("memlab.devices.room", lambda: Room(both - 1))
+    with pytest.raises(DoesNotFitError, match="with what waits in RAM at batch 2 needs"):
+        memlab.run(step, 2)
+    assert memlab.run(step, 2, host=tmp_path).residual == 0
+    x, y = np.zeros((2, 3, 8, 8), np.float32), np.zeros(2, np.int64)
+    few = SimpleNamespace(x=x, y=y, x_test=x, y_test=y)
+    with pytest.raises(DoesNotFitError, match="with what waits in RAM"):
+        memlab.train(network(), few, rewrite=offload, optimizer="sgd", batch=2, epochs=1)
 
 
 @pytest.mark.measures
