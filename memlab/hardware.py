@@ -7,7 +7,7 @@ that no source gives is left out, and what would need it says so.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from memlab import units
-from memlab.errors import InputError, named, pick, real, shorten, whole
+from memlab.errors import InputError, flag, known, named, pick, real, shorten, whole
+from memlab.formats import FORMATS
 
 SURE = ("read", "quoted", "computed", "stated", "measured")
 """How sure a figure is: read in the maker's own text, quoted from another's, computed from others,
@@ -79,10 +80,10 @@ class Device:
             return self.flops[format].value
         if "fp32" in self.flops:
             return self.flops["fp32"].value // (2 if format == "fp64" else 1)
-        known = ", ".join(self.flops) or "none"
+        only = f", only for {', '.join(self.flops)}" if self.flops else ""
         raise InputError(
-            f"no source gives a rate of {self.name} for {format}, known are: {known}; choose one "
-            "of these formats, or leave the device out for the recorded machine."
+            f"no source gives a rate of {self.name} for {format}{only}; leave the device out for "
+            "the recorded machine, or try 'titan x'."
         )
 
     def moves(self) -> int:
@@ -153,9 +154,12 @@ def load(path: str | Path) -> dict[str, Device]:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{shorten(str(path))} holds no machine: {error}.") from error
-    found = dict(_devices(data, {**LINKS, **_links(data)}))
-    if not found:
+    rows = list(_devices(data, {**LINKS, **_links(data)}))
+    if not rows:
         raise InputError(f"{shorten(str(path))} has no [[device]]; try one as in hardware.toml.")
+    found = dict(rows)
+    if len(found) < len(rows):
+        raise InputError(f"two devices of {shorten(str(path))} have one name; rename one.")
     return found
 
 
@@ -172,20 +176,24 @@ def _devices(data: Mapping[str, Any], links: Mapping[str, Link]) -> Iterator[tup
                 _figure(row, "memory", row["memory"]),
                 str(row.get("source", "")),
                 _figure(row, "bandwidth", row["bandwidth"]) if "bandwidth" in row else None,
-                {key: _figure(row, f"flops.{key}", each) for key, each in rates.items()},
+                {
+                    known("format", key, _RATED): _figure(row, f"flops.{key}", rates[key])
+                    for key in rates
+                },
                 pick("link", row["link"], links) if "link" in row else None,
-                bool(row.get("on_chip", False)),
+                flag(f"on_chip of {row['name']}", row.get("on_chip", False)),
             ),
         )
 
 
 _FIELDS = ("name", "title", "memory", "source", "bandwidth", "flops", "link", "on_chip")
+_RATED = (*FORMATS, "fp8")
 
 
 def _links(data: Mapping[str, Any]) -> dict[str, Link]:
     return {
         row["name"]: Link(
-            row["name"],
+            named("a link", row["name"], "my cable"),
             _figure(row, "raw", row["raw"]),
             _figure(row, "reached", row["reached"]) if "reached" in row else None,
             str(row.get("source", "")),
@@ -195,14 +203,17 @@ def _links(data: Mapping[str, Any]) -> dict[str, Link]:
 
 
 def _rows(
-    data: Mapping[str, Any], kind: str, needed: Iterable[str], known: Iterable[str]
+    data: Mapping[str, Any], kind: str, needed: Iterable[str], fields: Collection[str]
 ) -> Iterator[dict[str, Any]]:
-    for row in data.get(kind, []):
+    rows = data.get(kind, [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"a {kind} is a table of figures, got {shorten(rows)}; try [[{kind}]].")
+    for row in rows:
         for name in needed:
             if name not in row:
                 raise InputError(f"a {kind} has no {name}: {shorten(row)}.")
         for name in row:
-            pick(f"figure of a {kind}", name, dict.fromkeys(known))
+            known(f"figure of a {kind}", name, fields)
         yield row
 
 
@@ -214,7 +225,7 @@ def _figure(row: Mapping[str, Any], what: str, given: object) -> Figure:
             f"{what} of {row['name']} is a number or [number, how sure], got {shorten(given)}; "
             'try [900e9, "quoted"].'
         )
-    pick("word for how sure a figure is", sure, dict.fromkeys(SURE))
+    sure = known("word for how sure a figure is", sure, SURE)
     return Figure(whole(f"{what} of {row['name']}", value), sure)
 
 

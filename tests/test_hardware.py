@@ -49,6 +49,10 @@ def test_a_format_without_a_rate_is_computed_as_fp32() -> None:
     card = hardware.find("titan x")
     assert card.rate("fp16") == card.rate("fp32") == 2 * card.rate("fp64")
     assert hardware.find("v100").rate("fp16") == 125 * 10**12
+    with pytest.raises(InputError, match="tpu v4 for fp32, only for bf16; leave"):
+        hardware.find("tpu v4").rate()
+    with pytest.raises(InputError, match="a rate of 12 GB card for fp32; leave"):
+        hardware.find("12 GB card").rate()
 
 
 @pytest.mark.parametrize(
@@ -84,6 +88,12 @@ def test_a_file_adds_a_machine_and_its_link(tmp_path: Path) -> None:
         ("[[device]]\nname = 'x'\nmemory = 1\nspeed = 2", "unknown figure of a device 'speed'"),
         ("[[device]]\nname = 'x'\nmemory = 1\nlink = 'rope'", "unknown link 'rope'"),
         ("[[device]]\nname = 'x'\nmemory = 1\nflops = 3", "flops of x are a table by format"),
+        ("[[device]]\nname = 'x'\nmemory = 1\nflops = { fp_16 = 1 }", "did you mean 'fp16'"),
+        ("[[device]]\nname = 'x'\nmemory = 1\non_chip = 'no'", "must be True or False"),
+        ("[[device]]\nname = 'x'\nmemory = 1\n" * 2, "have one name"),
+        ("[device]\nname = 'x'\nmemory = 1", r"a device is a table .* try \[\[device\]\]"),
+        ("device = 3", "a device is a table of figures, got 3"),
+        ("[[link]]\nname = 3\nraw = 1", "3 is no name for a link"),
         ("", r"has no \[\[device\]\]"),
         ("[[", "holds no machine"),
     ],
