@@ -27,6 +27,10 @@ from memlab.step.op import Op
 RAM = "ram"
 SECTOR = 512
 """What the file system counts a file's blocks in, in bytes (POSIX, ``st_blocks``)."""
+TELLS = hasattr(os, "statvfs")
+"""Whether the system says how many bytes a file takes; Windows does not."""
+PIECE = 2**20
+"""Bytes of a file that are written at once."""
 
 
 class Copies:
@@ -117,8 +121,8 @@ class Ram(Host):
 
 
 class Folder(Host):
-    """Files of a folder, mapped into memory and gone when they are dropped. The file system says
-    how many bytes they take: whole blocks."""
+    """Files of a folder, mapped into memory and gone when they are dropped. Where the file system
+    says how many bytes they take, these are whole blocks."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -126,13 +130,13 @@ class Folder(Host):
             raise InputError(
                 f"{shorten(str(folder))} is no folder for maps to wait in; try '/tmp', or 'ram'."
             )
-        self.grain = os.stat(self.folder).st_blksize
+        self.grain = os.statvfs(self.folder).f_frsize if TELLS else 1
 
     def block(self, nbytes: int) -> Piece:
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 _reserve(file.fileno(), nbytes)
-                taken = os.fstat(file.fileno()).st_blocks * SECTOR
+                taken = os.fstat(file.fileno()).st_blocks * SECTOR if TELLS else nbytes
                 mapped = mmap.mmap(file.fileno(), nbytes)
         except OSError as error:
             raise InputError(
@@ -143,14 +147,16 @@ class Folder(Host):
 
 
 def _reserve(file: int, nbytes: int) -> None:
-    """Have the bytes of a file at once, where the system can."""
+    """Have the bytes of a file at once; macOS and Windows have them once they are written."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, nbytes)
-    else:
-        os.ftruncate(file, nbytes)
+        return
+    for start in range(0, nbytes, PIECE):
+        os.write(file, bytes(min(PIECE, nbytes - start)))
+    os.fsync(file)
 
 
-def host(given: str | Path | Host) -> Host:
+def host(given: object) -> Host:
     """The host's memory: ``"ram"``, or a folder.
 
     Raises:
