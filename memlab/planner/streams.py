@@ -19,6 +19,7 @@ from memlab.errors import InputError, known, whole
 from memlab.hardware import Device, Link
 from memlab.planner import clock as roofline
 from memlab.planner.book import Life, lives
+from memlab.planner.clock import Machine
 from memlab.planner.entries import BEFORE
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -248,12 +249,13 @@ class Schedule:
 def clock(
     step: Step,
     batch: int,
-    device: str | Device | None = None,
+    device: str | Machine | None = None,
     link: str | float | Link | None = None,
 ) -> Schedule:
     """When every operation of a step starts and ends, at a batch.
 
-    ``device`` is a machine by name (``memlab.hardware``), the recorded one where it is None;
+    ``device`` is a machine by name (``memlab.hardware``, ``"recorded"``, ``"here"``); where it is
+    None, this one if ``memlab bench machine`` measured it, else the recorded one;
     ``link`` is how fast its memory and the host's are connected (``"PCIe 3.0 x16"``,
     ``"12 GB/s"``), that of the device where it is None.
 
@@ -263,12 +265,11 @@ def clock(
     """
     if not getattr(step, "ops", ()):
         raise InputError("a clock is of a step; try memlab.clock(memlab.training_step(net), 32).")
-    machine = None if device is None else hardware.find(device)
+    machine = roofline.machine(device)
     wire = _wire(step, machine, link)
-    name = machine.title if machine else str(roofline.rates().machine["processor"])
     speed = wire.speed if wire else None
-    seconds = [_seconds(op, whole("batch", batch), machine, speed) for op in step.ops]
-    return Schedule(step, batch, name, speed, tuple(slots(step.ops, seconds)))
+    seconds = [seconds_of(op, whole("batch", batch), machine, speed) for op in step.ops]
+    return Schedule(step, batch, machine.title, speed, tuple(slots(step.ops, seconds)))
 
 
 def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[Slot]:
@@ -300,13 +301,13 @@ def _end(op: Op, name: str, ends: Mapping[str, float]) -> float:
     return ends[name]
 
 
-def _wire(step: Step, machine: Device | None, link: str | float | Link | None) -> Link | None:
+def _wire(step: Step, machine: Machine, link: str | float | Link | None) -> Link | None:
     """The link of the copies; None where nothing is copied and none is asked for."""
     if link is not None:
         return hardware.link(link)
-    found = machine.link if machine else None
+    found = machine.link if isinstance(machine, Device) else None
     if found is None and any(op.phase is Phase.COPY for op in step.ops):
-        whose = machine.name if machine else "the recorded machine"
+        whose = machine.name if isinstance(machine, Device) else machine.title
         raise InputError(
             f"this step copies between two memories, and no source gives the link of {whose}; "
             "try link='12 GB/s'."
@@ -314,12 +315,17 @@ def _wire(step: Step, machine: Device | None, link: str | float | Link | None) -
     return found
 
 
-def _seconds(op: Op, batch: int, machine: Device | None, link: int | None) -> float:
+def seconds_of(op: Op, batch: int, machine: Machine | None, link: int | None) -> float:
+    """How long an operation takes; a copy over a link of so many bytes per second.
+
+    Raises:
+        InputError: a device without a rate or a bandwidth.
+    """
     if op.phase is Phase.COPY:
         assert link is not None
         moved = next(iter(op.reads.values())).storage.size.at(batch)
         return moved / link
-    op = op if roofline.knows(op) or machine else replace(op, algorithm="")
+    op = op if roofline.knows(op, machine) else replace(op, algorithm="")
     return roofline.seconds(op, batch, machine)
 
 

@@ -103,7 +103,7 @@ class _Versions:
             phase=Phase.BACKWARD,
             reads=reads,
             writes={slot: self.renewed(each, suffix) for slot, each in repeat.writes.items()},
-            workspace={slot: _renamed(each, suffix) for slot, each in repeat.workspace.items()},
+            workspace={slot: renamed(each, suffix) for slot, each in repeat.workspace.items()},
             attributes={"draw": op.name, **repeat.attributes, AGAIN: times},
         )
 
@@ -117,12 +117,13 @@ class _Versions:
 
     def renewed(self, tensor: Tensor, suffix: str) -> Tensor:
         """A tensor in a block of its own, which is the newest from now on."""
-        new = _renamed(tensor, suffix)
+        new = renamed(tensor, suffix)
         self.newest[tensor.storage.name] = (new.storage, suffix)
         return new
 
 
-def _renamed(tensor: Tensor, suffix: str) -> Tensor:
+def renamed(tensor: Tensor, suffix: str) -> Tensor:
+    """The same values in another block, both named with a suffix."""
     storage = replace(tensor.storage, name=tensor.storage.name + suffix)
     return replace(tensor, name=tensor.name + suffix, storage=storage)
 

@@ -6,7 +6,7 @@ algorithm whose workspace stays within a limit. It holds for the batch that it w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
 from typing import cast
@@ -22,6 +22,7 @@ from memlab.step.staging import COMPUTED, is_staged, tiles
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 from memlab.techniques import order
+from memlab.techniques.again import renamed, repeated
 
 Times = Mapping[str, Mapping[str, float]]
 """Seconds by the names of operation and algorithm: ``{"conv1": {"direct": 2.1}}``."""
@@ -110,9 +111,33 @@ def _timed(step: Step, times: object) -> Times:
     return cast(Times, times)
 
 
+def ways(op: Op, names: Iterable[str], threads: int) -> list[Op]:
+    """A convolution by each of these algorithms that can compute it, an operation that runs again
+    too; another one as it is."""
+    if not _convolves(op):
+        return [op]
+    found: dict[str, Op] = {}
+    for name in names:
+        each = _with(op, _choose(op, name, threads))
+        found.setdefault(each.algorithm, each)
+    return [_apart(each) for each in found.values()]
+
+
+def _apart(op: Op) -> Op:
+    """Workspace of its own for an operation that runs again, maybe by another algorithm."""
+    if not op.attributes.get(order.AGAIN):
+        return op
+    suffix = repeated(op.attributes[order.AGAIN])
+    return replace(op, workspace={key: renamed(t, suffix) for key, t in op.workspace.items()})
+
+
 def _convolutions(step: Step) -> list[Op]:
-    return [op for op in step.ops if isinstance(op.attributes.get("layer"), Conv2d)
-            and op.kind in ("conv2d", "conv2d.backward")]  # fmt: skip
+    return [op for op in step.ops if _convolves(op)]
+
+
+def _convolves(op: Op) -> bool:
+    kinds = ("conv2d", "conv2d.backward")
+    return op.kind in kinds and isinstance(op.attributes.get("layer"), Conv2d)
 
 
 def _fastest(

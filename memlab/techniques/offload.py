@@ -8,10 +8,13 @@ host's memory meanwhile: they are moved, not saved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from memlab.errors import InputError, pick
+from memlab import units
+from memlab.errors import InputError, known, pick
+from memlab.hardware import Device, Link
 from memlab.step.collector import paused
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -19,8 +22,13 @@ from memlab.step.storage import DEVICE, HOST, Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques import order
 
+if TYPE_CHECKING:
+    from memlab.techniques.offload_search import Choice
+
 OUT, IN = "copy out", "copy in"
 """The kinds of the two copies, and the streams that they run in."""
+SEARCHED = ("dynamic", "best", "joint")
+"""The policies that ask for a batch and a budget, and choose by what a set of maps costs."""
 ACTIVATIONS = ("relu", "tanh", "gelu", "softmax", "attention_softmax", "dropout")
 """Kinds whose input stays on the device, and whose backward starts no prefetch (C5)."""
 
@@ -49,34 +57,112 @@ class Candidate:
     needed: int
 
 
-def offload(step: Step, policy: str = "all", maps: Iterable[str] | None = None) -> Step:
+def offload(
+    step: Step,
+    policy: str = "all",
+    maps: Iterable[str] | None = None,
+    *,
+    algorithms: str | None = None,
+    batch: int | None = None,
+    budget: int | str | None = None,
+    device: str | Device | None = None,
+    link: str | float | Link | None = None,
+    in_place: bool = False,
+) -> Step:
     """The same step, in which feature maps wait in host memory until backward needs them.
 
-    Gradients are the same, bit for bit. Copies run in streams of their own, ``memlab.clock`` says
-    how long the step takes with them, and the plan has two memories: ``plan.peak(32, "host")``.
+    Gradients are the same, bit for bit, where the algorithms of convolutions are. Copies run in
+    streams of their own, ``memlab.clock`` says how long the step takes with them, and the plan has
+    two memories: ``plan.peak(32, "host")``.
 
     Args:
         step: a training step, before ``in_place``; one without backward stays as it is.
         policy: ``"conv"`` moves the inputs of convolutions, ``"all"`` those of all layers but
-            activations and the last one, ``"none"`` moves nothing (C6).
+            activations and the last one, ``"none"`` moves nothing; ``"dynamic"`` is the first of
+            these that fits into a budget, in vDNN's order (C6). ``"best"`` is the set of maps with
+            the least planned seconds; with ``"joint"``, maps may also be dropped and computed
+            again. ``choose`` says what these three came to.
         maps: the names of the feature maps to move, instead of a policy; each comes back as vDNN's
             would.
+        algorithms: ``"m"``: convolutions take no workspace, ``"p"``: each takes the fastest
+            algorithm at a batch, under a budget the fastest that there is room for. Without it,
+            static policies leave them as they are, and the searches take ``"p"``.
+        batch: the batch that a search or ``"p"`` is made at; the result holds for it alone.
+        budget: for a search, the most bytes on the device, or ``'12 GB'``.
+        device: the machine that seconds are planned for, the recorded one where it is None.
+        link: for a search, bytes per second between the memories; the device's where it is None.
+        in_place: for a search, whether the bytes are those after ``memlab.in_place``, which you
+            then apply to the result.
 
     Raises:
         InputError: no step, or one that is in place or moves maps already; an unknown policy, or a
-            map that cannot go.
+            map that cannot go; an argument that is missing or has no meaning there; a budget below
+            the least peak, which the message names.
     """
-    order.check(step, "offload", ("in_place",))
-    if order.offloads(step):
-        raise InputError("this step offloads already; start from the step before that.")
+    if maps is None and known("policy", policy, (*POLICIES, *SEARCHED)) in SEARCHED:
+        return choose(
+            step, policy, batch=batch, budget=budget, device=device, link=link, in_place=in_place,
+            algorithms="p" if algorithms is None else algorithms,
+        ).step  # fmt: skip
+    _check(step)
+    asked: dict[str, object] = {"budget": budget, "link": link, "in_place": in_place or None}
+    asked |= {"batch": batch, "device": device} if algorithms is None else {}
+    for name, value in asked.items():
+        if value is not None:
+            raise InputError(
+                f"offload takes {name} for a search, not for {policy if maps is None else 'maps'!r}"
+                "; try 'dynamic', or memlab.clock(step, batch, device=..., link=...) for seconds."
+            )
+    if algorithms is not None:
+        from memlab.techniques.offload_cost import optimal  # which reads the rules below
+
+        step = optimal(step, algorithms, batch, device)
     if maps is None:
-        chosen = pick("policy", policy, POLICIES)(step)
-        note = f"offload ({policy})"
+        chosen, note = POLICIES[policy](step), f"offload ({policy})"
     else:
         chosen = _named(step, order.names(maps))
         note = f"offload of {len(chosen)} maps"
     found = prefetched(step, chosen)
     return moved(step, found, note) if found else step
+
+
+@paused()
+def choose(
+    step: Step,
+    policy: str = "dynamic",
+    *,
+    batch: int | None = None,
+    budget: int | str | None = None,
+    device: str | Device | None = None,
+    link: str | float | Link | None = None,
+    in_place: bool = False,
+    algorithms: str = "p",
+) -> Choice:
+    """What a search of ``offload`` comes to: the step, its maps, bytes and seconds, and how far it
+    is from a bound. Arguments are those of ``offload``.
+
+    Raises:
+        InputError: as ``offload``.
+    """
+    from memlab.techniques.offload_cost import terms  # which reads the rules below
+    from memlab.techniques.offload_joint import SEARCHES
+
+    _check(step)
+    search = pick("way to search", policy, SEARCHES)
+    for name, value in {"batch": batch, "budget": budget}.items():
+        if value is None:
+            raise InputError(
+                f"offload {policy!r} needs a {name}; try memlab.offload(step, {policy!r}, "
+                "batch=256, budget='12 GB', device='titan x', link='12 GB/s')."
+            )
+    at = terms(step, batch, device, link, in_place, algorithms)
+    return search(step, at, units.parse(budget))  # type: ignore[arg-type]  # None was refused
+
+
+def _check(step: Step) -> None:
+    order.check(step, "offload", ("in_place",))
+    if order.offloads(step):
+        raise InputError("this step offloads already; start from the step before that.")
 
 
 def candidates(step: Step) -> dict[str, Candidate]:
@@ -150,35 +236,59 @@ def _named(step: Step, names: Iterable[str]) -> set[str]:
 # -- the way back -------------------------------------------------------------------------------
 
 
-def prefetched(step: Step, chosen: set[str]) -> list[Move]:
+def prefetched(step: Step, chosen: Collection[str]) -> list[Move]:
     """When each chosen map comes back: with the backward of a later layer, which looks for the
     nearest earlier layer whose input is away, and no further than the next convolution (C5). Who
     finds its input still away fetches it, and waits."""
-    there = {name: each for name, each in candidates(step).items() if name in chosen}
-    layers, backwards = _layers(step), _backwards(step)
-    place = {op.layer: number for number, op in enumerate(layers)}
-    away, found = dict(there), []
-    for first, end, layer in backwards:
-        for name in _read(step.ops[first:end], away):
-            each = away.pop(name)
-            found.append(Move(each.map, each.leaves, each.needed, each.needed))
-        number = place.get(layer)
-        if number is not None and layers[number].kind not in ACTIVATIONS:
-            for name in _wanted(layers[:number], away):
+    return WayBack(step).moves(chosen)
+
+
+class WayBack:
+    """When maps come back, of a step that is read once for many choices of them."""
+
+    def __init__(self, step: Step) -> None:
+        self.there = candidates(step)
+        layers = _layers(step)
+        place = {op.layer: number for number, op in enumerate(layers)}
+        self._backwards: list[_Backward] = []
+        for first, end, layer in _backwards(step):
+            number = place.get(layer)
+            looks = number is not None and layers[number].kind not in ACTIVATIONS
+            earlier = list(self._earlier(layers[:number])) if looks else []
+            needs = _read(step.ops[first:end], self.there)
+            self._backwards.append(_Backward(first, end, needs, earlier))
+
+    def moves(self, chosen: Collection[str]) -> list[Move]:
+        """The moves of the chosen maps, in the order in which they come back."""
+        away = {name: each for name, each in self.there.items() if name in chosen}
+        found = []
+        for here in self._backwards:
+            for name in filter(away.__contains__, here.needs):
                 each = away.pop(name)
-                found.append(Move(each.map, each.leaves, first, end))
-    return found
+                found.append(Move(each.map, each.leaves, each.needed, each.needed))
+            there = (names for names in here.earlier if not away.keys().isdisjoint(names))
+            for name in filter(away.__contains__, next(there, [])):
+                each = away.pop(name)
+                found.append(Move(each.map, each.leaves, here.first, here.end))
+        return found
+
+    def _earlier(self, layers: Sequence[Op]) -> Iterator[list[str]]:
+        """The inputs of the layers before, the nearest first, up to the next convolution."""
+        for op in reversed(layers):
+            if op.kind not in ACTIVATIONS:
+                yield [name for name in dict.fromkeys(inputs(op)) if name in self.there]
+                if op.kind == "conv2d":
+                    return
 
 
-def _wanted(earlier: Sequence[Op], away: Mapping[str, Candidate]) -> list[str]:
-    """The inputs of the nearest earlier layer that are away; none beyond the next convolution."""
-    for op in reversed(earlier):
-        if op.kind in ACTIVATIONS:
-            continue
-        names = [name for name in dict.fromkeys(inputs(op)) if name in away]
-        if names or op.kind == "conv2d":
-            return names
-    return []
+class _Backward(NamedTuple):
+    """The backward of a layer: its operations, the maps that they need, and those that they may
+    fetch, nearest first."""
+
+    first: int
+    end: int
+    needs: list[str]
+    earlier: list[list[str]]
 
 
 def _read(ops: Iterable[Op], away: Mapping[str, Candidate]) -> list[str]:

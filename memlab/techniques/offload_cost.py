@@ -1,0 +1,248 @@
+"""What it costs to move a set of maps, without the step of it: bytes and seconds to the last digit.
+
+``offload`` writes a step with every name and check, which takes tens of milliseconds. A search asks
+for thousands of sets: here each takes a fraction of one, by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import NamedTuple
+
+from memlab import hardware
+from memlab.errors import InputError, flag, known, whole
+from memlab.hardware import Device, Link
+from memlab.planner import clock as roofline
+from memlab.planner.book import plan
+from memlab.planner.streams import seconds_of
+from memlab.step.algorithms import ALGORITHMS, on
+from memlab.step.op import Op
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE
+from memlab.techniques import order
+from memlab.techniques.again import repeated
+from memlab.techniques.in_place import in_place
+from memlab.techniques.lowering import lowering, ways
+from memlab.techniques.offload import Move, WayBack
+
+KINDS = ("m", "p")
+"""vDNN's letters for the algorithms: memory-optimal, which take no workspace, and
+performance-optimal, the fastest (C6)."""
+
+
+class Way(NamedTuple):
+    """An operation by one algorithm: its seconds, and the bytes of its workspace."""
+
+    seconds: float
+    nbytes: int
+    op: Op
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a step is planned for: a batch, the speed of the link in bytes per second, a machine
+    (the recorded one where it is None), whether in place follows, and which algorithms convolutions
+    may take: ``"m"`` the one without workspace alone, ``"p"`` any."""
+
+    batch: int
+    speed: int
+    device: Device | None = None
+    in_place: bool = False
+    algorithms: str = "p"
+
+    @property
+    def names(self) -> list[str]:
+        """The algorithms, that without workspace first: of all on a device, which computes them at
+        its rates, and of those with a kernel and a recorded share on the processor."""
+        least = "direct" if self.device is None else "implicit-gemm"
+        others = on("cpu") if self.device is None else [*ALGORITHMS]
+        return [least] if self.algorithms == "m" else [*dict.fromkeys([least, *others])]
+
+    def ways(self, op: Op, threads: int) -> list[Way]:
+        """The operation by each algorithm, the fastest first and of these the smallest."""
+        found = []
+        for each in ways(op, self.names, threads):
+            if self.device is not None or len(self.names) == 1 or roofline.knows(each):
+                nbytes = sum(t.storage.size.at(self.batch) for t in each.workspace.values())
+                found.append(Way(seconds_of(each, self.batch, self.device, None), nbytes, each))
+        return sorted(found, key=lambda way: way[:2])
+
+
+def terms(
+    step: Step,
+    batch: object,
+    device: str | Device | None,
+    link: str | float | Link | None,
+    in_place: bool = False,
+    algorithms: str = "p",
+) -> Terms:
+    """What is asked for, checked.
+
+    Raises:
+        InputError: a batch that the step does not hold for, no such device or link, no link at all.
+    """
+    at = whole("batch", batch)
+    if step.batches is not None and at not in step.batches:
+        raise InputError(
+            f"this step holds for batch {step.batches.start} to {step.batches.stop - 1}, got "
+            f"{at}; start from a step without techniques."
+        )
+    machine = None if device is None else hardware.find(device)
+    wire = hardware.link(link) if link is not None else machine.link if machine else None
+    if wire is None:
+        whose = machine.name if machine else "the recorded machine"
+        raise InputError(f"no source gives the link of {whose}; try link='12 GB/s'.")
+    known("kind of algorithms", algorithms, KINDS)
+    return Terms(at, wire.speed, machine, flag("in_place", in_place), algorithms)
+
+
+def optimal(step: Step, algorithms: str, batch: int | None, device: str | Device | None) -> Step:
+    """The step with all convolutions by vDNN's memory-optimal (``"m"``) or performance-optimal
+    (``"p"``) algorithms; the fastest ones are those of a batch.
+
+    Raises:
+        InputError: as ``terms``; ``"p"`` without a batch; a step that recomputes.
+    """
+    if known("kind of algorithms", algorithms, KINDS) == "m":
+        machine = None if device is None else hardware.find(device)
+        return lowering(step, Terms(1, 1, machine, algorithms="m").names[0])
+    order.check(step, "offload's choice of algorithms", ("recompute", "in_place"))
+    at = terms(step, 1 if batch is None else batch, device, 1)
+    if batch is None:
+        raise InputError(
+            "the fastest algorithms are those of a batch; try memlab.offload(step, 'conv', "
+            "algorithms='p', batch=256)."
+        )
+    fastest = [at.ways(op, step.threads)[0] for op in step.ops]
+    return computed(step, fastest, fastest, at)
+
+
+def computed(step: Step, picks: Sequence[Way], fastest: Sequence[Way], at: Terms) -> Step:
+    """The step with every operation by the way that was picked; it holds for the batch alone."""
+    used = {way.op.algorithm for way in picks if way.op.algorithm}
+    if used <= {at.names[0]}:
+        note = [f"{each} convolution" for each in used]
+    elif all(one.seconds == other.seconds for one, other in zip(picks, fastest, strict=True)):
+        note = ["fastest convolutions"]
+    else:
+        note = ["convolutions within the budget"]
+    notes = (*note, *(each for each in step.notes if "convolution" not in each))
+    ops = tuple(way.op for way in picks)
+    return replace(step, ops=ops, notes=notes, batches=range(at.batch, at.batch + 1))
+
+
+class Cost(NamedTuple):
+    """What a choice of maps comes to. ``over`` are the bytes that its peak has above the budget,
+    ``picks`` the way of every operation, ``at`` the operation of the peak."""
+
+    over: int
+    seconds: float
+    peak: int
+    at: int
+    picks: list[Way]
+
+
+class Costs:
+    """A step, read once, for the cost of moving any of its maps."""
+
+    def __init__(self, step: Step, terms: Terms) -> None:
+        self.step, self.terms = step, terms
+        self.back = WayBack(step)
+        self.ways = [terms.ways(op, step.threads) for op in step.ops]
+        self.fastest = [each[0] for each in self.ways]
+        self.smallest = [min(each, key=lambda way: (way.nbytes, way.seconds)) for each in self.ways]
+        self.twins = [*_twins(step)]
+        base = in_place(step) if terms.in_place else step
+        self.line = plan(base).timeline(terms.batch, DEVICE, workspace=False)
+        self.sizes = {
+            name: each.map.storage.size.at(terms.batch) for name, each in self.back.there.items()
+        }
+
+    def of(self, chosen: Collection[str], budget: float, level: str = "fits") -> Cost:
+        """The cost of a set of maps, each operation by the fastest way that ``"fits"`` into the
+        budget beside what is alive then, by the ``"fastest"`` or by the ``"smallest"`` of all."""
+        moves = self.back.moves(chosen)
+        line = self._line(moves)
+        picks = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
+        if picks is None:
+            picks = self._fitting(line, budget)
+        inside = [alive + way.nbytes for alive, way in zip(line, picks, strict=True)]
+        peak = max(inside)
+        over = 0 if peak <= budget else int(peak - budget)
+        return Cost(over, self._seconds(moves, picks), peak, inside.index(peak), picks)
+
+    def freed(self, chosen: Collection[str], at: int) -> Iterator[tuple[str, int]]:
+        """The chosen maps that are away in an operation, and their bytes."""
+        for move in self.back.moves(chosen):
+            if move.leaves < at < move.returns:
+                name = move.map.storage.name
+                yield name, self.sizes[name]
+
+    def bound(self, budget: float) -> float:
+        """Seconds that no choice undercuts: nobody waits, and every operation takes the fastest way
+        that would fit if all maps were away that it does not need."""
+        away = self._line(
+            [Move(c.map, c.leaves, c.needed, c.needed) for c in self.back.there.values()]
+        )
+        return sum(way.seconds for way in self._fitting(away, budget))
+
+    def _fitting(self, line: Sequence[int], budget: float) -> list[Way]:
+        """Every operation by the fastest way that fits beside the bytes alive in it, or by the
+        smallest where none does."""
+        rooms = [budget - alive for alive in line]
+        for numbers in self.twins:
+            least = min(rooms[number] for number in numbers)
+            for number in numbers:
+                rooms[number] = least
+        return [
+            next((way for way in ways if way.nbytes <= room), smallest)
+            for ways, room, smallest in zip(self.ways, rooms, self.smallest, strict=True)
+        ]
+
+    def _line(self, moves: Sequence[Move]) -> list[int]:
+        """Bytes alive in every operation, workspace left out. Inside a copy there are no more than
+        in the operation beside it."""
+        change = [0] * (len(self.line) + 1)
+        for move in moves:
+            nbytes = self.sizes[move.map.storage.name]
+            change[move.leaves + 1] -= nbytes
+            change[move.returns] += nbytes
+        return [a + b for a, b in zip(self.line, accumulate(change), strict=False)]
+
+    def _seconds(self, moves: Sequence[Move], picks: Sequence[Way]) -> float:
+        """The end of the last operation, as ``streams.slots`` has it."""
+        out, back = _by_number(moves, "leaves"), _by_number(moves, "returns")
+        speed, sizes = self.terms.speed, self.sizes
+        end = end_out = end_in = 0.0
+        waits: dict[int, float] = {}
+        gone: dict[str, float] = {}
+        for number, way in enumerate(picks):
+            start = max(end, waits.get(number, 0.0))
+            for move in back.get(number, ()):
+                name = move.map.storage.name
+                end_in = max(end_in, start, gone[name]) + sizes[name] / speed
+                waits[move.waits] = max(waits.get(move.waits, 0.0), end_in)
+            end = max(end, waits.get(number, 0.0)) + way.seconds
+            for move in out.get(number, ()):
+                name = move.map.storage.name
+                end_out = gone[name] = max(end_out, start) + sizes[name] / speed
+                waits[number + 1] = max(waits.get(number + 1, 0.0), end_out)
+        return max(end, end_out, end_in)
+
+
+def _twins(step: Step) -> Iterator[list[int]]:
+    """Operations that run several times: the same algorithm makes the same bits again."""
+    found: dict[str, list[int]] = {}
+    for number, op in enumerate(step.ops):
+        times = op.attributes.get(order.AGAIN, 0)
+        found.setdefault(op.name.removesuffix(repeated(times)), []).append(number)
+    return (numbers for numbers in found.values() if len(numbers) > 1)
+
+
+def _by_number(moves: Sequence[Move], which: str) -> Mapping[int, list[Move]]:
+    found: dict[int, list[Move]] = {}
+    for move in moves:
+        found.setdefault(getattr(move, which), []).append(move)
+    return found

@@ -1,0 +1,300 @@
+"""Which maps go: vDNN's order by hand, the best set against all, and never worse than either."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import memlab
+from memlab import InputError
+from memlab.networks.graph import Network
+from memlab.step.step import Step
+from memlab.step.storage import HOST
+from memlab.techniques.offload import candidates, choose, offload
+from memlab.techniques.offload_cost import Costs, Terms, computed, terms
+from memlab.techniques.offload_search import ORDER, Choice, static
+from tests.networks_at_random import networks
+from tests.runtime.test_run import SMALLEST
+from tests.techniques.same import differences, ran
+from tests.techniques.test_offload import chain, small
+from tests.techniques.test_pairs import ways
+
+CARD, LINK, BATCH = "titan x", "1 GB/s", 32
+"""A fast machine and a slow link, so that copies are seen."""
+
+
+def search(step: Step, policy: str, budget: int | str, **given: object) -> Choice:
+    asked = {"batch": BATCH, "device": CARD, "link": LINK} | given
+    return choose(step, policy, budget=budget, **asked)  # type: ignore[arg-type]
+
+
+def at(step: Step, algorithms: str = "p", in_place: bool = False) -> Terms:
+    return terms(step, BATCH, CARD, LINK, in_place, algorithms)
+
+
+def between(costs: Costs, share: float) -> int:
+    """A budget between what vDNN needs at least and what the step takes with nothing moved."""
+    least = costs.of(static(costs)["all"], 0, "smallest").peak
+    most = costs.of((), 0, "fastest").peak
+    return round(least + share * max(0, most - least))
+
+
+# -- what a set costs ---------------------------------------------------------------------------
+
+
+@given(networks(8), st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_set_costs_what_its_step_does(net: Network, data: st.DataObject) -> None:
+    again = data.draw(st.sampled_from(["", "drop", "cheap", "chain"]))
+    plain = memlab.training_step(net, "sgd")
+    step = ways(BATCH)[again](plain) if again else plain
+    one = at(step, data.draw(st.sampled_from("mp")), in_place := data.draw(st.booleans()))
+    costs = Costs(step, one)
+    names = {name for name in costs.sizes if data.draw(st.booleans())}
+    level = data.draw(st.sampled_from(["fits", "fastest", "smallest"]))
+    budget = between(costs, data.draw(st.floats(0, 1)))
+    cost = costs.of(names, budget, level)
+    moved = computed(step, cost.picks, costs.fastest, one)
+    moved = offload(moved, maps=names) if names else moved
+    after = memlab.in_place(moved) if in_place else moved
+    ledger, schedule = memlab.plan(after), memlab.clock(after, BATCH, CARD, LINK)
+    assert ledger.peak(BATCH) == cost.peak
+    assert ledger.peak(BATCH, HOST) == sum(costs.sizes[name] for name in names)
+    assert schedule.seconds == cost.seconds
+    if not cost.over:
+        assert costs.bound(budget) <= cost.seconds * (1 + 1e-12)
+
+
+# -- vDNN's dynamic policy ----------------------------------------------------------------------
+
+
+def test_vgg_16_fits_12_gb_by_687_036_bytes_under_sgd_and_not_with_momentum() -> None:
+    """C4, with the convolutions that take no workspace."""
+    given = {"batch": 256, "budget": "12 GB", "device": CARD, "link": "12 GB/s", "in_place": True}
+    net = memlab.zoo.vgg16()
+    step = memlab.offload(memlab.training_step(net, "sgd"), "dynamic", **given)  # type: ignore[arg-type]
+    peak = memlab.plan(memlab.in_place(step)).peak(256)
+    assert 12 * 10**9 - peak == 687_036
+    assert "offload (dynamic: conv)" in step.notes
+    assert step.batches == range(256, 257)
+    with pytest.raises(InputError, match="the least that this policy takes is 12,552,"):
+        memlab.offload(memlab.training_step(net, "momentum"), "dynamic", **given)  # type: ignore[arg-type]
+
+
+def wide() -> Network:
+    """Convolutions whose fastest ways on the processor take much workspace."""
+    x = memlab.network("wide", image=(8, 20, 20)).conv(16, 3, pad=1).relu()
+    x = x.conv(16, 3, pad=1).relu().max_pool(2, 2).conv(32, 3, pad=1).relu()
+    return x.max_pool(2, 2).flatten().linear(2).cross_entropy()
+
+
+def pools() -> Network:
+    """The same, with large maps that no convolution reads."""
+    x = memlab.network("pools", image=(8, 20, 20))
+    for _ in range(3):
+        x = x.conv(16, 3, pad=1).relu().max_pool(3, 1, pad=1).local_response_norm()
+    return x.max_pool(2, 2).flatten().linear(2).cross_entropy()
+
+
+P_AND_M = [("none", "p"), ("conv", "p"), ("all", "p"), ("conv", "m"), ("all", "m")]
+
+
+@pytest.mark.parametrize(
+    ("net", "at", "chosen"),
+    [(wide(), 8, {P_AND_M[0], P_AND_M[3]}), (pools(), 2, {*P_AND_M} - {P_AND_M[3]})],
+)
+def test_the_dynamic_policy_takes_the_first_that_fits(
+    net: Network, at: int, chosen: set[tuple[str, str]]
+) -> None:
+    """At budgets around the peaks of all configurations, each by its own plan. A downgrade of some
+    convolutions fits where one of all does."""
+    step = memlab.training_step(net, "sgd")
+    ready = {each: offload(step, each[0], algorithms=each[1], batch=at) for each in P_AND_M}
+    peaks = {each: memlab.plan(made).peak(at) for each, made in ready.items()}
+    seen = set()
+    for budget in sorted({peak + more for peak in peaks.values() for more in (-1, 0)})[1:]:
+        found = choose(step, "dynamic", batch=at, budget=budget, link=LINK)
+        first = next(each for each in P_AND_M if peaks[each] <= budget)
+        assert found.step.notes[-1] == f"offload (dynamic: {first[0]})"
+        used = [op.algorithm for op in found.step.ops]
+        fastest = used == [op.algorithm for op in ready[first[0], "p"].ops]
+        assert fastest == (first[1] == "p")
+        assert found.peak <= budget
+        seen.add(first)
+    assert seen == chosen
+    assert [each[0] for each in ORDER] == ["none", "conv", "all", "conv", "all", "conv", "all"]
+
+
+def test_a_downgrade_takes_the_speed_of_no_other_convolution() -> None:
+    """One convolution gives up its workspace, the others keep theirs."""
+    step = memlab.training_step(wide(), "sgd")
+    costs = Costs(step, terms(step, 1, None, LINK))
+    most = costs.of((), 0, "fastest")
+    found = costs.of((), most.peak - 1)
+    changed = [n for n, way in enumerate(found.picks) if way is not costs.fastest[n]]
+    assert changed == [most.at]
+    assert not found.over
+
+
+# -- the best set -------------------------------------------------------------------------------
+
+
+@given(networks(6), st.floats(0, 1), st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_best_is_the_best_of_all_steps(net: Network, share: float, in_place: bool) -> None:
+    step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
+    names = [*candidates(step)]
+    assume(0 < len(names) <= 5)
+    budget = between(Costs(step, at(step, "m", in_place)), share)
+    seconds = []
+    for size in range(len(names) + 1):
+        for maps in combinations(names, size):
+            moved = offload(step, maps=maps) if maps else step
+            after = memlab.in_place(moved) if in_place else moved
+            if memlab.plan(after).peak(BATCH) <= budget:
+                seconds.append(memlab.clock(after, BATCH, CARD, LINK).seconds)
+    found = search(step, "best", budget, in_place=in_place, algorithms="m")
+    assert found.exact
+    assert found.seconds == min(seconds)
+    assert found.peak <= budget
+
+
+@given(networks(14), st.floats(0, 1), st.sampled_from("mp"))
+@settings(max_examples=30, deadline=None)
+def test_best_is_never_worse_than_dynamic(net: Network, share: float, kind: str) -> None:
+    step = memlab.training_step(net, "momentum")
+    budget = between(Costs(step, at(step, kind)), share)
+    dynamic, best = (search(step, each, budget, algorithms=kind) for each in ("dynamic", "best"))
+    assert best.seconds <= dynamic.seconds
+    assert best.peak <= budget
+    assert best.bound <= best.seconds * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in SMALLEST if name not in ("rnn", "lstm")])
+def test_best_is_never_worse_than_dynamic_in_the_zoo(name: str) -> None:
+    step = memlab.training_step(small(name), "sgd")
+    budget = between(Costs(step, at(step, in_place=True)), 1 / 3)
+    dynamic = search(step, "dynamic", budget, in_place=True)
+    best = search(step, "best", budget, in_place=True)
+    assert best.seconds <= dynamic.seconds
+    assert max(best.peak, dynamic.peak) <= budget
+
+
+# -- offload and recompute together -------------------------------------------------------------
+
+
+@given(networks(6), st.floats(-0.2, 1))
+@settings(max_examples=15, deadline=None)
+def test_joint_is_the_best_of_keep_offload_and_drop(net: Network, share: float) -> None:
+    step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
+    there = candidates(step)
+    assume(0 < len(there) <= 4)
+    budget = between(Costs(step, at(step, "m")), share)
+    makers = {t.storage.name: op.name for op in step.ops for t in op.writes.values()}
+    seconds = []
+    for fates in product(("keep", "offload", "drop"), repeat=len(there)):
+        fate = dict(zip(there, fates, strict=True))
+        dropped = [makers.get(name, "") for name in there if fate[name] == "drop"]
+        if "" in dropped:
+            continue  # the input
+        after = memlab.recompute(step, "drop", layers=dropped) if dropped else step
+        maps = [name for name in there if fate[name] == "offload" and name in candidates(after)]
+        after = offload(after, maps=maps) if maps else after
+        if memlab.plan(after).peak(BATCH) <= budget:
+            seconds.append(memlab.clock(after, BATCH, CARD, LINK).seconds)
+    if not seconds:
+        return
+    found = search(step, "joint", budget, algorithms="m")
+    assert found.seconds <= min(seconds)
+    assert found.seconds == min(seconds) or "recompute (chain)" in found.step.notes
+    assert found.peak <= budget
+
+
+@given(networks(12), st.floats(0, 1))
+@settings(max_examples=8, deadline=None)
+def test_joint_is_never_worse_than_either_alone(net: Network, share: float) -> None:
+    step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
+    budget = between(Costs(step, at(step, "m")), share)
+    joint, best = (search(step, each, budget, algorithms="m") for each in ("joint", "best"))
+    assert joint.seconds <= best.seconds
+    assert joint.peak <= budget
+    try:
+        alone = memlab.recompute(step, "chain", batch=BATCH, budget=budget)
+    except InputError:
+        return
+    assert joint.seconds <= memlab.clock(alone, BATCH, CARD).seconds
+
+
+@pytest.mark.measures
+def test_a_joint_choice_makes_the_same_bits() -> None:
+    """What runs again takes the algorithm that it took before."""
+    plain = memlab.training_step(pools(), "sgd")
+    budget = between(Costs(plain, terms(plain, 4, None, LINK)), 1 / 3)
+    found = choose(plain, "joint", batch=4, budget=budget, link="1 GB/s")
+    assert found.again
+    assert found.maps
+    by_name = {op.name: op.algorithm for op in found.step.ops}
+    times = {op.name: {by_name[op.name]: 0.0} for op in plain.ops if op.algorithm}
+    assert not differences(ran(memlab.lowering(plain, batch=4, times=times), 4), ran(found.step, 4))
+
+
+# -- what is said -------------------------------------------------------------------------------
+
+
+def test_a_choice_says_what_it_came_to() -> None:
+    step = memlab.training_step(memlab.zoo.vgg16(), "sgd")
+    found = choose(step, "best", batch=256, budget="12 GB", device=CARD, link="12 GB/s",
+                   in_place=True, algorithms="m")  # fmt: skip
+    after = memlab.in_place(found.step)
+    assert found.peak == memlab.plan(after).peak(256)
+    assert found.host == memlab.plan(after).peak(256, HOST)
+    assert found.bound == pytest.approx(memlab.clock(after, 256, CARD, "12 GB/s").busy())
+    assert found.distance == found.seconds / found.bound - 1
+    assert found.as_dict()["maps"] == [*found.maps]
+    assert f"{found.peak:,} B of 12,000,000,000 B on the device" in found.text()
+    assert f"{100 * found.distance:.3g} % longer" in found.text()
+
+
+def test_bad_input_is_one_sentence() -> None:
+    step = chain()
+    given = {"batch": 4, "budget": "1 MB", "link": LINK}
+    for wrong, message in (
+        ({"batch": None}, "'dynamic' needs a batch; try memlab.offload"),
+        ({"budget": None}, "'dynamic' needs a budget; try memlab.offload"),
+        ({"link": 0}, "nothing moves over a link of 0"),
+        ({"link": None}, "no source gives the link of the recorded machine; try"),
+        ({"link": None, "device": CARD}, "no source gives the link of titan x; try"),
+        ({"budget": 9}, r"into 9 B with all maps .* takes is [\d,]+ B; try that budget"),
+        ({"budget": "some"}, "'some' is no amount of memory"),
+        ({"batch": 0}, "batch must be at least 1"),
+        ({"in_place": 1}, "in_place must be True or False"),
+        ({"algorithms": "q"}, "unknown kind of algorithms 'q'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            offload(step, "dynamic", **{**given, **wrong})  # type: ignore[arg-type]
+    for policy in ("best", "joint"):
+        with pytest.raises(InputError, match=r"no choice of maps .* into 9 B; the least"):
+            offload(step, policy, batch=4, budget=9, link=LINK)
+    with pytest.raises(InputError, match="takes budget for a search, not for 'conv'"):
+        offload(step, "conv", budget="1 MB")
+    with pytest.raises(InputError, match="the fastest algorithms are those of a batch"):
+        offload(step, "conv", algorithms="p")
+    with pytest.raises(InputError, match="this step holds for batch 4 to 4, got 5"):
+        offload(memlab.lowering(step, batch=4), "best", **{**given, "batch": 5})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="recomputes already"):
+        offload(memlab.recompute(step), "joint", **given)  # type: ignore[arg-type]
+
+
+def test_a_minimum_that_is_named_is_enough() -> None:
+    """The budget of the message works, and one byte less does not."""
+    step = chain()
+    for policy in ("dynamic", "best", "joint"):
+        with pytest.raises(InputError) as error:
+            choose(step, policy, batch=4, budget=9, link=LINK)
+        least = int(str(error.value).split(" is ")[1].split(" B")[0].replace(",", ""))
+        assert choose(step, policy, batch=4, budget=least, link=LINK).peak == least
+        with pytest.raises(InputError):
+            choose(step, policy, batch=4, budget=least - 1, link=LINK)
