@@ -142,9 +142,10 @@ class Run:
         planned = self.planned.peak(self.batch, HOST)
         if not planned:
             return []
+        blocks = f", in blocks of {units.exact(self.host_grain)}" if self.host_grain > 1 else ""
         return [
             f"on the host {units.exact(planned):>18}  planned, "
-            f"{units.exact(self.host_peak)} {self.measured.origin}"
+            f"{units.exact(self.host_peak)} {self.measured.origin}{blocks}"
         ]
 
     def _placed(self) -> list[str]:

@@ -155,6 +155,7 @@ def test_maps_wait_in_files_by_the_blocks_of_the_file_system(
     assert done.residual == 0
     assert done.host_peak >= memlab.plan(step).peak(3, HOST)
     assert done.host_peak % done.host_grain == 0
+    assert ("B measured, in blocks of" in done.text()) == (lacks != "statvfs")
     assert list(tmp_path.iterdir()) == []
 
 
