@@ -63,7 +63,7 @@ from lessons import glossary as words
 from lessons import messages, readings, recordings
 from lessons.messages import Say
 from lessons.recordings import Picture
-from lessons.stored import DIFFERS, SOLUTION, SVG, LessonError, clean
+from lessons.stored import DIFFERS, PLANNED, SOLUTION, SVG, LessonError, clean
 from memlab import atomic
 from memlab.errors import InputError
 from memlab.strings import ENGLISH
@@ -71,7 +71,7 @@ from memlab.strings import ENGLISH
 LESSONS = Path(__file__).resolve().parent
 APPENDIX = "appendix"
 STUB, NUMBERS = "stub", "numbers"
-TAGS = SOLUTION, STUB, NUMBERS, DIFFERS
+TAGS = SOLUTION, STUB, NUMBERS, DIFFERS, PLANNED
 PICTURE = re.compile(r"picture-([a-z0-9_]+)")
 TIMES = LESSONS / "data" / "seconds.json"
 EXERCISE = re.compile(r'\blesson\.exercise\("(\d\d)\.')
@@ -280,7 +280,8 @@ def execute(
         {cell.id: seconds[cell.id] + time.monotonic()}
     )
     with tempfile.TemporaryDirectory() as own:  # no start-up files of the author's
-        env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": ""}
+        env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": "",
+               "MEMLAB_MACHINE": "recorded"}  # fmt: skip
         env |= more or {}
         try:
             client.execute(env=env, stderr=subprocess.DEVNULL)

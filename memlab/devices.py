@@ -162,6 +162,16 @@ def _lines(path: Path) -> list[str]:
     return [line for line in text.split("\n") if line]
 
 
+def processor() -> str:
+    """The name of this machine's processor, or its family where the system names none."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
 def cores() -> int:
     """The cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):

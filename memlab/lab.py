@@ -19,6 +19,7 @@ from pathlib import Path
 from memlab import atomic, strings
 from memlab.lesson.progress import FILE
 from memlab.places import CHECKOUT, LESSONS, PACKAGE, requirement
+from memlab.planner.recordings import PLACE, RECORDED
 
 BESIDE = ("appendix", "data", "images")  # folders that a lesson links to
 FIRST = "00_*.ipynb"
@@ -70,13 +71,15 @@ def progress_file() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """JupyterLab's environment: where progress is kept, and that news is not asked about.
+    """JupyterLab's environment: where progress is kept, that planned seconds are of the recorded
+    machine, as in the texts, and that news is not asked about.
 
     The latter is a default that a learner can change in JupyterLab. An installed memlab has it in
     the environment's own Jupyter configuration too, for those who start JupyterLab themselves.
     """
     paths = [*filter(None, [os.environ.get(CONFIG_PATH)]), str(PACKAGE / "jupyter")]
-    return {FILE: str(progress_file()), **os.environ, CONFIG_PATH: os.pathsep.join(paths)}
+    kept = {FILE: str(progress_file()), PLACE: RECORDED}
+    return {**kept, **os.environ, CONFIG_PATH: os.pathsep.join(paths)}
 
 
 def copy_lessons(lessons: Path, mine: Path) -> list[Path]:

@@ -21,6 +21,7 @@ OWN = ("MEMLAB_PROGRESS", "MEMLAB_SEED", "MEMLAB_LANGUAGE")
 def _nobody_in_particular(monkeypatch):
     for name in OWN:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MEMLAB_MACHINE", "recorded")
 
 
 def pytest_configure(config):

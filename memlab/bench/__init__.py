@@ -8,11 +8,13 @@ from memlab.bench import (
     batch,
     convolution,
     gpu,
+    here,
     im2col,
     lanes,
     lowering,
     placement,
     plan,
+    seconds,
     step,
     torch_lowering,
     torch_memory,
@@ -24,6 +26,8 @@ from memlab.errors import unknown
 Benchmark = Callable[[], Result]
 
 BENCHMARKS: dict[str, Benchmark] = {
+    "machine": here.run,
+    "clock": seconds.run,
     "plan": plan.run,
     "placement": placement.run,
     "step": step.run,

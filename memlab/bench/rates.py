@@ -48,8 +48,8 @@ def measure(layers: tuple[tuple[Shape, Conv2d], ...] = LAYERS, rounds: int = 3) 
     algorithm on each layer."""
     registry.load()
     with limited():
-        flops, bandwidth = _product(rounds), _copy(rounds)
-        rows = [_row(shape, layer, flops, rounds) for shape, layer in layers]
+        flops, bandwidth = product(rounds), copy(rounds)
+        rows = [row(shape, layer, flops, rounds) for shape, layer in layers]
     return {
         "machine": asdict(machine()) | {"blas": [line.name for line in blas()]},
         "command": COMMAND,
@@ -60,12 +60,14 @@ def measure(layers: tuple[tuple[Shape, Conv2d], ...] = LAYERS, rounds: int = 3) 
     }
 
 
-def _product(rounds: int, size: int = 2048) -> float:
+def product(rounds: int, size: int = 2048) -> float:
+    """Operations per second of a product of square matrices."""
     a, b, out = (np.ones((size, size), np.float32) for _ in range(3))
     return 2 * size**3 / _median(lambda: gemm(a, b, out), rounds)
 
 
-def _copy(rounds: int, size: int = 2**26) -> float:
+def copy(rounds: int, size: int = 2**26) -> float:
+    """Bytes per second of a copy, which reads and writes each."""
     source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
     return 2 * size / _median(lambda: np.copyto(target, source), rounds)
 
@@ -74,7 +76,8 @@ def _median(way: Way, rounds: int) -> float:
     return median(timed({"it": way}, rounds)["it"])
 
 
-def _row(shape: Shape, layer: Conv2d, flops: float, rounds: int) -> dict[str, Any]:
+def row(shape: Shape, layer: Conv2d, flops: float, rounds: int) -> dict[str, Any]:
+    """The shares of the rate ``flops`` that every algorithm reaches on a layer."""
     ops = {
         f"{name}, {op.phase}": op
         for name in on("cpu")

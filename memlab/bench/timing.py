@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -197,18 +196,9 @@ def machine() -> Machine:
         except metadata.PackageNotFoundError:
             continue
     return Machine(
-        _processor(),
+        devices.processor(),
         os.cpu_count() or 1,
         f"{platform.system()} {platform.machine()}",
         datetime.now(UTC).date().isoformat(),
         versions,
     )
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()

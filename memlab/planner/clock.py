@@ -6,72 +6,72 @@ An operation computes and moves bytes at the same time, and takes as long as the
 
 ``share`` is the part of the rate of a large matrix product that an algorithm reached when it was
 measured, on the layer of ``rates.json`` that is most like the one in question. Operations are
-counted by the formula of the layer, so an algorithm that needs fewer may pass 1. The figures are
-recorded: they hold for one thread of one machine, whose name and date stand in the file.
+counted by the formula of the layer, so an algorithm that needs fewer may pass 1. The figures were
+measured: they hold for one thread of one machine, which ``planner.recordings`` names.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from math import log, prod
-from typing import Any
 
+from memlab import hardware
 from memlab.errors import InputError
 from memlab.hardware import Device
 from memlab.networks.layers import Conv2d
+from memlab.planner import recordings
+from memlab.planner.recordings import HERE, RECORDED, Rates
 from memlab.step.op import Op
 from memlab.step.step import Step
 
+Machine = Device | Rates
+"""What operations are timed on: a machine by its figures, or one that was measured."""
 
-@dataclass(frozen=True)
-class Rates:
-    """What was measured: ``flops`` in fp32 operations and ``bandwidth`` in bytes, per second.
 
-    ``shares`` are those of each measured layer, by algorithm, forward and backward.
+def machine(given: str | Machine | None = None) -> Machine:
+    """The machine of that name (``memlab.hardware``, ``"recorded"``, ``"here"``), or without one
+    this machine where ``memlab bench machine`` measured it, else the recorded one.
+
+    Raises:
+        InputError: there is none of that name, or this one was not measured.
     """
-
-    machine: Mapping[str, Any]
-    command: str
-    flops: float
-    bandwidth: float
-    shares: Mapping[tuple[int, ...], Mapping[str, Mapping[str, float]]]
+    if given is None or isinstance(given, Rates) or given in (RECORDED, HERE):
+        return recordings.find(given or "")
+    return hardware.find(given)
 
 
-@cache
 def rates() -> Rates:
-    """The recorded figures."""
-    text = files("memlab.planner").joinpath("rates.json").read_text(encoding="utf-8")
-    data = json.loads(text)
-    shares = {tuple(row["layer"]): row["shares"] for row in data["layers"]}
-    return Rates(data["machine"], data["command"], data["flops"], data["bandwidth"], shares)
+    """What was measured of this machine, else the recorded figures."""
+    return recordings.find()
 
 
-def knows(op: Op) -> bool:
-    """Whether a share was recorded for its algorithm; what has none of its own needs none."""
-    return not op.algorithm or bool(_rows(op))
+def knows(op: Op, machine: Machine | None = None) -> bool:
+    """Whether a share was measured for its algorithm; what has none of its own needs none, and a
+    machine by its figures knows all."""
+    if isinstance(machine, Device) or not op.algorithm:
+        return True
+    return bool(_rows(op, machine or rates()))
 
 
-def seconds(op: Op, batch: int, device: Device | None = None) -> float:
-    """How long an operation takes at a batch, on the recorded machine or on a device.
+def seconds(op: Op, batch: int, device: Machine | None = None) -> float:
+    """How long an operation takes at a batch, on a machine: this one where it was measured, or the
+    recorded one, where it is None.
 
     A device computes all algorithms at its rate for the format, but Winograd's with fewer
-    multiplications: the recorded shares are of this library's kernels on one processor, and say
+    multiplications: measured shares are of this library's kernels on one processor, and say
     nothing of another machine.
 
     Raises:
         InputError: a device without a rate or a bandwidth, or an algorithm without a share.
     """
-    bits, flops = _widest(op), op.flops.at(batch)
-    if device is None:
-        rate, bandwidth = rates().flops * 32 / max(bits, 32) * share(op), rates().bandwidth
-    else:
+    bits, flops, moved = _widest(op), op.flops.at(batch), op.bytes_moved.at(batch)
+    if isinstance(device, Device):
         name = {64: "fp64", 16: "fp16"}.get(bits, "fp32")
         rate, bandwidth = device.rate(name) * FEWER.get(op.algorithm, 1.0), device.moves()
-    return max(flops / rate, op.bytes_moved.at(batch) / bandwidth)
+        return max(flops / rate, moved / bandwidth)
+    found = device or rates()
+    rate = found.flops * 32 / max(bits, 32) * share(op, found)
+    whole = max(flops / rate, moved / found.bandwidth)
+    return whole if op.algorithm else whole / found.reached(op.kind, moved, flops)
 
 
 FEWER = {"winograd": 2.25}
@@ -84,16 +84,17 @@ def _widest(op: Op) -> int:
     return max((t.format.bits for t in op.touched() if t.format.kind == "float"), default=32)
 
 
-def total(step: Step, batch: int, device: Device | None = None) -> float:
+def total(step: Step, batch: int, device: Machine | None = None) -> float:
     """The seconds of a step whose operations run one after the other.
 
     Raises:
         InputError: as ``seconds``.
     """
-    return sum(seconds(op, batch, device) for op in step.ops)
+    found = device or rates()
+    return sum(seconds(op, batch, found) for op in step.ops)
 
 
-def share(op: Op) -> float:
+def share(op: Op, machine: Rates | None = None) -> float:
     """The part of the rate that an operation reaches; 1 for all but convolutions, of which most
     are bound by bytes.
 
@@ -102,21 +103,22 @@ def share(op: Op) -> float:
     """
     if not op.algorithm:
         return 1.0
-    if not knows(op):
+    rows = _rows(op, found := machine or rates())
+    if not rows:
         raise InputError(
-            f"no rate is recorded for {op.algorithm}; measure it with `{rates().command}`."
+            f"no rate is recorded for {op.algorithm}; measure it with `{found.command}`."
         )
     layer = op.attributes["layer"]
     y = op.reads["dy"] if "dy" in op.reads else op.writes["y"]
     places = prod(extent for _, extent in y.axes[2:])
     at = describe(layer, op.reads["x"].axes[1][1], places)
-    return min((_distance(key, at), share) for key, share in _rows(op).items())[1]
+    return min((_distance(key, at), share) for key, share in rows.items())[1]
 
 
-def _rows(op: Op) -> dict[tuple[int, ...], float]:
-    """The recorded shares of an algorithm, forward or backward, by layer."""
+def _rows(op: Op, machine: Rates) -> dict[tuple[int, ...], float]:
+    """The measured shares of an algorithm, forward or backward, by layer."""
     half = "backward" if op.kind.endswith(".backward") else "forward"
-    rows = {key: row.get(op.algorithm, {}) for key, row in rates().shares.items()}
+    rows = {key: row.get(op.algorithm, {}) for key, row in machine.shares.items()}
     return {key: row[half] for key, row in rows.items() if half in row}
 
 

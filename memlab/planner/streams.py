@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from memlab import hardware
-from memlab.errors import InputError, known, whole
+from memlab.errors import InputError, known
 from memlab.hardware import Device, Link
 from memlab.planner import clock as roofline
 from memlab.planner.book import Life, lives
@@ -260,15 +260,16 @@ def clock(
     ``"12 GB/s"``), that of the device where it is None.
 
     Raises:
-        InputError: no step; a device without the figures that are needed; a step with copies and
-            no link; an operation that waits for one which comes later or not at all.
+        InputError: no step, or a batch that it does not hold for; a device without the figures
+            that are needed; a step with copies and no link; an operation that waits for one which
+            comes later or not at all.
     """
     if not getattr(step, "ops", ()):
         raise InputError("a clock is of a step; try memlab.clock(memlab.training_step(net), 32).")
-    machine = roofline.machine(device)
+    machine, batch = roofline.machine(device), step.held(batch)
     wire = _wire(step, machine, link)
     speed = wire.speed if wire else None
-    seconds = [seconds_of(op, whole("batch", batch), machine, speed) for op in step.ops]
+    seconds = [seconds_of(op, batch, machine, speed) for op in step.ops]
     return Schedule(step, batch, machine.title, speed, tuple(slots(step.ops, seconds)))
 
 

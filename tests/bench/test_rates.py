@@ -10,8 +10,8 @@ from memlab.step.algorithms import ALGORITHMS, on
 
 
 def test_every_algorithm_that_applies_is_measured(monkeypatch) -> None:
-    monkeypatch.setattr(rates, "_product", lambda rounds: 1e9)
-    monkeypatch.setattr(rates, "_copy", lambda rounds: 1e9)
+    monkeypatch.setattr(rates, "product", lambda rounds: 1e9)
+    monkeypatch.setattr(rates, "copy", lambda rounds: 1e9)
     layers = (((4, 8, 9), Conv2d(6, 3, pad=1)), ((4, 8, 9), Conv2d(6, 3, 2, dilation=2)))
     data = json.loads(json.dumps(rates.measure(layers, rounds=1)))
     plain, dilated = data["layers"]

@@ -1,0 +1,61 @@
+"""This machine, measured on a network small enough for a test."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+
+import pytest
+
+import memlab
+from memlab.bench import here, rates, seconds
+from memlab.networks.layers import Conv2d
+from memlab.planner import clock, recordings
+from memlab.step.algorithms import on
+
+STEPS: tuple[here.Subject, ...] = (("mnist_cnn", None, 2),)
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch, tmp_path):
+    monkeypatch.setenv(recordings.PLACE, str(tmp_path / "machine.json"))
+    for name in ("product", "copy"):
+        monkeypatch.setattr(rates, name, lambda rounds: 1e9)
+    for module in (here, seconds):
+        monkeypatch.setattr(module, "freed_memory_kept", nullcontext)
+
+
+def test_a_measured_machine_knows_its_own_step() -> None:
+    """Each operation has a row of its own there, so that the clock gives its seconds back."""
+    step = memlab.training_step(memlab.zoo.mnist_cnn())
+    data = json.loads(json.dumps(here.measure(STEPS, [((4, 8, 8), Conv2d(6, 3, pad=1))], 1)))
+    recordings.save(data)
+    assert {op.kind for op in step.ops if not op.algorithm} == set(data["kinds"])
+    assert set(data["layers"][-1]["shares"]) == set(on("cpu"))
+    found = recordings.find()
+    assert found.here
+    for op in step.ops:
+        share = clock.share(op) if op.algorithm else found.reached(
+            op.kind, op.bytes_moved.at(2), op.flops.at(2)
+        )  # fmt: skip
+        assert 0 < share != 1
+
+
+def test_planned_seconds_stand_against_measured_ones(monkeypatch) -> None:
+    recordings.save(here.measure(STEPS, [], 1))
+    monkeypatch.setattr(seconds, "PAIRS", (("mnist_cnn", None, 3),))
+    monkeypatch.setattr(seconds, "ROUNDS", 1)
+    pair, mean = seconds.run().lines
+    assert mean.value == pytest.approx(max(pair.value, 1 / pair.value))
+    assert "measured here on" in mean.name
+    assert mean.aim == seconds.AIM
+
+
+def test_what_was_measured_is_kept(monkeypatch) -> None:
+    monkeypatch.setattr(here, "STEPS", STEPS)
+    monkeypatch.setattr(here, "measure", lambda: MEASURE(STEPS, [], 1))
+    assert str(recordings.place()) in str(here.run())
+    assert recordings.find().here
+
+
+MEASURE = here.measure
