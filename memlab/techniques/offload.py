@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memlab import units
 from memlab.errors import InputError, known, pick
-from memlab.hardware import Device, Link
+from memlab.hardware import Link
+from memlab.planner.clock import Machine
 from memlab.step.collector import paused
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -65,7 +66,7 @@ def offload(
     algorithms: str | None = None,
     batch: int | None = None,
     budget: int | str | None = None,
-    device: str | Device | None = None,
+    device: str | Machine | None = None,
     link: str | float | Link | None = None,
     in_place: bool = False,
 ) -> Step:
@@ -89,7 +90,7 @@ def offload(
             static policies leave them as they are, and the searches take ``"p"``.
         batch: the batch that a search or ``"p"`` is made at; the result holds for it alone.
         budget: for a search, the most bytes on the device, or ``'12 GB'``.
-        device: the machine that seconds are planned for, the recorded one where it is None.
+        device: the machine that seconds are planned for, as in ``memlab.clock``.
         link: for a search, bytes per second between the memories; the device's where it is None.
         in_place: for a search, whether the bytes are those after ``memlab.in_place``, which you
             then apply to the result.
@@ -133,7 +134,7 @@ def choose(
     *,
     batch: int | None = None,
     budget: int | str | None = None,
-    device: str | Device | None = None,
+    device: str | Machine | None = None,
     link: str | float | Link | None = None,
     in_place: bool = False,
     algorithms: str = "p",
@@ -263,13 +264,17 @@ class WayBack:
         away = {name: each for name, each in self.there.items() if name in chosen}
         found = []
         for here in self._backwards:
-            for name in filter(away.__contains__, here.needs):
-                each = away.pop(name)
-                found.append(Move(each.map, each.leaves, each.needed, each.needed))
-            there = (names for names in here.earlier if not away.keys().isdisjoint(names))
-            for name in filter(away.__contains__, next(there, [])):
-                each = away.pop(name)
-                found.append(Move(each.map, each.leaves, here.first, here.end))
+            for name in here.needs:
+                if name in away:
+                    each = away.pop(name)
+                    found.append(Move(each.map, each.leaves, each.needed, each.needed))
+            for names in here.earlier:
+                if wanted := [name for name in names if name in away]:
+                    every = [away.pop(name) for name in wanted]
+                    found += [Move(m.map, m.leaves, here.first, here.end) for m in every]
+                    break
+            if not away:
+                break
         return found
 
     def _earlier(self, layers: Sequence[Op]) -> Iterator[list[str]]:

@@ -12,10 +12,11 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from memlab import hardware
-from memlab.errors import InputError, flag, known, whole
+from memlab.errors import InputError, flag, known
 from memlab.hardware import Device, Link
 from memlab.planner import clock as roofline
 from memlab.planner.book import plan
+from memlab.planner.clock import Machine
 from memlab.planner.streams import seconds_of
 from memlab.step.algorithms import ALGORITHMS, on
 from memlab.step.op import Op
@@ -42,38 +43,39 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a step is planned for: a batch, the speed of the link in bytes per second, a machine
-    (the recorded one where it is None), whether in place follows, and which algorithms convolutions
-    may take: ``"m"`` the one without workspace alone, ``"p"`` any."""
+    """What a step is planned for: a batch, the speed of the link in bytes per second, a machine,
+    whether in place follows, and which algorithms convolutions may take: ``"m"`` the one without
+    workspace alone, ``"p"`` any."""
 
     batch: int
     speed: int
-    device: Device | None = None
+    machine: Machine
     in_place: bool = False
     algorithms: str = "p"
 
     @property
     def names(self) -> list[str]:
-        """The algorithms, that without workspace first: of all on a device, which computes them at
-        its rates, and of those with a kernel and a recorded share on the processor."""
-        least = "direct" if self.device is None else "implicit-gemm"
-        others = on("cpu") if self.device is None else [*ALGORITHMS]
+        """The algorithms, that without workspace first: all on a device by its figures, those with
+        a kernel on a processor that was measured."""
+        device = isinstance(self.machine, Device)
+        least = "implicit-gemm" if device else "direct"
+        others = [*ALGORITHMS] if device else on("cpu")
         return [least] if self.algorithms == "m" else [*dict.fromkeys([least, *others])]
 
     def ways(self, op: Op, threads: int) -> list[Way]:
         """The operation by each algorithm, the fastest first and of these the smallest."""
         found = []
         for each in ways(op, self.names, threads):
-            if self.device is not None or len(self.names) == 1 or roofline.knows(each):
+            if len(self.names) == 1 or roofline.knows(each, self.machine):
                 nbytes = sum(t.storage.size.at(self.batch) for t in each.workspace.values())
-                found.append(Way(seconds_of(each, self.batch, self.device, None), nbytes, each))
+                found.append(Way(seconds_of(each, self.batch, self.machine, None), nbytes, each))
         return sorted(found, key=lambda way: way[:2])
 
 
 def terms(
     step: Step,
     batch: object,
-    device: str | Device | None,
+    device: str | Machine | None,
     link: str | float | Link | None,
     in_place: bool = False,
     algorithms: str = "p",
@@ -83,22 +85,18 @@ def terms(
     Raises:
         InputError: a batch that the step does not hold for, no such device or link, no link at all.
     """
-    at = whole("batch", batch)
-    if step.batches is not None and at not in step.batches:
-        raise InputError(
-            f"this step holds for batch {step.batches.start} to {step.batches.stop - 1}, got "
-            f"{at}; start from a step without techniques."
-        )
-    machine = None if device is None else hardware.find(device)
-    wire = hardware.link(link) if link is not None else machine.link if machine else None
+    at = step.held(batch, "start from a step without techniques")
+    machine = roofline.machine(device)
+    own = machine.link if isinstance(machine, Device) else None
+    wire = own if link is None else hardware.link(link)
     if wire is None:
-        whose = machine.name if machine else "the recorded machine"
+        whose = machine.name if isinstance(machine, Device) else machine.title
         raise InputError(f"no source gives the link of {whose}; try link='12 GB/s'.")
     known("kind of algorithms", algorithms, KINDS)
     return Terms(at, wire.speed, machine, flag("in_place", in_place), algorithms)
 
 
-def optimal(step: Step, algorithms: str, batch: int | None, device: str | Device | None) -> Step:
+def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machine | None) -> Step:
     """The step with all convolutions by vDNN's memory-optimal (``"m"``) or performance-optimal
     (``"p"``) algorithms; the fastest ones are those of a batch.
 
@@ -106,8 +104,7 @@ def optimal(step: Step, algorithms: str, batch: int | None, device: str | Device
         InputError: as ``terms``; ``"p"`` without a batch; a step that recomputes.
     """
     if known("kind of algorithms", algorithms, KINDS) == "m":
-        machine = None if device is None else hardware.find(device)
-        return lowering(step, Terms(1, 1, machine, algorithms="m").names[0])
+        return lowering(step, Terms(1, 1, roofline.machine(device), algorithms="m").names[0])
     order.check(step, "offload's choice of algorithms", ("recompute", "in_place"))
     at = terms(step, 1 if batch is None else batch, device, 1)
     if batch is None:
@@ -153,12 +150,13 @@ class Costs:
         self.ways = [terms.ways(op, step.threads) for op in step.ops]
         self.fastest = [each[0] for each in self.ways]
         self.smallest = [min(each, key=lambda way: (way.nbytes, way.seconds)) for each in self.ways]
-        self.twins = [*_twins(step)]
+        self.twins = [each for each in _twins(step) if len(self.ways[each[0]]) > 1]
         base = in_place(step) if terms.in_place else step
         self.line = plan(base).timeline(terms.batch, DEVICE, workspace=False)
         self.sizes = {
             name: each.map.storage.size.at(terms.batch) for name, each in self.back.there.items()
         }
+        self.takes = {name: nbytes / terms.speed for name, nbytes in self.sizes.items()}
 
     def of(self, chosen: Collection[str], budget: float, level: str = "fits") -> Cost:
         """The cost of a set of maps, each operation by the fastest way that ``"fits"`` into the
@@ -180,6 +178,11 @@ class Costs:
                 name = move.map.storage.name
                 yield name, self.sizes[name]
 
+    def away(self, at: int) -> frozenset[str]:
+        """The maps that an operation does not need, between forward and backward of them."""
+        there = self.back.there.items()
+        return frozenset(name for name, each in there if each.leaves < at < each.needed)
+
     def bound(self, budget: float) -> float:
         """Seconds that no choice undercuts: nobody waits, and every operation takes the fastest way
         that would fit if all maps were away that it does not need."""
@@ -191,15 +194,14 @@ class Costs:
     def _fitting(self, line: Sequence[int], budget: float) -> list[Way]:
         """Every operation by the fastest way that fits beside the bytes alive in it, or by the
         smallest where none does."""
-        rooms = [budget - alive for alive in line]
+        picks = [*self.fastest]
         for numbers in self.twins:
-            least = min(rooms[number] for number in numbers)
+            room = budget - max(line[number] for number in numbers)
             for number in numbers:
-                rooms[number] = least
-        return [
-            next((way for way in ways if way.nbytes <= room), smallest)
-            for ways, room, smallest in zip(self.ways, rooms, self.smallest, strict=True)
-        ]
+                ways = self.ways[number]
+                fits = (way for way in ways if way.nbytes <= room)
+                picks[number] = next(fits, self.smallest[number])
+        return picks
 
     def _line(self, moves: Sequence[Move]) -> list[int]:
         """Bytes alive in every operation, workspace left out. Inside a copy there are no more than
@@ -214,31 +216,42 @@ class Costs:
     def _seconds(self, moves: Sequence[Move], picks: Sequence[Way]) -> float:
         """The end of the last operation, as ``streams.slots`` has it."""
         out, back = _by_number(moves, "leaves"), _by_number(moves, "returns")
-        speed, sizes = self.terms.speed, self.sizes
         end = end_out = end_in = 0.0
         waits: dict[int, float] = {}
         gone: dict[str, float] = {}
-        for number, way in enumerate(picks):
+        took = [way.seconds for way in picks]
+        last = 0
+        for number in sorted(_stops(moves)):
+            for each in took[last:number]:  # nobody waits on the way here
+                end += each
+            last = number + 1
             start = max(end, waits.get(number, 0.0))
             for move in back.get(number, ()):
                 name = move.map.storage.name
-                end_in = max(end_in, start, gone[name]) + sizes[name] / speed
+                end_in = max(end_in, start, gone[name]) + self.takes[name]
                 waits[move.waits] = max(waits.get(move.waits, 0.0), end_in)
-            end = max(end, waits.get(number, 0.0)) + way.seconds
+            end = max(end, waits.get(number, 0.0)) + took[number]
             for move in out.get(number, ()):
                 name = move.map.storage.name
-                end_out = gone[name] = max(end_out, start) + sizes[name] / speed
+                end_out = gone[name] = max(end_out, start) + self.takes[name]
                 waits[number + 1] = max(waits.get(number + 1, 0.0), end_out)
+        for each in took[last:]:
+            end += each
         return max(end, end_out, end_in)
 
 
+def _stops(moves: Sequence[Move]) -> set[int]:
+    """The operations at which a copy starts or is waited for."""
+    return {n for m in moves for n in (m.leaves, m.leaves + 1, m.returns, m.waits)}
+
+
 def _twins(step: Step) -> Iterator[list[int]]:
-    """Operations that run several times: the same algorithm makes the same bits again."""
+    """Operations with those that run them again: the same algorithm makes the same bits."""
     found: dict[str, list[int]] = {}
     for number, op in enumerate(step.ops):
         times = op.attributes.get(order.AGAIN, 0)
         found.setdefault(op.name.removesuffix(repeated(times)), []).append(number)
-    return (numbers for numbers in found.values() if len(numbers) > 1)
+    return iter(found.values())
 
 
 def _by_number(moves: Sequence[Move], which: str) -> Mapping[int, list[Move]]:

@@ -94,7 +94,7 @@ def written(
     return Choice(
         step, policy.partition(":")[0], at.batch, budget,
         tuple(name for name in costs.sizes if name in maps), again,
-        clock(after, at.batch, at.device, at.speed).seconds,
+        clock(after, at.batch, at.machine, at.speed).seconds,
         costs.bound(budget) if bound is None else bound, ledger.peak(at.batch),
         ledger.peak(at.batch, HOST), exact, tried,
     )  # fmt: skip
@@ -122,7 +122,9 @@ def dynamic(step: Step, at: Terms, budget: int) -> Choice:
     tries = tuple(_tries(costs, budget))
     maps, cost = tries[-1][1:]
     said = tuple(f"{name}: {units.exact(each.peak)}" for name, _, each in tries)
-    return written(costs, maps, cost, f"dynamic: {tries[-1][0].partition(',')[0]}", budget, tried=said)
+    return written(
+        costs, maps, cost, f"dynamic: {tries[-1][0].partition(',')[0]}", budget, tried=said
+    )
 
 
 def _tries(costs: Costs, budget: int) -> Iterator[tuple[str, Maps, Cost]]:
@@ -206,15 +208,14 @@ def _grown(costs: Costs, start: Maps, budget: float) -> Maps:
     maps = start
     while (cost := costs.of(maps, budget)).over:
         worth = {}
-        for name in costs.sizes.keys() - maps:
+        for name in costs.away(cost.at) - maps:
             more = maps | {name}
-            freed = dict(costs.freed(more, cost.at)).get(name, 0)
-            added = max(costs.of(more, budget).seconds - cost.seconds, 1e-9) if freed else 1.0
-            worth[name] = (freed / added, name)
-        chosen = max(worth, key=lambda name: worth[name], default="")
-        if not chosen or not worth[chosen][0]:
+            if freed := dict(costs.freed(more, cost.at)).get(name):
+                added = max(costs.of(more, budget).seconds - cost.seconds, 1e-9)
+                worth[name] = (freed / added, name)
+        if not worth:
             break
-        maps |= {chosen}
+        maps |= {max(worth, key=lambda name: worth[name])}
     return maps
 
 

@@ -265,7 +265,7 @@ def test_bad_input_is_one_sentence() -> None:
         ({"batch": None}, "'dynamic' needs a batch; try memlab.offload"),
         ({"budget": None}, "'dynamic' needs a budget; try memlab.offload"),
         ({"link": 0}, "nothing moves over a link of 0"),
-        ({"link": None}, "no source gives the link of the recorded machine; try"),
+        ({"link": None}, "no source gives the link of .*recorded on .*; try"),
         ({"link": None, "device": CARD}, "no source gives the link of titan x; try"),
         ({"budget": 9}, r"into 9 B with all maps .* takes is [\d,]+ B; try that budget"),
         ({"budget": "some"}, "'some' is no amount of memory"),
