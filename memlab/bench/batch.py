@@ -7,9 +7,7 @@ neighbours in memory. A plain loop over the samples falls too, with lanes or wit
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -124,20 +122,9 @@ def measure(
         for name, layer in made.items():
             layer.prepare(1)()  # the first call compiles
             calls |= {f"{name}{PER_SAMPLE}{batch}": layer.prepare(batch) for batch in sizes}
-        with _set_apart():
-            times = settled(calls, most, SHORTEST, progress=progress)
+        times = settled(calls, most, SHORTEST, progress=progress)
     found = tuple(_curve(name, layer.weights, times, sizes) for name, layer in made.items())
     return Sweep(LAYER, found, _lanes(), machine(), tuple(each.name for each in blas()))
-
-
-@contextmanager
-def _set_apart() -> Iterator[None]:
-    """What is there now is not searched for garbage before each sample: that takes 0.1 s."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def curves(lines: Iterable[Line]) -> list[Curve]:
