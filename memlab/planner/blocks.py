@@ -47,7 +47,7 @@ def blocks(step: Step, batch: int) -> tuple[Block, ...]:
         InputError: no step, a bad batch, or one that the step does not hold for.
     """
     last = len(_checked(step).ops) - 1
-    batch = _batch(step, batch)
+    batch = step.held(batch)
     born = [
         (life.tensor.storage, life.birth, min(life.death, last))
         for life in lives(step).values()
@@ -69,16 +69,6 @@ def _checked(step: Step) -> Step:
             "memlab.place(memlab.training_step(network), batch=32)."
         )
     return step
-
-
-def _batch(step: Step, batch: int) -> int:
-    number = whole("batch", batch)
-    if step.batches is not None and number not in step.batches:
-        raise InputError(
-            f"this step holds for batch {step.batches.start} to {step.batches.stop - 1}, "
-            f"got {number}; make it again at that batch."
-        )
-    return number
 
 
 def known(blocks: Iterable[Block]) -> tuple[Block, ...]:

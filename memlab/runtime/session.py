@@ -56,9 +56,10 @@ class Session:
     number for each array, 0 for none.
 
     Raises:
-        InputError: no such device, no kernel for an operation, an unknown name or a wrong shape of
-            a given array, NaN or infinity in one; a seed that is no whole number from 0 on; a
-            setting that is no number from 0 on; a placement of another step.
+        InputError: no such device, no kernel for an operation, a batch that the step does not hold
+            for, an unknown name or a wrong shape of a given array, NaN or infinity in one; a seed
+            that is no whole number from 0 on; a setting that is no number from 0 on; a placement of
+            another step.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Session:
                              "memlab.training_step(network).")  # fmt: skip
         self.plan = step
         self.backend = backend.find(device)
-        self.batch = whole("batch", batch)
+        self.batch = step.held(batch)
         self.seed = whole("seed", seed, least=0)
         self.settings = _settings(step.optimizer, {} if settings is None else settings)
         self.kernels = kernels_of(step, device)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from memlab.errors import InputError, known
+from memlab.errors import InputError, known, whole
 from memlab.step.contents import Contents
 from memlab.step.op import Op
 from memlab.step.rules import describe
@@ -113,6 +113,19 @@ class Step:
         for tensor in self.live_out:
             kept.pop(tensor.storage.name, None)
         return replace(self, live_out=(*self.live_out, *kept.values()))
+
+    def held(self, batch: object, hint: str = "make it again at that batch") -> int:
+        """The batch as an ``int``, where the step holds for it.
+
+        Raises:
+            InputError: no whole number of at least 1, or a batch that it does not hold for; the
+                hint says what to do then.
+        """
+        number, valid = whole("batch", batch), self.batches
+        if valid is not None and number not in valid:
+            held = f"{valid.start} to {valid.stop - 1}"
+            raise InputError(f"this step holds for batch {held}, got {number}; {hint}.")
+        return number
 
     def describe(self) -> str:
         """In a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""

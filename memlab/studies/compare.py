@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memlab import units
-from memlab.errors import InputError, flag, shorten, whole
+from memlab.errors import InputError, flag, shorten
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
 from memlab.planner import chains, exact
@@ -64,10 +64,8 @@ def compare_techniques(
             before anything runs.
     """
     limit = None if budget is None else units.parse(budget)
-    step, number, measure = _step(subject), whole("batch", batch), flag("measure", measure)
-    if step.batches is not None and number not in step.batches:
-        held = f"{step.batches.start} to {step.batches.stop - 1}"
-        raise InputError(f"this step holds for batch {held}, got {number}; make it again for that.")
+    step, measure = _step(subject), flag("measure", measure)
+    number = step.held(batch)
     chosen = _choices(step, number, limit)
     known, count = trades(step, number) if chosen.chained else ((), 0)
     rows = [_planned(each, step, number, known) for each in chosen.made]

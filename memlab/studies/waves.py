@@ -181,10 +181,7 @@ class Schedules:
     """
 
     def __init__(self, step: Step, batch: int) -> None:
-        if step.batches is not None and batch not in step.batches:
-            held = f"{step.batches.start} to {step.batches.stop - 1}"
-            raise InputError(f"this step holds for batch {held}, got {batch}; make it again.")
-        self.step, self.batch, self.cuts = step, batch, cuts(step)
+        self.step, self.batch, self.cuts = step, step.held(batch), cuts(step)
         self.stages = len(self.cuts.parts)
         if self.stages < 2:
             raise InputError("this step is one stage, so no output can be kept between two; "

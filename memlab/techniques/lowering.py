@@ -12,7 +12,7 @@ from math import inf
 from typing import cast
 
 from memlab import units
-from memlab.errors import InputError, known, real, shorten, whole
+from memlab.errors import InputError, known, real, shorten
 from memlab.networks.layers import Conv2d, Shape
 from memlab.planner import clock
 from memlab.step import algorithms
@@ -85,13 +85,7 @@ def _checked(step: Step, batch: int | None) -> int:
             "lowering needs an algorithm, or a batch to search at; try lowering(step, 'winograd') "
             "or lowering(step, batch=32, limit='64 MiB')."
         )
-    at = whole("batch", batch)
-    if step.batches is not None and at not in step.batches:
-        raise InputError(
-            f"this step holds for batch {step.batches.start} to {step.batches.stop - 1}, got {at}; "
-            "start from a step without techniques."
-        )
-    return at
+    return step.held(batch, "start from a step without techniques")
 
 
 def _timed(step: Step, times: object) -> Times:

@@ -145,6 +145,8 @@ def test_what_cannot_be_timed_is_refused() -> None:
         clock(step, 0)
     with pytest.raises(InputError, match="this step holds for batch 2 to 2, got 3; make it again"):
         clock(replace(step, batches=range(2, 3)), 3)
+    with pytest.raises(InputError, match="this step holds for batch 2 to 2, got 3; make it again"):
+        clock(replace(step, batches=range(2, 3)), 3)
     copies = offload(memlab.training_step(zoo.mnist_cnn(), algorithm="direct"))
     with pytest.raises(InputError, match="no source gives the link of titan x; try link='12 GB/s'"):
         clock(copies, 1, "titan x")
