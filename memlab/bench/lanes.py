@@ -6,13 +6,11 @@ is that of its best sample.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from time import get_clock_info, perf_counter, process_time
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tqdm import tqdm
 
 from memlab.bench.curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
+from memlab.bench.processor import set_apart
 from memlab.bench.timing import Line, Result, interleave, machine
 from memlab.errors import InputError, pick, several, whole
 
@@ -97,16 +96,6 @@ def clock() -> str:
     return "process_time" if get_clock_info("process_time").resolution < 1e-5 else "perf_counter"
 
 
-@contextmanager
-def no_garbage() -> Iterator[None]:
-    """What was there before is no garbage: looking for some takes longer than a sample."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
 def forced(
     target: str, formats: Iterable[str] = FORMATS, lanes: Iterable[int] = LANES,
     repeats: int = REPEATS,
@@ -163,7 +152,7 @@ def _points(
             kernels[key].run(steps[key])
             bar.update()
 
-        with no_garbage():
+        with set_apart():
             samples = interleave({key: partial(case, key) for key in kernels}, repeats, clock=clock)
     found: dict[str, tuple[Point, ...]] = dict.fromkeys(formats, ())
     for key, kernel in kernels.items():

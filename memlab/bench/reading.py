@@ -10,8 +10,8 @@ import numpy as np
 from tqdm import tqdm
 
 from memlab import devices, units
-from memlab.bench.lanes import CLOCKS, clock, no_garbage
-from memlab.bench.processor import caches
+from memlab.bench.lanes import CLOCKS, clock
+from memlab.bench.processor import caches, set_apart
 from memlab.bench.timing import Line, Machine, interleave, machine
 from memlab.errors import InputError, several, whole
 from memlab.formats import FORMATS, Format
@@ -77,7 +77,7 @@ def measure(
     largest = max(caches().values(), default=0)
     nbytes = size(largest, devices.free_memory())
     array = np.ones(nbytes // 8)
-    with tqdm(delay=1, disable=not progress, leave=False, unit=" reads") as bar, no_garbage():
+    with tqdm(delay=1, disable=not progress, leave=False, unit=" reads") as bar, set_apart():
 
         def case(values: Array, turn: int) -> None:
             total(values)
