@@ -16,6 +16,7 @@ from math import log, prod
 
 from memlab import hardware
 from memlab.errors import InputError
+from memlab.formats import FORMATS, Format
 from memlab.hardware import Device
 from memlab.networks.layers import Conv2d
 from memlab.planner import recordings
@@ -63,13 +64,12 @@ def seconds(op: Op, batch: int, device: Machine | None = None) -> float:
     Raises:
         InputError: a device without a rate or a bandwidth, or an algorithm without a share.
     """
-    bits, flops, moved = _widest(op), op.flops.at(batch), op.bytes_moved.at(batch)
+    format, flops, moved = _widest(op), op.flops.at(batch), op.bytes_moved.at(batch)
     if isinstance(device, Device):
-        name = {64: "fp64", 16: "fp16"}.get(bits, "fp32")
-        rate, bandwidth = device.rate(name) * FEWER.get(op.algorithm, 1.0), device.moves()
+        rate, bandwidth = device.rate(format.name) * FEWER.get(op.algorithm, 1.0), device.moves()
         return max(flops / rate, moved / bandwidth)
     found = device or rates()
-    rate = found.flops * 32 / max(bits, 32) * share(op, found)
+    rate = found.flops * 32 / max(format.bits, 32) * share(op, found)
     whole = max(flops / rate, moved / found.bandwidth)
     return whole if op.algorithm else whole / found.reached(op.kind, moved, flops)
 
@@ -79,9 +79,10 @@ FEWER = {"winograd": 2.25}
 3x3) takes 16 for 4 outputs of 9 (Lavin and Gray 2016)."""
 
 
-def _widest(op: Op) -> int:
-    """The most bits of a floating-point value that an operation touches; 32 where there is none."""
-    return max((t.format.bits for t in op.touched() if t.format.kind == "float"), default=32)
+def _widest(op: Op) -> Format:
+    """The floating-point format with the most bits that an operation touches; fp32 where none."""
+    formats = (t.format for t in op.touched() if t.format.kind == "float")
+    return max(formats, key=lambda format: format.bits, default=FORMATS["fp32"])
 
 
 def total(step: Step, batch: int, device: Machine | None = None) -> float:

@@ -106,6 +106,17 @@ def test_the_recorded_figures_name_their_machine() -> None:
             assert all(0 < share < 2.5 for share in shares.values())
 
 
+def test_a_device_computes_at_the_rate_of_the_format_itself() -> None:
+    """A chip for bf16 alone, and one that has no bf16 and computes it as fp32."""
+    op = named(memlab.training_step(memlab.zoo.mnist_cnn(), format="bf16"), "conv2")
+    bound = op.bytes_moved.at(1) / DEVICES["v100"].moves(), op.flops.at(1) / DEVICES["v100"].rate()
+    assert clock.seconds(op, 1, DEVICES["v100"]) == max(bound)
+    tpu = DEVICES["tpu v4"]
+    assert clock.seconds(op, 1, tpu) == max(
+        op.bytes_moved.at(1) / tpu.moves(), op.flops.at(1) / tpu.rate("bf16")
+    )
+
+
 def test_what_has_no_figures_is_refused() -> None:
     op = named(step(), "conv1")
     with pytest.raises(InputError, match="no source gives a rate of 12 GB card for fp32"):
