@@ -121,8 +121,8 @@ def offload(
     if maps is None:
         chosen, note = POLICIES[policy](step), f"offload ({policy})"
     else:
-        chosen = _named(step, order.names(maps))
-        note = f"offload of {len(chosen)} maps"
+        chosen = _named(step, order.names(maps, "maps"))
+        note = f"offload of {len(chosen)} map{'s' * (len(chosen) != 1)}"
     found = prefetched(step, chosen)
     return moved(step, found, note) if found else step
 
@@ -230,6 +230,11 @@ def _layers(step: Step) -> list[Op]:
 
 def _named(step: Step, names: Iterable[str]) -> set[str]:
     there = candidates(step)
+    if not there:
+        raise InputError(
+            "no feature map of this step waits for backward, so none can go; try "
+            "memlab.training_step(network)."
+        )
     by_name = {name: name for name in there} | {c.map.name: n for n, c in there.items()}
     return {pick("feature map that can go", name, by_name) for name in names}
 

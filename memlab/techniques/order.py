@@ -36,15 +36,15 @@ def check(
     return step
 
 
-def names(layers: object) -> tuple[str, ...]:
-    """The names of several operations; one name stands for a list of one.
+def names(given: object, what: str = "layers") -> tuple[str, ...]:
+    """The names of several layers, or of what else; one name stands for a list of one.
 
     Raises:
         InputError: what holds no names.
     """
-    found = tuple(listed("layers", layers, "relu1"))
+    found = tuple(listed(what, given, "relu1"))
     if not all(isinstance(name, str) for name in found):
-        raise InputError(f"layers are several names, got {shorten(layers)}; try ['relu1'].")
+        raise InputError(f"{what} are several names, got {shorten(given)}; try ['relu1'].")
     return found
 
 

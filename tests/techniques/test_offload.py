@@ -262,6 +262,11 @@ def test_what_cannot_be_offloaded_is_refused(tmp_path: Path) -> None:
         offload(plain, "convs")
     with pytest.raises(InputError, match="unknown feature map that can go 'c1'"):
         offload(plain, maps=["c1"])
+    with pytest.raises(InputError, match="maps are several names, got"):
+        offload(plain, maps=[1])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="no feature map of this step waits for backward"):
+        offload(memlab.inference_step(network()), maps=["r1"])
+    assert offload(plain, maps="r1").notes[-1] == "offload of 1 map"
     with pytest.raises(InputError, match="is no folder for maps to wait in"):
         memlab.run(step, 1, host=tmp_path / "nowhere")
     assert offload(memlab.inference_step(memlab.zoo.linear1())).ops
