@@ -228,9 +228,9 @@ def _layers(step: Step) -> list[Op]:
     return [op for op in step.ops if op.phase is Phase.FORWARD]
 
 
-def _named(step: Step, names: Iterable[str]) -> set[str]:
+def _named(step: Step, names: Sequence[str]) -> set[str]:
     there = candidates(step)
-    if not there:
+    if names and not there:
         raise InputError(
             "no feature map of this step waits for backward, so none can go; try "
             "memlab.training_step(network)."

@@ -266,6 +266,7 @@ def test_what_cannot_be_offloaded_is_refused(tmp_path: Path) -> None:
         offload(plain, maps=[1])  # type: ignore[list-item]
     with pytest.raises(InputError, match="no feature map of this step waits for backward"):
         offload(memlab.inference_step(network()), maps=["r1"])
+    assert offload(memlab.inference_step(network()), maps=[]).ops
     assert offload(plain, maps="r1").notes[-1] == "offload of 1 map"
     with pytest.raises(InputError, match="is no folder for maps to wait in"):
         memlab.run(step, 1, host=tmp_path / "nowhere")
