@@ -10,10 +10,12 @@ from memlab.views.cards import PredictionCard, prediction_card
 from memlab.views.case import OneCase, case
 from memlab.views.copies import ShiftedCopies, shifted_copies
 from memlab.views.exercises import ExerciseCard, exercise_card
+from memlab.views.idle import IdleMaps, idle
 from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
 from memlab.views.live.view import View
 from memlab.views.memory import Memory, memory
 from memlab.views.number import NumberBits, number
+from memlab.views.offload import Offloaded, offload
 from memlab.views.precision import FormatsByRole, precision
 from memlab.views.recompute import Recompute, recompute
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
@@ -40,9 +42,11 @@ __all__ = [
     "FilledVectors",
     "FormatsByRole",
     "GradientHistogram",
+    "IdleMaps",
     "Memory",
     "MemoryRate",
     "NumberBits",
+    "Offloaded",
     "OneCase",
     "PlannedAndMeasured",
     "PredictionCard",
@@ -63,9 +67,11 @@ __all__ = [
     "case",
     "exercise_card",
     "gradient_histogram",
+    "idle",
     "memory",
     "memory_rate",
     "number",
+    "offload",
     "planned_and_measured",
     "precision",
     "prediction_card",

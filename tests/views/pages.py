@@ -373,6 +373,51 @@ def _() -> Any:
     return views.recompute("mnist_cnn", batch=1)
 
 
+# -- offload, idle maps ---------------------------------------------------------------------------
+
+
+OFFLOADS: dict[str, Callable[[], Any]] = {
+    "a slow link": partial(views.offload, link="3 GB/s"),
+    "a link that hides all": partial(views.offload, link="450 GB/s"),
+    "nothing moves": partial(views.offload, policy="none"),
+    "all layers, momentum": partial(views.offload, policy="all", optimizer="momentum"),
+    "forks, a budget far above": partial(views.offload, "resnet50", 32),
+    "not nested": partial(views.offload, "googlenet", 128, "all", link="3 GB/s"),
+    "no convolution": partial(views.offload, "linear1", 8),
+}
+for _name, _make in OFFLOADS.items():
+    case("offload", _name)(_make)
+
+
+@case("offload", "the longest wait")
+def _() -> Any:
+    view = views.offload()
+    view.act("key", "KeyW", False)
+    return view
+
+
+@case("offload", "the link is dragged")
+def _() -> Any:
+    view = views.offload()
+    view.act("link", 1, True)
+    return view
+
+
+@case("idle", "asked")
+def _() -> Any:
+    return views.idle(asked=True, only=("batch",))
+
+
+@case("idle", "a guess at the edge")
+def _() -> Any:
+    return views.idle("alexnet", 128, guess=1)
+
+
+@case("idle", "a guess that is near")
+def _() -> Any:
+    return views.idle("resnet50", 32, guess=0.1)
+
+
 # -- techniques, runs -----------------------------------------------------------------------------
 
 

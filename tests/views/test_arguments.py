@@ -26,6 +26,8 @@ LIVE: dict[str, Callable[[], Widget]] = {
     "number": lambda: views.number(),
     "vectors": lambda: views.vectors("mnist_cnn"),
     "precision": lambda: views.precision("mnist_cnn"),
+    "offload": lambda: views.offload("mnist_cnn", 8),
+    "idle": lambda: views.idle("mnist_cnn", 8),
     "amount": lambda: views.PredictionCard(lesson.predict("02.output")),
     "times": lambda: views.PredictionCard(lesson.predict("01.gradients")),
     "choice": lambda: views.PredictionCard(lesson.predict("00.double")),

@@ -133,7 +133,7 @@ class Frame:
         over, under = self.stair(high), self.stair(low)
         return "".join(
             f"M{self._x(first)} {self._walked(over, first, stop)}{under.walk_back(first, stop)}Z"
-            for first, stop in _runs(under.tenths - over.tenths > 1)
+            for first, stop in runs(under.tenths - over.tenths > 1)
         )
 
     def ridge(self, curve: Floats, ground: float = 0) -> str:
@@ -141,7 +141,7 @@ class Frame:
         stair, low = self.stair(curve), f"{self.y(ground):.1f}"
         return "".join(
             f"M{self._x(first)} {low}{stair.walk(first, stop)}V{low}"
-            for first, stop in _runs(round(10 * self.y(ground)) - stair.tenths > 1)
+            for first, stop in runs(round(10 * self.y(ground)) - stair.tenths > 1)
         )
 
     def _x(self, operation: int) -> str:
@@ -173,7 +173,7 @@ def _edges(left: float, right: float, operations: int) -> list[str]:
     return [f"H{left + (right - left) * i / operations:.1f}" for i in range(operations + 1)]
 
 
-def _runs(seen: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+def runs(seen: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Where it is true: the first index and the one after the last of every run."""
     padded = np.concatenate(([False], seen, [False]))
     turns = np.flatnonzero(padded[1:] != padded[:-1]).tolist()

@@ -50,6 +50,11 @@ def paint(part: Part) -> Paint:
 FREE = Paint("currentColor", 0.0, "free")
 """What no block takes."""
 
+IDLE = Paint("#009E73", 0.0, "idle")
+"""A map that nothing reads or writes meanwhile."""
+WAIT = Paint("currentColor", 0.0, "wait")
+"""Time in which nothing is computed."""
+
 # -- where a figure comes from ------------------------------------------------------------------
 
 PLANNED = Paint("currentColor", 0.20)
@@ -129,11 +134,13 @@ _PATTERNS: dict[str, tuple[int, int, str]] = {
     "falling": (5, -45, '<path d="M2.5 0V5" stroke="{ink}" stroke-width="1.5"/>'),
     "grid": (5, 0, '<path d="M0 2.5H5M2.5 0V5" stroke="{ink}" stroke-width="0.9"/>'),
     "free": (7, 45, '<path d="M3.5 0V7" stroke="{ink}" stroke-opacity=".2"/>'),
+    "idle": (9, 45, '<path d="M4.5 0V9" stroke="{ink}" stroke-width="1"/>'),
+    "wait": (7, 45, '<path d="M3.5 0V7" stroke="{ink}" stroke-width="2.8"/>'),
     "dots": (5, 0, '<circle cx="2.5" cy="2.5" r="1" fill="{ink}"/>'),
 }
 """Tile in pixels, turn in degrees, marks."""
 HATCHES = {"level": "---", "rising": "///", "falling": "\\\\\\", "grid": "+++", "dots": "...",
-           "free": "/"}  # fmt: skip
+           "free": "/", "idle": "/", "wait": "////"}  # fmt: skip
 """The same patterns in matplotlib."""
 LINES: dict[str, dict[str, object]] = {
     "rule": {"linewidth": 1.0},

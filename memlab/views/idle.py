@@ -1,0 +1,170 @@
+"""How long each feature map lies idle: a pile of bars, whose area is bytes times seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from memlab import strings
+from memlab.errors import InputError, flag, real, shorten
+from memlab.step.tensor import Role
+from memlab.strings import gettext as _
+from memlab.studies.figures import duration, share
+from memlab.studies.idle import Idle, Row, idle_maps, say
+from memlab.views.draw import text as texts
+from memlab.views.draw.chart import Chart
+from memlab.views.draw.labels import Phase, Text
+from memlab.views.draw.marks import UP, Fact, Glyph, Mark, Rect
+from memlab.views.draw.page import Page
+from memlab.views.draw.scale import Scale
+from memlab.views.draw.table import Block, Table, Words
+from memlab.views.draw.theme import IDLE, PAINTS, Paint
+from memlab.views.live.setting import Setting, State
+from memlab.views.live.view import Scene, View, maker
+from memlab.views.offload import of_batches, of_devices, of_networks
+from memlab.views.offload.page import LEFT, RIGHT, Time, bold, computing, named
+
+USE = Paint("#009E73", 0.78)
+"""A map while an operation reads or writes it."""
+TALL, LANE, NAMED = 430, 30, 15
+"""Pixels: of the pile, of the lane of compute, of a bar that has its name beside it."""
+NUMBER = 250
+"""Pixels that the number takes at the right of the pile."""
+NARROW, ABOVE = 700, 84
+"""Below that width the number stands above the pile, and takes so many pixels."""
+AT_EDGE = 0.4
+"""A guess that is so near to an end has its words there."""
+
+
+def _guess(given: object) -> float:
+    found = real("guess", given, 0.5)
+    if not 0 <= found <= 1:
+        raise InputError(_("a guess is a share from 0 to 1, got {given}; try 0.5.",
+                           given=shorten(given)))  # fmt: skip
+    return found
+
+
+class IdleMaps(View[Idle]):
+    """The feature maps of a step: as long as they live, as thick as they have bytes, in use or
+    idle."""
+
+    name, made_by = "idle", "idle"
+    positional = ("network", "batch", "device")
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "surprise": {"network": "resnet50", "batch": 32}
+    }
+
+    network = of_networks()
+    batch = of_batches(256)
+    device = of_devices()
+    asked = Setting[bool](
+        doc="whether it asks how much is in use, and shows no answer", default=False,
+        check=lambda given: flag("asked", given), stays=True,
+    )  # fmt: skip
+    guess = Setting[float | None](
+        doc="a guess at the share that is in use, from 0 to 1", default=None, check=_guess,
+        stays=True,
+    )  # fmt: skip
+
+    def study(self, now: State) -> Idle:
+        return idle_maps(now.network, now.batch, now.device, now.asked)
+
+    def described(self, now: State) -> object:
+        return None
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        told = "" if found.asked else f"{found.share:.6f}"
+        return "|".join((now.network.name, str(now.batch), now.device.name, told))
+
+    def says(self, scene: Scene) -> str:
+        found = self.rows_of(scene.now)
+        return " ".join([f"{found.title}", *found.lines()])
+
+    def compose(self, scene: Scene) -> Page:
+        found = self.rows_of(scene.now)
+        heads, rows = found.table()
+        blocks: list[Block] = [
+            Words([bold(found.finding)], 20),
+            Words(found.sentences, 13, gap=3),
+            _lane(found, scene.width),
+            _pile(found, scene.width, scene.now.guess),
+            Words(found.notes, 11, dim=True, gap=6),
+            Words(found.lines(), drawn=False, gap=1),
+            Table(heads, rows, "<>>>>"[: len(heads)], drawn=False, gap=1),
+        ]
+        return Page(found.title, blocks, scene.width, self.says(scene), titled=False)
+
+
+idle = maker(IdleMaps)
+
+
+def _lane(found: Idle, width: float) -> Chart:
+    """What computes."""
+    marks: list[Mark] = [
+        Phase(strings.get("phase.forward"), 0, found.backward, -22),
+        Phase(strings.get("phase.backward"), found.backward, found.now.seconds, -22),
+        *computing(found.slots, (0, LANE)),
+        *named(LANE / 2, say("compute"), say("operations")),
+    ]
+    return Chart(Time([found.now.seconds], width).x, Scale(0, LANE), marks, LANE, left=LEFT,
+                 right=RIGHT, above=32, name=say("compute"), gap=8)  # fmt: skip
+
+
+def _pile(found: Idle, width: float, guess: float | None) -> Chart:
+    """A bar for each map, the first at the bottom."""
+    time = Time([found.now.seconds], width)
+    total = sum(row.nbytes for row in found.rows)
+    marks: list[Mark] = []
+    low = 0
+    for row in found.rows:
+        marks += _bar(found, row, low, TALL * row.nbytes / total)
+        low += row.nbytes
+    if not found.asked:
+        marks += _number(found, time, guess)
+    above = ABOVE * (width < NARROW and not found.asked)
+    return Chart(time.x, Scale(0, total), marks, TALL, time.axis, left=LEFT, right=RIGHT,
+                 above=12 + above, name=say("unused"))  # fmt: skip
+
+
+def _bar(found: Idle, row: Row, low: int, tall: float) -> Iterator[Mark]:
+    """A map, with its name where it is thick enough."""
+    high, edge = low + row.nbytes, 0.8 if tall > 3 else 0.2
+    if found.asked:
+        fact = Fact(row.name, nbytes=row.nbytes, more=say("seconds", seconds=duration(row.alive)))
+        green = PAINTS[Role.FEATURE_MAP]
+        yield Rect(row.start, row.end, low, high, green, edge=edge, fact=fact)
+    else:
+        told = say("fact", alive=duration(row.alive), used=duration(row.in_use),
+                   idle=share(row.idle))  # fmt: skip
+        fact = Fact(row.name, nbytes=row.nbytes, more=told, reader=row.reads)
+        for start, end in row.gaps:
+            yield Rect(start, end, low, high, IDLE, edge=edge)
+        for start, end in row.used:
+            yield Rect(start, end, low, high, USE, edge=edge)
+        yield Rect(row.start, row.end, low, high, "target", fact=fact)
+    if tall >= NAMED:
+        yield Text(0, (low + high) / 2, row.name, 12, "end", dx=-10, dy=4)
+
+
+def _number(found: Idle, time: Time, guess: float | None) -> Iterator[Mark]:
+    """In the upper right corner: the share that is idle, as digits and as a bar with the guess."""
+    end, top = time.x.last, 1.0 * sum(row.nbytes for row in found.rows)
+    left, pixel = end - NUMBER * time.pixel, top / TALL
+    used, digits = left + (1 - found.share) * (end - left), found.number
+    top += ABOVE * pixel * (time.width < NARROW)
+    wide = texts.width(digits, 20, bold=True) + 10
+    yield Text(left, top, digits, 20, dy=18, bold=True)
+    yield Text(left, top, say("of_area"), 12, dx=wide, dy=9)
+    yield Text(left, top, say("nobody"), 12, dx=wide, dy=24)
+    high, low = top - 38 * pixel, top - 54 * pixel
+    yield Rect(used, end, low, high, IDLE)
+    yield Rect(left, used, low, high, USE)
+    if guess is None or guess > AT_EDGE:
+        yield Text(left, low, say("used"), 12, dy=16)
+    if guess is None or guess < 1 - AT_EDGE:
+        yield Text(end, low, say("unused"), 12, "end", dy=16)
+    if guess is not None:
+        x = left + guess * (end - left)
+        yield Glyph(x, low, UP, "hollow pole", "^", dy=3)
+        yield Text(x, low, say("guess"), 12, "middle", dy=25, bold=True, held=True)

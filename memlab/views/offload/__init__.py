@@ -1,0 +1,185 @@
+"""Offload over time: what computes, what is copied under it, and both memories in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+from memlab import hardware, optimizers, units
+from memlab.networks import zoo
+from memlab.studies.figures import three
+from memlab.studies.offload import Offload, offloaded, short, speed
+from memlab.studies.recipe import named_or_given, network_of
+from memlab.views.draw.page import Page
+from memlab.views.live.setting import Choice, Range, Setting, State
+from memlab.views.live.setting import Text as Typed
+from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.widget import Control, Labels
+from memlab.views.offload.page import Shown, page
+
+SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
+"""Bytes per second at which the slider of the link stops."""
+KEYS = ("ArrowLeft", "ArrowRight", "KeyW", "Escape")
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class ByName(Choice[Any]):
+    """One of several things with a name and a title, or another that ``check`` makes of what Python
+    gives."""
+
+    def allowed(self, given: Any, now: State) -> Any:
+        assert self.check is not None
+        return self.check(given)
+
+    def labelled(self, now: State, labels: Labels) -> dict[Any, str]:
+        value = self.value(now)
+        found: dict[Any, str] = dict(super().labelled(now, labels))
+        return found if value.name in found else {value.name: value.title} | found
+
+    def said(self, now: State, labels: Labels) -> str:
+        return str(self.value(now).title)
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        control = super().controls(now, labels)[0]
+        return [Control("select", self.name, control.label, self.value(now).name,
+                        control.place, control.options)]  # fmt: skip
+
+
+@dataclass(eq=False)
+class Speed(Range):
+    """Bytes per second, as a slider."""
+
+    def said(self, now: State, labels: Labels) -> str:
+        return speed(self.value(now))
+
+
+@cache
+def networks() -> dict[str, str]:
+    """Titles of the zoo by name: of what has a convolution, so that there is a map to move."""
+    return {name: network_of(name).title for name in zoo.ZOO}
+
+
+def devices() -> dict[str, str]:
+    """Titles of the machines whose figures say how long a step in fp32 takes, by name."""
+    return {
+        name: short(each)
+        for name, each in hardware.DEVICES.items()
+        if each.bandwidth and "fp32" in each.flops
+    }
+
+
+def of_networks(**given: Any) -> ByName:
+    """The setting of the network."""
+    return ByName(lambda now: networks(), doc="a name of ``memlab.zoo``, or a network of yours",
+                  default="vgg16", check=named_or_given, code="plain",
+                  write=lambda found: repr(found.name), **given)  # fmt: skip
+
+
+def of_devices(**given: Any) -> ByName:
+    """The setting of the device."""
+    return ByName(lambda now: devices(), doc="a machine by name (``memlab.hardware``), or a file",
+                  default="titan x", check=hardware.find,
+                  write=lambda found: repr(found.name), **given)  # fmt: skip
+
+
+def of_batches(default: int) -> Range:
+    """The setting of the batch."""
+    return Range(1, 1_000_000, doc="the mini-batch size", default=default, box=True, code="always",
+                 stops=tuple(2**n for n in range(11)))  # fmt: skip
+
+
+class Offloaded(View[Offload]):
+    """A step whose maps wait in host memory: compute and copies over time, and both memories."""
+
+    name, made_by = "offload", "offload"
+    positional = ("network", "batch", "policy")
+    picture_keys = KEYS
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "surprise": {"policy": "all"}, "break": {"link": "3 GB/s"}
+    }  # fmt: skip
+    """More maps go, and the peak stays; a link that is too slow."""
+
+    policy = Choice(
+        ("none", "conv", "all"), default="conv", code="always",
+        doc='``"conv"``, ``"all"`` or ``"none"``: whose inputs go (``memlab.offload``)',
+    )  # fmt: skip
+    link = Speed(
+        1, 10**15, default="12 GB/s", check=lambda given: hardware.link(given).speed, stops=SPEEDS,
+        doc='bytes per second between both memories, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``',
+        code="always", write=lambda value: repr(speed(value)),
+    )  # fmt: skip
+    batch = of_batches(256)
+    device = of_devices()
+    budget = Typed(
+        doc="the bytes of the card", default="12 GB", check=units.parse, place="more", show=three,
+        write=lambda value: repr(units.short(value)),
+    )  # fmt: skip
+    network = of_networks(place="more")
+    optimizer = Choice(
+        {name: optimizers.title(name) for name in optimizers.OPTIMIZERS}, default="sgd",
+        doc=optimizers.ONE_OF, place="more",
+    )  # fmt: skip
+    chosen: Setting[str] = Setting(
+        doc="the map that is in focus", default="", argument=False, code="never"
+    )
+
+    def study(self, now: State) -> Offload:
+        return offloaded(now.network, now.batch, now.policy, now.link, now.device, now.optimizer,
+                         now.budget)  # fmt: skip
+
+    def values(self, now: State) -> Mapping[str, object]:
+        return {"link": speed(now.link)}
+
+    def described(self, now: State) -> object:
+        return now.replace(chosen="")
+
+    def line(self, now: State) -> str:
+        found = self.rows_of(now)
+        return "|".join(map(str, (now.network.name, now.batch, now.policy, now.link, found.peak,
+                                  found.host, f"{found.now.seconds:.6f}")))  # fmt: skip
+
+    def says(self, scene: Scene) -> str:
+        found, name = self.rows_of(scene.now), scene.now.chosen
+        if name in _names(found) and not scene.news:
+            return found.fact(name)
+        return f"{found.title}. {found.sentences[0]}"
+
+    def do(self, now: State, name: str, value: Any) -> State | None:
+        found = self.rows_of(now)
+        if name == "choose" and value in _names(found):
+            return now.replace(chosen="" if value == now.chosen else value)
+        if name == "key":
+            return now.replace(chosen=_next(found, now.chosen, value))
+        return None
+
+    def compose(self, scene: Scene) -> Page:
+        found = self.rows_of(scene.now)
+        held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
+        name = scene.now.chosen if scene.now.chosen in _names(found) else ""
+        return page(Shown(found, held, name, scene.width), self.says(scene))
+
+
+offload = maker(Offloaded)
+
+
+def _names(found: Offload) -> list[str]:
+    """The maps that move, in the order in which they go."""
+    return [copy.name for copy in found.copies if copy.out]
+
+
+def _next(found: Offload, here: str, key: str) -> str:
+    """Where a key leads to."""
+    names = _names(found)
+    if key == "Escape" or not names:
+        return ""
+    if key == "KeyW":
+        return max(found.copies, key=lambda copy: copy.waits).name
+    if here not in names:
+        return names[0]
+    at = names.index(here) + (-1 if key == "ArrowLeft" else 1)
+    return names[min(max(at, 0), len(names) - 1)]

@@ -1,0 +1,330 @@
+"""The picture of offload: two lanes of time, and both memories below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from memlab import strings
+from memlab.planner.streams import COMPUTE, Slot
+from memlab.step.tensor import Role
+from memlab.studies.figures import duration, three
+from memlab.studies.offload import Copy, Mountain, Offload, percent, role_name, say
+from memlab.views.draw import text as texts
+from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.labels import Label, Phase, Text
+from memlab.views.draw.marks import Fact, Glyph, Mark, Path, Points, Rect, Rects, Rule
+from memlab.views.draw.page import Page
+from memlab.views.draw.scale import Linear, Scale, seconds_over
+from memlab.views.draw.stairs import runs
+from memlab.views.draw.table import Block, Key, Table, Words
+from memlab.views.draw.text import Runs
+from memlab.views.draw.theme import IDLE, PAINTS, WAIT, Paint
+
+LEFT, RIGHT = 96, 12
+LANE, LINK, APART = 34, 22, 3
+"""Pixels: of the lane of compute, of that of the link, and between them."""
+TALL = 400
+"""Of both memories together."""
+NARROW = 15
+"""Pixels: a copy that has its triangle."""
+CONV, OTHER = Paint("currentColor", 0.34), Paint("currentColor", 0.20)
+DOWN, UP = "M-4.5-3.5h9l-4.5 7Z", "M-4.5 3.5h9l-4.5-7Z"
+NEAR = 1.5
+"""A budget that is so many times above the peaks is out of the picture."""
+
+
+@dataclass(frozen=True)
+class Time:
+    """An axis of seconds that holds some ends, in a picture so many pixels wide."""
+
+    ends: list[float]
+    width: float
+
+    @cached_property
+    def x(self) -> Linear:
+        """Its scale."""
+        return seconds_over(self.ends)
+
+    @property
+    def pixel(self) -> float:
+        """Seconds of a pixel."""
+        return self.x.last / (self.width - LEFT - RIGHT)
+
+    @property
+    def axis(self) -> Axis:
+        """Few ticks have a label: both ends, and the middle where there is one."""
+        ticks = self.x.ticks
+        middle = ticks[len(ticks) // 2 : len(ticks) // 2 + 1] if len(ticks) % 2 else []
+        return Axis(grid=False, ticks=[ticks[0], *middle, ticks[-1]])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the picture is made from; ``held`` is what its axis of time holds too."""
+
+    found: Offload
+    held: Offload
+    chosen: str
+    width: float
+
+    @property
+    def time(self) -> Time:
+        """The axis of time."""
+        ends = [each.seconds for one in (self.found, self.held) for each in (one.now, one.plain)]
+        return Time(ends, self.width)
+
+    @property
+    def pixel(self) -> float:
+        """Seconds of a pixel."""
+        return self.time.pixel
+
+    @property
+    def most(self) -> int:
+        """Bytes that the device's memory has room for, of the picture."""
+        most, budget = max(self.found.peak, self.found.plain_peak), self.found.budget
+        return budget if most < budget < NEAR * most else most
+
+    @property
+    def y(self) -> Scale:
+        """Bytes of the device upwards, of the host downwards."""
+        return Scale(-1.12 * self.found.host - 0.09 * self.most, 1.06 * self.most)
+
+
+def page(shown: Shown, says: str) -> Page:
+    """The lanes, and both memories below them."""
+    found = shown.found
+    sentence = found.fact(shown.chosen) if shown.chosen else found.sentences[0]
+    heads, rows = found.table()
+    blocks: list[Block] = [
+        Words([bold(found.finding)], 20),
+        Words(sentence, 13, gap=3),
+        lanes(shown),
+        memories(shown),
+        Key(list(_key(found)), gap=8),
+        Words(found.notes, 11, dim=True, gap=6),
+        Words(found.lines, drawn=False, gap=1),
+        Table(heads, rows, "<><<>>><", drawn=False, gap=1),
+    ]
+    return Page(found.title, blocks, shown.width, says, titled=False)
+
+
+def bold(title: str) -> Runs:
+    """What stands between asterisks is bold."""
+    parts = enumerate(map(str.strip, title.split("*")))
+    return [(part, index % 2 == 1) for index, part in parts if part]
+
+
+def _key(found: Offload) -> Iterator[tuple[Paint | Glyph, str]]:
+    for role in found.mountain.parts:
+        yield PAINTS[role], role_name(role)
+    if found.copies:
+        yield IDLE, say("idle")
+        yield Glyph(0, 0, DOWN), say("goes_out")
+        yield Glyph(0, 0, UP), say("comes_back")
+    if found.waits:
+        yield WAIT, say("stands")
+
+
+# -- the lanes -------------------------------------------------------------------------------------
+
+
+def lanes(shown: Shown) -> Chart:
+    """What computes, and the copies right below it."""
+    found = shown.found
+    high = LINK + APART + LANE
+    marks: list[Mark] = [
+        Phase(strings.get("phase.forward"), 0, found.backward, -36),
+        Phase(strings.get("phase.backward"), found.backward, found.now.seconds, -36),
+        *computing(found.now.slots, (high - LANE, high)),
+        *_waits(shown, (high - LANE, high)),
+        *(mark for copy in found.copies for mark in _copied(shown, copy)),
+        *named(high - LANE / 2, say("compute"), say("operations")),
+        *named(LINK / 2, say("link"), say("copies")),
+    ]
+    return Chart(shown.time.x, Scale(0, high), marks, high, left=LEFT, right=RIGHT, above=46,
+                 name=say("compute"), gap=8)  # fmt: skip
+
+
+def named(y: float, name: str, note: str) -> Iterator[Mark]:
+    """Two lines left of the frame."""
+    yield Text(0, y, name, 13, "end", dx=-10, dy=-1, bold=True)
+    yield Text(0, y, note, 11, "end", dx=-10, dy=12, dim=True)
+
+
+def computing(slots: Sequence[Slot], span: tuple[float, float]) -> Iterator[Mark]:
+    """The operations that compute, convolutions darker."""
+    slots = [slot for slot in slots if slot.op.stream == COMPUTE]
+    for conv, look in ((True, CONV), (False, OTHER)):
+        places = [(s.start, s.end, *span) for s in slots if s.op.kind.startswith("conv") is conv]
+        yield Rects(places, look, inset=0.4, edge=0)
+
+
+def _waits(shown: Shown, span: tuple[float, float]) -> Iterator[Mark]:
+    """Where compute stands still, the longest two with their seconds."""
+    found = shown.found
+    for start, end in found.waits:
+        name, said = found.wait((start, end))
+        yield Rect(start, end, *span, WAIT, edge=0, fact=Fact(said), send=("choose", name))
+        if end - start > 3 * shown.pixel:
+            yield Rect(start, end, *span, "rule", inset=0.5)
+    for start, end in longest(shown):
+        said = say("waits", seconds=duration(end - start))
+        spots = ((start + end) / 2, "middle"), (start, "start"), (end, "end")
+        places = [(x, span[1], anchor, 0.0, -6.0) for x, anchor in spots]
+        yield Label(said, places, 12, bold=True)
+
+
+def longest(shown: Shown) -> list[tuple[float, float]]:
+    """The two longest waits, where they can be seen."""
+    return [wait for wait in shown.found.longest if wait[1] - wait[0] > 6 * shown.pixel]
+
+
+def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
+    """A copy under its operation, with a triangle where there is room."""
+    fact, send = Fact(shown.found.fact(copy.name)), ("choose", copy.name)
+    yield Rect(copy.start, copy.end, 0, LINK, PAINTS[Role.FEATURE_MAP], fact=fact, send=send)
+    if copy.seconds > NARROW * shown.pixel:
+        yield Glyph((copy.start + copy.end) / 2, LINK / 2, DOWN if copy.out else UP)
+    if copy.name == shown.chosen:
+        yield Rect(copy.start, copy.end, 0, LINK, "limit")
+        yield Rect(copy.start, copy.end, LINK + APART, LINK + APART + LANE, "limit")
+
+
+# -- both memories ---------------------------------------------------------------------------------
+
+
+def memories(shown: Shown) -> Chart:
+    """The device's bytes upwards and the host's downwards, on one scale."""
+    found = shown.found
+    most, y = shown.most, shown.y
+    marks: list[Mark] = [
+        *_areas(found.mountain),
+        *_slabs(shown),
+        Rule(y=0, look="rule", width=1.6),
+        *_budget(shown),
+        *_plain(found),
+        *_longer(shown, y.first + 0.04 * most),
+        Points([(_peak_at(found), found.peak)], "dot", 8),
+        *_labels(shown, most),
+        *named(0.10 * most, say("device"), say("memory")),
+    ]
+    marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(shown)]
+    if found.host:
+        marks += named(-0.09 * most, say("host"), say("memory"))
+    return Chart(shown.time.x, y, marks, TALL, shown.time.axis, left=LEFT, right=RIGHT, above=16,
+                 name=say("memory"))  # fmt: skip
+
+
+def _areas(mountain: Mountain) -> Iterator[Mark]:
+    """The roles on top of each other, each where it has bytes."""
+    low = np.zeros(len(mountain.seconds))
+    for role, part in mountain.parts.items():
+        high = low + part
+        for first, last in runs(part[:-1] > 0):
+            span = slice(first, last + 1)
+            top, ground = (stairs(mountain.seconds[span], each[span]) for each in (high, low))
+            yield Path([*top, *reversed(ground)], PAINTS[role])
+        low = high
+
+
+def stairs(seconds: Any, level: Any) -> list[tuple[float, float]]:
+    """The corners of a curve that is level from each second to the next."""
+    found: list[tuple[float, float]] = []
+    for (start, end), high in zip(pairwise(seconds.tolist()), level.tolist(), strict=False):
+        if found and found[-1][1] == high:
+            found[-1] = (end, high)
+        else:
+            found += [(start, high), (end, high)]
+    return found
+
+
+def _slabs(shown: Shown) -> Iterator[Mark]:
+    """A slab for each map in host memory; one area where they do not keep their levels."""
+    found = shown.found
+    if not found.nested:
+        host = found.host_mountain
+        yield Path([*stairs(host.seconds, -host.total), (host.seconds[-1], 0), (0, 0)], IDLE)
+        return
+    for slab in found.slabs:
+        place = slab.start, slab.end, -slab.low - slab.nbytes, -slab.low
+        fact = Fact(found.fact(slab.name))
+        edge = 0.8 if slab.nbytes > found.host / 60 else 0.15
+        yield Rect(*place, IDLE, edge=edge, fact=fact, send=("choose", slab.name))
+        if slab.name == shown.chosen:
+            yield Rect(*place, "limit")
+
+
+def _budget(shown: Shown) -> Iterator[Mark]:
+    """A level line, or where it is far above, that it is there."""
+    budget, y = shown.found.budget, shown.y
+    near = budget <= y.last
+    said = say("budget" if near else "budget_above", bytes=shown.found.card)
+    yield Text(0, min(budget, y.last), said, 12, "end", dx=-10, dy=4, bold=True)
+    if near:
+        yield Rule(y=budget, look="rule", width=1.8, dashes="2 3.5", crossed=True)
+
+
+def _plain(found: Offload) -> Iterator[Mark]:
+    """The step without offload, in its own seconds."""
+    if found.copies:
+        plain = found.plain_mountain
+        edge = [*stairs(plain.seconds, plain.total), (found.plain.seconds, 0.0)]
+        yield Path(edge, "before thin", closed=False)
+
+
+def _longer(shown: Shown, low: float) -> Iterator[Mark]:
+    """From the end of the dashed line to that of the step."""
+    found = shown.found
+    start, end = found.plain.seconds, found.now.seconds
+    if not found.copies or end - start < 2 * shown.pixel:
+        return
+    yield Rule(x=start, span=(low, 0), look="before thin", crossed=True)
+    yield Rule(y=low, span=(start, end), look="rule", width=1.8, crossed=True)
+    yield Rule(x=end, span=(low, low), look="rule", width=1.8, above=5, below=5, crossed=True)
+    said = say("longer", longer=percent(found.longer))
+    if texts.width(said, 12, True) + 12 < (end - start) / shown.pixel:
+        yield Text((start + end) / 2, low, said, 12, "middle", dy=-6, bold=True)
+    else:
+        yield Text(end, low, said, 12, dx=8, dy=4, bold=True, held=True)
+
+
+def _peak_at(found: Offload) -> float:
+    """The second at which the peak is reached."""
+    total = found.mountain.total
+    return float(found.mountain.seconds[int(total.argmax())])
+
+
+def _labels(shown: Shown, most: int) -> Iterator[Mark]:
+    """Peak, budget, the plain peak, what waits in host memory."""
+    found, at = shown.found, _peak_at(shown.found)
+    places = [(at, found.peak, anchor, dx, dy) for dy in (-9.0, -26.0, 22.0)
+              for anchor, dx in (("start", 8.0), ("end", -8.0), ("middle", 0.0))]  # fmt: skip
+    yield Label(say("peak", bytes=three(found.peak)), places, 12, bold=True, chip=True, kept=True)
+    if not found.copies:
+        return
+    plain = found.plain_mountain
+    top = float(plain.seconds[int(plain.total.argmax())])
+    spots = [(top, found.plain_peak, "middle", dx, dy) for dy in (-9.0, -22.0, 22.0)
+             for dx in (0.0, 70.0, -70.0)]  # fmt: skip
+    yield Label(say("plain", bytes=three(found.plain_peak)), spots, 12, chip=True)
+    yield from _waiting(shown)
+
+
+def _waiting(shown: Shown) -> Iterator[Mark]:
+    """On the host's memory: the map in focus, or all that waits there."""
+    found = shown.found
+    chosen = [slab for slab in found.slabs if slab.name == shown.chosen]
+    for slab in chosen if found.nested else ():
+        y = -slab.low - slab.nbytes / 2
+        places = [((slab.start + slab.end) / 2, y, "middle", 0.0, 4.0)]
+        yield Label(say("one_here", name=slab.name), places, 13, bold=True, chip=True)
+    if not chosen:
+        y, middle = -found.host * 0.36, found.backward
+        places = [(middle, y, "middle", 0.0, 4.0)]
+        yield Label(say("here", bytes=three(found.host)), places, 13, chip=True)
