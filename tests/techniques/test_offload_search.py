@@ -112,11 +112,14 @@ def test_the_dynamic_policy_takes_the_first_that_fits(
     """At budgets around the peaks of all configurations, each by its own plan. A downgrade of some
     convolutions fits where one of all does."""
     step = memlab.training_step(net, "sgd")
-    ready = {each: offload(step, each[0], algorithms=each[1], batch=at) for each in P_AND_M}
+    ready = {
+        each: offload(step, each[0], algorithms=each[1], batch=at, device="recorded")
+        for each in P_AND_M
+    }
     peaks = {each: memlab.plan(made).peak(at) for each, made in ready.items()}
     seen = set()
     for budget in sorted({peak + more for peak in peaks.values() for more in (-1, 0)})[1:]:
-        found = choose(step, "dynamic", batch=at, budget=budget, link=LINK)
+        found = choose(step, "dynamic", batch=at, budget=budget, device="recorded", link=LINK)
         first = next(each for each in P_AND_M if peaks[each] <= budget)
         assert found.step.notes[-1] == f"offload (dynamic: {first[0]})"
         used = [op.algorithm for op in found.step.ops]
@@ -131,7 +134,7 @@ def test_the_dynamic_policy_takes_the_first_that_fits(
 def test_a_downgrade_takes_the_speed_of_no_other_convolution() -> None:
     """One convolution gives up its workspace, the others keep theirs."""
     step = memlab.training_step(wide(), "sgd")
-    costs = Costs(step, terms(step, 1, None, LINK))
+    costs = Costs(step, terms(step, 1, "recorded", LINK))
     most = costs.of((), 0, "fastest")
     found = costs.of((), most.peak - 1)
     changed = [n for n, way in enumerate(found.picks) if way is not costs.fastest[n]]
@@ -232,8 +235,8 @@ def test_joint_is_never_worse_than_either_alone(net: Network, share: float) -> N
 def test_a_joint_choice_makes_the_same_bits() -> None:
     """What runs again takes the algorithm that it took before."""
     plain = memlab.training_step(pools(), "sgd")
-    budget = between(Costs(plain, terms(plain, 4, None, LINK)), 1 / 3)
-    found = choose(plain, "joint", batch=4, budget=budget, link="1 GB/s")
+    budget = between(Costs(plain, terms(plain, 4, "recorded", LINK)), 1 / 3)
+    found = choose(plain, "joint", batch=4, budget=budget, device="recorded", link=LINK)
     assert found.again
     assert found.maps
     by_name = {op.name: op.algorithm for op in found.step.ops}
