@@ -36,7 +36,7 @@ views.memory("resnet50", networks=("resnet50",), batch=1)
 #
 # A text (Graphcore, 2017) has an answer:<sup>A5</sup>
 #
-# 1. A processor computes with **vectors** of 1024 bits: rows of values that one instruction
+# 1. A GPU computes with **vectors**, typically of 1024 bits: rows of values that one instruction
 #    computes together. Each value has its **lane**.
 # 2. A number has 32 bits, so a vector has 32 lanes.
 # 3. Each sample fills 1 lane, so 32 samples are needed.
@@ -45,7 +45,7 @@ views.memory("resnet50", networks=("resnet50",), batch=1)
 #
 # 4. With 16 bits, 64 are needed. Half the bytes, twice the samples: half precision saves nothing.
 #
-# Link 1 depends on the machine: vectors of most processors have 128, 256 or 512 bits. Link 2 is a
+# Link 1 depends on the machine: vectors of most CPUs have 128, 256 or 512 bits. Link 2 is a
 # division. More: [what does a wider vector buy?](appendix/bandwidth.ipynb) And who says it: [does
 # it matter what a text sells?](appendix/seller.ipynb)
 
@@ -200,7 +200,7 @@ views.case("05")
 # - At the same batch, half of the bits are half of the bytes of the maps.
 # - A larger batch shares the weights: much in a linear layer, little in an early convolution.
 # - The arithmetic of both texts is right. Link 3 is false for convolutions, so link 4 is a choice:
-#   who keeps the batch saves half, who doubles it saves nothing.
+#   who keeps the batch saves half of the maps, who doubles it saves nothing.
 #
 # Next: [07 In place and sharing](07_sharing.ipynb), on the main road. Or one more side road:
 # [06 Precision](06_precision.ipynb).

@@ -18,7 +18,8 @@ views.addresses("resnet50", 16, how="best", in_place=True)
 #   so their bytes become free first.
 # - Gradient maps, gradients of parameters and workspaces take the places that become free. Click
 #   one of them: who had these addresses before?
-# - The arena is a little larger than the lower bound, as the text above the map says.
+# - The arena is a little larger than the lower bound, the most that is alive in one operation, as
+#   the text above the map says.
 #
 # Set **Placing** to the order of birth: each block gets an address when it is born, and knows
 # nothing of later ones. How many bytes more does that take?

@@ -28,7 +28,7 @@ for bits in (128, 256, 512, 1024):
 # %% [markdown]
 # Most processors of laptops and servers have 128, 256 or 512 bits: CPUs have such vectors too, as
 # the text of lesson 05 says. A GPU is called 1024 bits wide when the 32 threads of a warp, which
-# run together, are counted with 32 bits each. Who counts so has put the 32 in.
+# run together, are counted with 32 bits each. Who counts so has put the 32 in before.
 #
 # Try another format: `views.vector_lanes("fp64", progress=False)`. The ring is at half as many
 # lanes. On a processor of Intel or AMD an older target, `target="sse2"`, moves it to 128 bits: the
@@ -44,7 +44,7 @@ views.memory_rate(progress=False)
 
 # %% [markdown]
 # So fewer bits help in two ways: more lanes in a vector, and more values from the same bytes. The
-# second one needs no vector at all.
+# second one has nothing to do with how many samples there are.
 
 # %% tags=["numbers"]
 {

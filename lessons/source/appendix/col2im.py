@@ -4,7 +4,7 @@
 # Belongs to: [03 Lowering](../03_lowering.ipynb).
 #
 # Forward is one product: `Y = W · L`, with the lowered copy `L`. Backward is given the gradient of
-# the output, and has two:
+# the output, `dY`, and makes two more:
 #
 # - `dW = dY · Lᵀ` needs the copy. It was freed in forward, so it is written again.
 # - `dL = Wᵀ · dY` is the gradient of the copy, and as large. It takes the place of the copy.
@@ -37,7 +37,7 @@ def col2im(lowered, k, rows, columns):
 print(col2im(np.ones((9, 64)), 3, 8, 8)[0, 1:-1, 1:-1].astype(int))
 
 # %% [markdown]
-# These are the figures of the first view of the lesson, where a click on a pixel shows in how many
+# These are the numbers of the first view of the lesson, where a click on a pixel shows in how many
 # copies it is.
 #
 # ## Is it the gradient?

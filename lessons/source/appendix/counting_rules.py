@@ -50,12 +50,12 @@ for row in memlab.claims.find("B6"):
     print(row)
 
 # %% [markdown]
-# They are MiB. And the bytes of its parameters hold the running statistics of batch norm too.
+# They are MiB. And the parameters of ResNet-50 hold the running statistics of batch norm too.
 #
 # ## Does the memory double with the batch?
 #
-# "Double the batch and the memory doubles"<sup>A12</sup> is a claim about the mountain. The floor
-# keeps the factor below 2:
+# "Double the batch and the memory doubles",<sup>A12</sup> in a blogger's notes, is a claim about
+# the mountain. The floor keeps the factor below 2:
 
 # %%
 plan = memlab.plan(memlab.training_step(net))

@@ -5,7 +5,7 @@
 #
 # Two floating-point formats of 8 bits are in use, and the paper that proposed both gives each a
 # task: e4m3 for weights and maps, in forward; e5m2 for gradients, in backward (Micikevicius et al.,
-# 2022). The names say the bits: e for the **exponent**, m for the **mantissa**.
+# 2022). The names say the bits: e4m3 has 4 for the **exponent** and 3 for the **mantissa**.
 
 # %%
 import math
@@ -43,8 +43,8 @@ for name in (E4M3, E5M2):
     print(f"{name:10}  holds {held} greys, error {100 * error:.1f} %, {zero:.2f} % become 0")
 
 # %% [markdown]
-# Maps need steps: e5m2 has twice the error. Range is no question here: layers keep their maps near
-# 1.
+# Maps need steps: e5m2 has nearly twice the error. Range is no question here: few values of a map
+# are very small or very large.
 #
 # ## What do gradients need?
 #
@@ -92,9 +92,10 @@ print(timing.machine())
 views.training_curves(found)
 
 # %% [markdown]
-# At 2^16, e5m2 learns and e4m3 does not. With a scale that suits, e4m3 learns too: a few lost
-# gradients do no harm. So range is not what a gradient needs at any one moment, it is the room for
-# a scale that nobody has to aim. A format with less room needs a scale for each tensor.
+# At 2^16, e5m2 learns, though 20.1 % of the first gradients become 0 at that scale, and e4m3 does
+# not. With a scale that suits, e4m3 learns too: the smallest gradients are not missed here. So range
+# is room: where a format has much of it, nobody has to choose the scale with care. Where it has
+# less, each tensor can be given a scale of its own.
 #
 # ## How many bytes?
 #

@@ -30,7 +30,7 @@ for name in ("uint8", "fp32"):
 #
 # The text calls it an entry-level network for MNIST, 25 MB, and does not say its
 # layers.<sup>A3</sup> One that fits has two convolutions of 5·5 and a linear layer with 1,024
-# outputs. It is a guess, not a find: other networks have as many.
+# outputs. That is our guess: other networks have as many.
 
 # %%
 small = zoo.mnist_cnn()
@@ -40,7 +40,7 @@ print(f"25 MB?  {units.both(4 * small.parameters)}")
 # %% [markdown]
 # So MB means MiB here. The table answers another sentence of the text too: activations are not
 # tied to parameters.<sup>A15</sup> `fc3` has nearly all parameters and 1,024 values, `conv1` hardly
-# any parameters and 50,176 values. ReLU and pooling have none at all.
+# any parameters and 50,176 values. ReLU and pooling have no parameters at all.
 #
 # ## Are ResNet-50's parameters 99 MB?
 #

@@ -3,8 +3,8 @@
 #
 # Belongs to: [02 A whole network](../02_network.ipynb).
 #
-# A text says that lean networks, those with few parameters, solve hard problems too. How well they
-# do, no plan can tell; what they save, it can. One step with momentum:
+# A Chinese post (2017) says that lean networks, those with few parameters, solve hard problems too.
+# How well they do, no plan can tell; what they save, it can. One step of SGD with momentum:
 
 # %%
 import memlab
@@ -27,14 +27,14 @@ for batch in (1, 128):
     print(f"batch {batch:3}: GoogLeNet takes {ratio:.2f} times what AlexNet takes")
 
 # %% [markdown]
-# At batch 1 it saves most of the memory, and at batch 128 it needs more.
+# At batch 1 GoogLeNet saves most of the memory, and at batch 128 it needs more.
 #
 # **What lean saves:** the floor, that is parameters, gradients and the optimizer's state; the file
-# of the parameters; and memory in prediction, where few maps are alive.
+# of the parameters; and memory in inference, where few maps are alive.
 #
 # **What it does not save:** the mountain. A convolution uses the same few weights at every place,
-# so a network without large linear layers has many maps for each parameter. From which batch on
-# does that count?
+# so a network without large linear layers has many values of maps for each parameter. From which
+# batch on does GoogLeNet need more?
 
 # %%
 first = next(b for b in range(1, 200) if plans["googlenet"].peak(b) > plans["alexnet"].peak(b))
@@ -43,8 +43,8 @@ print("GoogLeNet needs more than AlexNet from batch", first)
 # %% [markdown]
 # ## What does a smaller batch buy, fairly asked?
 #
-# "Make the batch smaller" is the first advice, and it depends on where you stand. From a batch to
-# half of it, the peak falls so many times:
+# "Make the batch smaller" is the first advice, and how much it helps depends on the batch you have.
+# How many times smaller is the peak with half of it?
 
 # %%
 plans["vgg16, adam"] = memlab.plan(memlab.training_step(zoo.vgg16(), "adam"))
@@ -56,9 +56,9 @@ for name in ("vgg16, adam", "vgg16", "alexnet", "resnet50", "googlenet"):
 
 # %% [markdown]
 # VGG-16 with Adam: 1.09 times from batch 8, 1.65 times from batch 128. It is not the network that
-# makes a smaller batch useless, but its floor beside the mountain **at that batch**. Nowhere is it
-# 2.
+# makes a smaller batch useless, but its floor beside the mountain **at that batch**. Nowhere is the
+# factor 2.
 #
-# What is fair? The same question at the batch that does not fit. Who runs out of memory at 128
-# halves it with profit; who runs out at 8 has to lower the floor: another optimizer, a leaner
-# network.
+# What is fair? The same question at the batch that does not fit. If VGG-16 does not fit at 128,
+# half of the batch helps; if it does not fit at 8, the floor has to be lower: another optimizer, a
+# leaner network.

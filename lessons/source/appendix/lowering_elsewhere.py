@@ -6,8 +6,9 @@
 # ## What do frameworks lower?
 #
 # Caffe lowers one image at a time.<sup>G3</sup> Libraries for GPUs make tiles inside the product,
-# which cuDNN calls implicit GEMM.<sup>G1</sup> Or they choose for each layer the fastest algorithm
-# within a limit of workspace, as `memlab.lowering(step, batch=32, limit="8 MiB")` does.
+# which cuDNN, NVIDIA's library, calls implicit GEMM: a matrix product (GEMM) of a copy that is
+# never written out.<sup>G1</sup> Or they choose for each layer the fastest algorithm within a limit
+# of workspace, as `memlab.lowering(step, batch=32, limit="8 MiB")` does.
 #
 # PyTorch on a processor, without and with its library oneDNN, where it is installed:
 
@@ -17,8 +18,9 @@ from memlab.bench import torch_lowering
 torch_lowering.measure()
 
 # %% [markdown]
-# An offset table is for stride 1, where neighbours in the output read neighbours in the input. So
-# in the curve of a layer with stride 2, such as `conv1` of ResNet-50, this way is missing.
+# memlab's offset table is for stride 1, where neighbours in the output read neighbours in the
+# input. So in the curve of a layer with stride 2, such as `conv1` of ResNet-50, this way is
+# missing.
 #
 # ## Do ResNet-50's activations take 7.5 GB with lowering?
 #

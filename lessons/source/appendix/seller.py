@@ -6,8 +6,8 @@
 # The first text of lesson 05 is by Graphcore, a maker of processors (Graphcore, 2017). It argues:
 #
 # 1. GPUs compute with wide vectors, typically of 1024 bits.
-# 2. So they take 32 samples at a time, to fill them with values of 32 bits.
-# 3. So ResNet-50 needs over 2 GB beside the processor.
+# 2. So they typically take 32 samples at a time, to fill them with values of 32 bits.
+# 3. So ResNet-50 needs over 2 GB for its activations.
 #
 # A processor without such vectors would not need them: that is what the maker has to offer. This
 # makes no sentence of it wrong. But it shows where to look first: at the sentence on which the
@@ -36,7 +36,7 @@ print(f"over 2 GB?        {units.both(32 * 4 * values)}")
 #
 # ## Does it exaggerate?
 #
-# It would pay: the larger the need, the better the offer. Here is what a whole step needs:
+# To exaggerate would pay: the larger the need, the better the offer. A whole step needs:
 
 # %%
 plan = memlab.plan(memlab.training_step(net))
@@ -79,7 +79,7 @@ print(f"batch 1: planned {alone.planned.peak(1):,} B, measured {alone.peak:,} B"
 # | Which sentence carries the offer? | 1 sample, 1 lane. |
 # | Is it computed, measured, or said? | Said. |
 # | What speaks against it, and is that there? | Batch 1 runs. It is not there. |
-# | Who found the same out alone? | The figures: this page. The sentence: nobody here. |
+# | Who else found the same? | The figures: this page. The sentence: nobody here. |
 #
 # A text that sells nothing can be wrong as well: the second text of lesson 05 took the same
 # sentence and made a law of it. Ask the same of memlab. It wants you to believe its plans; so it

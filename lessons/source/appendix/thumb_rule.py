@@ -6,11 +6,12 @@
 # [An answer](https://datascience.stackexchange.com/questions/12649) that is often quoted works out
 # a sum: 532,752 activations and 9,000 values of input per image, 19,072,984 parameters, batch 128,
 # "742.34 MB". Its rule is that of the CS231n notes: activations twice, for their gradients;
-# parameters 3 times, for gradients and a step cache; the input once.<sup>B1</sup>
+# parameters 3 times, for gradients and a **step cache**, which is what the optimizer keeps; the
+# input once.<sup>B1</sup>
 #
 # ## Does the sum come out?
 #
-# As it stands, and with each term rounded first:
+# In MB of 1024² bytes, as it stands, and then with each term rounded first:
 
 # %%
 from math import prod
@@ -26,8 +27,8 @@ for digits in (5, 2):
     print(f"{a} * {batch} + {b} + {c} = {a * batch + b + c:.2f}")
 
 # %% [markdown]
-# A term was rounded before it was taken 128 times.<sup>B2</sup> And the unit? The answer divides by
-# 1024², and says that this gives GB. It gives MiB:
+# The terms were rounded first, and one of them was then taken 128 times.<sup>B2</sup> And the unit?
+# The answer divides by 1024², and says that this gives GB. It gives MiB:
 
 # %%
 total = maps * batch + held + images
@@ -49,9 +50,10 @@ for optimizer in counting.COPIES:
 # %% [markdown]
 # ## Is it 2 times the activations?
 #
-# A gradient map is freed as backward goes on, and so is the map that it belongs to. What is an
-# activation, then? A table of layers lists outputs of convolutions, poolings and linear layers; a
-# ReLU writes over its input. Or is it every output? ResNet-50 at its peak, batch 32:
+# A gradient map is freed as backward goes on, and so is the map that it belongs to. And what counts
+# as an activation? The notes list outputs of convolutions, poolings and linear layers, as if a ReLU
+# wrote over its input. Or is it every output? All maps and gradient maps of ResNet-50 that are
+# alive at its peak, batch 32, beside 2 times each count:
 
 # %%
 resnet, rule = zoo.resnet50(), counting.find("cs231n")
@@ -65,7 +67,7 @@ for counts in (rule, counting.find("everything")):
 # Twice every output is a bound, and far too much. Twice the table is an estimate: it leaves out
 # what batch norm and ReLU keep, and counts gradients that are not there at once.
 #
-# The notes end their table of VGG-16 with the values of an image<sup>B3</sup> and with the
+# The notes end their table of VGG-16 with two totals: the values of an image<sup>B3</sup> and the
 # parameters.<sup>B4</sup> Its columns, added up:
 
 # %%
@@ -190,11 +192,11 @@ for name in ("mnist_cnn", "vgg16", "resnet50", "googlenet"):
     print(f"{name:10}", *(f"batch {b}: {plan.peak(b) / nbytes:.2f} " for b, nbytes in sums.items()))
 
 # %% [markdown]
-# Near, with a pencil. But it is no bound: at batch 1 VGG-16 needs more, because of a workspace. And
-# it does not tell what is alive when.
+# Near at batch 1. At a large batch the rule can be far too high. It is no bound either: at batch 1
+# two networks need more, because of a workspace. And it does not tell what is alive when.
 #
 # A blogger's notes name one more source: "ConvNets in practice" (Stanford, 2016), the eleventh
-# lecture of CS231n. It goes on with how convolutions are computed, as lesson 03 does.
+# lecture of CS231n. It tells, too, how convolutions are computed, as lesson 03 does.
 #
 # Sources: B1, B2, B3, B4.
 

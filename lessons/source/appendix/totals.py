@@ -16,9 +16,10 @@ from memlab import counting, units, views, zoo
 views.totals("vgg16", batch=128, said="14 GB")
 
 # %% [markdown]
-# Each answers a question of its own. The counting: what does a program take that gives the largest
-# gradient maps a place beside all maps? The plan: what is alive, if each map is freed after its
-# last reader? The rest of the 14 GB may be workspace, which cuDNN chooses; nobody has confirmed it.
+# Each answers a question of its own. The counting: how much does a program take that has all maps
+# and the largest gradient maps side by side? The plan: how much is alive, if each map is freed
+# after its last reader? The rest of the 14 GB may be workspace, which cuDNN, NVIDIA's library,
+# chooses; nobody has confirmed it.
 #
 # So does VGG-16 fit?
 
@@ -28,8 +29,8 @@ ledger = memlab.plan(memlab.training_step(vgg))
 print("largest batch in 12 GB:", ledger.fit("12 GB").batch)
 
 # %% [markdown]
-# The same article on AlexNet, and on batch 256. It also says that AlexNet has 2 linear layers, and
-# VGG-16 16 convolutions:
+# By the plan it does, at batch 128. The same two texts name AlexNet, and VGG-16 at batch 256. The
+# article also says that AlexNet has 2 linear layers, and VGG-16 16 convolutions:
 
 # %%
 rule = counting.find("vdnn")
@@ -44,7 +45,7 @@ for name, batch, said in (("alexnet", 128, "1.1 GB"), ("vgg16", 256, "28 GB")):
 # %% [markdown]
 # ## Do maps have a larger share in a deeper network?
 #
-# So says the article, and for VGG-16 over half.<sup>C9</sup> The shares, by the same counting:
+# So say the two texts, and for VGG-16 over half.<sup>C9</sup> The shares, by the same counting:
 
 # %%
 names = ["alexnet", "overfeat", "vgg16", "vgg19", "resnet18", "resnet34", "resnet50", "googlenet"]
@@ -60,12 +61,12 @@ for name in [*names, "resnet152"]:
 # %% [markdown]
 # Often, but depth is not the cause. OverFeat has as many layers as AlexNet and a smaller share;
 # GoogLeNet has more layers than ResNet-50 and a smaller share. What counts is parameters against
-# maps, and the batch, which the article leaves out: at batch 1 the maps of VGG-16 have 5 %.
+# maps, and the batch, which the texts leave out: at batch 1 the maps of VGG-16 have 5 %.
 #
 # ## Where do the activations lie?
 #
-# Most of them in the early layers, says
-# [another answer](https://datascience.stackexchange.com/questions/12649). And the
+# Most of them in the early layers, say the CS231n notes and [an
+# answer](https://datascience.stackexchange.com/questions/12649) that quotes them. And the
 # parameters?<sup>A15</sup> VGG-16, by stage:
 
 # %%

@@ -12,7 +12,8 @@
 # - **For fewer multiplications.** Winograd<sup>G5</sup> and Fourier transforms<sup>G7</sup> (FFT)
 #   write input and kernels in another form, in which one multiplication does the work of several.
 #
-# How many are left, for one input channel and one output channel?
+# How many are left, for one input channel and one output channel? Those of the transforms are left
+# out: channels share them.
 
 # %%
 from memlab.step.buffers import smooth
@@ -52,7 +53,7 @@ views.algorithm_times("resnet50", "1.1.conv2", 8, ways, progress=False).curve()
 # %% [markdown]
 # As recorded, Winograd takes less time than lowering, and less workspace: well spent. But a tile
 # that stays in a cache is faster still, and so is an offset table. FFT has the fewest
-# multiplications, takes the most workspace, and is far behind: its numbers come from memory.
+# multiplications, takes the most workspace, and is far behind: what it wrote fits no cache.
 #
 # A small map of 7·7, at batch 1. Winograd transforms 512·512 kernels here, for 16 tiles:
 
@@ -61,8 +62,8 @@ ways = ("direct", "im2col-image", "im2col-tile", "offsets", "winograd")
 views.algorithm_times("resnet50", "4.2.conv2", 1, ways, progress=False).curve()
 
 # %% [markdown]
-# It takes the most workspace, and more time than lowering. Now a window of 31·31, where FFT has 1
-# of 182 multiplications left:
+# Here Winograd takes the most workspace, and more time than lowering. Now a window of 31·31, where
+# FFT has 1 of every 182 multiplications left:
 
 # %% tags=["nbval-ignore-output", "recorded-wide"]
 import memlab
@@ -88,17 +89,18 @@ views.algorithm_times("resnet50", "1.1.conv1", 8, ways, progress=False).curve()
 # - The article speaks of cuDNN on a GPU, which lowers in tiles, without workspace, or transforms,
 #   with much of it. There, more workspace means fewer multiplications. memlab has no times of
 #   cuDNN.
-# - Others were measured on the same GPU, a Titan X:
+# - Other libraries were measured on a Titan X, as the paper's was:
 #   [convnet-benchmarks](https://github.com/soumith/convnet-benchmarks) (2015), layer by layer,
 #   forward. FFT was the fastest for windows of 9·9 and 7·7. For windows of 3·3, and for images of
-#   3 channels, it was cuda-convnet2. Caffe, which lowers, was the fastest nowhere.
+#   3 channels, it was cuda-convnet2, which neither lowers nor transforms. Caffe, which lowers, was
+#   the fastest nowhere.
 # - Here, one thread of a processor ran kernels that keep a tile in a cache. For windows of 3·3 that
 #   saves more time than Winograd's transforms. memlab's FFT sums its products without tiles: a
 #   library would do better.
 #
 # One sentence holds everywhere: a larger **limit** is never slower, where the fastest algorithm
-# within it is taken. A choice from more is no worse. So cuDNN is asked, and so is
-# `memlab.lowering(step, batch=32, limit="8 MiB")`. But the fastest need not use the limit up.
+# within it is taken. A choice from more is no worse. A program asks cuDNN in this way, and you can
+# ask `memlab.lowering(step, batch=32, limit="8 MiB")`. But the fastest need not use the limit up.
 #
 # Sources: G5, G7.
 
