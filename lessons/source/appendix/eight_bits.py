@@ -93,9 +93,9 @@ views.training_curves(found)
 
 # %% [markdown]
 # At 2^16, e5m2 learns, though 20.1 % of the first gradients become 0 at that scale, and e4m3 does
-# not. With a scale that suits, e4m3 learns too: the smallest gradients are not missed here. So range
-# is room: where a format has much of it, nobody has to choose the scale with care. Where it has
-# less, each tensor can be given a scale of its own.
+# not. With a scale that suits, e4m3 learns too: the smallest gradients are not missed here. So
+# range is room: where a format has much of it, nobody has to choose the scale with care. Where it
+# has less, each tensor can be given a scale of its own.
 #
 # ## How many bytes?
 #

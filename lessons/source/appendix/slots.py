@@ -3,9 +3,9 @@
 #
 # Belongs to: [08 Recompute](../08_recompute.ipynb).
 #
-# A recurrent network repeats a step: here 1,000 times. Two texts (Hanlon, 2017; a Chinese post, 2017)
-# say of a paper of DeepMind: 20 times less memory for 30 % more compute. A **slot** holds what
-# backward of 1 step needs.
+# A recurrent network repeats a step: here 1,000 times. Two texts (Hanlon, 2017; a Chinese post,
+# 2017) say of a paper of DeepMind: 20 times less memory for 30 % more compute. A **slot** holds
+# what backward of 1 step needs.
 #
 # With 1 slot every step is made from the first one on: for 10 steps, 10 + 9 + 8 + ... + 1 = 55
 # forward runs. With more slots, some hold steps that are nearer. The best schedule fills a slot
