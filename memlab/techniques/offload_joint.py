@@ -34,7 +34,7 @@ from memlab.techniques.recompute import recompute
 from memlab.techniques.schedules import CHEAP
 
 EXACT = 6
-"""Maps of which all choices are tried: up to 729."""
+"""Maps of which all choices are tried: some 729."""
 ORDERS = 150
 """How many orders of operations a search makes."""
 CHAIN = frozenset({"the best schedule of a chain"})
@@ -94,19 +94,24 @@ class Joint:
 
     def rank(self, state: State) -> Rank:
         """What is to be least: bytes over the budget, then seconds, then bytes that move."""
-        cost = self.cost(state)
-        if cost is None:
+        costs, cost = self.costs(state.dropped), self.cost(state)
+        if costs is None or cost is None:
             return inf, 0.0, 0
-        return cost.over, cost.seconds, sum(self.plain.sizes[n] for n in state.away)
+        return cost.over, cost.seconds, sum(costs.sizes.get(name, 0) for name in state.away)
 
     def every(self) -> Iterator[State]:
-        """All states."""
+        """All states; what runs again may read a map, as the input, that backward did not."""
         for dropped in subsets(dict.fromkeys(self.makers.values())):
-            left = [name for name in self.names if self.makers.get(name) not in dropped]
-            yield from (State(dropped, away) for away in subsets(left))
-        costs = self.costs(CHAIN)
+            costs = self.costs(dropped)
+            if costs is not None:
+                yield from (State(dropped, away) for away in subsets(costs.sizes))
+        yield from self.on_top(CHAIN)
+
+    def on_top(self, dropped: Maps) -> Iterator[State]:
+        """The best set of maps that go where these are dropped."""
+        costs = self.costs(dropped)
         if costs is not None:
-            yield State(CHAIN, best_maps(costs, self.budget)[0])
+            yield State(dropped, best_maps(costs, self.budget)[0])
 
     def found(self) -> Iterator[State]:
         """What a search finds; nothing needs to be dropped where the maps that go cost no time."""
@@ -122,9 +127,7 @@ class Joint:
         cheap = frozenset(op for op in self.makers.values() if self.kinds[op] in CHEAP)
         for dropped in (CHAIN, cheap, self.alone(nothing), self.alone(cheap)):
             yield State(dropped, nothing)
-            costs = self.costs(dropped)
-            if costs is not None:
-                yield State(dropped, best_maps(costs, self.budget)[0])
+            yield from self.on_top(dropped)
 
     def alone(self, start: Maps) -> Maps:
         """The best set of dropped maps where none goes, from a start."""

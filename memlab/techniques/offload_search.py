@@ -22,8 +22,8 @@ from memlab.techniques.in_place import in_place as placed
 from memlab.techniques.offload import POLICIES, moved
 from memlab.techniques.offload_cost import Cost, Costs, Terms, computed
 
-EXACT = 10
-"""Maps of which all sets are tried: up to 1,024 sets."""
+EXACT = 12
+"""Maps of which all sets are tried: up to 4,096 sets."""
 SWAPS = 40
 """Maps up to which a search also tries one map for another."""
 
