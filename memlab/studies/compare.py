@@ -92,10 +92,10 @@ def _step(subject: object) -> Step:
             f"techniques are compared on a network or a step, got {shorten(subject)}; try "
             "memlab.views.techniques('resnet50')."
         )
-    if order.recomputes(subject) or order.shares(subject):
+    if done := order.done(subject):
         raise InputError(
-            "techniques are compared on a step without any, and this one recomputes or is in "
-            "place; try memlab.training_step(network)."
+            f"techniques are compared on a step without any, and this one {done}; try "
+            "memlab.training_step(network)."
         )
     return subject
 

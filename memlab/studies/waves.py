@@ -307,9 +307,9 @@ def subject(given: object) -> Subject:
     if not isinstance(step, Step):
         raise InputError(f"give a network, its name or a step, got {shorten(given)}; "
                          "try 'resnet50'.")  # fmt: skip
-    if order.recomputes(step) or order.shares(step):
-        raise InputError("this step recomputes or is in place already; start from the step before "
-                         "that, as memlab.training_step(network) makes it.")  # fmt: skip
+    if done := order.done(step):
+        raise InputError(f"this step {done} already; start from the step before that, as "
+                         "memlab.training_step(network) makes it.")  # fmt: skip
     return Subject(step)
 
 

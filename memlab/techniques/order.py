@@ -48,6 +48,17 @@ def names(given: object, what: str = "layers") -> tuple[str, ...]:
     return found
 
 
+def done(step: Step) -> str:
+    """What was done to a step that searches for a technique do not expect: ``'recomputes and is in
+    place'``; empty where it is as ``training_step`` makes it."""
+    found = {
+        "recomputes": recomputes(step),
+        "offloads": offloads(step),
+        "is in place": shares(step),
+    }
+    return " and ".join(what for what, there in found.items() if there)
+
+
 def recomputes(step: Step) -> bool:
     """Whether an operation runs more than once."""
     return any(AGAIN in op.attributes for op in step.ops)

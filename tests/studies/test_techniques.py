@@ -277,6 +277,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "too small a budget": (PLAIN, {"budget": 10}, "the least that"),
     "in place": (memlab.in_place(step("mnist_cnn")), {}, "on a step without any"),
     "recomputed": (memlab.recompute(step("deep")), {}, "on a step without any"),
+    "offloaded": (memlab.offload(step("mnist_cnn")), {}, "any, and this one offloads; try"),
     "of one batch": (
         memlab.lowering(step("mnist_cnn"), batch=32, limit="1 MB"), {"batch": 8},
         "this step holds for batch 32 to 32, got 8",

@@ -166,8 +166,9 @@ def test_a_study_has_every_byte_of_every_k() -> None:
     [
         (3, "give a network, its name or a step, got 3"),
         ("resnet5", "did you mean"),
-        (memlab.recompute(step("mnist_cnn")), "recomputes or is in place already"),
-        (memlab.in_place(step("mnist_cnn")), "recomputes or is in place already"),
+        (memlab.recompute(step("mnist_cnn")), "this step recomputes already"),
+        (memlab.in_place(step("mnist_cnn")), "this step is in place already"),
+        (memlab.in_place(memlab.offload(step("mnist_cnn"))), "offloads and is in place already"),
     ],
 )
 def test_bad_subjects_get_one_sentence(given: object, says: str) -> None:
