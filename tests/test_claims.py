@@ -15,7 +15,7 @@ import pytest
 
 import memlab
 from memlab import InputError, claims
-from memlab.claims import asked, measured, planned, printed, transformers
+from memlab.claims import asked, measured, offloaded, planned, printed, transformers
 from memlab.claims.table import Claim, Figure, Row
 from memlab.claims.verdicts import SCALES, as_printed, beside, verdict
 
@@ -51,6 +51,10 @@ DIFFERS = {
     "C2.vgg16.batch256",
     "C2.alexnet.linear_layers",
     "C2.vgg16.conv_layers",
+    "C3.alexnet.average",
+    "C3.overfeat.average",
+    "C3.googlenet.average",
+    "C4.vgg16.loss",
     "C9.deeper",
     "D2.resnet50.training",
     "D3.resnet1000.shared",
@@ -76,7 +80,8 @@ SAID_BY = {
     "A11": "hanlon chinese gruslys2016", "A12": "blog", "A13": "graphcore", "A14": "chinese",
     "A15": "chinese cs231n gradients", "B1": "cs231n gradients answer", "B2": "answer",
     "B3": "cs231n", "B4": "cs231n", "B6": "albanie", "B7": "cs231n gradients",
-    "C2": "vdnn synced", "C9": "vdnn", "D1": "chen2016", "D2": "mxnet", "D3": "chen2016",
+    "C1": "vdnn", "C2": "vdnn synced", "C3": "vdnn", "C4": "vdnn", "C5": "vdnn", "C6": "vdnn",
+    "C9": "vdnn", "C10": "vdnn", "D1": "chen2016", "D2": "mxnet", "D3": "chen2016",
     "E1": "chen2016", "F1": "rajbhandari2020", "F3": "dettmers2022", "F4": "korthikanti2022",
     "F5": "dao2022", "F6": "jain2018",
     "H": "torchvision dlbs imgclsmob openai radford2019 touvron2021",
@@ -167,6 +172,8 @@ def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.Mon
         ("D1.resnet.walk", 1),
         ("D1.resnet50.relu", 1 + 3 * 16),
         ("E1.slots.n100", 10 + 10),
+        ("C1.kinds", 4),
+        ("C4.vgg16.fits", 12 * 10**9 - 687_036),
         ("E1.slots.n152", 12 + 13),
         ("E1.slots.n1000", 28 + 36),
         ("E1.k.n1000", 28),
@@ -235,6 +242,18 @@ def test_the_figures_of_the_facts_come_out(id: str, computed: int) -> None:
         ("C2.alexnet.batch128_counted", "1.04 GB"),
         ("C2.vgg16.batch128_counted", "12.20 GB"),
         ("C2.vgg16.batch256_counted", "23.29 GB"),
+        *((f"C3.{name}.{figure}", share) for name, shares in (
+            ("alexnet", ("74 %", "51 %", "43 %")), ("overfeat", ("68 %", "42 %", "40 %")),
+            ("googlenet", ("89 %", "89 %", "74 %")), ("vgg16", ("82 %", "79 %", "51 %")))
+          for figure, share in zip(("average", "average_of_all", "peak"), shares, strict=True)),
+        *((f"C4.vgg16.{figure}", share) for figure, share in
+          (("loss", "5.8 %"), ("more_time", "6.1 %"), ("less_speed_twice", "20.1 %"),
+           ("more_time_twice", "25.2 %"), ("less_speed_winograd", "11.6 %"))),
+        *((f"C7.vgg16.{figure}", printed) for figure, printed in
+          (("conv", "9.30 GB"), ("conv_pool", "15.57 GB"), ("conv_seconds", "0.73"),
+           ("conv_pool_seconds", "1.22"))),
+        *((f"C10.{name}.idle", share) for name, share in
+          (("vgg16", "88 %"), ("alexnet", "82 %"), ("overfeat", "79 %"), ("googlenet", "93 %"))),
         *((f"C9.vgg16.{part}", share) for part, share in
           (("weights", "9 %"), ("maps", "64 %"), ("gradient_maps", "27 %"))),
         *((f"C9.alexnet.{part}", share) for part, share in
@@ -353,7 +372,7 @@ def _calls(name: str) -> bool:
     if name.startswith(COMPUTES):
         return True
     helper = name.removeprefix("memlab.claims.").removeprefix("transformers.")
-    for module in (planned, measured, transformers):
+    for module in (planned, offloaded, measured, transformers):
         found = inspect.unwrap(getattr(module, helper, Path))
         if inspect.isfunction(found):
             return name != helper and _computes(ast.parse(inspect.getsource(found)))

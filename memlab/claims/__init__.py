@@ -8,6 +8,24 @@ Docstrings and lessons cite the ids.
 
 from memlab.claims import transformers
 from memlab.claims.measured import seconds_over, single_layer
+from memlab.claims.offloaded import (
+    average_saved,
+    average_saved_of_all,
+    early_copies,
+    furthest_prefetch,
+    idle_share,
+    kinds_of_memory,
+    less_speed,
+    less_speed_dynamic,
+    link_seconds,
+    more_time,
+    moved_bytes,
+    moved_for_activations,
+    moved_for_others,
+    peak_dynamic,
+    peak_saved,
+    started_before_the_end,
+)
 from memlab.claims.planned import (
     all_times,
     all_workspace,
@@ -74,12 +92,16 @@ from memlab.step.published import chen2016
 
 __all__ = [
     "FORMULA", "HOW", "SURE", "VERDICTS", "Claim", "Figure", "Row", "Text", "all_times",
-    "all_workspace", "as_printed", "chain", "chen2016", "chen2016_resnet1000", "copies",
-    "extra_work", "falls", "figures", "find", "gradient_copies", "indirection", "input_bytes",
-    "input_share", "kept", "lanes", "layers_of", "least_columns", "lowered_bytes", "lowered_factor",
-    "map_bytes", "map_share", "maps", "maps_over_bound", "mask_share", "no_reuse_over", "of_text",
-    "overwriting", "parameter_share", "parameters_of", "peak", "per_parameter", "resnet1000",
-    "rnn1000", "rounded_terms", "saved", "seconds_over", "share", "single_layer", "slots",
-    "stage_share", "stored", "stored_winograd", "table", "text", "texts", "times_less", "total",
-    "transformers", "values_per_parameter", "verdict", "walked", "with_buffers", "workspace",
+    "all_workspace", "as_printed", "average_saved", "average_saved_of_all", "chain", "chen2016",
+    "chen2016_resnet1000", "copies", "early_copies", "extra_work", "falls", "figures", "find",
+    "furthest_prefetch", "gradient_copies", "idle_share", "indirection", "input_bytes",
+    "input_share", "kept", "kinds_of_memory", "lanes", "layers_of", "least_columns", "less_speed",
+    "less_speed_dynamic", "link_seconds", "lowered_bytes", "lowered_factor", "map_bytes",
+    "map_share", "maps", "maps_over_bound", "mask_share", "more_time", "moved_bytes",
+    "moved_for_activations", "moved_for_others", "no_reuse_over", "of_text", "overwriting",
+    "parameter_share", "parameters_of", "peak", "peak_dynamic", "peak_saved", "per_parameter",
+    "resnet1000", "rnn1000", "rounded_terms", "saved", "seconds_over", "share", "single_layer",
+    "slots", "stage_share", "started_before_the_end", "stored", "stored_winograd", "table", "text",
+    "texts", "times_less", "total", "transformers", "values_per_parameter", "verdict", "walked",
+    "with_buffers", "workspace",
 ]  # fmt: skip

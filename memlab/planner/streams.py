@@ -8,7 +8,7 @@ link. Copies and arithmetic share no bandwidth here: on a device, a copy takes a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -114,8 +114,9 @@ class Schedule:
 
     # -- bytes in seconds -----------------------------------------------------------------------
 
-    def memory(self, memory: str = DEVICE) -> list[Moment]:
-        """The bytes alive in a memory, from each moment on at which they change.
+    def memory(self, memory: str = DEVICE, blocks: Collection[str] | None = None) -> list[Moment]:
+        """The bytes alive in a memory, or of some of its blocks alone, from each moment on at which
+        they change.
 
         A block is taken when its first operation starts, and given back when the last operation
         that touches it has ended.
@@ -125,7 +126,7 @@ class Schedule:
         """
         known("memory", memory, MEMORIES)
         nbytes, found = 0, [Moment(0.0, 0)]
-        changes = sorted(self._changes(memory), key=lambda change: change[:3])
+        changes = sorted(self._changes(memory, blocks), key=lambda change: change[:3])
         for second, group in groupby(changes, key=lambda change: change[0]):
             most = nbytes
             for *_, change in group:
@@ -136,13 +137,14 @@ class Schedule:
             found.append(Moment(second, nbytes))
         return found
 
-    def peak(self, memory: str = DEVICE) -> int:
-        """The most bytes that are alive in a memory at once."""
-        return max(moment.nbytes for moment in self.memory(memory))
+    def peak(self, memory: str = DEVICE, blocks: Collection[str] | None = None) -> int:
+        """The most bytes that are alive in a memory at once, or of some of its blocks alone."""
+        return max(moment.nbytes for moment in self.memory(memory, blocks))
 
-    def average(self, memory: str = DEVICE) -> float:
-        """Bytes alive in a memory, averaged over the seconds of the step."""
-        moments = [*self.memory(memory), Moment(self.seconds, 0)]
+    def average(self, memory: str = DEVICE, blocks: Collection[str] | None = None) -> float:
+        """Bytes alive in a memory, or of some of its blocks alone, averaged over the seconds of
+        the step."""
+        moments = [*self.memory(memory, blocks), Moment(self.seconds, 0)]
         total = sum(one.nbytes * (other.second - one.second) for one, other in pairwise(moments))
         return total / self.seconds if self.seconds else float(moments[0].nbytes)
 
@@ -208,17 +210,19 @@ class Schedule:
         last = self._last.get(life.tensor.storage.name)
         return start, start if last is None else self.slots[last].end
 
-    def _changes(self, memory: str) -> Iterator[tuple[float, int, int, int]]:
+    def _changes(
+        self, memory: str, blocks: Collection[str] | None
+    ) -> Iterator[tuple[float, int, int, int]]:
         """Second, operation, whether it gives back, and bytes, of every block of a memory."""
         for life in self._lives.values():
             storage = life.tensor.storage
-            if storage.memory == memory:
+            if storage.memory == memory and (blocks is None or storage.name in blocks):
                 size, (start, end) = storage.size.at(self.batch), self._span(life)
                 yield start, life.birth, 0, size
                 if life.death < len(self.slots):
                     yield end, self._last.get(storage.name, BEFORE), 1, -size
         for number, slot in enumerate(self.slots):
-            for storage in _workspaces(slot.op, memory):
+            for storage in _workspaces(slot.op, memory) if blocks is None else ():
                 yield slot.start, number, 0, storage.size.at(self.batch)
                 yield slot.end, number, 1, -storage.size.at(self.batch)
 
