@@ -19,7 +19,7 @@ from memlab.planner.clock import Machine
 from memlab.step.collector import paused
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
-from memlab.step.storage import DEVICE, HOST, Size, Storage
+from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques import order
 
@@ -370,7 +370,7 @@ class _Writer:
             Phase.COPY,
             reads={"x": pair[0]},
             writes={"y": pair[1]},
-            bytes_moved=2 * _moved(tensor),
+            bytes_moved=2 * tensor.storage.size,
             layer=self.step.ops[move.leaves].layer,
             stage=self.step.ops[move.leaves].stage,
             stream=kind,
@@ -392,7 +392,3 @@ class _Writer:
 def _at(tensor: Tensor, suffix: str, memory: str) -> Tensor:
     storage = Storage(tensor.storage.name + suffix, tensor.storage.size, memory)
     return replace(tensor, name=tensor.name + suffix, storage=storage)
-
-
-def _moved(tensor: Tensor) -> Size:
-    return tensor.storage.size
