@@ -24,7 +24,7 @@ pytest.importorskip("sklearn.datasets", reason="scikit-learn brings the digits")
 CLOSE = 0.01
 """One percentage point."""
 CHANCE = 0.9
-SAME = ("in_place", "no_reuse", "recompute", "relu_masks")
+SAME = ("in_place", "no_reuse", "offload", "recompute", "relu_masks")
 """The techniques that change no value."""
 MODES: dict[str, Rewrite | None] = {
     "fp32": None,
