@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from collections.abc import Iterable
+from itertools import combinations
 
 import pytest
 from hypothesis import assume, given, settings
@@ -41,6 +42,11 @@ def between(costs: Costs, share: float) -> int:
     least = costs.of(static(costs)["all"], 0, "smallest").peak
     most = costs.of((), 0, "fastest").peak
     return round(least + share * max(0, most - least))
+
+
+def subsets(names: Iterable[str]) -> list[tuple[str, ...]]:
+    every = sorted(names)
+    return [maps for size in range(len(every) + 1) for maps in combinations(every, size)]
 
 
 # -- what a set costs ---------------------------------------------------------------------------
@@ -154,12 +160,11 @@ def test_best_is_the_best_of_all_steps(net: Network, share: float, in_place: boo
     assume(0 < len(names) <= 5)
     budget = between(Costs(step, at(step, "m", in_place)), share)
     seconds = []
-    for size in range(len(names) + 1):
-        for maps in combinations(names, size):
-            moved = offload(step, maps=maps) if maps else step
-            after = memlab.in_place(moved) if in_place else moved
-            if memlab.plan(after).peak(BATCH) <= budget:
-                seconds.append(memlab.clock(after, BATCH, CARD, LINK).seconds)
+    for maps in subsets(names):
+        moved = offload(step, maps=maps) if maps else step
+        after = memlab.in_place(moved) if in_place else moved
+        if memlab.plan(after).peak(BATCH) <= budget:
+            seconds.append(memlab.clock(after, BATCH, CARD, LINK).seconds)
     found = search(step, "best", budget, in_place=in_place, algorithms="m")
     assert found.exact
     assert found.seconds == min(seconds)
@@ -203,16 +208,12 @@ def test_joint_is_the_best_of_keep_offload_and_drop(net: Network, share: float) 
     budget = between(Costs(step, at(step, "m")), share)
     makers = {t.storage.name: op.name for op in step.ops for t in op.writes.values()}
     seconds = []
-    for fates in product(("keep", "offload", "drop"), repeat=len(there)):
-        fate = dict(zip(there, fates, strict=True))
-        dropped = [makers.get(name, "") for name in there if fate[name] == "drop"]
-        if "" in dropped:
-            continue  # the input
-        after = memlab.recompute(step, "drop", layers=dropped) if dropped else step
-        maps = [name for name in there if fate[name] == "offload" and name in candidates(after)]
-        after = offload(after, maps=maps) if maps else after
-        if memlab.plan(after).peak(BATCH) <= budget:
-            seconds.append(memlab.clock(after, BATCH, CARD, LINK).seconds)
+    for dropped in subsets({makers[name] for name in there if name in makers}):
+        again = memlab.recompute(step, "drop", layers=dropped) if dropped else step
+        for maps in subsets(candidates(again)):
+            after = offload(again, maps=maps) if maps else again
+            if memlab.plan(after).peak(BATCH) <= budget:
+                seconds.append(memlab.clock(after, BATCH, CARD, LINK).seconds)
     if not seconds:
         return
     found = search(step, "joint", budget, algorithms="m")
