@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from memlab import strings
 from memlab.errors import InputError, flag, real, shorten
+from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies.figures import duration, share
@@ -102,8 +103,8 @@ idle = maker(IdleMaps)
 def _lane(found: Idle, width: float) -> Chart:
     """What computes."""
     marks: list[Mark] = [
-        Phase(strings.get("phase.forward"), 0, found.backward, -22),
-        Phase(strings.get("phase.backward"), found.backward, found.now.seconds, -22),
+        Phase(strings.get(f"phase.{StepPhase.FORWARD}"), 0, found.backward, -22),
+        Phase(strings.get(f"phase.{StepPhase.BACKWARD}"), found.backward, found.now.seconds, -22),
         *computing(found.slots, (0, LANE)),
         *named(LANE / 2, say("compute"), say("operations")),
     ]

@@ -14,7 +14,7 @@ setting needs to know of the others it asks of the state: wherever a value may s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from memlab.errors import LARGEST, flag, known, whole
@@ -280,6 +280,26 @@ class Choice(Setting[T]):
 
 
 @dataclass(eq=False)
+class ByName(Choice[Any]):
+    """One of several things that have a name and a title, or another one of their kind: ``check``
+    makes it of what Python gives, or of a name; ``options`` are titles by name."""
+
+    def allowed(self, given: Any, now: State) -> Any:
+        return Setting.allowed(self, given, now)
+
+    def labelled(self, now: State, labels: Labels) -> dict[Any, str]:
+        value, found = self.value(now), super().labelled(now, labels)
+        return found if value.name in found else {value.name: value.title} | found
+
+    def said(self, now: State, labels: Labels) -> str:
+        return str(self.value(now).title)
+
+    def controls(self, now: State, labels: Labels) -> list[Control]:
+        name = self.value(now).name
+        return [replace(control, value=name) for control in super().controls(now, labels)]
+
+
+@dataclass(eq=False)
 class Number(Setting[int]):
     """A whole number from ``least`` to ``most``, typed into a box."""
 
@@ -320,7 +340,7 @@ class Range(Number):
 
     Where it has ``stops``, or a function of the state that gives them, it stops at these values
     only, which grow, and another value stands between them as its logarithm does. ``at`` is where
-    it stands while the value is None.
+    it stands while the value is None. ``show`` writes a value.
     The text ``<view>.control.<name>_spoken`` says the value, which it names as ``{value}``, with
     ``{least}`` and ``{most}``; ``<name>_number`` is the label of the box, and ``<name>_example``
     stands in it while the value is None.
@@ -329,6 +349,7 @@ class Range(Number):
     box: bool = field(default=False, kw_only=True)
     stops: Sequence[int] | Callable[[State], Sequence[int]] = field(default=(), kw_only=True)
     at: Callable[[State], int] | None = field(default=None, kw_only=True)
+    show: Callable[[int], str] = field(default="{:,}".format, kw_only=True)
 
     def read(self, event: str, value: Any, now: State) -> int:
         if event != self.name:
@@ -353,8 +374,8 @@ class Range(Number):
         return value if value is not None else self.at(now) if self.at else self.span(now)[0]
 
     def said(self, now: State, labels: Labels) -> str:
-        least, most = (f"{end:,}" for end in self.span(now))
-        value = f"{self.standing(now):,}"
+        least, most = map(self.show, self.span(now))
+        value = self.show(self.standing(now))
         key = f"{self.name}_spoken"
         return labels(key, value=value, least=least, most=most) if labels.has(key) else value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
@@ -13,10 +12,9 @@ from memlab.studies.figures import three
 from memlab.studies.offload import Offload, offloaded, short, speed
 from memlab.studies.recipe import named_or_given, network_of
 from memlab.views.draw.page import Page
-from memlab.views.live.setting import Choice, Range, Setting, State
+from memlab.views.live.setting import ByName, Choice, Range, Setting, State
 from memlab.views.live.setting import Text as Typed
 from memlab.views.live.view import Scene, View, maker
-from memlab.views.live.widget import Control, Labels
 from memlab.views.offload.page import Shown, page
 
 SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
@@ -25,37 +23,6 @@ KEYS = ("ArrowLeft", "ArrowRight", "KeyW", "Escape")
 
 
 # -- settings --------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class ByName(Choice[Any]):
-    """One of several things with a name and a title, or another that ``check`` makes of what Python
-    gives."""
-
-    def allowed(self, given: Any, now: State) -> Any:
-        assert self.check is not None
-        return self.check(given)
-
-    def labelled(self, now: State, labels: Labels) -> dict[Any, str]:
-        value = self.value(now)
-        found: dict[Any, str] = dict(super().labelled(now, labels))
-        return found if value.name in found else {value.name: value.title} | found
-
-    def said(self, now: State, labels: Labels) -> str:
-        return str(self.value(now).title)
-
-    def controls(self, now: State, labels: Labels) -> list[Control]:
-        control = super().controls(now, labels)[0]
-        return [Control("select", self.name, control.label, self.value(now).name,
-                        control.place, control.options)]  # fmt: skip
-
-
-@dataclass(eq=False)
-class Speed(Range):
-    """Bytes per second, as a slider."""
-
-    def said(self, now: State, labels: Labels) -> str:
-        return speed(self.value(now))
 
 
 @cache
@@ -108,10 +75,10 @@ class Offloaded(View[Offload]):
         ("none", "conv", "all"), default="conv", code="always",
         doc='``"conv"``, ``"all"`` or ``"none"``: whose inputs go (``memlab.offload``)',
     )  # fmt: skip
-    link = Speed(
+    link = Range(
         1, 10**15, default="12 GB/s", check=lambda given: hardware.link(given).speed, stops=SPEEDS,
         doc='bytes per second between both memories, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``',
-        code="always", write=lambda value: repr(speed(value)),
+        code="always", write=lambda value: repr(speed(value)), show=speed,
     )  # fmt: skip
     batch = of_batches(256)
     device = of_devices()

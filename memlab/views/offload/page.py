@@ -12,6 +12,7 @@ import numpy as np
 
 from memlab import strings
 from memlab.planner.streams import COMPUTE, Slot
+from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 from memlab.studies.figures import duration, three
 from memlab.studies.offload import Copy, Mountain, Offload, percent, role_name, say
@@ -139,8 +140,8 @@ def lanes(shown: Shown) -> Chart:
     found = shown.found
     high = LINK + APART + LANE
     marks: list[Mark] = [
-        Phase(strings.get("phase.forward"), 0, found.backward, -36),
-        Phase(strings.get("phase.backward"), found.backward, found.now.seconds, -36),
+        Phase(strings.get(f"phase.{StepPhase.FORWARD}"), 0, found.backward, -36),
+        Phase(strings.get(f"phase.{StepPhase.BACKWARD}"), found.backward, found.now.seconds, -36),
         *computing(found.now.slots, (high - LANE, high)),
         *_waits(shown, (high - LANE, high)),
         *(mark for copy in found.copies for mark in _copied(shown, copy)),
