@@ -135,7 +135,7 @@ def test_less_than_the_least_is_refused_with_the_least() -> None:
 @pytest.mark.parametrize(
     ("name", "k", "state", "says"),
     [
-        ("resnet50", 5, "other", "1.58 GB in place of 2.94 GB, for 35 % more time"),
+        ("resnet50", 5, "other", "1.58 GB instead of 2.94 GB, for 35 % more time"),
         ("resnet50", 1, "first", "Here the smallest k is best, not the rule: 1.30 GB"),
         ("resnet50", 20, "few", "k too large: 2.94 GB"),
         ("resnet200", 1, "many", "what is kept takes 2.69 GB of 3.41 GB"),

@@ -206,6 +206,7 @@ def test_a_copy_that_fails_ends_the_step_and_frees_all(monkeypatch: pytest.Monke
     assert threading.active_count() == before
 
 
+@pytest.mark.measures
 def test_without_threads_each_map_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memlab.runtime.cpu.Cpu.one_memory", False)
     copied: list[str] = []
