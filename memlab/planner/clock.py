@@ -35,14 +35,23 @@ def machine(given: str | Machine | None = None) -> Machine:
     Raises:
         InputError: there is none of that name, or this one was not measured.
     """
-    if given is None or isinstance(given, Rates) or given in (RECORDED, HERE):
+    if given is None or isinstance(given, Rates):
         return recordings.find(given or "")
+    if isinstance(given, str) and given in (RECORDED, HERE):
+        return recordings.find(given)
     return hardware.find(given)
 
 
 def rates() -> Rates:
     """What was measured of this machine, else the recorded figures."""
     return recordings.find()
+
+
+def by(machine: Machine | None = None) -> str:
+    """What seconds follow from, in a word: ``'recorded rates'``, ``'rates of titan x'``."""
+    if isinstance(machine, Device):
+        return f"rates of {machine.name}"
+    return "rates measured here" if (machine or rates()).here else "recorded rates"
 
 
 def knows(op: Op, machine: Machine | None = None) -> bool:

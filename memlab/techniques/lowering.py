@@ -13,8 +13,11 @@ from typing import cast
 
 from memlab import units
 from memlab.errors import InputError, known, real, shorten
+from memlab.hardware import DEVICES, Device
 from memlab.networks.layers import Conv2d, Shape
 from memlab.planner import clock
+from memlab.planner.clock import Machine
+from memlab.planner.recordings import HERE, RECORDED, Rates
 from memlab.step import algorithms
 from memlab.step.algorithms import ALGORITHMS, Choice
 from memlab.step.op import Op
@@ -24,6 +27,8 @@ from memlab.step.tensor import Tensor
 from memlab.techniques import order
 from memlab.techniques.again import renamed, repeated
 
+NAMED = (RECORDED, HERE, *DEVICES)
+"""Machines by name; ``"cpu"`` and ``"cuda"`` say whose kernels, and this machine's rates count."""
 Times = Mapping[str, Mapping[str, float]]
 """Seconds by the names of operation and algorithm: ``{"conv1": {"direct": 2.1}}``."""
 
@@ -35,15 +40,17 @@ def lowering(
     batch: int | None = None,
     limit: int | str | None = None,
     times: Times | None = None,
-    device: str = "cpu",
+    device: str | Machine = "cpu",
 ) -> Step:
     """The same step with its convolutions computed by ``algorithm``, or each by the fastest.
 
     Without an algorithm, every operation takes the fastest one at ``batch`` that has a kernel on
     ``device`` (``"cpu"`` or ``"cuda"``) and whose workspace is at most ``limit`` (bytes, or
     ``"64 MiB"``; no limit where it is ``None``). The direct one always fits. How fast they are is
-    what ``planner.clock`` says, or for the operations in ``times`` what was measured: of these,
-    only algorithms that have a time are taken.
+    what ``planner.clock`` says, by the rates of this machine where ``memlab bench machine``
+    measured it: a note of the step names them. For the operations in ``times`` it is what was
+    measured: of these, only algorithms that have a time are taken. Where ``device`` is a machine by
+    its figures (``"titan x"``), all algorithms are tried, at its rates.
 
     Raises:
         InputError: no algorithm and no batch, or both; an unknown name; no amount of memory; a
@@ -53,7 +60,8 @@ def lowering(
     order.check(step, "lowering")
     if algorithm is None:
         timed = {} if times is None else _timed(step, times)
-        return _search(step, _checked(step, batch), limit, timed, algorithms.on(device))
+        names, machine = _kernels(device)
+        return _search(step, _checked(step, batch), limit, timed, names, machine)
     if (batch, limit, times) != (None, None, None):
         raise InputError(
             f"with the algorithm {algorithm!r} there is nothing to search for; leave out "
@@ -65,18 +73,33 @@ def lowering(
     return _rewritten(step, chosen, note, step.batches)
 
 
+def _kernels(device: str | Machine) -> tuple[list[str], Machine]:
+    """The algorithms that a device can take, and the machine by whose rates."""
+    if isinstance(device, Device | Rates) or device in NAMED:
+        machine = clock.machine(device)
+        by_figures = isinstance(machine, Device)
+        return [*ALGORITHMS] if by_figures else algorithms.on("cpu"), machine
+    return algorithms.on(device), clock.rates()
+
+
 def _search(
-    step: Step, batch: int, limit: int | str | None, times: Times, names: list[str]
-) -> Step:
+    step: Step, batch: int, limit: int | str | None, times: Times, names: list[str],
+    machine: Machine,
+) -> Step:  # fmt: skip
     """Every operation by the fastest algorithm of these within the limit."""
     most = inf if limit is None else units.parse(limit)
     chosen = {
         op.name: _fastest(
-            op, [_choose(op, name, step.threads) for name in names], batch, most, times.get(op.name)
+            op,
+            [_choose(op, name, step.threads) for name in names],
+            batch,
+            most,
+            times.get(op.name),
+            machine,
         )
         for op in _convolutions(step)
     }
-    return _rewritten(step, chosen, [_note(limit)], range(batch, batch + 1))
+    return _rewritten(step, chosen, [_note(limit, machine)], range(batch, batch + 1))
 
 
 def _checked(step: Step, batch: int | None) -> int:
@@ -135,13 +158,14 @@ def _convolves(op: Op) -> bool:
 
 
 def _fastest(
-    op: Op, choices: list[Choice], batch: int, limit: float, times: Mapping[str, float] | None
-) -> Choice:
+    op: Op, choices: list[Choice], batch: int, limit: float, times: Mapping[str, float] | None,
+    machine: Machine,
+) -> Choice:  # fmt: skip
     """The fastest choice within the limit, of equally fast ones the smallest."""
     ranked: list[tuple[float, int, Choice]] = []
     for choice in choices:
         nbytes = sum(tensor.size.at(batch) for tensor in choice.workspace.values())
-        seconds = _seconds(_with(op, choice), batch, times)
+        seconds = _seconds(_with(op, choice), batch, times, machine)
         if nbytes <= limit and seconds is not None:
             ranked.append((seconds, nbytes, choice))
     if not ranked:
@@ -149,11 +173,13 @@ def _fastest(
     return min(ranked, key=lambda entry: entry[:2])[2]
 
 
-def _seconds(op: Op, batch: int, times: Mapping[str, float] | None) -> float | None:
+def _seconds(
+    op: Op, batch: int, times: Mapping[str, float] | None, machine: Machine
+) -> float | None:
     """As measured, else by the clock; ``None`` where neither knows the algorithm."""
     if times is not None:
         return times.get(op.algorithm)
-    return clock.seconds(op, batch) if clock.knows(op) else None
+    return clock.seconds(op, batch, machine) if clock.knows(op, machine) else None
 
 
 def _choose(op: Op, name: str, threads: int) -> Choice:
@@ -189,8 +215,8 @@ def _rewritten(
     return replace(step, ops=ops, notes=(*note, *others), batches=batches)
 
 
-def _note(limit: int | str | None) -> str:
+def _note(limit: int | str | None, machine: Machine) -> str:
     if limit is None:
-        return "fastest convolutions"
+        return f"fastest convolutions by {clock.by(machine)}"
     most = limit.strip() if isinstance(limit, str) else units.short(limit)
-    return f"convolutions within {most} of workspace"
+    return f"fastest convolutions within {most} of workspace by {clock.by(machine)}"

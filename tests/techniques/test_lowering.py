@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memlab
-from memlab import InputError
+from memlab import InputError, hardware
 from memlab.networks.graph import Network
 from memlab.planner import clock
 from memlab.step.algorithms import ALGORITHMS
@@ -102,10 +102,16 @@ def test_a_step_says_what_is_unlike_the_default() -> None:
     assert lowering(step, "winograd").notes == ("winograd convolution", "2 threads")
     assert lowering(step, "im2col-image") == step
     limited = lowering(step, batch=4, limit="64 MiB")
-    assert limited.notes == ("convolutions within 64 MiB of workspace", "2 threads")
-    assert lowering(limited, batch=4).notes == ("fastest convolutions", "2 threads")
+    assert limited.notes == (
+        "fastest convolutions within 64 MiB of workspace by recorded rates",
+        "2 threads",
+    )
+    assert lowering(limited, batch=4).notes == (
+        "fastest convolutions by recorded rates",
+        "2 threads",
+    )
     assert lowering(step, batch=4, limit=67_108_864).notes[0] == (
-        "convolutions within 67.1 MB of workspace"
+        "fastest convolutions within 67.1 MB of workspace by recorded rates"
     )
 
 
@@ -154,6 +160,16 @@ def test_only_what_has_a_kernel_on_the_device_is_taken() -> None:
         chosen = lowering(step, batch=4, times=times, device=device)
         assert convolutions(chosen)[0].algorithm == expected
         assert all(device in ALGORITHMS[op.algorithm].devices for op in convolutions(chosen))
+
+
+def test_on_a_machine_by_its_figures_the_fewest_products_are_the_fastest() -> None:
+    step = memlab.training_step(memlab.zoo.build("vgg11", image=64))
+    chosen = lowering(step, batch=4, device="titan x")
+    assert chosen.notes[0] == "fastest convolutions by rates of titan x"
+    assert "winograd" in {op.algorithm for op in convolutions(chosen)}
+    without = lowering(step, batch=4, limit=0, device=hardware.find("titan x"))
+    assert {op.algorithm for op in convolutions(without)} & {"direct", "implicit-gemm"}
+    assert max(workspace(op, 4) for op in convolutions(without)) == 0
 
 
 def test_a_limit_decides_layer_by_layer() -> None:
