@@ -51,7 +51,7 @@ def timed(row: object) -> object:
     return memlab.lowering(MAPS, batch=2, times={"conv1": row})  # type: ignore[dict-item]
 
 
-RUN = {"step": (), "batch": (), "seed": (ZERO,), "device": (), "poison": FLAG,
+RUN = {"step": (), "batch": (), "seed": (ZERO,), "device": (), "poison": FLAG, "host": (),
        "placement": (NONE,), "settings": (NONE, MAP), "parameters": (NONE, MAP)}  # fmt: skip
 FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] = {
     "training_step": (partial(memlab.training_step, network=vectors()), {
@@ -86,6 +86,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
     "in_place": (partial(memlab.in_place, step=STEP), {"step": (), "layers": (NONE, LIST, MAP)}),
     "eight_bit_states": (partial(memlab.eight_bit_states, step=STEP), {"step": (), "block": ()}),
     "relu_masks": (memlab.relu_masks, {"step": ()}),
+    "offload": (partial(memlab.offload, step=MAPS), {
+        "step": (), "policy": (), "maps": (NONE, LIST, MAP), "algorithms": (NONE,),
+        "batch": (NONE,), "budget": (NONE,), "device": (NONE,), "link": (NONE,),
+        "in_place": (NO,)}),
+    "budget": (partial(memlab.offload, MAPS, "best", batch=2, budget="1 GB", link="1 GB/s"), {
+        "batch": (), "budget": (), "device": (NONE,), "link": (1.5, 10**45),
+        "in_place": FLAG, "algorithms": (NONE,)}),
+    "clock": (partial(memlab.clock, step=STEP, batch=2), {
+        "step": (), "batch": (), "device": (NONE,), "link": (NONE, 1.5, 10**45)}),
     "no_reuse": (memlab.no_reuse, {"step": ()}),
     "place": (partial(memlab.place, step=STEP, batch=2), {
         "step": (), "batch": (), "how": (), "alignment": ()}),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memlab import units
-from memlab.errors import InputError, known, pick
+from memlab.errors import InputError, flag, known, pick
 from memlab.hardware import Link
 from memlab.planner.clock import Machine
 from memlab.step.collector import paused
@@ -90,7 +90,8 @@ def offload(
             static policies leave them as they are, and the searches take ``"p"``.
         batch: the batch that a search or ``"p"`` is made at; the result holds for it alone.
         budget: for a search, the most bytes on the device, or ``'12 GB'``.
-        device: the machine that seconds are planned for, as in ``memlab.clock``.
+        device: the machine that seconds are planned for, as in ``memlab.clock``; for one by its
+            figures all algorithms are chosen from, so such a step may be one to plan, not to run.
         link: for a search, bytes per second between the memories; the device's where it is None.
         in_place: for a search, whether the bytes are those after ``memlab.in_place``, which you
             then apply to the result.
@@ -106,7 +107,8 @@ def offload(
             algorithms="p" if algorithms is None else algorithms,
         ).step  # fmt: skip
     _check(step)
-    asked: dict[str, object] = {"budget": budget, "link": link, "in_place": in_place or None}
+    shares = flag("in_place", in_place) or None
+    asked: dict[str, object] = {"budget": budget, "link": link, "in_place": shares}
     asked |= {"batch": batch, "device": device} if algorithms is None else {}
     for name, value in asked.items():
         if value is not None:
