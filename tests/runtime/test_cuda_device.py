@@ -57,6 +57,7 @@ STEPS: dict[str, Callable[[], Step]] = {
         memlab.zoo.googlenet_bn(image=64, classes=10), format="fp64"
     ),
     "inference": lambda: memlab.inference_step(memlab.zoo.googlenet(image=64, classes=10), "fp64"),
+    "offload": lambda: memlab.offload(memlab.training_step(memlab.zoo.mnist_cnn(image=8))),
     "threads": lambda: memlab.training_step(memlab.zoo.mnist_cnn(image=8), threads=3),
 }
 
