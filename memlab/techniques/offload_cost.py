@@ -38,7 +38,7 @@ class Way(NamedTuple):
 
     seconds: float
     nbytes: int
-    op: Op
+    algorithm: str
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ class Terms:
         for each in ways(op, self.names, threads):
             if len(self.names) == 1 or roofline.knows(each, self.machine):
                 nbytes = sum(t.storage.size.at(self.batch) for t in each.workspace.values())
-                found.append(Way(seconds_of(each, self.batch, self.machine, None), nbytes, each))
+                seconds = seconds_of(each, self.batch, self.machine, None)
+                found.append(Way(seconds, nbytes, each.algorithm))
         return sorted(found, key=lambda way: way[:2])
 
 
@@ -118,7 +119,7 @@ def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machin
 
 def computed(step: Step, picks: Sequence[Way], fastest: Sequence[Way], at: Terms) -> Step:
     """The step with every operation by the way that was picked; it holds for the batch alone."""
-    used = {way.op.algorithm for way in picks if way.op.algorithm}
+    used = {way.algorithm for way in picks if way.algorithm}
     if used <= {at.names[0]}:
         note = [f"{each} convolution" for each in used]
     elif all(one.seconds == other.seconds for one, other in zip(picks, fastest, strict=True)):
@@ -126,7 +127,9 @@ def computed(step: Step, picks: Sequence[Way], fastest: Sequence[Way], at: Terms
     else:
         note = ["convolutions within the budget"]
     notes = (*note, *(each for each in step.notes if "convolution" not in each))
-    ops = tuple(way.op for way in picks)
+    ops = tuple(
+        ways(op, [way.algorithm], step.threads)[0] for op, way in zip(step.ops, picks, strict=True)
+    )
     return replace(step, ops=ops, notes=notes, batches=range(at.batch, at.batch + 1))
 
 
@@ -144,10 +147,15 @@ class Cost(NamedTuple):
 class Costs:
     """A step, read once, for the cost of moving any of its maps."""
 
-    def __init__(self, step: Step, terms: Terms) -> None:
+    def __init__(self, step: Step, terms: Terms, like: Costs | None = None) -> None:
+        """``like`` is the same step in another order, whose operations take as long."""
         self.step, self.terms = step, terms
         self.back = WayBack(step)
-        self.ways = [terms.ways(op, step.threads) for op in step.ops]
+        self.by_name: dict[str, list[Way]] = {} if like is None else like.by_name
+        for op in step.ops:
+            if op.name not in self.by_name:
+                self.by_name[op.name] = terms.ways(op, step.threads)
+        self.ways = [self.by_name[op.name] for op in step.ops]
         self.fastest = [each[0] for each in self.ways]
         self.smallest = [min(each, key=lambda way: (way.nbytes, way.seconds)) for each in self.ways]
         self.twins = [each for each in _twins(step) if len(self.ways[each[0]]) > 1]

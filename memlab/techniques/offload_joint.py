@@ -35,8 +35,8 @@ from memlab.techniques.schedules import CHEAP
 
 EXACT = 6
 """Maps of which all choices are tried: some 729."""
-ORDERS = 150
-"""How many orders of operations a search makes."""
+ORDERS = 120
+"""How many orders of operations a search makes, a third of them for each start and for the rest."""
 CHAIN = frozenset({"the best schedule of a chain"})
 """Stands for the order of ``recompute(step, "chain")``, which may run an operation many times."""
 
@@ -61,6 +61,7 @@ class Joint:
     orders: dict[Maps, Costs | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.most = ORDERS
         plain = self.orders[frozenset()] = Costs(self.step, self.terms)
         self.plain, self.names = plain, [*plain.sizes]
         ops = [op for op in self.step.ops if op.phase is Phase.FORWARD]
@@ -70,9 +71,9 @@ class Joint:
     def costs(self, dropped: Maps) -> Costs | None:
         """The step without these maps; None where they cannot be made again, or where so many
         orders were made already."""
-        if dropped not in self.orders and len(self.orders) < ORDERS:
+        if dropped not in self.orders and len(self.orders) < self.most:
             try:
-                self.orders[dropped] = Costs(self._without(dropped), self.terms)
+                self.orders[dropped] = Costs(self._without(dropped), self.terms, self.plain)
             except InputError:
                 self.orders[dropped] = None
         return self.orders.get(dropped)
@@ -125,7 +126,12 @@ class Joint:
         """Where a search starts: each of the two alone, and what is cheap to compute dropped."""
         nothing: Maps = frozenset()
         cheap = frozenset(op for op in self.makers.values() if self.kinds[op] in CHEAP)
-        for dropped in (CHAIN, cheap, self.alone(nothing), self.alone(cheap)):
+        sets = [CHAIN, cheap]
+        for part, start in ((1, nothing), (2, cheap)):
+            self.most = ORDERS * part // 3
+            sets.append(self.alone(start))
+        self.most = ORDERS
+        for dropped in sets:
             yield State(dropped, nothing)
             yield from self.on_top(dropped)
 
