@@ -141,6 +141,7 @@ def _add_options(parser: _Parser, command: str) -> None:
     if command == "compare":
         add("--budget", metavar="SIZE", help="of the chain's schedule, such as 2GB")
         add("--measure", action="store_true", help="run each technique here, too")
+        add("--device", metavar="D", help="the machine whose seconds are planned: 'titan x', here")
     if command == "diff":
         add("before", metavar="BEFORE", help="a file that memlab plan --save wrote")
         add("after", metavar="AFTER", help="another one")

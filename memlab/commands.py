@@ -96,7 +96,9 @@ def compare(options: Options) -> int:
     batch = count("batch", options.batch)
     network, step = built(options)
     shown = sys.stderr is not None and sys.stderr.isatty()
-    found = compare_techniques(step, batch, options.budget, options.measure, progress=shown)
+    found = compare_techniques(
+        step, batch, options.budget, options.measure, progress=shown, device=options.device
+    )
     facts = {"schema": "memlab.compare/1", **identity(network, step)}
     _show(options, facts | {"precision": options.precision} | found.as_dict(), found.text())
     return 0 if found.held else 1

@@ -15,8 +15,9 @@ from memlab import units
 from memlab.errors import InputError, flag, shorten
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
-from memlab.planner import chains, exact
+from memlab.planner import chains, clock, exact
 from memlab.planner.book import plan
+from memlab.planner.clock import Machine
 from memlab.planner.graphs import LARGEST
 from memlab.planner.placement import Block, Placement, arrange, blocks
 from memlab.planner.slots import sqrt_slots
@@ -51,12 +52,13 @@ def compare_techniques(
     budget: int | str | None = None,
     measure: bool = False,
     progress: bool = True,
+    device: str | Machine | None = None,
 ) -> TechniqueStudy:
     """What each technique saves on a step at a batch, and what it costs.
 
     ``budget`` is the most bytes of the peak, or ``'2GB'``, for the fastest schedule of a chain
     below it; without it, halfway from the least peak of the chain to the plain one. ``measure``
-    also runs each.
+    also runs each. Time is planned for ``device``, as in ``memlab.clock``.
 
     Raises:
         InputError: no network or step, one with techniques in it, or a batch that it does not hold
@@ -66,9 +68,10 @@ def compare_techniques(
     limit = None if budget is None else units.parse(budget)
     step, measure = _step(subject), flag("measure", measure)
     number = step.held(batch)
-    chosen = _choices(step, number, limit)
-    known, count = trades(step, number) if chosen.chained else ((), 0)
-    rows = [_planned(each, step, number, known) for each in chosen.made]
+    machine = clock.machine(device)
+    chosen = _choices(step, number, limit, device)
+    known, count = trades(step, number, machine) if chosen.chained else ((), 0)
+    rows = [_planned(each, step, number, known, machine) for each in chosen.made]
     return TechniqueStudy(
         network=step.label or step.network,
         batch=number,
@@ -79,6 +82,7 @@ def compare_techniques(
         trades=unbeaten([*known, *(row.point for row in rows if row.key in BEST)]),
         schedules=count,
         left_out=chosen.left_out,
+        machine=machine,
     )
 
 
@@ -124,7 +128,7 @@ class Choices(NamedTuple):
     budget: int | None = None
 
 
-def _choices(step: Step, batch: int, budget: int | None) -> Choices:
+def _choices(step: Step, batch: int, budget: int | None, device: str | Machine | None) -> Choices:
     shared = in_place(step)
     made = [
         Choice("no_reuse", "memlab.no_reuse(step)", no_reuse(step)),
@@ -139,11 +143,11 @@ def _choices(step: Step, batch: int, budget: int | None) -> Choices:
     made += [_way("every", step, "every"), _way("cheap", step, "cheap")]
     if chained:
         budget = _halfway(step, batch) if budget is None else budget
-        made += _chained(step, batch, budget)
+        made += _chained(step, batch, budget, device)
     else:
         budget = None
         made.append(_way("slots", step, "slots", k=sqrt_slots(stages)[1]))
-    least, proved = made[-1], _exact(step, batch)
+    least, proved = made[-1], _exact(step, batch, device)
     made += [*proved, _combined(least, batch)]
     left_out = (("chain", not chained), ("exact", not proved))
     out = tuple(key for key, missing in left_out if missing)
@@ -157,7 +161,8 @@ def _halfway(step: Step, batch: int) -> int | None:
 
 
 def _way(key: str, step: Step, how: str, **given: Any) -> Choice:
-    arguments = "".join(f", {name}={value}" for name, value in given.items())
+    given = {name: value for name, value in given.items() if value is not None}
+    arguments = "".join(f", {name}={value!r}" for name, value in given.items()).replace("'", '"')
     call = f'memlab.recompute(step, "{how}"{arguments})'
     return Choice(key, call, recompute(step, how, **given))
 
@@ -167,20 +172,22 @@ def _combined(least: Choice, batch: int) -> Choice:
     return Choice("combined", call, in_place(least.step), placed=True)
 
 
-def _chained(step: Step, batch: int, budget: int | None) -> Iterator[Choice]:
+def _chained(
+    step: Step, batch: int, budget: int | None, device: str | Machine | None
+) -> Iterator[Choice]:
     """Searches over the stages of a chain; the least peak comes last."""
-    yield _way("greedy", step, "greedy", batch=batch)
+    yield _way("greedy", step, "greedy", batch=batch, device=device)
     if budget is not None:
-        yield _way("within", step, "chain", batch=batch, budget=budget)
-    yield _way("chain", step, "chain", batch=batch)
+        yield _way("within", step, "chain", batch=batch, budget=budget, device=device)
+    yield _way("chain", step, "chain", batch=batch, device=device)
 
 
-def _exact(step: Step, batch: int) -> list[Choice]:
+def _exact(step: Step, batch: int, device: str | Machine | None) -> list[Choice]:
     """The order of the least peak of a small step; none where it cannot be proved in seconds."""
     if len(step.ops) > LARGEST:
         return []
     try:
-        return [_way("exact", step, "exact", batch=batch)]
+        return [_way("exact", step, "exact", batch=batch, device=device)]
     except InputError:
         return []
 
@@ -188,7 +195,9 @@ def _exact(step: Step, batch: int) -> list[Choice]:
 # -- planned ------------------------------------------------------------------------------------
 
 
-def _planned(choice: Choice, plain: Step, batch: int, known: Sequence[Trade]) -> Technique:
+def _planned(
+    choice: Choice, plain: Step, batch: int, known: Sequence[Trade], machine: Machine
+) -> Technique:
     step, ledger = choice.step, plan(choice.step)
     placement = _placement(blocks(step, batch)) if choice.placed else None
     if placement is not None:
@@ -204,10 +213,10 @@ def _planned(choice: Choice, plain: Step, batch: int, known: Sequence[Trade]) ->
         operations=len(step.ops),
         again=len(again),
         flops=sum((op.flops for op in again), Size()).at(batch),
-        cost=cost(step.ops, batch),
+        cost=cost(step.ops, batch, machine),
         floor=floor(step, batch),
         placement=placement,
-        optimum=within(plain, batch, peak, known) if beside else None,
+        optimum=within(plain, batch, peak, known, machine) if beside else None,
     )
 
 
@@ -225,23 +234,23 @@ def _placement(found: tuple[Block, ...]) -> Placement:
 # -- the optimum -------------------------------------------------------------------------------
 
 
-def trades(step: Step, batch: int) -> tuple[tuple[Trade, ...], int]:
+def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[tuple[Trade, ...], int]:
     """What the best schedules of the stages of a step take, from the least bytes to the least time
     (fact E6), as they are planned; and how many there are, of which ``SCHEDULES`` are planned."""
-    found = cuts(step)
+    found = cuts(step, machine)
     chain = found.chain(batch)
     best = chains.frontier(chain)
     count = min(len(best), SCHEDULES)
     chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
     schedules = (chains.least_time(chain, best[number][0]) for number in chosen)
-    liveness = Liveness(step, batch)
+    liveness = Liveness(step, batch, machine)
     made = (liveness.of(found.order(schedule)) for schedule in schedules)
     return tuple(Trade(lives.peak, lives.cost) for lives in made), len(best)
 
 
-def trade(step: Step, batch: int) -> Trade:
+def trade(step: Step, batch: int, machine: Machine | None = None) -> Trade:
     """What a step takes."""
-    return Trade(plan(step).peak(batch), cost(step.ops, batch))
+    return Trade(plan(step).peak(batch), cost(step.ops, batch, machine))
 
 
 def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
@@ -253,12 +262,15 @@ def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
     return tuple(kept)
 
 
-def within(step: Step, batch: int, nbytes: int, known: Iterable[Trade]) -> Trade | None:
+def within(
+    step: Step, batch: int, nbytes: int, known: Iterable[Trade], machine: Machine | None = None
+) -> Trade | None:
     """The fastest schedule of the stages whose peak is at most so many bytes, among those that are
     ``known`` and the one of a search; ``None`` where all have a higher one."""
     found = [*known]
     with suppress(InputError):  # less than the least
-        found.append(trade(recompute(step, "chain", batch=batch, budget=nbytes), batch))
+        again = recompute(step, "chain", batch=batch, budget=nbytes, device=machine)
+        found.append(trade(again, batch, machine))
     fits = (each for each in found if each.nbytes <= nbytes)
     return min(fits, key=lambda each: (each.cost, each.nbytes), default=None)
 

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from memlab import strings, units
+from memlab.hardware import Device
 from memlab.planner import clock
+from memlab.planner.clock import Machine
 from memlab.planner.placement import Placement
 from memlab.step.step import Step
 from memlab.studies.figures import columns, duration
@@ -95,6 +97,7 @@ class TechniqueStudy:
     trades: tuple[Trade, ...] = ()
     schedules: int = 0
     left_out: tuple[str, ...] = ()
+    machine: Machine | None = None
 
     # -- figures
 
@@ -186,7 +189,7 @@ class TechniqueStudy:
 
     def notes(self) -> list[str]:
         """What the line and the bound are, where the budget comes from, what is left out."""
-        machine, operations = clock.rates().machine, self.plain.operations
+        operations = self.plain.operations
         numbers = {"stages": self.stages, "all": self.schedules, "operations": operations}
         lines = []
         if self.trades:
@@ -197,8 +200,15 @@ class TechniqueStudy:
             key = "given" if self.given else "halfway"
             lines.append(_say(f"note.{key}", budget=units.exact(self.budget)))
         lines += [_say(f"note.{key}", **numbers) for key in self.left_out]
-        lines.append(_say("note.planned", machine=machine["processor"], date=machine["date"]))
+        lines.append(self._clock())
         return [*lines, _say("note.measured")] if self.measured else lines
+
+    def _clock(self) -> str:
+        """Whose seconds are planned."""
+        on = self.machine or clock.rates()
+        if isinstance(on, Device):
+            return _say("note.figures", machine=on.title)
+        return _say("note.planned", machine=on.machine["processor"], date=on.machine["date"])
 
     # -- text
 

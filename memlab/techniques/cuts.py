@@ -12,6 +12,7 @@ from functools import cached_property
 
 from memlab.errors import InputError
 from memlab.planner import clock
+from memlab.planner.clock import Machine
 from memlab.planner.stages import Chain, Schedule, Stage
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -36,6 +37,7 @@ class Cuts:
     step: Step
     parts: tuple[Part, ...]
     rest: tuple[int, ...]
+    machine: Machine | None = None
 
     def order(self, schedule: Schedule) -> list[int]:
         """The operations of a schedule: ``+i`` is the forward of part i, ``-i`` its backward."""
@@ -46,9 +48,9 @@ class Cuts:
         return [index for operations in chosen for index in operations] + [*self.rest]
 
     def chain(self, batch: int) -> Chain:
-        """Bytes of every stage at a batch, and nanoseconds by the clock. What lives throughout
+        """Bytes of every stage at a batch, and nanoseconds on the machine. What lives throughout
         (``throughout``) is not in it."""
-        sizes = _Sizes(self.step, batch)
+        sizes = _Sizes(self.step, batch, self.machine)
         return Chain(tuple(sizes.stage(self.parts, i) for i in range(len(self.parts))))
 
     def throughout(self, batch: int) -> int:
@@ -63,8 +65,9 @@ class Cuts:
         return tuple(self.step.ops[part.forward[-1]].name for part in self.parts)
 
 
-def cuts(step: Step) -> Cuts:
+def cuts(step: Step, machine: Machine | None = None) -> Cuts:
     """Cut a training step wherever it can be: one feature map is handed on, and backward keeps it.
+    Seconds are those of ``machine``, as in ``planner.clock``.
 
     Raises:
         InputError: the step has no backward.
@@ -87,7 +90,7 @@ def cuts(step: Step) -> Cuts:
         Part(tuple(forward), tuple(backward), output)
         for (forward, output), backward in zip(forwards, backwards, strict=True)
     )
-    return Cuts(step, tuple(parts), tuple(range(end, len(step.ops))))
+    return Cuts(step, tuple(parts), tuple(range(end, len(step.ops))), machine)
 
 
 def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
@@ -110,8 +113,8 @@ def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
 class _Sizes:
     """What operations take, part by part."""
 
-    def __init__(self, step: Step, batch: int) -> None:
-        self.step, self.batch = step, batch
+    def __init__(self, step: Step, batch: int, machine: Machine | None = None) -> None:
+        self.step, self.batch, self.machine = step, batch, machine
         there = {each.storage.name: each.storage for each in (*step.live_in, *step.live_out)}
         statistics = {
             op.writes[name].storage.name: op.writes[name].storage
@@ -143,8 +146,8 @@ class _Sizes:
         passed = self.handed(parts[number:], [i for p in parts[:number] for i in p.backward])
         left = self.lasting(backward)
         return Stage(
-            forward=cost(forward, self.batch),
-            backward=cost(backward, self.batch),
+            forward=cost(forward, self.batch, self.machine),
+            backward=cost(backward, self.batch, self.machine),
             output=self.total({part.output}),
             kept=self.total(kept),
             gradient=self.total(given),
@@ -202,8 +205,9 @@ class _Sizes:
         return most
 
 
-def cost(ops: Iterable[Op], batch: int) -> int:
-    """Nanoseconds of operations by the clock; an algorithm of which no share is recorded counts as
-    fast as a large matrix product."""
-    known = (op if clock.knows(op) else replace(op, algorithm="") for op in ops)
-    return sum(round(1e9 * clock.seconds(op, batch)) for op in known)
+def cost(ops: Iterable[Op], batch: int, machine: Machine | None = None) -> int:
+    """Nanoseconds of operations by the clock, on a machine; an algorithm of which no share was
+    measured counts as fast as a large matrix product."""
+    on = machine or clock.rates()
+    known = (op if clock.knows(op, on) else replace(op, algorithm="") for op in ops)
+    return sum(round(1e9 * clock.seconds(op, batch, on)) for op in known)

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from memlab.planner.clock import Machine
 from memlab.planner.ledger import Column, column
 from memlab.step.op import Op
 from memlab.step.step import Step
@@ -64,10 +65,11 @@ class Lives:
 
 
 class Liveness:
-    """A step at a batch, read once, for the lives of its blocks in any order with repeats."""
+    """A step at a batch, read once, for the lives of its blocks in any order with repeats, and its
+    time on a machine."""
 
-    def __init__(self, step: Step, batch: int) -> None:
-        self.step, self.batch = step, batch
+    def __init__(self, step: Step, batch: int, machine: Machine | None = None) -> None:
+        self.step, self.batch, self.machine = step, batch, machine
         self.tensors: list[Tensor] = []
         self._numbers: dict[str, int] = {}
         self._runs = [_Run(self, op) for op in step.ops]
@@ -118,13 +120,14 @@ class _Run:
         self.made = {numbers[name] for name in made(op)}
         self.read = {numbers[name] for name in read(op)}
         self.workspace = [all_.number(each) for each in op.workspace.values()]
-        self.time = cost([op], all_.batch)
+        self.time = cost([op], all_.batch, all_.machine)
 
     @cached_property
     def repeated(self) -> tuple[list[int], int]:
         """What it reads where it runs again, and how long that takes."""
         op = repeatable(self.op)
-        return [self.all.number(each) for each in op.reads.values()], cost([op], self.all.batch)
+        time = cost([op], self.all.batch, self.all.machine)
+        return [self.all.number(each) for each in op.reads.values()], time
 
 
 class _Walk:

@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from memlab import units
 from memlab.errors import InputError, flag, pick, whole
+from memlab.planner import clock
+from memlab.planner.clock import Machine
 from memlab.step.collector import paused
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -29,6 +31,7 @@ def recompute(
     batch: int | None = None,
     budget: int | str | None = None,
     in_place: bool = False,
+    device: str | Machine | None = None,
 ) -> Step:
     """The same step, in which some feature maps are dropped in forward and computed again.
 
@@ -53,6 +56,7 @@ def recompute(
             it the fastest by the clock. Without it, the least peak.
         in_place: for these three, whether the bytes are those after ``memlab.in_place``, which
             you then apply to the result.
+        device: for these three, the machine whose seconds count, as in ``memlab.clock``.
 
     Raises:
         InputError: no step, or one that is in place or recomputes already; an unknown
@@ -65,7 +69,8 @@ def recompute(
     if order.recomputes(step):
         raise InputError("this step recomputes already; start from the step before that.")
     way = pick("way to recompute", how, WAYS)
-    given = {"k": k, "layers": layers, "batch": batch, "budget": budget}
+    given: dict[str, object] = {"k": k, "layers": layers, "batch": batch, "budget": budget}
+    given["device"] = device
     given["in_place"] = flag("in_place", in_place) or None
     _check(how, way, {name for name, value in given.items() if value is not None})
     wish = Wish(
@@ -75,6 +80,7 @@ def recompute(
         1 if batch is None else whole("batch", batch),
         None if budget is None else units.parse(budget),
         in_place,
+        None if device is None else clock.machine(device),
     )
     again = resequenced(step, way.order(wish))
     if len(again.ops) == len(step.ops):

@@ -16,6 +16,7 @@ from memlab import units
 from memlab.errors import InputError, unknown
 from memlab.planner import chains, graphs, outputs, segments
 from memlab.planner.book import plan
+from memlab.planner.clock import Machine
 from memlab.planner.stages import Chain, Schedule, simulate
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -44,13 +45,14 @@ class Wish:
     batch: int
     budget: int | None
     in_place: bool = False
+    machine: Machine | None = None
     rated: dict[tuple[bool, tuple[int, ...]], _Rated] = field(default_factory=dict, compare=False)
     """What was rated already, by ``in_place`` and the order."""
 
     @cached_property
     def liveness(self) -> Liveness:
         """For the bytes of many orders."""
-        return Liveness(self.step, self.batch)
+        return Liveness(self.step, self.batch, self.machine)
 
 
 @dataclass(frozen=True)
@@ -64,20 +66,20 @@ class Way:
 
 
 def _every(wish: Wish) -> Order:
-    found = cuts(wish.step)
+    found = cuts(wish.step, wish.machine)
     parts = found.parts
     schedule = segments.sqrt(parts) if wish.k is None else segments.every_kth(parts, wish.k)
     return found.order(schedule)
 
 
 def _slots(wish: Wish) -> Order:
-    found = cuts(wish.step)
+    found = cuts(wish.step, wish.machine)
     assert wish.k is not None
     return found.order(outputs.output_schedule(len(found.parts), wish.k))
 
 
 def _keep(wish: Wish) -> Order:
-    found = cuts(wish.step)
+    found = cuts(wish.step, wish.machine)
     for name in wish.layers:
         if name not in found.names[:-1]:
             raise unknown("place to cut", name, found.names[:-1])
@@ -86,7 +88,7 @@ def _keep(wish: Wish) -> Order:
 
 
 def _greedy(wish: Wish) -> Order:
-    found = cuts(wish.step)
+    found = cuts(wish.step, wish.machine)
     tried = _tried(wish, found, segments.greedy_search, segments.greedy_search)
     return _best(wish, map(found.order, tried))
 
@@ -94,7 +96,7 @@ def _greedy(wish: Wish) -> Order:
 def _chain(wish: Wish) -> Order:
     """The optimum of the chain. A chain counts whole stages, and a step leaves out what nobody
     reads, so a schedule by segments may take less: the plans decide."""
-    found = cuts(wish.step)
+    found = cuts(wish.step, wish.machine)
     chain = found.chain(wish.batch)
     tried = {
         *_tried(wish, found, chains.least_memory, chains.least_time),
@@ -131,7 +133,7 @@ def _tried(
 
 
 def _exact(wish: Wish) -> Order:
-    inputs, tasks, fixed = tasks_of(wish.step, wish.batch)
+    inputs, tasks, fixed = tasks_of(wish.step, wish.batch, wish.machine)
     graph = [*inputs, *tasks]
 
     def order(found: Sequence[int]) -> Order:
@@ -261,14 +263,16 @@ def _is_forward(op: Op) -> bool:
 
 _BYTES = 'memlab.recompute(step, "chain", batch=8, budget="2GB")'
 
+_TAKEN = ("budget", "in_place", "device")
+
 WAYS = {
     "every": Way(_every, takes=("k",), example='memlab.recompute(step, "every", k=4)'),
     "keep": Way(_keep, ("layers",), example='memlab.recompute(step, "keep", layers=["pool1"])'),
     "drop": Way(_drop, ("layers",), example='memlab.recompute(step, "drop", layers=["relu"])'),
     "cheap": Way(_cheap, example='memlab.recompute(step, "cheap")'),
     "slots": Way(_slots, ("k",), example='memlab.recompute(step, "slots", k=10)'),
-    "greedy": Way(_greedy, ("batch",), ("budget", "in_place"), _BYTES.replace("chain", "greedy")),
-    "chain": Way(_chain, ("batch",), ("budget", "in_place"), _BYTES),
-    "exact": Way(_exact, ("batch",), ("budget", "in_place"), _BYTES.replace("chain", "exact")),
+    "greedy": Way(_greedy, ("batch",), _TAKEN, _BYTES.replace("chain", "greedy")),
+    "chain": Way(_chain, ("batch",), _TAKEN, _BYTES),
+    "exact": Way(_exact, ("batch",), _TAKEN, _BYTES.replace("chain", "exact")),
 }
 """The ways to recompute, by name."""

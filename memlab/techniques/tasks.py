@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from memlab.planner.clock import Machine
 from memlab.planner.graphs import Task
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -12,7 +13,9 @@ from memlab.techniques.again import STATISTICS, names_of
 from memlab.techniques.cuts import cost
 
 
-def tasks_of(step: Step, batch: int) -> tuple[list[Task], list[Task], int]:
+def tasks_of(
+    step: Step, batch: int, machine: Machine | None = None
+) -> tuple[list[Task], list[Task], int]:
     """The inputs as tasks, which go free after their last reader, then every operation up to the
     last backward, and the bytes that live throughout."""
     there = {each.storage.name: each.storage for each in (*step.live_in, *step.live_out)}
@@ -23,19 +26,21 @@ def tasks_of(step: Step, batch: int) -> tuple[list[Task], list[Task], int]:
     end = max((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), default=-1) + 1
     for number, op in enumerate(step.ops[:end], len(inputs)):
         there |= {op.writes[n].storage.name: op.writes[n].storage for n in _statistics(op)}
-        tasks.append(_task(op, batch, maker, there))
+        tasks.append(_task(op, batch, maker, there, cost([op], batch, machine)))
         maker |= {name: number for name in names_of(op.writes.values()) if name not in there}
     given = [Task(each.name, 0, each.size.at(batch), (), again=False) for each in inputs]
     return given, tasks, sum(storage.size.at(batch) for storage in there.values())
 
 
-def _task(op: Op, batch: int, maker: Mapping[str, int], there: Collection[str]) -> Task:
+def _task(
+    op: Op, batch: int, maker: Mapping[str, int], there: Collection[str], nanoseconds: int
+) -> Task:
     new = [each for each in op.writes.values() if each.storage.name not in there]
     left = [each for each in new if each.role is Role.PARAMETER_GRADIENT]
     read = names_of((*op.reads.values(), *op.updates.values()))
     return Task(
         op.name,
-        cost([op], batch),
+        nanoseconds,
         _total(new, batch) - _total(left, batch),
         tuple(sorted({maker[name] for name in read if name in maker})),
         again=op.phase is Phase.FORWARD and (op.pure or op.kind == "batch_norm"),

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab.errors import InputError
+from memlab.hardware import Device, Figure
 from memlab.networks.graph import Network
 from memlab.networks.zoo import build
-from memlab.planner import chains, segments
+from memlab.planner import chains, clock, segments
 from memlab.planner.stages import simulate
 from memlab.runtime.run import Run
 from memlab.step.op import Phase
@@ -444,3 +445,24 @@ def test_the_chain_is_never_worse_than_segments(net: Network, batch: int) -> Non
         within = memlab.recompute(before, "chain", batch=batch, budget=peak)
         assert memlab.plan(within).peak(batch) <= peak
         assert cost(within.ops, batch) <= cost(other.ops, batch)
+
+
+def test_seconds_are_of_the_machine_that_is_named() -> None:
+    """Where bytes are slow, as on this one, what moves few of them runs again."""
+    slow = Device("slow", "a machine of slow memory", Figure(10**9, "stated"), "by hand",
+                  Figure(10**6, "stated"), {"fp32": Figure(10**15, "stated")})  # fmt: skip
+    before = memlab.training_step(memlab.zoo.build("vgg11", image=32))
+    own = cost(before.ops, 8, slow)
+    assert own == pytest.approx(1e9 * clock.total(before, 8, slow), rel=1e-6)
+    assert own > 100 * cost(before.ops, 8)
+    least, most = (memlab.plan(each).peak(8) for each in (
+        memlab.recompute(before, "chain", batch=8), before))  # fmt: skip
+    budget = (least + most) // 2
+    found = {
+        name: memlab.recompute(before, "chain", batch=8, budget=budget, device=machine)
+        for name, machine in (("slow", slow), ("recorded", None))
+    }
+    assert cost(found["slow"].ops, 8, slow) <= cost(found["recorded"].ops, 8, slow)
+    assert cost(found["recorded"].ops, 8) <= cost(found["slow"].ops, 8)
+    with pytest.raises(InputError, match="recompute 'every' takes no device"):
+        memlab.recompute(before, device="titan x")

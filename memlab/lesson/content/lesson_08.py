@@ -14,7 +14,7 @@ from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
 from memlab.networks.graph import Network
-from memlab.planner import clock, slots
+from memlab.planner import clock, recordings, slots
 from memlab.planner.book import plan
 from memlab.planner.chains import frontier
 from memlab.step.build import training_step
@@ -23,6 +23,9 @@ from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.cuts import cuts
 from memlab.techniques.recompute import recompute
+
+_ON = recordings.recorded()
+"""The machine of the lesson's text."""
 
 # -- what lesson 07 said ------------------------------------------------------------------------
 
@@ -132,7 +135,7 @@ def stages(n: Numbers) -> Truth:
     )
     step = training_step(_network(n["network"]), "momentum")
     again = recompute(step, "every", k=1)
-    more = Fraction(clock.total(again, n["batch"]) / clock.total(step, n["batch"])) - 1
+    more = Fraction(clock.total(again, n["batch"], _ON) / clock.total(step, n["batch"], _ON)) - 1
     told: dict[str, object] = {
         "found": f"{float(found):.1f}", "percent": f"{float(100 * more):.0f}",
         "inside": f"{float(inside):.1f}", "other_inside": f"{float(less):.1f}",
@@ -160,11 +163,11 @@ def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """The time that the chain of the least peak takes more than the plain step, and that of half
     the saving, as shares of the plain one by the clock (E6)."""
     step = training_step(_network(network), "momentum")
-    found = cuts(step).chain(batch)
+    found = cuts(step, _ON).chain(batch)
     points = frontier(found)
     (least, most), (plain, cost) = points[0], points[-1]
     half = min(spent for nbytes, spent in points if 2 * nbytes <= least + plain)
-    whole = round(1e9 * clock.total(step, batch))
+    whole = round(1e9 * clock.total(step, batch, _ON))
     return Fraction(most - cost, whole), Fraction(half - cost, whole)
 
 
