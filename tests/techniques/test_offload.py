@@ -263,6 +263,8 @@ def test_what_cannot_be_offloaded_is_refused(tmp_path: Path) -> None:
         offload(plain, "convs")
     with pytest.raises(InputError, match="unknown feature map that can go 'c1'"):
         offload(plain, maps=["c1"])
+    with pytest.raises(InputError, match=r"try memlab\.recompute\(memlab\.lowering\(step, "):
+        offload(memlab.recompute(plain), "conv", algorithms="p", batch=2)
     with pytest.raises(InputError, match="maps are several names, got"):
         offload(plain, maps=[1])  # type: ignore[list-item]
     with pytest.raises(InputError, match="no feature map of this step waits for backward"):
