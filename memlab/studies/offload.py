@@ -403,13 +403,14 @@ def role_name(role: Role) -> str:
 
 
 def short(device: Device) -> str:
-    """Its title without the year."""
-    return device.title.partition(",")[0]
+    """Its title without the year, and without the words that many share."""
+    title = device.title.partition(",")[0]
+    return title.removeprefix("GeForce ").removeprefix("GTX ")
 
 
 def speed(link: int) -> str:
     """``'12 GB/s'``."""
-    return f"{link / 1e9:g} GB/s"
+    return f"{link / 1e9:.12g} GB/s"
 
 
 def _seconds(value: float) -> str:

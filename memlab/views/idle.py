@@ -27,7 +27,7 @@ from memlab.views.offload.page import LEFT, RIGHT, Time, bold, computing, named
 
 USE = Paint("#009E73", 0.78)
 """A map while an operation reads or writes it."""
-TALL, LANE, NAMED = 430, 30, 15
+TALL, LANE, NAMED = 310, 30, 15
 """Pixels: of the pile, of the lane of compute, of a bar that has its name beside it."""
 NUMBER = 250
 """Pixels that the number takes at the right of the pile."""
@@ -56,7 +56,7 @@ class IdleMaps(View[Idle]):
     }
 
     network = of_networks()
-    batch = of_batches(256)
+    batch = of_batches(256, box=True)
     device = of_devices()
     asked = Setting[bool](
         doc="whether it asks how much is in use, and shows no answer", default=False,

@@ -54,10 +54,10 @@ def of_devices(**given: Any) -> ByName:
                   write=lambda found: repr(found.name), **given)  # fmt: skip
 
 
-def of_batches(default: int) -> Range:
+def of_batches(default: int, **given: Any) -> Range:
     """The setting of the batch."""
-    return Range(1, 1_000_000, doc="the mini-batch size", default=default, box=True, code="always",
-                 stops=tuple(2**n for n in range(11)))  # fmt: skip
+    return Range(1, 1_000_000, doc="the mini-batch size", default=default, code="always",
+                 stops=tuple(2**n for n in range(11)), **given)  # fmt: skip
 
 
 class Offloaded(View[Offload]):
@@ -81,10 +81,9 @@ class Offloaded(View[Offload]):
         code="always", write=lambda value: repr(speed(value)), show=speed,
     )  # fmt: skip
     batch = of_batches(256)
-    device = of_devices()
+    device = of_devices(place="more", brief=lambda now: short(now.device))
     budget = Typed(
         doc="the bytes of the card", default="12 GB", check=units.parse, place="more", show=three,
-        write=lambda value: repr(units.short(value)),
     )  # fmt: skip
     network = of_networks(place="more")
     optimizer = Choice(
@@ -100,7 +99,7 @@ class Offloaded(View[Offload]):
                          now.budget)  # fmt: skip
 
     def values(self, now: State) -> Mapping[str, object]:
-        return {"link": speed(now.link)}
+        return {"link": speed(now.link), "batch": f"{now.batch:,}"}
 
     def described(self, now: State) -> object:
         return now.replace(chosen="")

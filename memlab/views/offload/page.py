@@ -28,9 +28,9 @@ from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import IDLE, PAINTS, WAIT, Paint
 
 LEFT, RIGHT = 96, 12
-LANE, LINK, APART = 34, 22, 3
+LANE, LINK, APART = 30, 20, 3
 """Pixels: of the lane of compute, of that of the link, and between them."""
-TALL = 400
+TALL = 240
 """Of both memories together."""
 NARROW = 15
 """Pixels: a copy that has its triangle."""
@@ -125,11 +125,8 @@ def _key(found: Offload) -> Iterator[tuple[Paint | Glyph, str]]:
     for role in found.mountain.parts:
         yield PAINTS[role], role_name(role)
     if found.copies:
-        yield IDLE, say("idle")
         yield Glyph(0, 0, DOWN), say("goes_out")
         yield Glyph(0, 0, UP), say("comes_back")
-    if found.waits:
-        yield WAIT, say("stands")
 
 
 # -- the lanes -------------------------------------------------------------------------------------
@@ -152,10 +149,10 @@ def lanes(shown: Shown) -> Chart:
                  name=say("compute"), gap=8)  # fmt: skip
 
 
-def named(y: float, name: str, note: str) -> Iterator[Mark]:
-    """Two lines left of the frame."""
-    yield Text(0, y, name, 13, "end", dx=-10, dy=-1, bold=True)
-    yield Text(0, y, note, 11, "end", dx=-10, dy=12, dim=True)
+def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
+    """Two lines left of the frame, so many pixels below a height."""
+    yield Text(0, y, name, 13, "end", dx=-10, dy=dy - 1, bold=True)
+    yield Text(0, y, note, 11, "end", dx=-10, dy=dy + 12, dim=True)
 
 
 def computing(slots: Sequence[Slot], span: tuple[float, float]) -> Iterator[Mark]:
@@ -213,11 +210,11 @@ def memories(shown: Shown) -> Chart:
         *_longer(shown, y.first + 0.04 * most),
         Points([(_peak_at(found), found.peak)], "dot", 8),
         *_labels(shown, most),
-        *named(0.10 * most, say("device"), say("memory")),
+        *named(0, say("device"), say("memory"), -18),
     ]
     marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(shown)]
     if found.host:
-        marks += named(-0.09 * most, say("host"), say("memory"))
+        marks += named(0, say("host"), say("memory"), 18)
     return Chart(shown.time.x, y, marks, TALL, shown.time.axis, left=LEFT, right=RIGHT, above=16,
                  name=say("memory"))  # fmt: skip
 
