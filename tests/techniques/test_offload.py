@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,10 +20,11 @@ from memlab.devices import Room
 from memlab.networks.graph import Network
 from memlab.runtime import copies
 from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.memory import Memory
 from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
-from memlab.step.storage import HOST
+from memlab.step.storage import HOST, Storage
 from memlab.techniques import offload as rules
 from memlab.techniques.offload import offload
 from tests.networks_at_random import networks
@@ -183,6 +185,25 @@ def test_a_copy_runs_beside_the_operation_that_it_hides_behind(
     memlab.run(step, 2)
     assert threading.main_thread() not in threads
     assert len(threads) == 2
+
+
+@pytest.mark.measures
+def test_nobody_reads_or_frees_a_map_before_its_copy_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Copies that take far longer than kernels, in an arena whose free bytes are NaN."""
+    plain, copy = ran(chain(), BATCH), Memory.copy
+
+    def slow(self: Memory, source: Storage, target: Storage) -> None:
+        time.sleep(0.01)
+        copy(self, source, target)
+
+    monkeypatch.setattr(Memory, "copy", slow)
+    step = offload(chain(), "all")
+    for after in (memlab.in_place(step), memlab.no_reuse(step)):  # which frees none of them
+        done = ran(after, BATCH, placement="best")
+        assert not differences(plain, done)
+        assert not done.nan
 
 
 @pytest.mark.measures
