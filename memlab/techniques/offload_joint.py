@@ -82,11 +82,13 @@ class Joint:
         if dropped != CHAIN:
             return recompute(self.step, "drop", layers=sorted(dropped))
         at = self.terms
-        given = {"batch": at.batch, "in_place": at.in_place}
+        ordered = partial(
+            recompute, self.step, "chain", batch=at.batch, in_place=at.in_place, device=at.machine
+        )
         try:
-            return recompute(self.step, "chain", budget=self.budget, **given)  # type: ignore[arg-type]
+            return ordered(budget=self.budget)
         except InputError:  # below the least peak: that, and maps go on top of it
-            return recompute(self.step, "chain", **given)  # type: ignore[arg-type]
+            return ordered()
 
     def cost(self, state: State) -> Cost | None:
         """What a state comes to."""
