@@ -19,6 +19,8 @@ from memlab.step.tensor import Role
 from memlab.studies.figures import Study, columns, duration, share, three
 from memlab.studies.offload import plain_step, short
 
+LITTLE = 0.2
+"""A share that is idle, below which the maps are in use nearly all the time."""
 SGD = "sgd"
 """Its states are no maps, so another optimizer has the same."""
 
@@ -116,7 +118,9 @@ class Idle(Study):
     @property
     def finding(self) -> str:
         """What is seen, or what is asked; its bold part between asterisks."""
-        return say("title.asked" if self.asked else "title.seen")
+        if self.asked:
+            return say("title.asked")
+        return say("title.seen" if self.share > LITTLE else "title.used")
 
     @property
     def sentences(self) -> list[str]:

@@ -30,6 +30,8 @@ from memlab.techniques.offload import offload
 
 ALGORITHM = "implicit-gemm"
 """Convolutions without a workspace: the plan depends on the maps alone."""
+SEARCHED = ("dynamic", "best")
+"""Policies that look for what fits the budget."""
 ROLES = (
     Role.PARAMETER, Role.OPTIMIZER_STATE, Role.BUFFER, Role.PARAMETER_GRADIENT, Role.WORKSPACE,
     Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP,
@@ -331,11 +333,17 @@ def offloaded(
     """A step under a policy beside the plain one, both in place; ``link`` is in bytes per second.
 
     Raises:
-        InputError: an unknown policy or optimizer; a device without the figures that are needed.
+        InputError: an unknown policy or optimizer; a device without the figures that are needed; a
+            budget below the least peak, where the policy asks for one.
     """
-    plain = clock(plain_step(network, optimizer), batch, device)
-    now = plain
-    if policy != "none":
+    plain = now = clock(plain_step(network, optimizer), batch, device)
+    if policy in SEARCHED:
+        step = offload(
+            _made(network, optimizer), policy, algorithms="m", batch=batch, budget=budget,
+            device=device, link=link, in_place=True,
+        )  # fmt: skip
+        now = clock(in_place(step), batch, device, link)
+    elif policy != "none":
         now = clock(_step(network, optimizer, policy), batch, device, link)
     return Offload(network, optimizer, policy, device, link, budget, plain, now)
 
@@ -347,8 +355,12 @@ def plain_step(network: Network, optimizer: str) -> Step:
 
 @lru_cache(maxsize=8)
 def _step(network: Network, optimizer: str, policy: str) -> Step:
-    step = training_step(network, optimizer, algorithm=ALGORITHM)
-    return in_place(offload(step, policy))
+    return in_place(offload(_made(network, optimizer), policy))
+
+
+@lru_cache(maxsize=8)
+def _made(network: Network, optimizer: str) -> Step:
+    return training_step(network, optimizer, algorithm=ALGORITHM)
 
 
 # -- mountains ------------------------------------------------------------------------------------

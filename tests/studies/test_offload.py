@@ -36,10 +36,18 @@ def test_all_layers_take_longer_and_save_nothing_more() -> None:
     assert more.host > conv.host
 
 
+def test_the_best_set_moves_fewer_maps_and_takes_less_time() -> None:
+    conv, dynamic, best = (found(policy=policy, link=3) for policy in ("conv", "dynamic", "best"))
+    assert dynamic.as_dict() | {"policy": "conv"} == conv.as_dict()
+    assert best.fits
+    assert best.longer < 0.7 * conv.longer
+    assert best.host < conv.host
+
+
 def test_nothing_moves_under_none() -> None:
     plain = found(policy="none")
     assert (plain.copies, plain.waits, plain.host, plain.longer) == ([], [], 0, 0)
-    assert plain.title == "It does not fit the card, and nothing moves"
+    assert plain.title == "Nothing moves, and it does not fit the card"
 
 
 @pytest.mark.parametrize("link", [3, 12, 450])
@@ -90,6 +98,12 @@ def test_most_of_the_area_is_idle(name: str, batch: int, share: float) -> None:
     area = sum(row.nbytes * row.alive for row in here.rows)
     unused = sum(row.nbytes * sum(end - start for start, end in row.gaps) for row in here.rows)
     assert unused / area == pytest.approx(here.share, abs=1e-6)
+
+
+def test_a_network_of_one_layer_has_nothing_idle() -> None:
+    here = idle_maps(network_of("linear1"), 256, hardware.find("titan x"))
+    assert here.share < 0.1
+    assert here.title.startswith("In use nearly all the time")
 
 
 def test_a_question_has_no_answer() -> None:

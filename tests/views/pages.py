@@ -382,6 +382,7 @@ OFFLOADS: dict[str, Callable[[], Any]] = {
     "nothing moves": partial(views.offload, policy="none"),
     "all layers, momentum": partial(views.offload, policy="all", optimizer="momentum"),
     "forks, a budget far above": partial(views.offload, "resnet50", 32),
+    "the best set": partial(views.offload, policy="best", link="3 GB/s"),
     "not nested": partial(views.offload, "googlenet", 128, "all", link="3 GB/s"),
     "no convolution": partial(views.offload, "linear1", 8),
 }

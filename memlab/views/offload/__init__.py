@@ -72,8 +72,8 @@ class Offloaded(View[Offload]):
     """More maps go, and the peak stays; a link that is too slow."""
 
     policy = Choice(
-        ("none", "conv", "all"), default="conv", code="always",
-        doc='``"conv"``, ``"all"`` or ``"none"``: whose inputs go (``memlab.offload``)',
+        ("none", "conv", "all", "dynamic", "best"), default="conv", code="always",
+        doc="which maps go (``memlab.offload``); searches keep the algorithms of the others",
     )  # fmt: skip
     link = Range(
         1, 10**15, default="12 GB/s", check=lambda given: hardware.link(given).speed, stops=SPEEDS,
