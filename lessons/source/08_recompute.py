@@ -209,8 +209,7 @@ views.case("08")
 # - Drop first what takes many bytes and little work.
 # - A stage that holds much and hands on little gains most: so does a block of a transformer.
 #
-# Next: 09 Offload, which is not there yet. What lessons 00 to 08 teach is in
-# [the glossary](glossary.md).
+# Next: [09 Offload](09_offload.ipynb). What if the maps wait in host memory?
 
 # %% tags=["numbers"]
 {

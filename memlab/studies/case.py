@@ -15,12 +15,13 @@ from typing import Any
 
 from memlab import strings, units
 from memlab.networks import zoo
-from memlab.planner import clock
+from memlab.planner import clock, streams
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
 from memlab.runtime.run import Run, run
 from memlab.step.build import training_step
 from memlab.step.step import Step
+from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies.figures import STACK, Part, Study, percent, three
 from memlab.techniques import order
@@ -28,6 +29,7 @@ from memlab.techniques.cuts import cost
 from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering
 from memlab.techniques.no_reuse import no_reuse
+from memlab.techniques.offload import offload
 from memlab.techniques.precision import precision
 from memlab.techniques.recompute import recompute
 
@@ -54,7 +56,8 @@ def say(key: str, **values: object) -> str:
 class Technique:
     """``make`` gives the step that it makes of the plain one at a batch, ``call`` is how it is
     written. ``beside`` is the lesson that its bytes are compared with. It has ``images`` in a
-    mini-batch. What has no kernel on a processor does not run (``runs``)."""
+    mini-batch. What has no kernel on a processor does not run (``runs``). Its time is that of
+    ``machine``, the recorded one where it is None."""
 
     lesson: str
     call: str
@@ -63,6 +66,7 @@ class Technique:
     result: str = SAME
     images: int = IMAGES
     runs: bool = True
+    machine: str | None = None
 
 
 TECHNIQUES = {
@@ -80,6 +84,8 @@ TECHNIQUES = {
         Technique("07", "memlab.in_place(step)", lambda step, _: in_place(step)),
         Technique("08", f'memlab.recompute(step, "chain", batch={IMAGES})',
                   lambda step, batch: recompute(step, "chain", batch=batch)),
+        Technique("09", 'memlab.offload(step, "all")', lambda step, _: offload(step, "all"),
+                  machine="titan x"),
     )
 }  # fmt: skip
 """By lesson."""
@@ -87,10 +93,15 @@ ROWS = ("01", "02", "07", "06", "08", "09", "11")
 """The lessons of the rows from top to bottom, in the order of the course; each has its place."""
 BESIDE = ("03", "04", "05")
 """Lessons whose row comes last, in their own picture alone."""
-LATER = ("09", "11")
+LATER = ("11",)
 """Lessons that are not there yet."""
+AFTER = ("09",)
+"""Lessons whose place is told without their number, of which a picture has enough."""
+LINK = "12 GB/s"
+"""Between a card and its host: PCIe 3.0 with 16 lanes, as it is reached."""
 LESSONS = ("00", *sorted(TECHNIQUES))
-_NEEDED = {"00": (), "01": ("01",), "07": ("01", "02", "07"), "08": ("01", "02", "07", "08")}
+_NEEDED = {"00": (), "01": ("01",), "07": ("01", "02", "07"), "08": ("01", "02", "07", "08"),
+           "09": ("01", "02", "07", "08", "09")}  # fmt: skip
 
 
 def done(lesson: str) -> tuple[str, ...]:
@@ -114,7 +125,8 @@ class Row:
     ``parts`` are the slices at the peak, in the order of a stack, and ``again`` those of their
     bytes that were made again. ``peak_at`` is the operation of the peak. ``extra`` is how much
     more time than the plain step it takes by the clock, in percent; None where no rate is
-    recorded. ``workspace`` are the bytes of the largest workspace of an operation.
+    recorded. ``workspace`` are the bytes of the largest workspace of an operation, ``host`` those
+    that wait in the host's memory.
     """
 
     technique: Technique
@@ -124,6 +136,7 @@ class Row:
     again: int
     extra: float | None
     workspace: int
+    host: int = 0
 
     @property
     def lesson(self) -> str:
@@ -138,8 +151,9 @@ class Row:
     @property
     def time(self) -> str:
         """``'+26.7 %'``; empty where that is not known, or of another mini-batch."""
-        known = self.extra is not None and self.technique.result != OTHER
-        return f"+{self.extra:.1f} %" if known else ""
+        if self.extra is None or self.technique.result == OTHER:
+            return ""
+        return f"+{self.extra:.{0 if self.extra >= 100 else 1}f} %"
 
     @property
     def result(self) -> str:
@@ -177,11 +191,21 @@ def row(lesson: str) -> Row:
     step, ledger = _made(lesson, technique.images)
     batch = technique.images
     peak = ledger.peak_at(batch)
-    known = lesson != "04"
-    extra = 100 * (cost(step.ops, batch) / cost(plain().ops, batch) - 1) if known else None
+    extra = None if lesson == "04" else 100 * (_longer(step, technique) - 1)
     spaces = (e.size.at(batch) for e in ledger.entries if e.role is Role.WORKSPACE)
     return Row(technique, peak.nbytes, peak.row.name, _parts(ledger, batch),
-               _again(step, ledger, batch), extra, max(spaces, default=0))  # fmt: skip
+               _again(step, ledger, batch), extra, max(spaces, default=0),
+               ledger.peak(batch, HOST))  # fmt: skip
+
+
+def _longer(step: Step, technique: Technique) -> float:
+    """How many times as long as the plain step one takes."""
+    if technique.machine is None:
+        return cost(step.ops, technique.images) / cost(plain().ops, technique.images)
+    one, other = (
+        streams.clock(each, technique.images, technique.machine, LINK) for each in (step, plain())
+    )
+    return one.seconds / other.seconds
 
 
 def _parts(ledger: Ledger, batch: int) -> dict[Part, int]:
@@ -274,7 +298,9 @@ class Case(Study):
 
     def place(self, lesson: str) -> str:
         """Why a row is not drawn, and where it will be: ``'predict first, in lesson 08'``."""
-        return say("place.later" if lesson in LATER else "place.first", lesson=lesson)
+        if lesson in LATER:
+            return say("place.later")
+        return say("place.after" if lesson in AFTER else "place.first", lesson=lesson)
 
     # -- sentences
 
@@ -311,7 +337,10 @@ class Case(Study):
         machine = clock.rates().machine
         values = {"processor": machine["processor"], "date": machine["date"]}
         lines = [say("note.step", images=IMAGES, **values)]
-        return [*lines, say("note.chain")] if "08" in self.rows else lines
+        lines += [say("note.chain")] if "08" in self.rows else []
+        if "09" in self.rows:
+            lines.append(say("note.link", link=LINK, host=bytes_of(self.rows["09"].host)))
+        return lines
 
     @property
     def fit_title(self) -> str:

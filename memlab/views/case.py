@@ -42,6 +42,9 @@ NAMES, SIDE, EDGE = 176, 196, 78
 NARROW = 700
 TIMES, PLAIN = 12, 60
 """Pixels: from the end of the axis to the times, and that of the plain step."""
+TWICE = 100
+"""The most percent of added time that a bar has room for; a longer one is torn, and its figure
+stands in the title alone."""
 FAINT, OWN = Paint("currentColor", 0.05), Paint("currentColor", 0.38)
 """The card; the bar of the own row where bars are images."""
 BYTES, FITS = SHOWN = "bytes", "images"
@@ -60,7 +63,7 @@ class OneCase(View[Case]):
     picture_keys = ("KeyB",)
 
     lesson = Setting(
-        doc="the lesson that it ends, from ``'00'`` to ``'08'``",
+        doc="the lesson that it ends, from ``'00'`` to ``'09'``",
         default=LESSONS[-1],
         check=lambda given: known("lesson", given, LESSONS),
         fixed=True,
@@ -317,15 +320,23 @@ class Bars:
         clear = [x for x in (end, *sorted(edges)) if not any(x < edge < x + room for edge in edges)]
         return Text(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True)
 
+    @staticmethod
+    def _torn(start: float, end: float) -> list[tuple[float, float]]:
+        """A bar with a gap, as it goes on."""
+        third = (end - start) / 3
+        return [(start, start + 1.8 * third), (start + 2.2 * third, end)]
+
     def _price(self, at: int, row: Row) -> Iterator[Mark]:
         """Its time beside that of plain, and its result; the figure for the own row."""
         own, first = row is self.found.own, self.last + TIMES * self.pixel
         if row.time:
             end = first + PLAIN * self.pixel
             yield Rect(first, end, at, at + 1, "rule", thick=8)
-            more = max(end, end + PLAIN * self.pixel * (row.extra or 0) / 100)
-            if more > end:
-                yield Rect(end, more, at, at + 1, Paint("currentColor", 0.9), thick=8, edge=0)
-            if own and round(row.extra or 0, 1):
+            extra = row.extra or 0
+            more = end + PLAIN * self.pixel * min(max(extra, 0), TWICE) / 100
+            for left, right in self._torn(end, more) if extra > TWICE else [(end, more)]:
+                if right > left:
+                    yield Rect(left, right, at, at + 1, Paint("currentColor", 0.9), thick=8, edge=0)
+            if own and round(extra, 1) and extra <= TWICE:
                 yield Text(more, at + 0.5, row.time, 11, dx=6, dy=4, bold=True)
         yield Text(self.last, at + 0.5, row.result, 12, "end", dx=SIDE - 10, dy=4, bold=own)

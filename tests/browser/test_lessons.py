@@ -56,6 +56,7 @@ MOVES = {
     "06": ("parameter", "feature_map"),
     "07": ("in_place",),
     "08": ("k", "budget"),
+    "09": ("batch", "link"),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
 WRONG = {
@@ -76,6 +77,8 @@ WRONG = {
     "06.model_state": ("    return 16 * features[0] * features[1]", ""),
     "07.freed": ("    return [sum(sizes[block] for block in each) for each in reads]", "all_read"),
     "08.checkpoints": ("    return []", "nothing_saved"),
+    "09.leaving": ("    return [sum(sizes[m] for m in each) for each in reads]", "every_reader"),
+    "09.offloaded": ("    return list(range(len(maps)))", "all_go"),
 }
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from memlab.lesson.content import tasks_09
+
 Arguments = dict[str, Any]
 
 
@@ -104,6 +106,11 @@ def samples(chance: Random) -> Arguments:
     return {"x": x, "t": t, "w1": chance.uniform(-1, 1), "w2": chance.uniform(-1, 1)}
 
 
+def shortcuts(chance: Random) -> Arguments:
+    reads = tasks_09.forked(chance, chance.randint(1, 20), chance.random())
+    return {"sizes": [chance.randint(1, 10**4) for _ in reads], "reads": reads}
+
+
 ANY: dict[str, Callable[[Random], Arguments]] = {
     "00.mebibytes": lambda chance: {"nbytes": chance.randint(0, 10 ** chance.randint(1, 12))},
     "01.kept": lambda chance: few(chance, "batch", "inputs", "hidden", "outputs"),
@@ -125,4 +132,6 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     },
     "07.freed": step,
     "08.checkpoints": maps,
+    "09.leaving": shortcuts,
+    "09.offloaded": lambda chance: tasks_09.drawn(chance, chance.randint(1, 6)),
 }

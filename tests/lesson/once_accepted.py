@@ -7,8 +7,12 @@ from typing import Any
 from tests.lesson.wrong_answers import (
     among,
     arrays,
+    delay,
     given_back,
+    left,
     limits,
+    readers_of,
+    until_it_fits,
     waiting,
 )
 
@@ -65,6 +69,16 @@ def two_at_most(maps):
     return min(options, key=lambda kept: hold(maps, kept))
 
 
+def second_reader(sizes, reads):
+    return left(sizes, reads, [each[:2][-1] for each in readers_of(reads)])
+
+
+def cheapest_bytes(maps, forward, backward, link, room):
+    """The least wait for each byte goes first."""
+    ways = (forward, backward)
+    return until_it_fits(maps, room, lambda n: delay(maps, ways, link, n) / maps[n])
+
+
 ACCEPTED: dict[str, Answers] = {
     "02.largest_batch": {
         "strict": lambda memory, **a: min(limits(memory - 1, **a)),
@@ -97,4 +111,6 @@ ACCEPTED: dict[str, Answers] = {
         "read_else_first_write": lambda **a: given_back(**a, users=read_else_first_write),
     },
     "08.checkpoints": {"two_at_most": two_at_most, "removing": removing},
+    "09.leaving": {"second_reader": second_reader},
+    "09.offloaded": {"cheapest_bytes": cheapest_bytes},
 }

@@ -116,6 +116,36 @@ def by_sets(maps):
     return min(tried, key=lambda kept: max(waiting(maps, sorted(kept))))
 
 
+def from_the_end(sizes, reads):
+    """The first reader that is met on the way back."""
+    found, seen = [], set[int]()
+    for each in reversed(reads):
+        new = set(each) - seen
+        seen |= new
+        found.append(sum(sizes[number] for number in new))
+    return found[::-1]
+
+
+def later_readers(sizes, reads):
+    for n, each in enumerate(reads):
+        later = set().union(*reads[n + 1 :])
+        yield sum(sizes[number] for number in set(each) - later)
+
+
+def by_halves(maps, forward, backward, link, room):
+    """With the first map on the device and without it, again and again."""
+
+    def best(n, room):
+        if n == len(maps):
+            return 0, ()
+        ways = (maps[n] / link - each[n] for each in (forward, backward))
+        cost, gone = best(n + 1, room)
+        options = [(cost + sum(max(0, way) for way in ways), (n, *gone))]
+        return min([*options, best(n + 1, room - maps[n])] if maps[n] <= room else options)
+
+    return best(0, room)[1]
+
+
 RIGHT: dict[str, Answers] = {
     "00.mebibytes": {
         "twice": lambda nbytes: nbytes / 1024 / 1024,
@@ -181,5 +211,10 @@ RIGHT: dict[str, Answers] = {
         "set": by_sets,
         "generator": lambda maps: iter(by_table(maps)),
         "array": lambda maps: np.array(by_table(maps), int),
+    },
+    "09.leaving": {"from_the_end": from_the_end, "later_readers": later_readers},
+    "09.offloaded": {
+        "by_halves": by_halves,
+        "array": lambda **a: np.array(by_halves(**a), int),
     },
 }

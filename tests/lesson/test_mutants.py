@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from memlab.lesson import checking, values
-from memlab.lesson.content import tasks_08
+from memlab.lesson.content import tasks_08, tasks_09
 from memlab.lesson.exercise import solution_of
 from memlab.lesson.task import Arguments, Task, tasks
 from tests.lesson import wrong_answers
@@ -68,7 +68,7 @@ class Known:
     def numbers(self, value: Any, case: Arguments) -> values.Numbers | None:
         value = values.listed(value)
         if self.task.score is not None and not isinstance(value, int):
-            value = counted(values.ordered(value), case["maps"])
+            value = COUNTED[self.task.name](values.ordered(value), case)
         return values.read(value)
 
     def right(self, function: Function) -> bool:
@@ -86,12 +86,27 @@ class Known:
         return given is not None and values.agree(given, truth, self.task.rel)
 
 
-def counted(given: Any, maps: list[int]) -> int:
+def kept(given: Any, case: Arguments) -> int:
+    maps = case["maps"]
+    return tasks_08.counted(maps, chosen(given, len(maps) - 1))
+
+
+def gone(given: Any, case: Arguments) -> int:
+    found = chosen(given, len(case["maps"]))
+    assert tasks_09.stays(case, found) <= case["room"]
+    return tasks_09.counted(case, found)
+
+
+def chosen(given: Any, count: int) -> list[int]:
     numbers = values.read(given)
     assert numbers is not None
     assert numbers.ndim == 1
-    assert {*numbers.flat} <= {*range(len(maps) - 1)}
-    return tasks_08.counted(maps, sorted({int(number) for number in numbers.flat}))
+    assert {*numbers.flat} <= {*range(count)}
+    return sorted({int(number) for number in numbers.flat})
+
+
+COUNTED = {"08.checkpoints": kept, "09.offloaded": gone}
+"""What a choice is scored by, counted."""
 
 
 @cache
@@ -211,3 +226,13 @@ def test_what_is_counted_is_what_is_planned(seed: int) -> None:
     maps = ANY["08.checkpoints"](chance)["maps"]
     for kept in chance.sample(tasks_08.choices(len(maps)), min(8, 2 ** (len(maps) - 1))):
         assert tasks_08.counted(maps, kept) == tasks_08.planned(tuple(maps), kept)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_waits_that_are_counted_are_those_of_the_clock(seed: int) -> None:
+    chance = Random(seed)
+    case = ANY["09.offloaded"](chance)
+    choices = tasks_09.choices(case)
+    for chosen in chance.sample(choices, min(8, len(choices))):
+        counted = tasks_09.counted(case, chosen)
+        assert counted == pytest.approx(tasks_09.planned(tuple(case["maps"]), chosen), abs=1)

@@ -1,6 +1,6 @@
 """Wrong ways, as learners write them: for every exercise a function for each of its slips."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -163,6 +163,45 @@ def lowest(sizes, births, deaths, choose=fitting_start, meet=overlap):
         spans = [(found[k], found[k] + sizes[k]) for k in lives]
         found.append(choose(sorted([0, *(high for _, high in spans)]), spans, size))
     return found
+
+
+def readers_of(reads):
+    """The operations that read each map."""
+    return [[n for n, each in enumerate(reads) if m in each] for m in range(len(reads))]
+
+
+def left(sizes, reads, ends):
+    """Bytes that leave under each operation, from the operation of each map."""
+    found = [0] * len(reads)
+    for size, end in zip(sizes, ends, strict=True):
+        if end < len(found):
+            found[end] += size
+    return found
+
+
+def delay(maps, ways, link, n):
+    """Seconds that compute waits for one map, on all its ways."""
+    return sum(max(0, maps[n] / link - way[n]) for way in ways)
+
+
+def leaves(maps, chosen):
+    return sum(maps) - sum(maps[n] for n in chosen)
+
+
+def until_it_fits(maps, room, key):
+    """One map after the other goes."""
+    gone: list[int] = []
+    for n in sorted(range(len(maps)), key=key):
+        if leaves(maps, gone) > room:
+            gone.append(n)
+    return gone
+
+
+def least_delay(maps, ways, link, room):
+    places = range(len(maps))
+    every = [each for n in range(len(maps) + 1) for each in combinations(places, n)]
+    fit = [list(each) for each in every if leaves(maps, each) <= room]
+    return min(fit, key=lambda each: sum(delay(maps, ways, link, n) for n in each))
 
 
 ZOO: dict[str, dict[str, Any]] = {
@@ -350,5 +389,27 @@ ZOO: dict[str, dict[str, Any]] = {
         "smallest": lambda maps: [min(among(maps), key=lambda n: maps[n])],
         "largest": lambda maps: [max(among(maps), key=lambda n: maps[n])],
         "one_alone": lambda maps: [min(among(maps), key=lambda n: max(waiting(maps, [n])))],
+    },
+    "09.leaving": {
+        "first_reader": lambda sizes, reads: left(sizes, reads, [r[0] for r in readers_of(reads)]),
+        "one_later": lambda sizes, reads: left(
+            sizes, reads, [r[-1] + 1 for r in readers_of(reads)]
+        ),
+        "every_reader": lambda sizes, reads: [sum(sizes[m] for m in each) for each in reads],
+        "at_the_turn": lambda sizes, reads: [0] * (len(reads) - 1) + [sum(sizes)],
+        "maps": lambda sizes, reads: left(
+            [1] * len(sizes), reads, [r[-1] for r in readers_of(reads)]
+        ),
+    },
+    "09.offloaded": {
+        "all_go": lambda maps, **a: list(range(len(maps))),
+        "from_the_first": lambda maps, room, **a: until_it_fits(maps, room, lambda n: n),
+        "largest": lambda maps, room, **a: until_it_fits(maps, room, lambda n: (-maps[n], n)),
+        "shortest": lambda maps, forward, backward, link, room: until_it_fits(
+            maps, room, lambda n: (delay(maps, (forward, backward), link, n), n)
+        ),
+        "way_out": lambda maps, forward, backward, link, room: least_delay(
+            maps, (forward,), link, room
+        ),
     },
 }

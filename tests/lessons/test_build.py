@@ -404,6 +404,11 @@ def test_a_cell_without_a_picture_keeps_none(lessons, capsys):
     assert "cell 01-small-01 shows no picture to keep." in capsys.readouterr().err
 
 
+def test_planned_seconds_are_the_same_everywhere_and_nothing_else_is():
+    assert stored.differs(shown("12 GB/s: compute waits 0.27 s", stored.PLANNED)) == ""
+    assert "tag it nbval-ignore-output" in stored.differs(shown("4 threads", stored.PLANNED))
+
+
 def test_in_a_solution_a_note_stands_for_what_varies_alone():
     card, third = shown("planned 96 B").outputs[0], shown("as planned").outputs[0]
     cell = shown(f"took 3 s, {MACHINE}", stored.SOLUTION, stored.DIFFERS)
