@@ -228,8 +228,9 @@ def test_a_copy_that_fails_ends_the_step_and_frees_all(monkeypatch: pytest.Monke
 
 
 @pytest.mark.measures
-def test_without_threads_each_map_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memlab.runtime.cpu.Cpu.one_memory", False)
+@pytest.mark.parametrize("threads", [True, False])
+def test_each_map_is_copied_once(threads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memlab.runtime.cpu.Cpu.one_memory", threads)
     copied: list[str] = []
     monkeypatch.setattr(
         "memlab.runtime.memory.Memory.copy", lambda _, source, target: copied.append(target.name)
