@@ -150,6 +150,8 @@ MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
     views.training_curves: {"histories": {}},
     views.planned_and_measured: {"run": None},
     views.precision: {"what": "mnist_cnn"},
+    views.offload: {"network": "mnist_cnn", "batch": 8},
+    views.idle: {"network": "mnist_cnn", "batch": 8},
     views.recompute: {"what": "mnist_cnn"},
     views.techniques: {"network": "linear1"},
     views.vectors: {"network": "mnist_cnn"},
