@@ -66,7 +66,8 @@ def _draw_idle(chance: Random) -> Numbers:
 @topic("09.idle", Kind.CHOICE, {"network": "vgg16", "batch": 256}, _draw_idle,
        options=("quarter", "half", "most", "nearly"),
        words=lambda n: {**n, "label": labelled(n["network"])},
-       gives=("idle share", "lies idle", "lie idle", "nearly all", "88 %"))  # fmt: skip
+       gives=("idle share", "lies idle", "lie idle", "nearly all", "88 %"),
+       shows=({"network": "vgg16", "asked": False},))  # fmt: skip
 def idle(n: Numbers) -> Truth:
     """Byte-seconds of feature maps that no operation uses, over all of theirs, planned (C10)."""
     step = _plain(n["network"]) if n["network"] == "vgg16" else step_of(built(n["network"]), "sgd")
@@ -112,8 +113,7 @@ def _falls(n: Numbers) -> int:
        options=("none", "less", "same", "more"),
        words=lambda n: {**n, "label": labelled(n["network"]), "saved": units.short(_falls(n))},
        gives=("9.30 GB", "9.3 GB", "moves memory", "does not remove", "moved, not saved"),
-       shows=({"policy": "conv", "what": "vgg16"},
-              {"policy": "conv", "network": "vgg16"}))  # fmt: skip
+       shows=({"policy": "conv", "network": "vgg16"},))  # fmt: skip
 def host(n: Numbers) -> Truth:
     """What waits in the host's memory, beside what the device no longer holds (C5, C7)."""
     ledger, saved = plan(_moved(n["network"], n["policy"])), _falls(n)
@@ -155,7 +155,7 @@ _LONGER = ("1", "1.5", "2", "3", "4", "5", "6", "8", "10", "13", "15", "20", "25
        words=lambda n: {**n, "label": labelled(n["network"]), "times": f"{n['fast'] / n['slow']:g}",
                         "waits": f"{float(_waits(n, n['fast'])):.2f}"},
        gives=("no longer hides", "ceases to hide"),
-       shows=({"link": "3 GB/s"}, {"link": 3}))  # fmt: skip
+       shows=({"link": 3 * units.DECIMAL["GB"]},))  # fmt: skip
 def link(n: Numbers) -> Truth:
     """How many times as long compute waits over a slower link, planned."""
     fast, slow = _waits(n, n["fast"]), _waits(n, n["slow"])
