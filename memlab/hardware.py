@@ -120,7 +120,7 @@ def find(name: str | Device) -> Device:
     """
     if isinstance(name, Device):
         return name
-    if isinstance(name, str) and name.endswith(".toml"):
+    if str(name).endswith(".toml"):
         return next(iter(load(name).values()))
     return pick("device", name, DEVICES)
 

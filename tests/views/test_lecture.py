@@ -28,6 +28,7 @@ from memlab.views.lecture.page import SHORT
 from memlab.views.lecture.page import html as page
 from memlab.views.lecture.scenes import scenes
 from memlab.views.lecture.slides import Recorded
+from tests.lessons import instructed
 from tests.lessons import test_instructor as pages
 from tests.lessons.structure import FORBIDDEN
 from tests.lessons.test_sources import LINK
@@ -330,7 +331,7 @@ def guide(monkeypatch):
     known = {"facts": figures, "windows": windows, "blow_up": blow_up, "Fraction": Fraction,
              "scenes": scenes}  # fmt: skip
     for name, value in known.items():
-        monkeypatch.setitem(pages.NAMES, name, value)
+        monkeypatch.setitem(instructed.NAMES, name, value)
     return GUIDE.read_text(encoding="utf-8")
 
 
