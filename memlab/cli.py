@@ -131,7 +131,11 @@ def _add_options(parser: _Parser, command: str) -> None:
         )
     if command in ("plan", "run", "compare", "diff"):
         add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
+    if command in ("plan", "compare"):
+        ways = "'titan x', recorded, here or a file"
+        add("--device", metavar="D", dest="machine", help=f"plan its seconds, too: {ways}")
     if command == "plan":
+        add("--link", metavar="L", help="to the host's memory: '12 GB/s' or 'PCIe 3.0 x16'")
         add("--convention", metavar="C", default="everything", help="how feature maps are counted")
         add("--save", metavar="FILE", help="write the plan as JSON, for memlab diff")
         add("--trace", metavar="FILE", help="write a trace for ui.perfetto.dev")
@@ -141,7 +145,6 @@ def _add_options(parser: _Parser, command: str) -> None:
     if command == "compare":
         add("--budget", metavar="SIZE", help="of the chain's schedule, such as 2GB")
         add("--measure", action="store_true", help="run each technique here, too")
-        add("--device", metavar="D", help="the machine whose seconds are planned: 'titan x', here")
     if command == "diff":
         add("before", metavar="BEFORE", help="a file that memlab plan --save wrote")
         add("after", metavar="AFTER", help="another one")

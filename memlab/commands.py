@@ -19,7 +19,7 @@ from pathlib import Path
 from memlab import atomic
 from memlab.errors import InputError, pick, shorten
 from memlab.options import Options as Options
-from memlab.options import asked, built, count, planned
+from memlab.options import asked, built, count, planned, timed
 from memlab.reports import facts_of, identity, placed, table
 
 OUTPUT = "the standard output"
@@ -39,6 +39,8 @@ def plan(options: Options) -> int:
     facts = facts_of(network, step, ledger, batch) | asked(options)
     facts |= placed(step, ledger, batch, options.place) | {"convention": rule.name}
     facts["feature_map_values"] = rule.values(network)
+    time, said = timed(options, step, batch)
+    facts |= time
     if picture:
         from memlab import views
         from memlab.views.files import drawn
@@ -48,7 +50,7 @@ def plan(options: Options) -> int:
         files.save(ledger, save)
     if trace:
         atomic.write(trace, json.dumps(files.trace(ledger, batch)) + "\n")
-    _show(options, facts, f"{table(facts)}\n{rule.description}")
+    _show(options, facts, f"{table(facts)}\n{rule.description}{said}")
     return 0
 
 
@@ -97,7 +99,7 @@ def compare(options: Options) -> int:
     network, step = built(options)
     shown = sys.stderr is not None and sys.stderr.isatty()
     found = compare_techniques(
-        step, batch, options.budget, options.measure, progress=shown, device=options.device
+        step, batch, options.budget, options.measure, progress=shown, device=options.machine
     )
     facts = {"schema": "memlab.compare/1", **identity(network, step)}
     _show(options, facts | {"precision": options.precision} | found.as_dict(), found.text())

@@ -71,6 +71,23 @@ def asked(options: Options) -> dict[str, Any]:
     }
 
 
+def timed(options: Options, step: Step, batch: int) -> tuple[dict[str, Any], str]:
+    """Planned seconds for JSON and as text, where a machine or a link was asked for."""
+    if options.machine is None and options.link is None:
+        return {}, ""
+    import memlab
+
+    found = memlab.clock(step, batch, options.machine, options.link)
+    facts = {
+        "machine": found.machine,
+        "link_bytes_per_second": found.link,
+        "planned_seconds": found.seconds,
+        "waiting_seconds": found.stalled(),
+    }
+    seconds = str(found).partition("\n")[2]
+    return facts, f"\n\nplanned for {found.machine}\n{seconds}"
+
+
 def count(what: str, given: str) -> int:
     """A whole number of at least 1 with all its digits: 1e30 is 10^30.
 
@@ -136,6 +153,8 @@ def _recomputed(step: Step, options: Options, batch: int | None) -> Step:
                 "--recompute every, or memlab plan with a --batch."
             )
         arguments |= {"batch": batch, "in_place": options.in_place}
+        if (machine := vars(options).get("machine")) is not None:
+            arguments["device"] = machine
     return memlab.recompute(step, how, **arguments)
 
 

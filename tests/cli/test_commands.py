@@ -526,3 +526,38 @@ def test_a_run_on_a_device_says_which(run):
     lines = out.splitlines()
     assert facts["device"] in lines[0]
     assert lines[2].split()[0] == ("simulated" if facts["simulated"] else "measured")
+
+
+def test_seconds_are_planned_for_a_machine_and_a_link(run, as_json):
+    asked = ("vgg11", "--image", 32, "--batch", 4, "--offload", "conv", "--optimizer", "sgd")
+    words = ("plan", *asked, "--device", "titan x", "--link", "12 GB/s")
+    facts = as_json(*words)
+    step = memlab.offload(memlab.training_step(memlab.zoo.build("vgg11", image=32), "sgd"), "conv")
+    due = memlab.clock(step, 4, "titan x", "12 GB/s")
+    assert facts["planned_seconds"] == due.seconds
+    assert facts["waiting_seconds"] == due.stalled()
+    assert facts["link_bytes_per_second"] == 12 * 10**9
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert out.endswith(f"planned for {due.machine}\n{str(due).partition(chr(10))[2]}\n")
+    assert "planned_seconds" not in as_json("plan", *asked)
+
+
+def test_a_machine_that_was_not_measured_is_refused(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMLAB_MACHINE", str(tmp_path / "machine.json"))
+    code, out, err = run("plan", "mnist_cnn", "--device", "here")
+    assert (code, out) == (2, "")
+    assert err == "memlab: this machine was not measured; do it with `memlab bench machine`.\n"
+
+
+def test_techniques_are_compared_on_a_machine(run, as_json):
+    code, out, err = run("compare", "mnist_cnn", "--batch", 2, "--device", "titan x")
+    assert (code, err) == (0, "")
+    assert "Time is planned by the figures of GeForce GTX Titan X" in out
+    seconds = [
+        row["planned_seconds"]
+        for device in ("titan x", "recorded")
+        for row in as_json("compare", "mnist_cnn", "--batch", 2, "--device", device)["techniques"]
+        if row["technique"] == "plain"
+    ]
+    assert seconds[0] < seconds[1] / 10
