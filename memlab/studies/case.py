@@ -320,7 +320,8 @@ class Case(Study):
         name = say(f"technique.{dashed[0]}") if dashed else ""
         marks = {"few": bool(self.rows), "freed": len(self.rows) > 2,
                  "before": in_bytes and bool(dashed),
-                 "again": in_bytes and "08" in self.rows, "slow": "06" in self.rows}  # fmt: skip
+                 "again": in_bytes and "08" in self.rows, "slow": "06" in self.rows,
+                 "torn": "09" in self.rows}  # fmt: skip
         return " ".join(say(f"note.{key}", name=name) for key, shown in marks.items() if shown)
 
     def outline(self, found: Row) -> int | None:
