@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from memlab import optimizers, strings, units
 from memlab.planner.ledger import BEFORE, Entry, Peak
+from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies import figures, recipe
 from memlab.studies.figures import FLOOR, MOUNTAIN, Part, Study
@@ -286,7 +287,16 @@ class Cut(Study):
             )
             for phase, first, last in self.memory.phases
         ]
-        return [where, parts, say("exact.bands", bands=", ".join(bands))]
+        host = [self.host] if self.host else []
+        return [where, parts, *host, say("exact.bands", bands=", ".join(bands))]
+
+    @cached_property
+    def host(self) -> str:
+        """What waits in host memory; empty where the step has none there."""
+        ledger = self.memory.ledger
+        if all(entry.memory != HOST for entry in ledger.entries):
+            return ""
+        return say("host", bytes=units.exact(ledger.peak(self.batch, HOST)))
 
     @property
     def lines(self) -> list[Line]:

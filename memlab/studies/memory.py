@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from time import monotonic
 
 import numpy as np
@@ -274,13 +274,19 @@ class StepMemory:
 
 
 def phases(rows: Sequence[Row]) -> tuple[tuple[Phase, int, int], ...]:
-    """The phases of some operations, each with its first and last one, counted from 0."""
-    runs = [[index for index, _ in run] for _, run in groupby(enumerate(rows), _phase)]
-    return tuple((rows[run[0]].phase, run[0], run[-1]) for run in runs)
+    """The phases of some operations, each with its first and last one, counted from 0; a copy is
+    part of the phase around it."""
+    parts = accumulate((row.phase for row in rows), _around)
+    runs = [(phase, [index for index, _ in run]) for phase, run in groupby(enumerate(parts), _one)]
+    return tuple((phase, run[0], run[-1]) for phase, run in runs)
 
 
-def _phase(numbered: tuple[int, Row]) -> Phase:
-    return numbered[1].phase
+def _around(before: Phase, here: Phase) -> Phase:
+    return before if here is Phase.COPY else here
+
+
+def _one(numbered: tuple[int, Phase]) -> Phase:
+    return numbered[1]
 
 
 # -- what it is held against -----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.cut import Cut, before, cut, details, news
 from memlab.studies.figures import Part
-from memlab.studies.memory import Budget, StepMemory, budget
+from memlab.studies.memory import Budget, StepMemory, budget, phases
 from memlab.studies.recipe import MIXED, Recipe, memory_of, network_of
 from memlab.studies.tally import CHAIN, Tally
 
@@ -259,3 +259,13 @@ def test_a_technique_comes_and_goes():
     placed = cut(memory_of(Recipe(network_of("mnist_cnn"), in_place=True)), 32)
     assert news(start, placed).startswith("Now in place. The peak falls by ")
     assert news(placed, start).startswith("No longer in place. The peak grows by ")
+
+
+def test_a_step_that_offloads_says_what_the_host_holds_and_its_phases_are_whole() -> None:
+    plain = memlab.training_step(memlab.zoo.vgg11(), "sgd")
+    moved = memlab.plan(memlab.offload(plain, "all"))
+    found = [phase for phase, _, _ in phases(moved.rows)]
+    assert found == [phase for phase, _, _ in phases(memlab.plan(plain).rows)]
+    view = memlab.views.memory(moved, 4)
+    assert f"at most {moved.peak(4, 'host'):,} B" in view.text()
+    assert "host memory" not in memlab.views.memory(memlab.plan(plain), 4).text()

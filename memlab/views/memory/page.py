@@ -66,6 +66,7 @@ def _head(shown: Shown) -> Iterator[Words]:
     yield Words([tally.headline(few) if tally else now.headline(few)], 20)
     yield Words(now.verdict(tightest) if tightest else "", 13, bold=True, told=False)
     yield Words(news_of(shown), 13, drawn=not tightest)
+    yield Words(now.host, 13, drawn=few, told=False)
     yield Words(details(old, now) if old else "", drawn=not few)
     yield Words([verdicts], 13, drawn=not few)
     yield Words([*now.sentences, *_guess(shown)], drawn=not few)
