@@ -5,16 +5,20 @@ None of the pairs is one that ``memlab bench machine`` measures by.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import exp, log
+from statistics import median
 
+from memlab.bench import offload
 from memlab.bench.here import Subject, timed
 from memlab.bench.processor import limited
 from memlab.bench.step import freed_memory_kept
-from memlab.bench.timing import Line, Result, machine
+from memlab.bench.timing import Line, Result, interleave, machine
 from memlab.networks import zoo
-from memlab.planner import clock
+from memlab.planner import clock, streams
+from memlab.runtime.session import Session
 from memlab.step.build import training_step
+from memlab.techniques.offload import offload as offloaded
 
 PAIRS: tuple[Subject, ...] = (
     ("mnist_cnn", None, 128),
@@ -34,12 +38,25 @@ AIM = 1.25
 ROUNDS = 3
 
 
+OFFLOADED: tuple[Subject, ...] = (("vgg11", 64, 8), ("alexnet", None, 8), ("resnet18", 128, 4))
+"""Those whose steps offload, in seconds on the wall: copies run in threads of their own."""
+OFFLOAD_AIM = 1.35
+"""The same of these."""
+
+
 def run() -> Result:
     """Planned seconds against measured ones, ten networks and batches; first bench machine."""
-    lines = list(_lines(PAIRS, ROUNDS))
-    mean = exp(sum(abs(log(line.value)) for line in lines) / len(lines))
+    plain, moving = list(_lines(PAIRS, ROUNDS)), list(_offloaded(OFFLOADED, ROUNDS))
     whose = f"apart, geometric mean; planned for {clock.rates().title}"
-    return Result("clock", machine(), (*lines, Line(whose, mean, "x", AIM)))
+    return Result("clock", machine(), (
+        *plain, Line(whose, apart(plain), "x", AIM),
+        *moving, Line("the same with offload", apart(moving), "x", OFFLOAD_AIM),
+    ))  # fmt: skip
+
+
+def apart(lines: Sequence[Line]) -> float:
+    """The geometric mean of max(ratio, 1 / ratio)."""
+    return exp(sum(abs(log(line.value)) for line in lines) / len(lines))
 
 
 def _lines(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
@@ -52,3 +69,22 @@ def _lines(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
             planned = clock.total(step, batch, rates)
             what = f"{step.label or name}, batch {batch}: {planned:.3f} of {measured:.3f} s"
             yield Line(what, planned / measured, "x")
+
+
+def _offloaded(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
+    """The same of steps that offload, whose copies take half of the kernels' planned time."""
+    with limited(), freed_memory_kept():
+        for name, image, batch in pairs:
+            step = training_step(zoo.build(name, image=image), "sgd")
+            moving = offloaded(step, "conv")
+            speed = round(offload.copied(moving, batch) / (clock.total(step, batch) / 2))
+            planned = streams.clock(moving, batch, link=speed).seconds
+            with Session(moving, batch) as session, offload.paced(session, speed):
+                measured = _median(session, rounds)
+            what = f"{name}, batch {batch}, offload: {planned:.3f} of {measured:.3f} s"
+            yield Line(what, planned / measured, "x")
+
+
+def _median(session: Session, rounds: int) -> float:
+    """Seconds of a step on the wall."""
+    return median(interleave({"step": lambda turn: session.step()}, rounds)["step"])

@@ -75,7 +75,8 @@ def lowering(
 
 def _kernels(device: str | Machine) -> tuple[list[str], Machine]:
     """The algorithms that a device can take, and the machine by whose rates."""
-    if isinstance(device, Device | Rates) or device in NAMED:
+    named = isinstance(device, str) and (device in NAMED or device.endswith(".toml"))
+    if named or isinstance(device, Device | Rates):
         machine = clock.machine(device)
         by_figures = isinstance(machine, Device)
         return [*ALGORITHMS] if by_figures else algorithms.on("cpu"), machine

@@ -126,3 +126,17 @@ def test_what_has_no_figures_is_refused() -> None:
     assert clock.knows(op)
     assert not clock.knows(replace(op, algorithm="magic"))
     assert clock.knows(named(step(), "fc1"))
+
+
+def test_conversions_of_mixed_precision_count() -> None:
+    """Maps in 16 bits are half the bytes, and copies in fp32 are written and read beside them."""
+    plain = step()
+    mixed = memlab.precision(plain, "mixed fp16")
+    before, after = (named(each, "conv1") for each in (plain, mixed))
+    touched = sum(tensor.size.at(3) for tensor in before.touched() if tensor.format.bits == 32)
+    assert {"x in fp32", "y in fp32"} <= set(after.workspace)
+    assert after.bytes_moved.at(3) == before.bytes_moved.at(3) - touched // 2 + 2 * touched
+    check = named(mixed, "check of the gradients")
+    gradients = sum(tensor.size.at(3) for tensor in check.reads.values())
+    assert check.bytes_moved.at(3) >= gradients > 0
+    assert clock.seconds(check, 3, ROUND) >= gradients / 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -162,11 +163,24 @@ def test_only_what_has_a_kernel_on_the_device_is_taken() -> None:
         assert all(device in ALGORITHMS[op.algorithm].devices for op in convolutions(chosen))
 
 
-def test_on_a_machine_by_its_figures_the_fewest_products_are_the_fastest() -> None:
+MINE = """
+[[device]]
+name = "my card"
+memory = 8_000_000_000
+bandwidth = 256e9
+flops = { fp32 = 9.2e12 }
+"""
+
+
+def test_on_a_machine_by_its_figures_the_fewest_products_are_the_fastest(tmp_path: Path) -> None:
     step = memlab.training_step(memlab.zoo.build("vgg11", image=64))
     chosen = lowering(step, batch=4, device="titan x")
     assert chosen.notes[0] == "fastest convolutions by rates of titan x"
     assert "winograd" in {op.algorithm for op in convolutions(chosen)}
+    file = tmp_path / "mine.toml"
+    file.write_text(MINE)
+    mine = lowering(step, batch=4, device=str(file))
+    assert mine.notes[0] == "fastest convolutions by rates of my card"
     without = lowering(step, batch=4, limit=0, device=hardware.find("titan x"))
     assert {op.algorithm for op in convolutions(without)} & {"direct", "implicit-gemm"}
     assert max(workspace(op, 4) for op in convolutions(without)) == 0
