@@ -260,6 +260,12 @@ def _() -> Any:
     )
 
 
+@case("memory", "maps in host memory")
+def _() -> Any:
+    step = memlab.training_step(memlab.zoo.vgg11(), "sgd")
+    return views.memory(memlab.in_place(memlab.offload(step, "conv")), 64)
+
+
 @case("memory", "a ledger")
 def _() -> Any:
     return views.memory(memlab.plan(memlab.training_step(memlab.zoo.vgg11())), 16)

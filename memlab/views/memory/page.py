@@ -8,6 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from memlab import units
+from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies import figures
 from memlab.studies.cut import BlockRow, details, news, say
@@ -16,7 +17,7 @@ from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
-from memlab.views.draw.marks import Area, Fact, Mark, Rect, Rule, Stairs
+from memlab.views.draw.marks import Area, Fact, Mark, Path, Rect, Rule, Stairs
 from memlab.views.draw.page import Page
 from memlab.views.draw.table import Below, Beside, Block, Table, Words
 from memlab.views.draw.theme import Paint
@@ -40,12 +41,30 @@ def page(shown: Shown, width: float) -> Page:
     tables = [_table, *([_rules] if shown.tally else []), _stages, _largest]
     bar: list[Block] = [_outputs(shown.tally, width)] if shown.tally else []
     if few:
-        parts = [plot, *bar, *(_told(table, shown) for table in tables)]
+        host = [_host(shown, plot)] if shown.now.host else []
+        parts = [plot, *host, *bar, *(_told(table, shown) for table in tables)]
     else:
         first, *others = (table(shown) for table in tables)
         cut = Beside([(plot, width - SIDE - APART), (first, SIDE)], APART)
         parts = [*([cut] if wide else [plot, first]), *bar, *others]
     return Page(shown.now.title, [*_head(shown), *parts, _before(shown)], width)
+
+
+def _host(shown: Shown, plot: Chart) -> Chart:
+    """The host's memory below the device's, downwards on the same scale."""
+    now = shown.now
+    line = now.memory.ledger.timeline(now.batch, HOST)
+    most = max(line)
+    steps = [(x, -nbytes) for at, nbytes in enumerate(line) for x in (at, at + 1)]
+    middle = max(range(len(line)), key=line.__getitem__)
+    marks: list[Mark] = [
+        Path([(0, 0), *steps, (len(line), 0)], theme.IDLE),
+        Rule(y=0, look="rule"),
+        Text(middle, -most / 2, say("host_name"), 13, "middle", dy=4, chip=True),
+    ]
+    tall = max(shown.height * most / shown.axes.plot.last, 20)
+    return Chart(plot.x, scale.Scale(-most, 0), marks, tall, left=plot.left, right=plot.right,
+                 name=say("host_name"), gap=4)  # fmt: skip
 
 
 def _told(table: Callable[[Shown], Block], shown: Shown) -> Words:
