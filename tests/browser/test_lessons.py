@@ -56,9 +56,11 @@ MOVES = {
     "06": ("parameter", "feature_map"),
     "07": ("in_place",),
     "08": ("k", "budget"),
-    "09": ("batch", "link"),
+    "09": ("policy",),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
+COUNTS = {"05": "bits", "09": "link"}
+"""Settings that change lanes, or seconds, and no bytes."""
 WRONG = {
     "00.mebibytes": ("    return nbytes / 1000**2", "decimal"),
     "01.kept": ("    return batch * (inputs + hidden + 2 * outputs)", ""),
@@ -312,8 +314,8 @@ def test_a_lesson_is_done_with_the_keyboard_alone(learner, findings, monkeypatch
             assert findings(hands.page, css) == []
     assert {screen: found for screen in SIZES if (found := hidden(hands.page, screen))} == {}
     assert not [each for each in MOVES[name[:2]] if not changes(hands.page, each)]
-    if name[:2] == "05":
-        assert changes(hands.page, "bits", NUMBERS)  # lanes, and no bytes
+    if name[:2] in COUNTS:
+        assert changes(hands.page, COUNTS[name[:2]], NUMBERS)
 
 
 def test_the_pictures_of_the_readme_are_taken_here():
