@@ -123,7 +123,7 @@ def computed(step: Step, picks: Sequence[Way], fastest: Sequence[Way], at: Terms
     if used <= {at.names[0]}:
         note = [f"{each} convolution" for each in used]
     elif all(one.seconds == other.seconds for one, other in zip(picks, fastest, strict=True)):
-        note = ["fastest convolutions"]
+        note = [f"fastest convolutions by {roofline.by(at.machine)}"]
     else:
         note = ["convolutions within the budget"]
     notes = (*note, *(each for each in step.notes if "convolution" not in each))
