@@ -81,7 +81,7 @@ class Offloaded(View[Offload]):
         code="always", write=lambda value: repr(speed(value)), show=speed,
     )  # fmt: skip
     batch = of_batches(256)
-    device = of_devices(place="more", brief=lambda now: short(now.device))
+    device = of_devices(place="more", brief=lambda now: now.device.name)
     budget = Typed(
         doc="the bytes of the card", default="12 GB", check=units.parse, place="more", show=three,
     )  # fmt: skip
