@@ -51,6 +51,10 @@ LAYERS: tuple[tuple[Shape, Conv2d], ...] = (
 ROUNDS = 3
 
 
+Shares = dict[tuple[int, ...], dict[str, Any]]
+Kinds = dict[str, dict[tuple[int, int], list[float]]]
+
+
 class Timed(Session):
     """A session that notes how long each operation computes, in seconds of the processor."""
 
@@ -89,12 +93,7 @@ def measure(
     registry.load()
     with limited(), freed_memory_kept(), _frozen():
         flops, bandwidth = rates.product(rounds), rates.copy(rounds)
-        shares: dict[tuple[int, ...], dict[str, Any]] = {}
-        kinds: dict[str, dict[tuple[int, int], list[float]]] = {}
-        for name, image, batch in steps:
-            step = training_step(zoo.build(name, image=image))
-            for op, seconds in timed(step, batch, rounds):
-                _note(op, batch, seconds, (flops, bandwidth), shares, kinds)
+        shares, kinds = _reached(steps, rounds, (flops, bandwidth))
         for shape, layer in layers:
             row = rates.row(shape, layer, flops, rounds=2)
             shares.setdefault(tuple(row["layer"]), {}).update(row["shares"])
@@ -107,6 +106,19 @@ def measure(
         "layers": [{"layer": list(key), "shares": row} for key, row in shares.items()],
         "kinds": {kind: _rows(found) for kind, found in kinds.items()},
     }
+
+
+def _reached(
+    steps: Iterable[Subject], rounds: int, machine: tuple[float, float]
+) -> tuple[Shares, Kinds]:
+    """What the operations of some steps reached of the machine's two rates."""
+    shares: Shares = {}
+    kinds: Kinds = {}
+    for name, image, batch in steps:
+        step = training_step(zoo.build(name, image=image))
+        for op, seconds in timed(step, batch, rounds):
+            _note(op, batch, seconds, machine, shares, kinds)
+    return shares, kinds
 
 
 @contextmanager
@@ -139,8 +151,8 @@ def _note(
     batch: int,
     seconds: float,
     machine: tuple[float, float],
-    shares: dict[tuple[int, ...], dict[str, Any]],
-    kinds: dict[str, dict[tuple[int, int], list[float]]],
+    shares: Shares,
+    kinds: Kinds,
 ) -> None:
     """What an operation reached: of the rate for a convolution, of the roofline for another."""
     flops, bandwidth = machine
