@@ -120,9 +120,10 @@ def find(name: str | Device) -> Device:
     """
     if isinstance(name, Device):
         return name
-    if str(name).endswith(".toml"):
-        return next(iter(load(name).values()))
-    return pick("device", name, DEVICES)
+    given: object = name
+    if isinstance(given, str) and given.endswith(".toml"):
+        return next(iter(load(given).values()))
+    return pick("device", given, DEVICES)
 
 
 def link(given: str | float | Link) -> Link:

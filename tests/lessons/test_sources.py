@@ -72,6 +72,7 @@ def dead_links(path, notebook):
 # -- the lessons --------------------------------------------------------------------------------
 
 
+@pytest.mark.measures  # some claims of the readings are computed by a run
 def test_nothing_is_stale():
     assert build.stale(build.LESSONS) == []
 
