@@ -194,7 +194,9 @@ def faster(n: Numbers) -> Truth:
                   for card in (CARD, n["other"]))  # fmt: skip
     ratio = other.stalled() / one.stalled()
     told: dict[str, object] = {
-        "one": f"{100 * one.stalled() / one.seconds:.0f}",
-        "other": f"{100 * other.stalled() / other.seconds:.0f}",
+        "one": f"{one.stalled():.2f}",
+        "other": f"{other.stalled():.2f}",
+        "share": f"{100 * one.stalled() / one.seconds:.0f}",
+        "more": f"{100 * other.stalled() / other.seconds:.0f}",
     }
     return Truth("longer" if ratio > 1.05 else "shorter" if ratio < 0.95 else "same", seen=told)
