@@ -12,7 +12,7 @@ import importlib, pkgutil, sys
 import numpy
 before = set(sys.modules)
 import memlab
-low = "errors units formats devices rounding networks step planner techniques".split()
+low = "errors units formats devices hardware rounding networks step planner techniques".split()
 for module in pkgutil.iter_modules(memlab.__path__):
     if module.name in low:
         part = importlib.import_module(f"memlab.{module.name}")
@@ -34,6 +34,13 @@ def test_the_lower_layers_load_numpy_only():
 
 def test_this_test_sees_an_import():
     assert loaded(LOADED.replace("import memlab", "import memlab, tqdm")) == ["tqdm"]
+
+
+def test_the_views_load_no_library_that_only_a_run_needs():
+    code = (
+        "import sys, memlab.views.lecture; print(*{'numba', 'scipy', 'torch'} & set(sys.modules))"
+    )
+    assert loaded(code) == []
 
 
 CALLABLE = """

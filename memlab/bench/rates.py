@@ -16,7 +16,6 @@ from memlab.bench.processor import Way, limited, prepared, timed
 from memlab.bench.step import blas
 from memlab.bench.timing import machine, median
 from memlab.kernels import registry
-from memlab.kernels.blas import gemm
 from memlab.kernels.registry import Array
 from memlab.networks.builder import network
 from memlab.networks.layers import Conv2d, Shape
@@ -62,6 +61,10 @@ def measure(layers: tuple[tuple[Shape, Conv2d], ...] = LAYERS, rounds: int = 3) 
 
 def product(rounds: int, size: int = 2048) -> float:
     """Operations per second of a product of square matrices."""
+    from memlab.kernels.blas import (
+        gemm,
+    )  # it loads SciPy, which the list of benchmarks does not need
+
     a, b, out = (np.ones((size, size), np.float32) for _ in range(3))
     return 2 * size**3 / _median(lambda: gemm(a, b, out), rounds)
 
