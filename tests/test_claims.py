@@ -79,7 +79,7 @@ SAID_BY = {
     "A8": "chinese", "A9": "hanlon chinese", "A10": "hanlon chinese",
     "A11": "hanlon chinese gruslys2016", "A12": "blog", "A13": "graphcore", "A14": "chinese",
     "A15": "chinese cs231n gradients", "B1": "cs231n gradients answer", "B2": "answer",
-    "B3": "cs231n", "B4": "cs231n", "B6": "albanie", "B7": "cs231n gradients",
+    "B3": "cs231n", "B4": "cs231n", "B6": "albanie",
     "C1": "vdnn", "C2": "vdnn synced", "C3": "vdnn", "C4": "vdnn", "C5": "vdnn", "C6": "vdnn",
     "C9": "vdnn", "C10": "vdnn", "D1": "chen2016", "D2": "mxnet", "D3": "chen2016",
     "E1": "chen2016", "F1": "rajbhandari2020", "F3": "dettmers2022", "F4": "korthikanti2022",

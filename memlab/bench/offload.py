@@ -87,7 +87,7 @@ def paced(session: Session, speed: int) -> Iterator[None]:
         copy(source, target)
         sleep(max(0.0, until - perf_counter()))
 
-    session.memory.copy = slowly  # type: ignore[method-assign]
+    session.memory.copy = slowly  # type: ignore[method-assign]  # a slower link, for this session
     try:
         yield
     finally:

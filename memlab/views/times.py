@@ -41,9 +41,8 @@ LONG = 10
 
 
 @dataclass(frozen=True, repr=False)
-class AlgorithmTimes(Recordable):
-    """Workspace and time of each algorithm as bars; a notebook shows the picture, ``print`` the
-    text."""
+class _OfAlgorithms(Recordable):
+    """What a picture of measured algorithms records."""
 
     measured: Comparison
 
@@ -54,6 +53,12 @@ class AlgorithmTimes(Recordable):
     @property
     def threads(self) -> int:
         return self.measured.threads
+
+
+@dataclass(frozen=True, repr=False)
+class AlgorithmTimes(_OfAlgorithms):
+    """Workspace and time of each algorithm as bars; a notebook shows the picture, ``print`` the
+    text."""
 
     def curve(self) -> TimeAndMemory:
         """The same figures as time against workspace; nothing is measured again."""
@@ -68,18 +73,8 @@ class AlgorithmTimes(Recordable):
 
 
 @dataclass(frozen=True, repr=False)
-class TimeAndMemory(Recordable):
+class TimeAndMemory(_OfAlgorithms):
     """Time against workspace; a notebook shows the picture, ``print`` the text."""
-
-    measured: Comparison
-
-    @property
-    def lines(self) -> list[timing.Line]:
-        return convolution.lines(self.measured)
-
-    @property
-    def threads(self) -> int:
-        return self.measured.threads
 
     def page(self) -> Page:
         found = Algorithms(self.measured)
