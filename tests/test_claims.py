@@ -15,7 +15,7 @@ import pytest
 
 import memlab
 from memlab import InputError, claims
-from memlab.claims import asked, measured, offloaded, planned, printed, transformers
+from memlab.claims import asked, fed, measured, offloaded, planned, printed, transformers
 from memlab.claims.table import Claim, Figure, Row
 from memlab.claims.verdicts import SCALES, as_printed, beside, verdict
 
@@ -39,6 +39,7 @@ DIFFERS = {
     "A10.resnet50.mxnet",
     "A11.time",
     "A12.batch.fp32",
+    "A12.copies",
     "A12.doubling",
     "A14.lowered",
     "B1.adam.copies",
@@ -156,6 +157,7 @@ def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.Mon
         ("A9.resnet50.arena", 0),
         ("A12.batch.fp32", 32 * 4 * 3 * 224 * 224),
         ("A12.batch.uint8", 32 * 3 * 224 * 224),
+        ("A12.copies", 40_036 + 1),
         ("A13.fp16", 84_000_000),
         ("A13.int8", 42_000_000),
         ("B1.sgd.copies", 2),
@@ -372,7 +374,7 @@ def _calls(name: str) -> bool:
     if name.startswith(COMPUTES):
         return True
     helper = name.removeprefix("memlab.claims.").removeprefix("transformers.")
-    for module in (planned, offloaded, measured, transformers):
+    for module in (planned, fed, offloaded, measured, transformers):
         found = inspect.unwrap(getattr(module, helper, Path))
         if inspect.isfunction(found):
             return name != helper and _computes(ast.parse(inspect.getsource(found)))
@@ -432,7 +434,7 @@ def test_a_number_that_is_given_has_to_be_used() -> None:
     assert typed(Row(id="X", call=call, unit="values", how="plan", given={"image": 32}))
 
 
-@pytest.mark.parametrize("module", [planned, measured, transformers])
+@pytest.mark.parametrize("module", [planned, fed, measured, transformers])
 def test_no_figure_hides_in_a_helper(module: object) -> None:
     tree = ast.parse(inspect.getsource(module))  # type: ignore[arg-type]
     assert [text for text in _numbers(tree) if float(text) > SMALL] == []

@@ -7,6 +7,7 @@ Docstrings and lessons cite the ids.
 """
 
 from memlab.claims import transformers
+from memlab.claims.fed import copies_in_epoch
 from memlab.claims.measured import seconds_over, single_layer
 from memlab.claims.offloaded import (
     average_saved,
@@ -93,11 +94,11 @@ from memlab.step.published import chen2016
 __all__ = [
     "FORMULA", "HOW", "SURE", "VERDICTS", "Claim", "Figure", "Row", "Text", "all_times",
     "all_workspace", "as_printed", "average_saved", "average_saved_of_all", "chain", "chen2016",
-    "chen2016_resnet1000", "copies", "early_copies", "extra_work", "falls", "figures", "find",
-    "furthest_prefetch", "gradient_copies", "idle_share", "indirection", "input_bytes",
-    "input_share", "kept", "kinds_of_memory", "lanes", "layers_of", "least_columns", "less_speed",
-    "less_speed_dynamic", "link_seconds", "lowered_bytes", "lowered_factor", "map_bytes",
-    "map_share", "maps", "maps_over_bound", "mask_share", "more_time", "moved_bytes",
+    "chen2016_resnet1000", "copies", "copies_in_epoch", "early_copies", "extra_work", "falls",
+    "figures", "find", "furthest_prefetch", "gradient_copies", "idle_share", "indirection",
+    "input_bytes", "input_share", "kept", "kinds_of_memory", "lanes", "layers_of", "least_columns",
+    "less_speed", "less_speed_dynamic", "link_seconds", "lowered_bytes", "lowered_factor",
+    "map_bytes", "map_share", "maps", "maps_over_bound", "mask_share", "more_time", "moved_bytes",
     "moved_for_activations", "moved_for_others", "no_reuse_over", "of_text", "overwriting",
     "parameter_share", "parameters_of", "peak", "peak_dynamic", "peak_saved", "per_parameter",
     "resnet1000", "rnn1000", "rounded_terms", "saved", "seconds_over", "share", "single_layer",
