@@ -23,7 +23,7 @@ from memlab.step.build import training_step
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST
-from memlab.step.tensor import Role
+from memlab.step.tensor import Role, Tensor
 from memlab.studies.figures import Part, Study, columns, duration, three
 from memlab.techniques.in_place import in_place
 from memlab.techniques.offload import offload
@@ -153,15 +153,19 @@ class Offload(Study):
         """When compute stands still."""
         return [(s.start - s.stall, s.start) for s in self._of(COMPUTE) if s.stall > 0]
 
-    @property
+    @cached_property
     def longest(self) -> list[Span]:
-        """The two longest waits, the longest first."""
-        return sorted(self.waits, key=lambda wait: wait[0] - wait[1])[:2]
+        """The waits, the longest first."""
+        return sorted(self.waits, key=lambda wait: wait[0] - wait[1])
 
     def wait(self, span: Span) -> tuple[str, str]:
         """The map whose copy ends with a wait, and the wait in words."""
-        name = min(self.copies, key=lambda copy: abs(copy.end - span[1])).name
-        return name, say("wait", seconds=duration(span[1] - span[0]), name=name)
+        copy = min(self.copies, key=lambda copy: abs(copy.end - span[1]))
+        return copy.name, say(
+            "wait", seconds=duration(span[1] - span[0]), name=copy.name,
+            way=say("out" if copy.out else "back"), link=duration(copy.seconds),
+            hidden=duration(copy.hidden), under=copy.under,
+        )  # fmt: skip
 
     @cached_property
     def copies(self) -> list[Copy]:
@@ -174,7 +178,7 @@ class Offload(Study):
         """The maps in host memory, those that went first at the bottom."""
         found, low = [], 0
         for stay in sorted(self.now.stays(HOST), key=lambda stay: stay.start):
-            name = stay.tensor.name.removesuffix(" on the host")
+            name = self._blocks[_base(stay.tensor)]
             found.append(Slab(name, stay.nbytes, stay.start, stay.end, low))
             low += stay.nbytes
         return found
@@ -205,6 +209,31 @@ class Offload(Study):
         """When backward begins."""
         return next(s.start for s in self._of(COMPUTE) if s.op.phase is Phase.BACKWARD)
 
+    @property
+    def at_peak(self) -> str:
+        """The peak in words: its operation, and the largest map that is back before its time."""
+        total = self.mountain.total
+        second = float(self.mountain.seconds[int(total.argmax())])
+        slots = self._of(COMPUTE)
+        under = next((s.op.name for s in slots if s.end > second), slots[-1].op.name)
+        told = say("at_peak", bytes=three(self.peak), under=under)
+        starts = {slot.op.name: slot.start for slot in slots}
+        early = [copy for copy in self.copies if not copy.out and copy.end <= second
+                 and starts.get(copy.needed, 0.0) > second]  # fmt: skip
+        if not early:
+            return told
+        most = max(early, key=lambda copy: copy.nbytes)
+        return f"{told} " + say("early", name=most.name, bytes=three(most.nbytes),
+                                needed=most.needed)  # fmt: skip
+
+    @cached_property
+    def _blocks(self) -> dict[str, str]:
+        """The block of each map that moves: its name stays, where an operation in place renames
+        the map."""
+        moves = (slot.op for slot in self._of(OUT))
+        tensors = (next(iter(op.reads.values())) for op in moves)
+        return {_base(tensor): tensor.storage.name for tensor in tensors}
+
     def _of(self, stream: str) -> list[Slot]:
         return [slot for slot in self.now.slots if slot.op.stream == stream]
 
@@ -217,7 +246,7 @@ class Offload(Study):
         needed = "" if out else self._reader(at, tensor.storage.name)
         busy = ((s.start, s.end) for s in self._of(COMPUTE))
         return Copy(
-            tensor.name.removesuffix(" back"), out, tensor.storage.size.at(self.batch),
+            self._blocks[_base(tensor)], out, tensor.storage.size.at(self.batch),
             slot.start, slot.end, under.name, _shared((slot.start, slot.end), busy),
             _shared((slot.start, slot.end), self.waits), needed,
         )  # fmt: skip
@@ -292,7 +321,7 @@ class Offload(Study):
                 plain=duration(plain.seconds), stalled=_seconds(now.stalled()), late=late,
                 copies=len(self.copies), link=speed(self.link))
         )  # fmt: skip
-        found += [self.wait(span)[1] for span in self.longest]
+        found += [self.wait(span)[1] for span in self.longest[:2]]
         return found
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -395,6 +424,11 @@ def _changes(schedule: Schedule, memory: str) -> Iterator[tuple[float, Role, int
                 size = tensor.storage.size.at(schedule.batch)
                 yield slot.start, Role.WORKSPACE, size
                 yield slot.end, Role.WORKSPACE, -size
+
+
+def _base(tensor: Tensor) -> str:
+    """The name of a map, wherever it is."""
+    return tensor.name.removesuffix(" on the host").removesuffix(" back")
 
 
 def _shared(span: Span, others: Iterator[Span] | Sequence[Span]) -> float:

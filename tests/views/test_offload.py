@@ -36,22 +36,55 @@ def test_a_slow_link_makes_compute_wait_and_moves_no_byte() -> None:
     assert view.rows.title == "It fits the card, but compute waits 48 % of the time"
 
 
-def test_keys_walk_the_maps() -> None:
+def pressed(view: Any, *keys: str) -> str:
+    for key in keys:
+        view.act("key", key, False)
+    return str(view.chosen)
+
+
+def test_keys_walk_the_copies_in_time_and_the_maps_on_the_host() -> None:
     view: Any = views.offload()
-    view.act("key", "ArrowRight", False)
-    assert view.chosen == "input"
-    view.act("key", "ArrowRight", False)
-    assert view.chosen == "conv1_1.relu"
-    assert any("conv1_1.relu waits here" in line for line in drawn(view))
-    view.act("key", "Escape", False)
-    assert view.chosen == ""
-    view.act("key", "KeyW", False)
-    assert view.chosen == "conv1_1.relu"
-    view.act("choose", "pool1", False)
-    assert view.chosen == "pool1"
+    assert pressed(view, "ArrowRight", "ArrowRight") == "out:conv1_1"
+    assert pressed(view, *["ArrowRight"] * 23) == "back:conv1_1"
+    assert pressed(view, "ArrowDown") == "map:conv1_1"
+    assert any("conv1_1 waits here" in line for line in drawn(view))
+    assert pressed(view, "ArrowDown", "ArrowLeft", "ArrowLeft") == "out:conv1_1"
+    assert pressed(view, "ArrowUp", "ArrowUp", "ArrowUp") == "map:input"
+    assert pressed(view, "Escape") == ""
+
+
+def test_keys_find_the_longest_waits_and_the_peak() -> None:
+    view: Any = views.offload()
+    assert pressed(view, "KeyW") == "wait:0"
+    assert "Compute waits 130 ms for conv1_1 on its way" in " ".join(drawn(view))
+    assert pressed(view, "KeyW", "KeyW", "KeyW", "KeyW") == "wait:0"
+    pressed(view, "KeyP")
+    said = "The peak, 12.0 GB, is in backward of pool1. conv1_1 is back by then, 3.29 GB"
+    assert said in " ".join(drawn(view))
+
+
+def test_what_is_pinned_stays_beside_the_focus() -> None:
+    view: Any = views.offload()
+    view.act("choose", "out:pool1", False)
     assert "Leaves under conv2_1" in " ".join(drawn(view))
-    view.act("choose", "nothing", False)
-    assert view.chosen == "pool1"
+    assert pressed(view, "Enter", "ArrowRight") == "out:conv2_1"
+    assert {"pool1", "conv2_1"} <= {line.partition(":")[0] for line in drawn(view)}
+    pressed(view, "Escape", "Escape")
+    assert not any(line.startswith("pool1:") for line in drawn(view))
+    view.act("choose", "map:nothing", False)
+    assert view.chosen == ""
+
+
+def test_a_focus_that_is_gone_is_none() -> None:
+    view: Any = views.offload("googlenet", 64, "all")
+    for key in ("ArrowRight", "ArrowDown", "KeyW", "KeyP", "Enter"):
+        pressed(view, key)
+        view.page()
+    assert view.pinned == "peak"
+    pressed(view, "ArrowLeft")
+    view.policy = "none"
+    assert view.page().title == view.rows.title
+    assert pressed(view, "KeyW") == ""
 
 
 def test_an_axis_is_held_while_the_link_is_dragged() -> None:

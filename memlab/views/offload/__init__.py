@@ -15,11 +15,11 @@ from memlab.views.draw.page import Page
 from memlab.views.live.setting import ByName, Choice, Range, Setting, State
 from memlab.views.live.setting import Text as Typed
 from memlab.views.live.view import Scene, View, maker
+from memlab.views.offload import focus
 from memlab.views.offload.page import Shown, page
 
 SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
 """Bytes per second at which the slider of the link stops."""
-KEYS = ("ArrowLeft", "ArrowRight", "KeyW", "Escape")
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ class Offloaded(View[Offload]):
 
     name, made_by = "offload", "offload"
     positional = ("network", "batch", "policy")
-    picture_keys = KEYS
+    picture_keys = focus.KEYS
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "surprise": {"policy": "all"}, "break": {"link": "3 GB/s"}
     }  # fmt: skip
@@ -91,7 +91,11 @@ class Offloaded(View[Offload]):
         doc=optimizers.ONE_OF, place="more",
     )  # fmt: skip
     chosen: Setting[str] = Setting(
-        doc="the map that is in focus", default="", argument=False, code="never"
+        doc="the copy, map or wait that is in focus, or the peak", default="", argument=False,
+        code="never",
+    )  # fmt: skip
+    pinned: Setting[str] = Setting(
+        doc="what stays outlined beside it", default="", argument=False, code="never"
     )
 
     def study(self, now: State) -> Offload:
@@ -102,7 +106,7 @@ class Offloaded(View[Offload]):
         return {"link": speed(now.link), "batch": f"{now.batch:,}"}
 
     def described(self, now: State) -> object:
-        return now.replace(chosen="")
+        return now.replace(chosen="", pinned="")
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)
@@ -110,42 +114,32 @@ class Offloaded(View[Offload]):
                                   found.host, f"{found.now.seconds:.6f}")))  # fmt: skip
 
     def says(self, scene: Scene) -> str:
-        found, name = self.rows_of(scene.now), scene.now.chosen
-        if name in _names(found) and not scene.news:
-            return found.fact(name)
+        found, place = self.rows_of(scene.now), self._place(scene.now)
+        if place and not scene.news:
+            return focus.sentence(found, place)
         return f"{found.title}. {found.sentences[0]}"
 
     def do(self, now: State, name: str, value: Any) -> State | None:
-        found = self.rows_of(now)
-        if name == "choose" and value in _names(found):
-            return now.replace(chosen="" if value == now.chosen else value)
-        if name == "key":
-            return now.replace(chosen=_next(found, now.chosen, value))
-        return None
+        found, here = self.rows_of(now), self._place(now)
+        if name == "choose" and focus.known(found, str(value)):
+            return now.replace(chosen="" if value == here else value)
+        if name != "key":
+            return None
+        if value == "Enter":
+            return now.replace(pinned="" if here == now.pinned else here)
+        if value == "Escape":
+            return now.replace(chosen="") if here else now.replace(pinned="")
+        return now.replace(chosen=focus.moved(found, here, value))
 
     def compose(self, scene: Scene) -> Page:
-        found = self.rows_of(scene.now)
+        now, found = scene.now, self.rows_of(scene.now)
         held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
-        name = scene.now.chosen if scene.now.chosen in _names(found) else ""
-        return page(Shown(found, held, name, scene.width), self.says(scene))
+        pinned = focus.known(found, now.pinned)
+        return page(Shown(found, held, self._place(now), pinned, scene.width), self.says(scene))
+
+    def _place(self, now: State) -> str:
+        """What is in focus, where it is still there."""
+        return focus.known(self.rows_of(now), now.chosen)
 
 
 offload = maker(Offloaded)
-
-
-def _names(found: Offload) -> list[str]:
-    """The maps that move, in the order in which they go."""
-    return [copy.name for copy in found.copies if copy.out]
-
-
-def _next(found: Offload, here: str, key: str) -> str:
-    """Where a key leads to."""
-    names = _names(found)
-    if key == "Escape" or not names:
-        return ""
-    if key == "KeyW":
-        return max(found.copies, key=lambda copy: copy.waits).name
-    if here not in names:
-        return names[0]
-    at = names.index(here) + (-1 if key == "ArrowLeft" else 1)
-    return names[min(max(at, 0), len(names) - 1)]

@@ -26,11 +26,12 @@ from memlab.views.draw.stairs import runs
 from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import IDLE, PAINTS, WAIT, Paint
+from memlab.views.offload import focus
 
 LEFT, RIGHT = 96, 12
 LANE, LINK, APART = 30, 20, 3
 """Pixels: of the lane of compute, of that of the link, and between them."""
-TALL = 240
+TALL = 320
 """Of both memories together."""
 NARROW = 15
 """Pixels: a copy that has its triangle."""
@@ -67,12 +68,29 @@ class Time:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the picture is made from; ``held`` is what its axis of time holds too."""
+    """What the picture is made from; ``held`` is what its axis of time holds too. ``place`` is
+    what is in focus, ``pinned`` what stays outlined beside it."""
 
     found: Offload
     held: Offload
-    chosen: str
+    place: str
+    pinned: str
     width: float
+
+    @cached_property
+    def _looks(self) -> dict[str, str]:
+        ranked = ((self.pinned, "rule"), (self.place, "limit"))
+        return {focus.name_of(self.found, place): look for place, look in ranked if place}
+
+    @property
+    def sentences(self) -> list[str]:
+        """What there is to say: of the focus and of what is pinned, or of all."""
+        places = dict.fromkeys(filter(None, (self.place, self.pinned)))
+        return [focus.sentence(self.found, each) for each in places] or self.found.sentences[:1]
+
+    def outline(self, name: str) -> str:
+        """The class of the line around a map: thick in focus, thin where it is pinned, or none."""
+        return self._looks.get(name, "")
 
     @property
     def time(self) -> Time:
@@ -100,11 +118,10 @@ class Shown:
 def page(shown: Shown, says: str) -> Page:
     """The lanes, and both memories below them."""
     found = shown.found
-    sentence = found.fact(shown.chosen) if shown.chosen else found.sentences[0]
     heads, rows = found.table()
     blocks: list[Block] = [
         Words([bold(found.finding)], 20),
-        Words(sentence, 13, gap=3),
+        Words(shown.sentences, 13, gap=3),
         lanes(shown),
         memories(shown),
         Key(list(_key(found)), gap=8),
@@ -125,6 +142,9 @@ def _key(found: Offload) -> Iterator[tuple[Paint | Glyph, str]]:
     for role in found.mountain.parts:
         yield PAINTS[role], role_name(role)
     if found.copies:
+        yield IDLE, say("idle_there")
+        if found.waits:
+            yield WAIT, say("standing")
         yield Glyph(0, 0, DOWN), say("goes_out")
         yield Glyph(0, 0, UP), say("comes_back")
 
@@ -166,10 +186,12 @@ def computing(slots: Sequence[Slot], span: tuple[float, float]) -> Iterator[Mark
 def _waits(shown: Shown, span: tuple[float, float]) -> Iterator[Mark]:
     """Where compute stands still, the longest two with their seconds."""
     found = shown.found
-    for start, end in found.waits:
-        name, said = found.wait((start, end))
-        yield Rect(start, end, *span, WAIT, edge=0, fact=Fact(said), send=("choose", name))
-        if end - start > 3 * shown.pixel:
+    for place, (start, end) in zip(focus.waits(found), found.longest, strict=True):
+        said = focus.sentence(found, place)
+        yield Rect(start, end, *span, WAIT, edge=0, fact=Fact(said), send=("choose", place))
+        if place == shown.place:
+            yield Rect(start, end, *span, "limit")
+        elif end - start > 3 * shown.pixel:
             yield Rect(start, end, *span, "rule", inset=0.5)
     for start, end in longest(shown):
         said = say("waits", seconds=duration(end - start))
@@ -180,17 +202,20 @@ def _waits(shown: Shown, span: tuple[float, float]) -> Iterator[Mark]:
 
 def longest(shown: Shown) -> list[tuple[float, float]]:
     """The two longest waits, where they can be seen."""
-    return [wait for wait in shown.found.longest if wait[1] - wait[0] > 6 * shown.pixel]
+    return [wait for wait in shown.found.longest[:2] if wait[1] - wait[0] > 6 * shown.pixel]
 
 
 def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
-    """A copy under its operation, with a triangle where there is room."""
-    fact, send = Fact(shown.found.fact(copy.name)), ("choose", copy.name)
+    """A copy under its operation, with a triangle where there is room. The operation has an
+    outline too, where that copy or its map is in focus."""
+    place = focus.of_copy(copy)
+    fact, send = Fact(shown.found.fact(copy.name)), ("choose", place)
     yield Rect(copy.start, copy.end, 0, LINK, PAINTS[Role.FEATURE_MAP], fact=fact, send=send)
     if copy.seconds > NARROW * shown.pixel:
         yield Glyph((copy.start + copy.end) / 2, LINK / 2, DOWN if copy.out else UP)
-    if copy.name == shown.chosen:
-        yield Rect(copy.start, copy.end, 0, LINK, "limit")
+    if look := shown.outline(copy.name):
+        yield Rect(copy.start, copy.end, 0, LINK, look)
+    if shown.place in (place, f"{focus.MAP}:{copy.name}"):
         yield Rect(copy.start, copy.end, LINK + APART, LINK + APART + LANE, "limit")
 
 
@@ -207,8 +232,8 @@ def memories(shown: Shown) -> Chart:
         Rule(y=0, look="rule", width=1.6),
         *_budget(shown),
         *_plain(found),
-        *_longer(shown, y.first + 0.04 * most),
-        Points([(_peak_at(found), found.peak)], "dot", 8),
+        *_longer(shown, y.first + 0.05 * most),
+        *_dot(shown),
         *_labels(shown, most),
         *named(0, say("device"), say("memory"), -18),
     ]
@@ -253,9 +278,19 @@ def _slabs(shown: Shown) -> Iterator[Mark]:
         place = slab.start, slab.end, -slab.low - slab.nbytes, -slab.low
         fact = Fact(found.fact(slab.name))
         edge = 0.8 if slab.nbytes > found.host / 60 else 0.15
-        yield Rect(*place, IDLE, edge=edge, fact=fact, send=("choose", slab.name))
-        if slab.name == shown.chosen:
-            yield Rect(*place, "limit")
+        send = ("choose", f"{focus.MAP}:{slab.name}")
+        yield Rect(*place, IDLE, edge=edge, fact=fact, send=send)
+        if look := shown.outline(slab.name):
+            yield Rect(*place, look)
+
+
+def _dot(shown: Shown) -> Iterator[Mark]:
+    """On the peak."""
+    found = shown.found
+    place = [(_peak_at(found), found.peak)]
+    yield Points(place, "dot", 8, fact=Fact(found.at_peak), send=("choose", focus.PEAK))
+    if shown.place == focus.PEAK:
+        yield Points(place, "ring", 15)
 
 
 def _budget(shown: Shown) -> Iterator[Mark]:
@@ -285,9 +320,9 @@ def _longer(shown: Shown, low: float) -> Iterator[Mark]:
     yield Rule(x=start, span=(low, 0), look="before thin", crossed=True)
     yield Rule(y=low, span=(start, end), look="rule", width=1.8, crossed=True)
     yield Rule(x=end, span=(low, low), look="rule", width=1.8, above=5, below=5, crossed=True)
-    said = say("longer", longer=percent(found.longer))
-    if texts.width(said, 12, True) + 12 < (end - start) / shown.pixel:
-        yield Text((start + end) / 2, low, said, 12, "middle", dy=-6, bold=True)
+    said, whole = (say(key, longer=percent(found.longer)) for key in ("longer", "longer_than"))
+    if texts.width(whole, 12, True) + 12 < (end - start) / shown.pixel:
+        yield Text((start + end) / 2, low, whole, 12, "middle", dy=-6, bold=True)
     else:
         yield Text(end, low, said, 12, dx=8, dy=4, bold=True, held=True)
 
@@ -317,8 +352,9 @@ def _labels(shown: Shown, most: int) -> Iterator[Mark]:
 def _waiting(shown: Shown) -> Iterator[Mark]:
     """On the host's memory: the map in focus, or all that waits there."""
     found = shown.found
-    chosen = [slab for slab in found.slabs if slab.name == shown.chosen]
-    for slab in chosen if found.nested else ():
+    name = focus.name_of(found, shown.place)
+    chosen = [slab for slab in found.slabs if slab.name == name and found.nested]
+    for slab in chosen:
         y = -slab.low - slab.nbytes / 2
         places = [((slab.start + slab.end) / 2, y, "middle", 0.0, 4.0)]
         yield Label(say("one_here", name=slab.name), places, 13, bold=True, chip=True)
