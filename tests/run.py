@@ -30,7 +30,7 @@ PARTS = {
     "measures": f"{TESTS} -m measures --ignore tests/browser",
     "notebooks": f"{NOTEBOOKS} lessons/*.ipynb lessons/solutions/*.ipynb lessons/appendix/*.ipynb"
     " lessons/??/*.ipynb lessons/??/solutions/*.ipynb",
-    "browser": f"{PYTEST} -p no:nbval --dist worksteal --reruns 2 -r R tests/browser",
+    "browser": f"{PYTEST} -p no:nbval --dist worksteal --reruns 1 -r R tests/browser",
 }
 """A machine that others share may stall for longer than a browser waits: there, a test that failed
 is tried once more, and named."""

@@ -1,6 +1,8 @@
 """A live view in JupyterLab: waiting for it, reading it, and what each owes its reader: a control
 changes bytes, and all is on the screen."""
 
+from playwright.sync_api import TimeoutError
+
 ROOT = ".memlab-view"
 
 SIZES = {"a laptop": (1366, 768, 1), "a projector": (1920, 1080, 1.5)}
@@ -54,7 +56,11 @@ HIDDEN = """async (scale) => {
 def wait(page, condition, value=None):
     """Wait until a condition on the view's root holds: JavaScript that names `root` and `value`."""
     test = f"value => {{ const root = document.querySelector('{ROOT}'); return {condition}; }}"
-    page.wait_for_function(test, arg=value)
+    try:
+        page.wait_for_function(test, arg=value)
+    except TimeoutError as late:
+        shown = f"{state(page)}: {picture(page).text_content()}"
+        raise AssertionError(f"{value or condition}: not in {shown}") from late
 
 
 def settled(page, number):
@@ -63,8 +69,9 @@ def settled(page, number):
 
 
 def sees(page, words):
-    """Wait until the picture says so."""
-    wait(page, "root.querySelector('.ml-picture').textContent.includes(value)", words)
+    """Wait until the picture says so, on however many lines."""
+    wait(page, "root.querySelector('.ml-picture').textContent.replace(/\\s/g, '').includes(value)",
+         "".join(words.split()))  # fmt: skip
 
 
 def state(page):
