@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memlab.planner.files import load as load
     from memlab.planner.files import save as save
     from memlab.planner.ledger import Ledger as Ledger
+    from memlab.planner.path import data_path as data_path
     from memlab.planner.placement import place as place
     from memlab.planner.streams import clock as clock
     from memlab.runtime.run import Run as Run
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from memlab.step.build import inference_step as inference_step
     from memlab.step.build import training_step as training_step
     from memlab.step.step import Step as Step
+    from memlab.techniques.accumulate import accumulate as accumulate
     from memlab.techniques.block_states import eight_bit_states as eight_bit_states
     from memlab.techniques.in_place import in_place as in_place
     from memlab.techniques.lowering import lowering as lowering
@@ -58,8 +60,10 @@ _HOMES = {
     "Network": "memlab.networks.graph",
     "Run": "memlab.runtime.run",
     "Step": "memlab.step.step",
+    "accumulate": "memlab.techniques.accumulate",
     "clock": "memlab.planner.streams",
     "counting": "memlab.networks.counting",
+    "data_path": "memlab.planner.path",
     "diff": "memlab.planner.diff",
     "eight_bit_states": "memlab.techniques.block_states",
     "in_place": "memlab.techniques.in_place",
