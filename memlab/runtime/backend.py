@@ -14,6 +14,7 @@ import numpy.typing as npt
 from memlab.devices import Room
 from memlab.errors import pick
 from memlab.kernels.registry import Array
+from memlab.runtime.copies import Copies
 from memlab.runtime.meter import Reporting
 
 
@@ -30,7 +31,7 @@ class Backend(ABC):
     """How arrays are made, filled, read and measured on one device.
 
     ``name`` is what readers know it by. ``outside`` names what the hook does not see.
-    ``one_memory`` says that it sees the arrays of the host too, and that copies may run in threads.
+    ``one_memory`` says that the device has no memory of its own: it lies in the host's.
     ``compiling`` is Numba's event while it compiles: for CUDA it has none of its own, but the lock
     of the compiler is held for as long.
     """
@@ -72,12 +73,20 @@ class Backend(ABC):
         """Copy values of one shape, without scratch memory."""
 
     @abstractmethod
-    def to_host(self, source: Array, target: Array) -> None:
-        """Copy bytes of the device into an array of the host."""
+    def waiting(self, nbytes: int) -> Array:
+        """New bytes of the host's memory for a map to wait in, which the hook sees."""
 
     @abstractmethod
-    def from_host(self, source: Array, target: Array) -> None:
-        """Copy an array of the host into bytes of the device."""
+    def copies(self) -> Copies:
+        """What copies between the two memories, beside the kernels."""
+
+    @abstractmethod
+    def to_host(self, source: Array, target: Array, stream: Any = None) -> None:
+        """Copy bytes of the device into an array of the host, in a stream of ``copies``."""
+
+    @abstractmethod
+    def from_host(self, source: Array, target: Array, stream: Any = None) -> None:
+        """Copy an array of the host into bytes of the device, in a stream of ``copies``."""
 
     @abstractmethod
     def running(self, threads: int) -> AbstractContextManager[object]:

@@ -1,6 +1,7 @@
 """Copies between two memories that run beside the kernels, and where the host's bytes lie.
 
-Each stream of copies has a thread of its own. A kernel does not hold Python's lock, and neither
+On the processor each stream of copies has a thread of its own; ``runtime.streams`` has those of a
+CUDA device. A kernel does not hold Python's lock, and neither
 does a copy: so the two run at the same time, on two cores. What a copy reads or writes is held
 until it has ended; an error of a copy is raised where somebody waits for it.
 """
@@ -43,7 +44,7 @@ class Copies:
         self._running: dict[str, Future[None]] = {}
         self._uses: dict[str, str] = {}
 
-    def start(self, op: Op, copy: Callable[[], None]) -> None:
+    def start(self, op: Op, copy: Callable[..., None]) -> None:
         """Begin a copy in the thread of its stream; returns once the thread is at work, or has
         earlier copies to do first."""
         if not self.threads:
@@ -114,7 +115,7 @@ class Host(ABC):
 
 
 class Ram(Host):
-    """Arrays of this process, which NumPy's allocator sees."""
+    """Memory of this machine, which ``backend.waiting`` gives out and its hook sees."""
 
     def block(self, nbytes: int) -> Piece:
         return Piece(np.empty(nbytes, np.uint8), nbytes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -13,6 +14,7 @@ from memlab import devices
 from memlab.kernels.arrays import bits
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
+from memlab.runtime.copies import Copies
 from memlab.runtime.meter import Reporting, the_hook
 
 
@@ -44,7 +46,13 @@ class Cpu(Backend):
     def copy(self, source: Array, target: Array) -> None:
         bits(target)[...] = bits(source)
 
-    def to_host(self, source: Array, target: Array) -> None:
+    def waiting(self, nbytes: int) -> Array:
+        return np.empty(nbytes, np.uint8)
+
+    def copies(self) -> Copies:
+        return Copies()
+
+    def to_host(self, source: Array, target: Array, stream: Any = None) -> None:
         np.copyto(target, source)
 
     from_host = to_host

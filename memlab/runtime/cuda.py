@@ -16,10 +16,15 @@ from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime import meter
 from memlab.runtime.backend import Backend, Part
+from memlab.runtime.copies import Copies
 from memlab.runtime.manager import ManagerHook
+from memlab.runtime.streams import Streams
 
 OUT_OF_MEMORY = 2
 """The driver's code for it, ``CUDA_ERROR_OUT_OF_MEMORY``."""
+NON_BLOCKING = 1
+"""The driver's flag for a stream that does not wait for the default one, in which kernels run, nor
+lets it wait: ``CU_STREAM_NON_BLOCKING``. What must wait says so by an event."""
 
 
 class DeviceArrays(Backend):
@@ -54,13 +59,28 @@ class DeviceArrays(Backend):
             for i in range(len(there)):
                 there[i].copy_to_device(here[i])
 
-    def to_host(self, source: Array, target: Array) -> None:
-        device: Any = source
-        device.copy_to_host(target)
+    def waiting(self, nbytes: int) -> Array:
+        """Page-locked: from and to other memory of the host, a copy runs beside no kernel."""
+        found: Array = self.cuda.pinned_array(nbytes, np.uint8)
+        return found
 
-    def from_host(self, source: Array, target: Array) -> None:
+    def copies(self) -> Copies:
+        return Streams(self.cuda, self.stream, self.end)
+
+    def stream(self) -> Any:
+        """A new stream for copies."""
+        return self.cuda.stream()
+
+    def end(self, stream: Any) -> None:
+        """A stream is not used any more."""
+
+    def to_host(self, source: Array, target: Array, stream: Any = None) -> None:
+        device: Any = source
+        device.copy_to_host(target, stream=stream or 0)
+
+    def from_host(self, source: Array, target: Array, stream: Any = None) -> None:
         device: Any = target
-        device.copy_to_device(source)
+        device.copy_to_device(source, stream=stream or 0)
 
 
 class Gpu(DeviceArrays):
@@ -102,17 +122,32 @@ class Gpu(DeviceArrays):
         Raises:
             InputError: the device has none left.
         """
-        from numba.cuda.cudadrv.driver import CudaAPIError
-
-        try:
+        with _room_for(nbytes, self.name, "try a smaller batch, or end what else uses it"):
             return self.cuda.device_array(nbytes, np.uint8)
-        except CudaAPIError as error:
-            if int(error.code) != OUT_OF_MEMORY:
-                raise
-            raise InputError(
-                f"{self.name} has no {units.both(nbytes)} in one piece left, though the plan fits "
-                "into what was free; try a smaller batch, or end what else uses it."
-            ) from None
+
+    def waiting(self, nbytes: int) -> Array:
+        """Page-locked bytes of the host.
+
+        Raises:
+            InputError: the driver locks no more.
+        """
+        hint = "try host='/tmp', or any other folder"
+        with _room_for(nbytes, "the host's page-locked memory", hint):
+            return super().waiting(nbytes)
+
+    def stream(self) -> Any:
+        from numba.cuda.cudadrv.driver import driver
+
+        if self.cuda.implementation == "Built-in":
+            return self.cuda.stream()  # right, but it waits for the kernels
+        self.cuda.current_context()
+        return self.cuda.external_stream(int(driver.cuStreamCreate(NON_BLOCKING)))
+
+    def end(self, stream: Any) -> None:
+        from numba.cuda.cudadrv.driver import driver
+
+        if stream.external:  # Numba ends its own
+            driver.cuStreamDestroy(int(stream))
 
     def view(self, block: Any, part: Part) -> Array:
         first, _ = block.__cuda_array_interface__["data"]
@@ -137,6 +172,22 @@ class Gpu(DeviceArrays):
 
     def counted(self) -> int | None:
         return self.hook().most
+
+
+@contextmanager
+def _room_for(nbytes: int, where: str, hint: str) -> Iterator[None]:
+    """What the driver says of too little memory, as one sentence."""
+    from numba.cuda.cudadrv.driver import CudaAPIError
+
+    try:
+        yield
+    except CudaAPIError as error:
+        if int(error.code) != OUT_OF_MEMORY:
+            raise
+        raise InputError(
+            f"{where} has no {units.both(nbytes)} in one piece left, though the plan fits into "
+            f"what was free; {hint}."
+        ) from None
 
 
 def drop_pending(context: Any) -> None:

@@ -1,5 +1,5 @@
 """Numba's memory manager, replaced while something is measured: each allocation and each release
-of device memory goes to the driver at once, and is reported.
+of device memory, and of page-locked memory of the host, goes to the driver at once and is reported.
 
 It is an External Memory Manager plugin (NBEP 7), which Numba lets allocate all device memory.
 """
@@ -57,7 +57,7 @@ class ManagerHook:
 def _manager_class() -> Any:
     """The plugin. Its base exists only where ``numba.cuda`` runs on a GPU."""
     from numba import cuda
-    from numba.cuda.cudadrv.driver import driver
+    from numba.cuda.cudadrv.driver import PinnedMemory, driver
 
     base: Any = cuda.HostOnlyCUDAMemoryManager
 
@@ -81,6 +81,22 @@ def _manager_class() -> Any:
 
             hook.allocated(address, size, self.get_memory_info().free)
             return cuda.MemoryPointer(weakref.proxy(self.context), pointer, size, finalizer=free)
+
+        def memhostalloc(
+            self, size: int, mapped: bool = False, portable: bool = False, wc: bool = False
+        ) -> Any:
+            """Page-locked bytes of the host, with ``cuMemHostAlloc`` and ``cuMemFreeHost``."""
+            if mapped or portable or wc:
+                return super().memhostalloc(size, mapped, portable, wc)
+            pointer, hook = driver.cuMemHostAlloc(size, 0), self.hook
+            address = int(pointer)
+
+            def free() -> None:
+                driver.cuMemFreeHost(pointer)
+                hook.freed(address)
+
+            hook.allocated(address, size, self.get_memory_info().free)
+            return PinnedMemory(weakref.proxy(self.context), pointer, size, finalizer=free)
 
         def get_memory_info(self) -> Any:
             free, total = driver.cuMemGetInfo()

@@ -26,7 +26,11 @@ class Piece(NamedTuple):
 
 class Memory:
     """Storages by name as blocks of bytes; tensors are views of them at one batch. Those of the
-    host lie in ``host``."""
+    host lie in ``host``.
+
+    A device has to lock the pages of the host's memory, which takes longer than a copy: where
+    nothing is measured, such blocks stay for the next step.
+    """
 
     def __init__(
         self,
@@ -41,6 +45,8 @@ class Memory:
         self.host = host or Ram()
         self.blocks: dict[str, Piece] = {}
         self._counted: dict[str, Seen] = {}
+        self._locked: set[str] = set()
+        self._spare: dict[int, list[Array]] = {}
 
     def allocate(self, storage: Storage, label: str) -> None:
         """Make room for a storage, under a name for the meter.
@@ -67,15 +73,24 @@ class Memory:
 
     def _on_host(self, name: str, nbytes: int) -> None:
         """A block of the host's memory; what no hook sees is counted by who gave it out."""
+        if isinstance(self.host, Ram):
+            spare = self._spare.get(nbytes)
+            self.blocks[name] = Piece(spare.pop() if spare else self.backend.waiting(nbytes))
+            self._locked |= set() if self.backend.one_memory else {name}
+            return
         there = self.host.block(nbytes)
         self.blocks[name] = Piece(there.array)
-        seen = self.backend.one_memory and isinstance(self.host, Ram)
-        if self.meter is not None and not seen:
+        if self.meter is not None:
             self._counted[name] = self.meter.count(there.nbytes)
 
     def free(self, name: str) -> None:
         """Drop the block of a storage; its bytes are free once no view is left."""
-        del self.blocks[name]
+        block = self.blocks.pop(name).block
+        if name in self._locked:
+            self._locked.discard(name)
+            if self.meter is None:
+                self._spare.setdefault(len(block), []).append(block)
+        del block
         seen = self._counted.pop(name, None)
         if seen is not None and self.meter is not None:
             seen.death = self.meter.op
@@ -84,6 +99,8 @@ class Memory:
         """Drop everything."""
         self.blocks.clear()
         self._counted.clear()
+        self._locked.clear()
+        self._spare.clear()
 
     def view(self, tensor: Tensor) -> Array:
         """The values of a tensor, without a copy."""
@@ -114,13 +131,13 @@ class Memory:
             piece.block, Part((storage.size.at(self.batch),), np.uint8, piece.start, None)
         )
 
-    def copy(self, source: Storage, target: Storage) -> None:
-        """Copy a block from one memory to another."""
+    def copy(self, source: Storage, target: Storage, stream: Any = None) -> None:
+        """Copy a block from one memory to another, in a stream of the device where it has any."""
         here, there = self.bytes_of(source), self.bytes_of(target)
         if target.memory == HOST:
-            self.backend.to_host(here, there)
+            self.backend.to_host(here, there, stream)
         else:
-            self.backend.from_host(here, there)
+            self.backend.from_host(here, there, stream)
 
     def fill(self, tensor: Tensor, write: Callable[[Array], None]) -> None:
         """Let a function write the values of a tensor, into an array on the host."""

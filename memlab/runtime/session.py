@@ -19,7 +19,7 @@ from memlab.planner.book import Life, lives
 from memlab.planner.placement import Placement
 from memlab.runtime import arena, backend, start
 from memlab.runtime.arena import Arena
-from memlab.runtime.copies import RAM, Copies, Host
+from memlab.runtime.copies import RAM, Host
 from memlab.runtime.copies import host as host_memory
 from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.memory import Memory
@@ -90,7 +90,7 @@ class Session:
         self.poison = flag("poison", poison)
         if placement is not None:
             arena.check(placement, step, self.batch, overlapping=True)
-        self.copies = Copies(self.backend.one_memory)
+        self.copies = self.backend.copies()
         there = host_memory(host)
         self.memory = (
             Memory(self.batch, self.backend, meter, there)
@@ -198,7 +198,7 @@ class Session:
                 self.memory.allocate(tensor.storage, tensor.name)
 
     def _start_beside(self, index: int) -> None:
-        """Begin the copies that go to the host while an operation runs, where they have threads:
+        """Begin the copies that go to the host while an operation runs, where they run beside it:
         they stand after it, and wait for none but those before it."""
         meter, ops = self.meter, self.plan.ops
         for number in range(index + 1, len(ops) if self.copies.threads else 0):
@@ -254,8 +254,10 @@ class Session:
     def close(self) -> None:
         """Free everything; copies under way have ended."""
         self.closed = True
-        self.copies.close()
-        self.memory.clear()
+        try:
+            self.copies.close()
+        finally:
+            self.memory.clear()
 
     def __enter__(self) -> Session:
         return self

@@ -22,8 +22,9 @@ from memlab.runtime.hook import Hook, Report
 
 DEVICE = "numba.cuda.simulator.cudadrv."
 """The modules that stand for the driver. What any of them allocates lies on the device, ..."""
-HOST = ("copy_to_host", "copy_to_device", "pinned_array")
-"""... but for these functions, which make arrays of the host."""
+HOST = ("copy_to_host", "copy_to_device")
+"""... but for these functions, which make arrays of the host. The meter is told that page-locked
+ones are the host's, too."""
 SOON = 5.0
 """Seconds within which a simulated thread that was told to stop should have."""
 

@@ -77,6 +77,49 @@ print(json.dumps([lives, blocks, [meter.peak, hook.most, freed]]))
     assert last == [1024, 1024, [1000, 24]]
 
 
+def test_pages_of_the_host_are_counted_apart_and_freed_at_once() -> None:
+    lives, blocks, last = seen("""
+import numpy as np
+
+class Address(int):
+    value = property(int)
+
+def locked(shape, dtype):
+    return np.frombuffer(context.memory_manager.memhostalloc(shape), dtype)
+
+kept, hook = np.zeros(1000, np.uint8), ManagerHook()
+driver.cuMemHostAlloc = lambda nbytes, flags: Address(kept.ctypes.data)
+driver.cuMemFreeHost = lambda address: freed.append("host")
+cuda.pinned_array = locked
+with Meter(hook=hook) as meter:
+    meter.op, meter.memory = 0, "host"
+    there = Gpu("A card").waiting(1000)
+    lives = [meter.live, sum(used.values()), there.nbytes]
+    meter.op = 1
+    del there
+blocks = [[b.nbytes, b.memory, b.birth, b.death] for b in meter.seen]
+print(json.dumps([lives, blocks, [meter.peak, hook.most, freed]]))
+""")
+    assert lives == [0, 0, 1000]
+    assert blocks == [[1000, "host", 0, 1]]
+    assert last == [0, 0, ["host"]]
+
+
+def test_a_stream_of_copies_waits_for_no_kernel_and_is_ended() -> None:
+    assert seen("""
+class Stream(int):
+    external = True
+
+made, ended = [], []
+cuda.implementation, cuda.external_stream = "NVIDIA", Stream
+driver.cuStreamCreate = lambda flags: made.append(flags) or 77
+driver.cuStreamDestroy = ended.append
+card = Gpu("A card")
+card.end(card.stream())
+print(json.dumps([made, ended]))
+""") == [[1], [77]]  # CU_STREAM_NON_BLOCKING
+
+
 def test_the_manager_before_comes_back_and_what_lives_on_is_freed_by_its_own() -> None:
     assert seen("""
 context.memory_manager = before = object()
@@ -103,3 +146,18 @@ except InputError as error:
 """)
     assert said.startswith("A card has no 3.000 GB (2.794 GiB) in one piece left")
     assert "\n" not in said
+
+
+def test_a_host_that_locks_no_more_pages_is_one_sentence() -> None:
+    said = seen("""
+def full(*_):
+    raise CudaAPIError(2, "out of memory")
+
+cuda.pinned_array = full
+try:
+    Gpu("A card").waiting(3 * 10**9)
+except InputError as error:
+    print(json.dumps(str(error)))
+""")
+    assert said.startswith("the host's page-locked memory has no 3.000 GB (2.794 GiB) in one piece")
+    assert "host='/tmp'" in said

@@ -235,13 +235,13 @@ def test_a_copy_that_fails_ends_the_step_and_frees_all(monkeypatch: pytest.Monke
 @pytest.mark.measures
 @pytest.mark.parametrize("threads", [True, False])
 def test_each_map_is_copied_once(threads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memlab.runtime.cpu.Cpu.one_memory", threads)
     copied: list[str] = []
     monkeypatch.setattr(
         "memlab.runtime.memory.Memory.copy", lambda _, source, target: copied.append(target.name)
     )
     step = offload(chain(), "all")
     with Session(step, 2) as session:
+        session.copies.threads = threads
         session.step()
     assert copied == [op.writes["y"].name for op in step.ops if op.phase is Phase.COPY]
 
