@@ -22,12 +22,14 @@ Shape = tuple[tuple[int, ...], tuple[int, ...]]
 
 Values = Annotated[Array, "values"]
 """A line of values in the format of the step."""
+Bytes = Annotated[Array, "bytes"]
 Labels = Annotated[Array, "labels"]
 Places = Annotated[Array, "places"]
 """Indices into a window, in the narrowest format that holds them."""
 
 ELEMENTS = {
     "values": (types.float32, types.float64),
+    "bytes": (types.uint8,),
     "labels": (types.int64,),
     "places": (types.uint8, types.int32),
 }
