@@ -1,6 +1,7 @@
 """How far planned seconds are from measured ones: ten networks and batches, on one thread.
 
-None of the pairs is one that ``memlab bench machine`` measures by.
+None of the pairs is one that ``memlab bench machine`` measures by. Of some, the convolutions that
+``memlab.lowering`` calls the fastest take turns with the default ones.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from math import exp, log
 from statistics import median
 
 from memlab.bench import offload
-from memlab.bench.here import Subject, timed
+from memlab.bench.here import Subject, alternated, timed
 from memlab.bench.processor import limited
 from memlab.bench.step import freed_memory_kept
 from memlab.bench.timing import Line, Result, interleave, machine
@@ -18,6 +19,7 @@ from memlab.networks import zoo
 from memlab.planner import clock, streams
 from memlab.runtime.session import Session
 from memlab.step.build import training_step
+from memlab.techniques.lowering import lowering
 from memlab.techniques.offload import offload as offloaded
 
 PAIRS: tuple[Subject, ...] = (
@@ -42,6 +44,16 @@ OFFLOADED: tuple[Subject, ...] = (("vgg11", 64, 8), ("alexnet", None, 8), ("resn
 """Those whose steps offload, in seconds on the wall: copies run in threads of their own."""
 OFFLOAD_AIM = 1.35
 """The same of these."""
+CHOSEN: tuple[Subject, ...] = (
+    ("resnet50", 96, 4),
+    ("resnet34", 96, 4),
+    ("vgg11", 64, 8),
+    ("googlenet", None, 4),
+    ("alexnet", None, 8),
+)
+"""Those whose fastest convolutions take turns with the default ones, on large and small maps."""
+CHOSEN_AIM = 1.0
+"""Their seconds over those of the default, at most."""
 
 
 def run() -> Result:
@@ -51,6 +63,7 @@ def run() -> Result:
     return Result("clock", machine(), (
         *plain, Line(whose, apart(plain), "x", AIM),
         *moving, Line("the same with offload", apart(moving), "x", OFFLOAD_AIM),
+        *_chosen(CHOSEN, ROUNDS),
     ))  # fmt: skip
 
 
@@ -83,6 +96,17 @@ def _offloaded(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
                 measured = _median(session, rounds)
             what = f"{name}, batch {batch}, offload: {planned:.3f} of {measured:.3f} s"
             yield Line(what, planned / measured, "x")
+
+
+def _chosen(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
+    """Measured seconds with the fastest convolutions, over those with the default ones."""
+    with limited(), freed_memory_kept():
+        for name, image, batch in pairs:
+            step = training_step(zoo.build(name, image=image))
+            found = alternated([lowering(step, batch=batch), step], batch, rounds)
+            chosen, usual = (sum(median(each) for _, each in ops) for ops in found)
+            what = f"{name}, batch {batch}, fastest convolutions: {chosen:.3f} of {usual:.3f} s"
+            yield Line(what, chosen / usual, "x", CHOSEN_AIM)
 
 
 def _median(session: Session, rounds: int) -> float:

@@ -12,6 +12,7 @@ measured: they hold for one thread of one machine, which ``planner.recordings`` 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import log, prod
 
 from memlab import hardware
@@ -21,6 +22,7 @@ from memlab.hardware import Device
 from memlab.networks.layers import Conv2d
 from memlab.planner import recordings
 from memlab.planner.recordings import HERE, RECORDED, Rates
+from memlab.step.algorithms import DEFAULT
 from memlab.step.op import Op
 from memlab.step.step import Step
 
@@ -108,6 +110,10 @@ def share(op: Op, machine: Rates | None = None) -> float:
     """The part of the rate that an operation reaches; 1 for all but convolutions, of which most
     are bound by bytes.
 
+    It is that of the layer most like it. Where the default algorithm was measured on one still more
+    like it, it is what the default reached there, times what the algorithm reached of the default:
+    two algorithms are compared on the same layer.
+
     Raises:
         InputError: nothing was recorded for its algorithm.
     """
@@ -122,14 +128,24 @@ def share(op: Op, machine: Rates | None = None) -> float:
     y = op.reads["dy"] if "dy" in op.reads else op.writes["y"]
     places = prod(extent for _, extent in y.axes[2:])
     at = describe(layer, op.reads["x"].axes[1][1], places)
-    return min((_distance(key, at), share) for key, share in rows.items())[1]
+    usual = _rows(op, found, DEFAULT)
+    near = _nearest([key for key in rows if key in usual] or rows, at)
+    nearer = _nearest(usual or rows, at)
+    if near not in usual or near == nearer:
+        return rows[near]
+    return usual[nearer] * rows[near] / usual[near]
 
 
-def _rows(op: Op, machine: Rates) -> dict[tuple[int, ...], float]:
-    """The measured shares of an algorithm, forward or backward, by layer."""
+def _rows(op: Op, machine: Rates, algorithm: str = "") -> dict[tuple[int, ...], float]:
+    """The measured shares of an algorithm, its own or another, forward or backward, by layer."""
     half = "backward" if op.kind.endswith(".backward") else "forward"
-    rows = {key: row.get(op.algorithm, {}) for key, row in machine.shares.items()}
+    rows = {key: row.get(algorithm or op.algorithm, {}) for key, row in machine.shares.items()}
     return {key: row[half] for key, row in rows.items() if half in row}
+
+
+def _nearest(keys: Iterable[tuple[int, ...]], at: tuple[int, ...]) -> tuple[int, ...]:
+    """The layer of these that is most like one."""
+    return min(keys, key=lambda key: (_distance(key, at), key))
 
 
 def describe(layer: Conv2d, channels: int, places: int) -> tuple[int, ...]:

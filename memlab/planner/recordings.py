@@ -35,7 +35,9 @@ class Rates:
 
     ``shares`` are those of each measured layer, by algorithm, forward and backward. ``kinds`` are
     the parts of the roofline that operations of a kind reached, each after the bytes that it moved
-    and the operations that it computed; a kind that is not there reaches all of it.
+    and the operations that it computed; a kind that is not there reaches all of it. ``spread`` is
+    how far samples of the same seconds lay apart, as a part of them: what differs by less is not
+    told apart.
     """
 
     machine: Mapping[str, Any]
@@ -45,6 +47,7 @@ class Rates:
     shares: Mapping[tuple[int, ...], Mapping[str, Mapping[str, float]]]
     kinds: Mapping[str, tuple[tuple[float, float, float], ...]] = field(default_factory=dict)
     here: bool = False
+    spread: float = 0.0
 
     @property
     def title(self) -> str:
@@ -163,6 +166,7 @@ def from_dict(data: Any, here: bool) -> Rates:
             {tuple(map(_positive, row["layer"])): _halves(row["shares"]) for row in data["layers"]},
             {kind: tuple(map(_row, rows)) for kind, rows in data.get("kinds", {}).items()},
             here,
+            _positive(1 + data.get("spread", 0)) - 1,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"its figures are damaged ({error!r}).") from None

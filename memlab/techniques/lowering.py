@@ -48,7 +48,9 @@ def lowering(
     ``device`` (``"cpu"`` or ``"cuda"``) and whose workspace is at most ``limit`` (bytes, or
     ``"64 MiB"``; no limit where it is ``None``). The direct one always fits. How fast they are is
     what ``planner.clock`` says, by the rates of this machine where ``memlab bench machine``
-    measured it: a note of the step names them. For the operations in ``times`` it is what was
+    measured it: a note of the step names them, and an operation keeps the algorithm that it has
+    where no other one is faster by more than the samples of that measurement lay apart. For the
+    operations in ``times`` it is what was
     measured: of these, only algorithms that have a time are taken. Where ``device`` is a machine by
     its figures (``"titan x"``), all algorithms are tried, at its rates.
 
@@ -168,10 +170,16 @@ def _fastest(
         nbytes = sum(tensor.size.at(batch) for tensor in choice.workspace.values())
         seconds = _seconds(_with(op, choice), batch, times, machine)
         if nbytes <= limit and seconds is not None:
-            ranked.append((seconds, nbytes, choice))
+            own = choice.algorithm == op.algorithm and times is None
+            ranked.append((seconds / (1 + _spread(machine)) if own else seconds, nbytes, choice))
     if not ranked:
         return next(choice for choice in choices if choice.algorithm == "direct")
     return min(ranked, key=lambda entry: entry[:2])[2]
+
+
+def _spread(machine: Machine) -> float:
+    """How far seconds must differ to be told apart, as a part of them."""
+    return machine.spread if isinstance(machine, Rates) else 0.0
 
 
 def _seconds(

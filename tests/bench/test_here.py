@@ -9,11 +9,12 @@ import pytest
 
 import memlab
 from memlab.bench import here, rates, seconds
-from memlab.networks.layers import Conv2d
 from memlab.planner import clock, recordings
-from memlab.step.algorithms import on
+from memlab.step.algorithms import DEFAULT, on
 
 STEPS: tuple[here.Subject, ...] = (("mnist_cnn", None, 2),)
+SIZES = (16, 8)
+MEASURE = here.measure
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +29,14 @@ def tiny(monkeypatch, tmp_path):
 def test_a_measured_machine_knows_its_own_step() -> None:
     """Each operation has a row of its own there, so that the clock gives its seconds back."""
     step = memlab.training_step(memlab.zoo.mnist_cnn())
-    data = json.loads(json.dumps(here.measure(STEPS, [((4, 8, 8), Conv2d(6, 3, pad=1))], 1)))
+    data = json.loads(json.dumps(MEASURE(STEPS, SIZES, 1)))
     recordings.save(data)
     assert {op.kind for op in step.ops if not op.algorithm} == set(data["kinds"])
-    assert set(data["layers"][-1]["shares"]) == set(on("cpu"))
+    assert {way for row in data["layers"] for way in row["shares"]} == set(on("cpu"))
+    assert all(DEFAULT in row["shares"] for row in data["layers"])
     found = recordings.find()
     assert found.here
+    assert found.spread == data["spread"] >= 0
     for op in step.ops:
         share = clock.share(op) if op.algorithm else found.reached(
             op.kind, op.bytes_moved.at(2), op.flops.at(2)
@@ -42,22 +45,21 @@ def test_a_measured_machine_knows_its_own_step() -> None:
 
 
 def test_planned_seconds_stand_against_measured_ones(monkeypatch) -> None:
-    recordings.save(here.measure(STEPS, [], 1))
+    recordings.save(MEASURE(STEPS, SIZES, 1))
+    monkeypatch.setattr(seconds, "CHOSEN", (("mnist_cnn", None, 2),))
     monkeypatch.setattr(seconds, "PAIRS", (("mnist_cnn", None, 3),))
     monkeypatch.setattr(seconds, "OFFLOADED", (("vgg11", 32, 2),))
     monkeypatch.setattr(seconds, "ROUNDS", 1)
-    pair, mean, moving, _ = seconds.run().lines
+    pair, mean, moving, _, chosen = seconds.run().lines
     assert moving.value > 0
     assert mean.value == pytest.approx(max(pair.value, 1 / pair.value))
     assert "measured here on" in mean.name
     assert mean.aim == seconds.AIM
+    assert chosen.value > 0
 
 
 def test_what_was_measured_is_kept(monkeypatch) -> None:
     monkeypatch.setattr(here, "STEPS", STEPS)
-    monkeypatch.setattr(here, "measure", lambda: MEASURE(STEPS, [], 1))
+    monkeypatch.setattr(here, "measure", lambda: MEASURE(STEPS, SIZES, 1))
     assert str(recordings.place()) in str(here.run())
     assert recordings.find().here
-
-
-MEASURE = here.measure

@@ -10,7 +10,7 @@ import memlab
 from memlab import InputError
 from memlab.hardware import DEVICES, Device, Figure
 from memlab.networks.layers import Conv2d
-from memlab.planner import clock
+from memlab.planner import clock, recordings
 from memlab.step.algorithms import ALGORITHMS
 from memlab.step.op import Op
 from memlab.step.step import Step
@@ -140,3 +140,16 @@ def test_conversions_of_mixed_precision_count() -> None:
     gradients = sum(tensor.size.at(3) for tensor in check.reads.values())
     assert check.bytes_moved.at(3) >= gradients > 0
     assert clock.seconds(check, 3, ROUND) >= gradients / 1000
+
+
+def test_algorithms_are_compared_on_the_same_layer() -> None:
+    """The default was measured on this layer, and reached half of it; another one twice as much as
+    the default, on another layer."""
+    halves = {"im2col-image": {"forward": 0.5}}, {"im2col-image": {"forward": 0.2}}
+    other = halves[1] | {"mec": {"forward": 0.4}}
+    shares = {(3, 1, 4, 6, 64): halves[0], (3, 1, 64, 64, 64): other}
+    machine = recordings.Rates({}, "", 1e9, 1e9, shares)
+    found = [clock.share(named(step(algorithm=name), "conv1"), machine) for name in other]
+    assert found == [0.5, pytest.approx(1.0)]
+    alone = replace(machine, shares={(3, 1, 64, 64, 64): {"mec": {"forward": 0.4}}})
+    assert clock.share(named(step(algorithm="mec"), "conv1"), alone) == 0.4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,16 @@ def test_measured_times_decide() -> None:
     # what was measured does not fit: the direct one always does
     tight = lowering(step, batch=4, limit=0, times={"conv1": {"mec": 1.0}})
     assert convolutions(tight)[0].algorithm == "direct"
+
+
+def test_an_algorithm_is_kept_that_no_other_is_faster_than_beyond_the_spread() -> None:
+    step, rates = memlab.training_step(small()), clock.rates()
+    for own in ("im2col-image", "im2col-batch"):
+        as_is = lowering(step, own)
+        alike = lowering(as_is, batch=4, device=replace(rates, spread=100.0))
+        assert {op.algorithm for op in convolutions(alike)} == {own}
+    apart = lowering(step, batch=4, device=replace(rates, spread=0.0))
+    assert seconds(apart, 4) < seconds(step, 4)
 
 
 def test_only_what_has_a_kernel_on_the_device_is_taken() -> None:
