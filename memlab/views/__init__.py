@@ -16,6 +16,7 @@ from memlab.views.live.view import View
 from memlab.views.memory import Memory, memory
 from memlab.views.number import NumberBits, number
 from memlab.views.offload import Offloaded, offload
+from memlab.views.path import DataPathView, path
 from memlab.views.precision import FormatsByRole, precision
 from memlab.views.recompute import Recompute, recompute
 from memlab.views.run import PlannedAndMeasured, planned_and_measured
@@ -38,6 +39,7 @@ __all__ = [
     "AddressMap",
     "AlgorithmTimes",
     "BatchTimes",
+    "DataPathView",
     "ExerciseCard",
     "FilledVectors",
     "FormatsByRole",
@@ -72,6 +74,7 @@ __all__ = [
     "memory_rate",
     "number",
     "offload",
+    "path",
     "planned_and_measured",
     "precision",
     "prediction_card",

@@ -425,6 +425,43 @@ def _() -> Any:
     return views.idle("resnet50", 32, guess=0.1)
 
 
+# -- the data path --------------------------------------------------------------------------------
+
+
+PATHS: dict[str, Callable[[], Any]] = {
+    **{f"{n} buffers": partial(views.path, buffers=n) for n in (1, 2, 4)},
+    **{f"{n} buffers, on the device": partial(views.path, buffers=n, augment="device")
+       for n in (0, 4)},
+    "a slow disk": partial(views.path, buffers=4, disk=0.01),
+    "a slow link": partial(views.path, buffers=4, link=0.1),
+    "a slow host": partial(views.path, buffers=2, host=0.2, disk=10),
+    "a fast disk and link": partial(views.path, buffers=1, disk=10, link=450),
+    "a network that hides the loader": partial(views.path, "vgg16", 256, 2),
+    "small images": partial(views.path, "mnist_cnn", 100_000, 2),
+    "one large image": partial(views.path, "resnet50", 1, 4, image=1024),
+    "the beginning": partial(views.path, moment=0),
+    "the end": partial(views.path, buffers=4, moment=10**6),
+}  # fmt: skip
+for _name, _make in PATHS.items():
+    case("path", _name)(_make)
+
+
+@case("path", "a batch in focus, after no buffer")
+def _() -> Any:
+    view = views.path()
+    view.buffers = 2
+    view.act("key", "ArrowDown", False)
+    view.act("key", "ArrowRight", False)
+    return view
+
+
+@case("path", "the disk is dragged")
+def _() -> Any:
+    view = views.path(buffers=2)
+    view.act("disk", 0, True)
+    return view
+
+
 # -- techniques, runs -----------------------------------------------------------------------------
 
 
