@@ -171,6 +171,9 @@ def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.Mon
         ("B6.resnet50.values", 27_048_912),
         ("B7.host", 32 * 4 * 3 * 224 * 224),
         ("B7.device", 32 * 5 * 3 * 224 * 224),
+        ("B7.ahead", 32 * 8 * 3 * 224 * 224),
+        ("A12.epoch.disk", 1_281_167 * 3 * 224 * 224),
+        ("A12.epoch.link", 1_281_167 * 4 * 3 * 224 * 224),
         ("D1.resnet.walk", 1),
         ("D1.resnet50.relu", 1 + 3 * 16),
         ("E1.slots.n100", 10 + 10),
@@ -325,7 +328,7 @@ def test_every_text_is_named_and_known() -> None:
     assert set(" ".join(SAID_BY.values()).split()) <= named
 
 
-COMPUTES = ("memlab.plan", "memlab.run", "memlab.place", "memlab.training_step",
+COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.run", "memlab.place", "memlab.training_step",
             "memlab.inference_step", "memlab.counting.", "memlab.zoo.", "Session",
             "convolution.measure")  # fmt: skip
 """What plans, runs or counts, or makes a network of the zoo."""

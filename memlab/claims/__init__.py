@@ -7,7 +7,7 @@ Docstrings and lessons cite the ids.
 """
 
 from memlab.claims import transformers
-from memlab.claims.fed import copies_in_epoch
+from memlab.claims.fed import copies_in_epoch, moved_in_epoch, reserved
 from memlab.claims.measured import seconds_over, single_layer
 from memlab.claims.offloaded import (
     average_saved,
@@ -99,10 +99,10 @@ __all__ = [
     "input_bytes", "input_share", "kept", "kinds_of_memory", "lanes", "layers_of", "least_columns",
     "less_speed", "less_speed_dynamic", "link_seconds", "lowered_bytes", "lowered_factor",
     "map_bytes", "map_share", "maps", "maps_over_bound", "mask_share", "more_time", "moved_bytes",
-    "moved_for_activations", "moved_for_others", "no_reuse_over", "of_text", "overwriting",
-    "parameter_share", "parameters_of", "peak", "peak_dynamic", "peak_saved", "per_parameter",
-    "resnet1000", "rnn1000", "rounded_terms", "saved", "seconds_over", "share", "single_layer",
-    "slots", "stage_share", "started_before_the_end", "stored", "stored_winograd", "table", "text",
-    "texts", "times_less", "total", "transformers", "values_per_parameter", "verdict", "walked",
-    "with_buffers", "workspace",
+    "moved_for_activations", "moved_for_others", "moved_in_epoch", "no_reuse_over", "of_text",
+    "overwriting", "parameter_share", "parameters_of", "peak", "peak_dynamic", "peak_saved",
+    "per_parameter", "reserved", "resnet1000", "rnn1000", "rounded_terms", "saved", "seconds_over",
+    "share", "single_layer", "slots", "stage_share", "started_before_the_end", "stored",
+    "stored_winograd", "table", "text", "texts", "times_less", "total", "transformers",
+    "values_per_parameter", "verdict", "walked", "with_buffers", "workspace",
 ]  # fmt: skip

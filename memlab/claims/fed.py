@@ -7,6 +7,10 @@ pieces.
 from __future__ import annotations
 
 import memlab
+from memlab.planner.path import Path
+
+_LINK = "12 GB/s"
+"""Of no byte in here: a path needs one."""
 
 
 def copies_in_epoch(network: str, batch: int, images: int) -> int:
@@ -15,3 +19,21 @@ def copies_in_epoch(network: str, batch: int, images: int) -> int:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.build(network)))
     one, all_ = (ledger.of("input", count).nbytes for count in (batch, images))
     return -(-all_ // one)
+
+
+def moved_in_epoch(network: str, where: str, batch: int, images: int) -> int:
+    """Bytes that an epoch moves: read from the ``disk``, written in ``ram`` or on the ``device``,
+    or sent over the ``link`` (A12)."""
+    return int(getattr(_path(network, batch, 1, "host").epoch_moves(images), where))
+
+
+def reserved(network: str, augment: str, buffers: int, batch: int) -> int:
+    """Bytes of the device that wait for images, where the host augments them or the device does
+    (B7)."""
+    stations = _path(network, batch, buffers, augment).stations
+    return sum(each.reserved for each in stations if each.name == "device")
+
+
+def _path(network: str, batch: int, buffers: int, augment: str) -> Path:
+    step = memlab.training_step(memlab.zoo.build(network), "sgd", algorithm="implicit-gemm")
+    return memlab.data_path(step, batch, buffers, augment, link=_LINK, device="titan x")
