@@ -16,7 +16,7 @@ from memlab.networks.builder import Handle, network
 from memlab.networks.layers import Layer, Shape
 from memlab.step import algorithms
 from memlab.step.build import inference_step, training_step
-from memlab.step.op import Op, Phase
+from memlab.step.op import OF_PART, Op, Phase
 from memlab.step.tensor import Role, Tensor
 from tests import kernel_targets
 
@@ -34,6 +34,11 @@ class Case:
         sizes = "+".join("x".join(map(str, shape)) for shape in self.shapes)
         name = f"{self.layer.kind} {self.layer.describe()} {sizes}"
         return name + (f" {self.algorithm}" if self.layer.kind == "conv2d" else "")
+
+    @property
+    def learns(self) -> bool:
+        """Whether the layer has parameters."""
+        return any(t.role is Role.PARAMETER for t in self.ops("fp32")[0].reads.values())
 
     def ops(self, format: str, training: bool = True) -> list[Op]:
         """The layer's operations, backward included, in a network where its inputs learn."""
@@ -231,6 +236,9 @@ class Trial:
             arrays[name] = self.blank(tensor)
         there = [name for name in op.writes if accumulate and name in given]
         arrays |= {name: given[name] for name in there}
+        if accumulate and op.kind == "batch_norm.backward":
+            own = {name: op.writes[name] for name in there if name != "dx"}
+            arrays |= {name + OF_PART: self.blank(each) for name, each in own.items()}
         layer, key = op.attributes["layer"], self.seed + 3
         adds, changed = "dx" in there, [*op.updates, *there]
         return Call(arrays, layer, training, adds, key, updates=changed)

@@ -57,14 +57,15 @@ def _forward(call: Call, together: int) -> None:
 
 def _backward(call: Call, together: int) -> None:
     x, dy, dweight, layer = call["x"], call["dy"], call["dweight"], convolution(call)
+    adds = call.accumulate_weights
     for images in _portions(len(x), together):
         for b, lowered in _lower(call, x, images):
             for dw, rows, out in _groups(layer.groups, dweight, lowered, dy[b]):
-                gemm(out, rows, dw, accumulate=b > 0, transpose_b=True)
+                gemm(out, rows, dw, accumulate=adds or b > 0, transpose_b=True)
         if "dx" in call.arrays:
             _input_gradients(call, images, layer)
     if "dbias" in call.arrays:
-        sum_bias(dy, call["dbias"])
+        sum_bias(dy, call["dbias"], adds)
 
 
 def _input_gradients(call: Call, images: range, layer: Conv2d) -> None:

@@ -33,14 +33,14 @@ def conv2d(call: Call) -> None:
 @kernel("conv2d.backward", "direct")
 def conv2d_backward(call: Call) -> None:
     """``dw`` adds up over the images; ``dx`` is made image by image."""
-    settings = _settings(call)
+    settings, adds = _settings(call), call.accumulate_weights
     for b, (x, dy) in enumerate(zip(call["x"], call["dy"], strict=True)):
-        _weight_gradient(x, call["dweight"], dy, settings, b > 0)
+        _weight_gradient(x, call["dweight"], dy, settings, adds or b > 0)
     if "dx" in call.arrays:
         for dx, dy in zip(call["dx"], call["dy"], strict=True):
             _input_gradient(dx, call["weight"], dy, settings, call.accumulate)
     if "dbias" in call.arrays:
-        sum_bias(call["dy"], call["dbias"])
+        sum_bias(call["dy"], call["dbias"], adds)
 
 
 def _settings(call: Call) -> Settings:

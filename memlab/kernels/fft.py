@@ -48,14 +48,14 @@ def conv2d_backward(call: Call) -> None:
     kernels.fill(0)
     for x, dy in zip(inputs, outputs, strict=True):
         _add_kernels(x, kernels, dy)
-    _restore(kernels, call["dweight"], planes, 0)
+    _restore(kernels, call["dweight"], planes, 0, call.accumulate_weights)
     if "dx" in call.arrays:
         _transform(call["weight"], kernels, planes, 0)
         for dx, dy in zip(inputs, outputs, strict=True):
             _inputs(dx, kernels, dy)
         _restore(inputs, call["dx"], planes, pad, call.accumulate)
     if "dbias" in call.arrays:
-        sum_bias(call["dy"], call["dbias"])
+        sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
 def _planes(call: Call) -> Array:

@@ -31,7 +31,7 @@ def layer_norm_backward(call: Call) -> None:
     dweight, kept, dy = call["dweight"], _kept(call), span(call["dy"])
     x = call["x"].reshape(-1, dweight.size)
     tokens = len(x) // len(call["x"])
-    _sum_tokens(x, dy, tokens, kept, (dweight, call["dbias"]))
+    _sum_tokens(x, dy, tokens, kept, (dweight, call["dbias"]), call.accumulate_weights)
     if "dx" in call.arrays:
         dx = span(call["dx"])
         _input_gradients(x, dy, dx, tokens, call["weight"], kept, call.accumulate)
@@ -59,10 +59,13 @@ def _normalize(
 
 
 @compiled
-def _sum_tokens(x: Array, dy_span: Span, tokens: int, kept: Pair, gradients: Pair) -> None:
+def _sum_tokens(
+    x: Array, dy_span: Span, tokens: int, kept: Pair, gradients: Pair, accumulate: bool
+) -> None:
     (dy, pitch), features = dy_span, x.shape[1]
     for i in range(features):
-        straight = products = 0.0
+        straight = float(gradients[1][i]) if accumulate else 0.0
+        products = float(gradients[0][i]) if accumulate else 0.0
         for r in range(len(x)):
             gradient = np.float64(dy[r // tokens * pitch + r % tokens * features + i])
             straight += gradient

@@ -19,7 +19,8 @@ def softmax(call: Call) -> None:
 def softmax_cross_entropy(call: Call) -> None:
     """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
     x = _rows(call["x"])
-    _cross_entropy(x, call["labels"].reshape(-1), call["loss"])
+    labels, count = call["labels"].reshape(-1), len(x) * call.parts
+    _cross_entropy(x, labels, call["loss"], count, "loss" in call.updates)
     if "probabilities" in call.arrays:
         _softmax(x, _rows(call["probabilities"]))
 
@@ -28,25 +29,28 @@ def softmax_cross_entropy(call: Call) -> None:
 def softmax_cross_entropy_backward(call: Call) -> None:
     """``(p - 1 at the label) / count``, where the labels are counted."""
     labels, probabilities, dx = call["labels"], call["probabilities"], call["dx"]
+    count = labels.size * call.parts
     if dx.ndim == 2:
-        _cross_entropy_backward(labels, probabilities, dx, labels.size, call.accumulate)
+        _cross_entropy_backward(labels, probabilities, dx, count, call.accumulate)
         return
     for one in zip(labels, probabilities, dx, strict=True):
-        _cross_entropy_backward(*one, labels.size, call.accumulate)
+        _cross_entropy_backward(*one, count, call.accumulate)
 
 
 @kernel("squared_error")
 def squared_error(call: Call) -> None:
     """The mean over the batch of ``sum (x - target)^2``."""
     x, target = call["x"], call["labels"]
-    _squared_error(x.reshape(-1), target.reshape(-1), call["loss"], len(x))
+    count, adds = len(x) * call.parts, "loss" in call.updates
+    _squared_error(x.reshape(-1), target.reshape(-1), call["loss"], count, adds)
 
 
 @kernel("squared_error.backward")
 def squared_error_backward(call: Call) -> None:
     """``2 (x - target) / batch``."""
+    factor = 2 / (len(call["x"]) * call.parts)
     for x, target, dx in lines(call["x"], call["labels"], call["dx"]):
-        _squared_error_backward(x, target, dx, 2 / len(call["x"]), call.accumulate)
+        _squared_error_backward(x, target, dx, factor, call.accumulate)
 
 
 def _rows(scores: Array) -> Array:
@@ -81,12 +85,12 @@ def _softmax(x: Array, y: Array) -> None:
 
 
 @compiled
-def _cross_entropy(x: Array, labels: Array, loss: Array) -> None:
+def _cross_entropy(x: Array, labels: Array, loss: Array, count: int, add: bool) -> None:
     total = 0.0
     for b in range(len(x)):
         largest = _largest(x[b])
         total += np.log(_exponentials(x[b], largest)) + largest - x[b, labels[b]]
-    loss[()] = total / len(x)
+    loss[()] = (loss[()] if add else 0) + total / count
 
 
 @compiled
@@ -101,11 +105,11 @@ def _cross_entropy_backward(
 
 
 @summing
-def _squared_error(x: Array, target: Array, loss: Array, batch: int) -> None:
+def _squared_error(x: Array, target: Array, loss: Array, count: int, add: bool) -> None:
     total = 0.0
     for i in range(x.size):
         total += (np.float64(x[i]) - target[i]) ** 2
-    loss[()] = total / batch
+    loss[()] = (loss[()] if add else 0) + total / count
 
 
 @compiled

@@ -46,7 +46,10 @@ def conv2d_backward(call: Call) -> None:
     gradient of the image."""
     _lower(call)
     ordered = call["ordered weights"]
-    ordered.fill(0)
+    if call.accumulate_weights:
+        _order(call, call["dweight"])
+    else:
+        ordered.fill(0)
     for b, dy in enumerate(call["dy"]):
         for dweights, rows, out in _row_products(call, b, dy):
             gemm(out, rows, dweights, accumulate=True, transpose_b=True)
@@ -55,7 +58,7 @@ def conv2d_backward(call: Call) -> None:
         _order(call, call["weight"])
         _input_gradients(call)
     if "dbias" in call.arrays:
-        sum_bias(call["dy"], call["dbias"])
+        sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
 def _input_gradients(call: Call) -> None:

@@ -43,7 +43,8 @@ def batch_norm_backward(call: Call) -> None:
     kept, gradients = (call["mean"], call["inverse_deviation"]), (call["dweight"], call["dbias"])
     shape, x, dy = _shape(call["x"]), span(call["x"]), span(call["dy"])
     over = dx is not None and start(call["dx"]) == start(call["dy"])
-    _backward(x, dy, dx, shape, call["weight"], kept, gradients, call.accumulate, over)
+    adds = call.accumulate, call.accumulate_weights
+    _backward(x, dy, dx, shape, call["weight"], kept, gradients, adds, over)
 
 
 def _shape(x: Array) -> tuple[int, int, int]:
@@ -128,7 +129,7 @@ def _backward(
     weight: Array,
     kept: Pair,
     gradients: Pair,
-    accumulate: bool,
+    adds: tuple[bool, bool],
     over: bool,
 ) -> None:
     (batch, channels, plane), (x, x_pitch), (dy, dy_pitch) = shape, x_span, dy_span
@@ -139,8 +140,8 @@ def _backward(
             values = dy[b * dy_pitch + c * plane :][:plane]
             straight += sum_values(values)
             products += sum_products(x[b * x_pitch + c * plane :], mean, values)
-        gradients[0][c] = products * inverse
-        gradients[1][c] = straight
+        gradients[0][c] = (gradients[0][c] if adds[1] else 0) + products * inverse
+        gradients[1][c] = (gradients[1][c] if adds[1] else 0) + straight
         if dx_span is not None:
             dx, dx_pitch = dx_span
             count = batch * plane
@@ -153,7 +154,7 @@ def _backward(
                 if over:
                     _replace_gradient(source, target, mean, lean, offset, scale)
                 else:
-                    _input_gradient(source, values, target, mean, lean, offset, scale, accumulate)
+                    _input_gradient(source, values, target, mean, lean, offset, scale, adds[0])
 
 
 @compiled

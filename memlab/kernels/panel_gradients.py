@@ -29,7 +29,7 @@ def conv2d_backward(call: Call) -> None:
     if "dx" in call.arrays:
         _input_gradients(call)
     if "dbias" in call.arrays:
-        sum_bias(call["dy"], call["dbias"])
+        sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
 def _weight_gradients(call: Call) -> None:
@@ -37,12 +37,13 @@ def _weight_gradients(call: Call) -> None:
     at, groups, workspaces = window(call), convolution(call).groups, own(call["lowered"], 2)
     together = len(workspaces[0]) // at.kernel**2
     chunks = groups * -(-dweight.shape[1] // together)
-    parts = _parts(chunks, len(workspaces))
+    parts, adds = _parts(chunks, len(workspaces)), call.accumulate_weights
 
     def some(lowered: Array, units: range) -> None:
         for b in range(len(x)):
+            add = adds or b > 0
             for unit in units:
-                _weight_gradient(x[b], dweight, dy[b], lowered, at, groups, unit, parts, b > 0)
+                _weight_gradient(x[b], dweight, dy[b], lowered, at, groups, unit, parts, add)
 
     spread(some, workspaces, chunks * parts)
 

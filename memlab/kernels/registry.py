@@ -31,8 +31,9 @@ class Call:
 
     ``arrays`` are the operands by the names that ``Op`` gives them, workspace included.
     ``accumulate`` says that ``dx`` holds a gradient already, to which the kernel adds; ``updates``
-    names the other operands that hold something which it changes: the gradients of shared
-    parameters, and those of several inputs.
+    names the other operands that hold something which it changes: the gradients of parameters that
+    are there already, those of several inputs, a loss. ``parts`` is how many micro-batches a loss
+    is the mean of, of which the call has one.
     ``key`` seeds what an operation draws: the same key draws the same numbers, so a
     recomputation is exact. ``first`` is the index in the batch of the first value, where a call
     has some values of an operation. ``settings`` are the optimizer's: rate, momentum, betas, step.
@@ -46,6 +47,7 @@ class Call:
     first: int = 0
     settings: Mapping[str, float] = field(default_factory=dict)
     updates: Collection[str] = ()
+    parts: int = 1
 
     @property
     def accumulate_weights(self) -> bool:

@@ -34,7 +34,7 @@ def positions(call: Call) -> None:
 @kernel("positions.backward")
 def positions_backward(call: Call) -> None:
     """``dp`` is the sum of ``dy`` over the batch, and ``dx = dy``."""
-    sum_bias(call["dy"], call["dweight"].reshape(-1))
+    sum_bias(call["dy"], call["dweight"].reshape(-1), call.accumulate_weights)
     if "dx" in call.arrays:
         for dy, dx in lines(call["dy"], call["dx"]):
             _copy(dy, dx, call.accumulate)
@@ -66,8 +66,9 @@ def class_token(call: Call) -> None:
 @kernel("class_token.backward")
 def class_token_backward(call: Call) -> None:
     """The gradient of the token is a sum over the batch; the others pass theirs on."""
+    adds = call.adds("dtoken")
     for b, dy in enumerate(call["dy"]):
-        _copy(dy[0], call["dtoken"], accumulate=b > 0)
+        _copy(dy[0], call["dtoken"], accumulate=adds or b > 0)
         if "dx" in call.arrays:
             _copy(dy[1:].reshape(-1), call["dx"][b].reshape(-1), call.accumulate)
 

@@ -59,11 +59,11 @@ def conv2d_backward(call: Call) -> None:
             spread_output(dy, row, m, first, down, across)
             for place, near, far in _products(v, m, down * across):
                 gemm(far, near, u[place], accumulate=True, transpose_b=True)
-    gather_weights(u, call["dweight"])
+    gather_weights(u, call["dweight"], call.accumulate_weights)
     if "dx" in call.arrays:
         _input_gradients(call)
     if "dbias" in call.arrays:
-        sum_bias(call["dy"], call["dbias"])
+        sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
 def _input_gradients(call: Call) -> None:

@@ -42,18 +42,20 @@ def _times_g(i: int, w: Array, half: float) -> tuple[float, float, float]:
 
 
 @compiled
-def gather_weights(du: Array, dweight: Array) -> None:
-    """``G' dU G``."""
+def gather_weights(du: Array, dweight: Array, accumulate: bool) -> None:
+    """``G' dU G``, written or added."""
     half = du.dtype.type(0.5)
     for k in range(dweight.shape[0]):
+        if not accumulate:
+            dweight[k] = 0
         for c in range(dweight.shape[1]):
             for j in range(3):
                 column = du[:, k, c]
                 a, b = _times_column(column, 0, j, half), _times_column(column, 1, j, half)
                 d, e = _times_column(column, 2, j, half), _times_column(column, 3, j, half)
-                dweight[k, c, 0, j] = a + half * (b + d)
-                dweight[k, c, 1, j] = half * (b - d)
-                dweight[k, c, 2, j] = half * (b + d) + e
+                dweight[k, c, 0, j] += a + half * (b + d)
+                dweight[k, c, 1, j] += half * (b - d)
+                dweight[k, c, 2, j] += half * (b + d) + e
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
-from memlab.step.op import Op, Phase
+from memlab.step.op import LOAD, Op, Phase
 from memlab.step.staging import AS_STORED, COMPUTED, COPIES, is_staged, is_update
 from memlab.step.step import Step
 
@@ -30,11 +30,16 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
             f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
             "instead of running it there."
         )
-    return [_copy if op.phase is Phase.COPY else _kernel(op, device) for op in step.ops]
+    return [_none if _is_moved(op) else _kernel(op, device) for op in step.ops]
 
 
-def _copy(call: Call) -> None:
-    """A copy between two memories takes no kernel: the session makes it."""
+def _is_moved(op: Op) -> bool:
+    """Whether an operation computes nothing: it copies between two memories, or loads a part."""
+    return op.phase is Phase.COPY or op.kind == LOAD
+
+
+def _none(call: Call) -> None:
+    """What moves bytes takes no kernel: the session does it."""
 
 
 def _on_sequences(op: Op) -> bool:

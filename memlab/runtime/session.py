@@ -22,12 +22,14 @@ from memlab.runtime.arena import Arena
 from memlab.runtime.copies import RAM, Host
 from memlab.runtime.copies import host as host_memory
 from memlab.runtime.dispatch import kernels_of as kernels_of
+from memlab.runtime.inputs import Inputs
 from memlab.runtime.memory import Memory
 from memlab.runtime.meter import Meter
-from memlab.step.op import Op, Phase
+from memlab.step.op import LOAD, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role, Tensor
+from memlab.techniques.order import PART, PARTS
 
 SETTINGS = {
     "rate": 0.01,
@@ -157,18 +159,10 @@ class Session:
         kept = {tensor.storage.name for tensor in self.residents}
         for name in [name for name in self.memory.blocks if name not in kept]:
             self.memory.free(name)
-        inputs = [tensor for tensor in self.plan.live_in if tensor.role is Role.INPUT]
-        for tensor, given in zip(inputs, (x, labels), strict=False):
+        self.inputs = Inputs(self.plan, self.batch, self.seed + self.steps, x, labels)
+        for tensor in self.inputs.tensors:
             self.memory.allocate(tensor.storage, tensor.name)
-            self.memory.fill(tensor, partial(self._write_input, tensor, given))
-
-    def _write_input(self, tensor: Tensor, given: npt.ArrayLike | None, values: Array) -> None:
-        vocabulary = _vocabulary(self.plan, tensor)
-        start.fill_input(tensor, values, self.seed + self.steps, given, vocabulary or 2)
-        if vocabulary:
-            start.check_tokens(values, vocabulary)
-        elif tensor.format.kind == "int":
-            start.check_labels(values, _classes(self.plan))
+            self.memory.fill(tensor, partial(self.inputs.write, tensor.name, tensor, 1))
 
     def _operate(self, index: int, op: Op) -> tuple[int, int, int]:
         meter, memory = self.meter, self.memory
@@ -180,6 +174,8 @@ class Session:
         self._allocate(op)
         if op.phase is Phase.COPY:
             self._start(op)
+        elif op.kind == LOAD:
+            self._load(op)
         else:
             self._start_beside(index)
             self._compute(op, self.kernels[index])
@@ -196,6 +192,12 @@ class Session:
         for tensor in (*op.writes.values(), *op.workspace.values()):
             if tensor.storage.name not in self.memory.blocks:
                 self.memory.allocate(tensor.storage, tensor.name)
+
+    def _load(self, op: Op) -> None:
+        """The inputs of another part of the batch."""
+        for name, tensor in op.writes.items():
+            write = partial(self.inputs.write, name, tensor, op.attributes[PART])
+            self.memory.fill(tensor, write)
 
     def _start_beside(self, index: int) -> None:
         """Begin the copies that go to the host while an operation runs, where they run beside it:
@@ -243,6 +245,7 @@ class Session:
                 key=zlib.crc32(draw.encode()),
                 settings={**self.settings, "step": float(self.steps)},
                 updates=op.updates.keys(),
+                parts=op.attributes.get(PARTS, 1),
             )
         )
 
@@ -283,18 +286,6 @@ def _ends(lives: Mapping[str, Life], operations: int) -> dict[int, list[str]]:
         if life.death < operations:
             ends.setdefault(life.death, []).append(name)
     return ends
-
-
-def _classes(step: Step) -> int:
-    """How many classes the labels may name: the scores that the loss compares them with."""
-    loss = next(op for op in step.ops if "labels" in op.reads and "x" in op.reads)
-    return loss.reads["x"].axes[-1][1]
-
-
-def _vocabulary(step: Step, tensor: Tensor) -> int:
-    """How many tokens an input may name; 0 for one that holds none."""
-    readers = (op for op in step.ops if op.kind == "embedding" and op.reads["x"] == tensor)
-    return next((op.reads["weight"].axes[0][1] for op in readers), 0)
 
 
 def _settings(optimizer: str, settings: Mapping[str, float]) -> dict[str, float]:

@@ -36,7 +36,7 @@ def fill_resident(
     name = tensor.name.removesuffix(MASTER)
     learned = tensor.role is Role.PARAMETER or name != tensor.name
     if name in given:
-        array = _array(tensor, name, given[name])
+        array = numbers(tensor, name, given[name])
         if name.endswith(SQUARES) and array.min(initial=0) < 0:
             raise InputError(
                 f"{name} holds {array.min()}, and a mean of squares is at least 0; try 1."
@@ -46,15 +46,24 @@ def fill_resident(
         values[...] = settings["loss_scale"]
     elif learned and len(tensor.axes) > 1:
         fan_in = prod(extent for _, extent in tensor.axes[1:])
-        _draw(values, seed, name, np.sqrt(2 / fan_in))
+        _draw(values, generator(seed, name), np.sqrt(2 / fan_in))
     else:
         is_scale = learned and name.endswith(".weight")
         values[...] = 1 if is_scale or name.endswith("running_var") else 0
     _shorten(tensor, values)
 
 
+def generator(seed: int, name: str) -> np.random.Generator:
+    """What draws the values of a tensor."""
+    return np.random.default_rng(_key(seed, name))
+
+
 def fill_input(
-    tensor: Tensor, values: Array, seed: int, given: npt.ArrayLike | None, below: int = 2
+    tensor: Tensor,
+    values: Array,
+    draws: np.random.Generator,
+    given: npt.ArrayLike | None,
+    below: int = 2,
 ) -> None:
     """Set the input, the labels or the target; whole numbers are drawn below a limit.
 
@@ -62,13 +71,11 @@ def fill_input(
         InputError: a given array of another shape or kind, or with NaN or infinity in it.
     """
     if given is not None:
-        _copy(tensor, _array(tensor, tensor.name, given), values)
+        _copy(tensor, numbers(tensor, tensor.name, given), values)
     elif tensor.format.kind == "int":
-        values[...] = np.random.default_rng(_key(seed, tensor.name)).integers(
-            0, below, values.shape
-        )
+        values[...] = draws.integers(0, below, values.shape)
     else:
-        _draw(values, seed, tensor.name)
+        _draw(values, draws)
     _shorten(tensor, values)
 
 
@@ -115,15 +122,14 @@ def check_tokens(tokens: Array, vocabulary: int) -> None:
         )
 
 
-def _draw(values: Array, seed: int, name: str, deviation: float = 1.0) -> None:
+def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> None:
     """Set normal values, drawn in fp32, so that a run in fp64 starts from the same numbers. They
     are drawn piece by piece: the plan has no room for a second array of that size."""
     assert values.flags.c_contiguous  # else the flat array would be a copy
-    generator = np.random.default_rng(_key(seed, name))
     flat = values.reshape(-1)
     for first in range(0, flat.size, PIECE):
         part = flat[first : first + PIECE]
-        drawn = generator.standard_normal(part.size, np.float32)
+        drawn = draws.standard_normal(part.size, np.float32)
         wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
         wide *= deviation
         part[...] = wide
@@ -133,7 +139,7 @@ def _key(seed: int, name: str) -> list[int]:
     return [seed, zlib.crc32(name.encode())]
 
 
-def _array(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
+def numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
     """What was given for a tensor, as an array of its kind.
 
     Raises:

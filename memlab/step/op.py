@@ -15,6 +15,13 @@ Operands = Mapping[str, Tensor]
 
 NONE: Operands = {}
 
+LOAD = "load"
+"""The kind of an operation that no kernel computes: what it writes comes from outside, as the
+input and the labels do."""
+OF_PART = " of the part"
+"""After the name of a gradient that is added to, the name of the workspace for what one part of
+the batch adds, where the kernel has to read that alone."""
+
 
 class Phase(StrEnum):
     """The part of a training step that an operation belongs to."""

@@ -163,7 +163,7 @@ def choose(
 
 
 def _check(step: Step) -> None:
-    order.check(step, "offload", ("in_place",))
+    order.check(step, "offload", ("in_place", "accumulate"))
     if order.offloads(step):
         raise InputError("this step offloads already; start from the step before that.")
 

@@ -1,4 +1,5 @@
 """The order of techniques: formats and algorithms, then recompute, then offload, then in place.
+Accumulate comes after offload, before or after in place.
 
 A technique reads who needs what. One that comes later may have taken a tensor away that an
 earlier one would still count on.
@@ -12,10 +13,14 @@ from memlab.step.step import Step
 
 AGAIN = "again"
 """The attribute of an operation that runs another time: how often it has run before."""
+PART, PARTS = "part", "parts"
+"""The attributes of an operation of one part of the batch: which one, from 1, and of how many."""
 
 
 def check(
-    step: object, technique: str, before: tuple[str, ...] = ("recompute", "offload", "in_place")
+    step: object,
+    technique: str,
+    before: tuple[str, ...] = ("recompute", "offload", "in_place", "accumulate"),
 ) -> Step:
     """The step, where ``technique`` may rewrite it; it comes ``before`` these others.
 
@@ -26,7 +31,12 @@ def check(
         raise InputError(
             f"{technique} rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
         )
-    found = {"recompute": recomputes(step), "offload": offloads(step), "in_place": shares(step)}
+    found = {
+        "recompute": recomputes(step),
+        "offload": offloads(step),
+        "in_place": shares(step),
+        "accumulate": accumulates(step),
+    }
     for later in before:
         if found[later]:
             raise InputError(
@@ -55,6 +65,7 @@ def done(step: Step) -> str:
         "recomputes": recomputes(step),
         "offloads": offloads(step),
         "is in place": shares(step),
+        "accumulates": accumulates(step),
     }
     return " and ".join(what for what, there in found.items() if there)
 
@@ -67,6 +78,16 @@ def recomputes(step: Step) -> bool:
 def offloads(step: Step) -> bool:
     """Whether maps are copied between two memories."""
     return any(op.phase is Phase.COPY for op in step.ops)
+
+
+def accumulates(step: Step) -> bool:
+    """Whether the batch is learned from in parts."""
+    return parts(step) > 1
+
+
+def parts(step: Step) -> int:
+    """Into how many parts the batch is cut; 1 where it is whole."""
+    return max((op.attributes.get(PARTS, 1) for op in step.ops), default=1)
 
 
 def shares(step: Step) -> bool:

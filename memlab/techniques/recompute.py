@@ -63,7 +63,7 @@ def recompute(
             way or layer; an argument that is missing or has no meaning there; a budget below the
             least peak that was found, which the message names, and that with ``in_place``.
     """
-    order.check(step, "recompute", ("offload", "in_place"))
+    order.check(step, "recompute", ("offload", "in_place", "accumulate"))
     if all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step  # it keeps nothing that could be dropped
     if order.recomputes(step):

@@ -12,8 +12,8 @@ from memlab.networks.layers import Tanh
 from tests.kernels_by_case import CASES, Case, Trial, as_slice, distance
 
 STEP, NEAR = 1e-5, 1e-6
-SHARED = [case for case in CASES if case.layer.can_share]
 BACKWARD = [case for case in CASES if len(case.ops("fp64")) == 2]
+LEARNING = [case for case in BACKWARD if case.learns]
 
 
 def finite_differences(trial: Trial, name: str, weights: Array | None) -> Array:
@@ -57,10 +57,8 @@ def test_a_gradient_is_added_to_what_is_there(case: Case, batch: int) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("case", SHARED, ids=str)
-def test_the_gradient_of_shared_parameters_is_added_to_what_is_there(
-    case: Case, batch: int
-) -> None:
+@pytest.mark.parametrize("case", LEARNING, ids=str)
+def test_the_gradient_of_parameters_is_added_to_what_is_there(case: Case, batch: int) -> None:
     trial = Trial(case, batch)
     weights = trial.weights()
     assert weights is not None
@@ -94,7 +92,7 @@ def test_a_vector_may_be_a_step_of_a_sequence(case: Case, batch: int) -> None:
         assert all(distance(found[name], known[name]) < 1e-14 for name in known)
 
 
-@pytest.mark.parametrize("case", [c for c in BACKWARD if Trial(c, 1).learned], ids=str)
+@pytest.mark.parametrize("case", LEARNING, ids=str)
 def test_the_first_layer_needs_no_gradient_of_its_input(case: Case) -> None:
     trial = Trial(case, 2)
     weights, op = trial.weights(), trial.backward_op

@@ -110,8 +110,13 @@ def test_the_first_layer_has_no_gradient_of_its_input(target: str, case: Case) -
     agree(found, {name: expected[name] for name in writes})
 
 
-@on_targets(lambda device: [case for case in others(device) if case.layer.can_share])
-def test_gradients_of_shared_parameters_are_added_up(target: str, case: Case) -> None:
+def learned(device: str) -> list[Case]:
+    """Every layer with parameters, and a convolution by every algorithm."""
+    return [*learning(device), *(case for case in others(device) if case.learns)]
+
+
+@on_targets(learned)
+def test_gradients_of_parameters_are_added_up(target: str, case: Case) -> None:
     trial, known = trials(target, case)
     dy, reads = trial.weights(), trial.forward_op.reads
     there = {f"d{name}": trial.draw(name, reads[name]) for name in trial.learned}

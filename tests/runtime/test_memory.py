@@ -56,4 +56,4 @@ def test_a_block_that_cannot_be_had_is_said_in_one_sentence(monkeypatch):
 
 def test_nothing_is_drawn_into_what_would_be_a_copy():
     with pytest.raises(AssertionError):
-        start._draw(np.zeros((4, 4), np.float32)[:, :2], 1, "part")
+        start._draw(np.zeros((4, 4), np.float32)[:, :2], start.generator(1, "part"))

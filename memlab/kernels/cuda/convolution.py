@@ -56,12 +56,13 @@ def _forward(call: Call, together: int) -> None:
 
 def _backward(call: Call, together: int) -> None:
     dweight, groups = _weight(call, "dweight"), convolution(call).groups
+    adds = call.accumulate_weights
     for images in _portions(call, together):
         x, dy = _part(call["x"], images), _part(call["dy"], images)
         right = _lower(call, x).transposed
         outer, places, inner = _extents(call, dy)
         multiply(
-            _maps(call, dy), right, dweight, (outer, inner, places), images.start > 0,
+            _maps(call, dy), right, dweight, (outer, inner, places), adds or images.start > 0,
             images=len(x), groups=groups, summed=True,
         )  # fmt: skip
         if "dx" in call.arrays:

@@ -45,7 +45,7 @@ def conv2d_backward(call: Call) -> None:
     groups = convolution(call).groups
     launch(
         _weight_gradient, results(call["dweight"].size, at.columns), line(x), pitch(x), line(dy),
-        pitch(dy), line(call["dweight"]), len(x), outer, inner, groups, at,
+        pitch(dy), line(call["dweight"]), len(x), outer, inner, groups, at, call.accumulate_weights,
     )  # fmt: skip
     if "dx" in call.arrays:
         dx = call["dx"]
@@ -122,7 +122,7 @@ def _input_gradient(
 @compiled
 def _weight_gradient(
     x: Values, x_pitch: int, dy: Values, dy_pitch: int, dweight: Values, batch: int, outer: int,
-    inner: int, groups: int, at: Window,
+    inner: int, groups: int, at: Window, add: bool,
 ) -> None:  # fmt: skip
     sums = cuda.shared.array(THREADS, np.float64)
     w = cuda.blockIdx.x
@@ -146,4 +146,4 @@ def _weight_gradient(
     sums[thread] = total
     add_up(sums, thread)
     if thread == 0:
-        dweight[w] = sums[0]
+        dweight[w] = dweight[w] + sums[0] if add else sums[0]

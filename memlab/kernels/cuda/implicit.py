@@ -87,7 +87,8 @@ def _make_weight_gradient(call: Call) -> None:
         b_group=inner * size, b_turn=pitch(x),
         out_row=inner * taps, out_image=0, out_group=outer * inner * taps,
     )  # fmt: skip
-    launch_tiles(_weight_gradient, line(dy), line(x), line(call["dweight"]), layout, at, False)
+    dweight, adds = line(call["dweight"]), call.accumulate_weights
+    launch_tiles(_weight_gradient, line(dy), line(x), dweight, layout, at, adds)
 
 
 def _make_input_gradient(call: Call) -> None:

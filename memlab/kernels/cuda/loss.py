@@ -29,32 +29,35 @@ def softmax(call: Call) -> None:
 def softmax_cross_entropy(call: Call) -> None:
     """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
     x = call["x"]
-    lines = line(x), line(call["labels"]), line(call["loss"])
-    launch(_cross_entropy, results(1, THREADS), *lines, *x.shape)
+    lines, adds = (line(x), line(call["labels"]), line(call["loss"])), "loss" in call.updates
+    launch(_cross_entropy, results(1, THREADS), *lines, *x.shape, len(x) * call.parts, adds)
     if "probabilities" in call.arrays:
         _launch_softmax(x, call["probabilities"])
 
 
 @kernel("softmax_cross_entropy.backward", device="cuda")
 def softmax_cross_entropy_backward(call: Call) -> None:
-    """``(p - 1 at the label) / batch``."""
+    """``(p - 1 at the label) / count``, where the labels of all parts are counted."""
     p, dx = call["probabilities"], call["dx"]
     batch, classes = dx.shape
-    lines = line(p), line(call["labels"]), line(dx)
-    launch(_cross_entropy_backward, values(classes, batch), *lines, batch, classes, call.accumulate)
+    lines, count = (line(p), line(call["labels"]), line(dx)), batch * call.parts
+    shape = values(classes, batch)
+    launch(_cross_entropy_backward, shape, *lines, batch, classes, count, call.accumulate)
 
 
 @kernel("squared_error", device="cuda")
 def squared_error(call: Call) -> None:
     """The mean over the batch of ``sum (x - target)^2``."""
     x = call["x"]
-    sum_differences(x, call["labels"], call["loss"], 1 / len(x))
+    count, adds = len(x) * call.parts, "loss" in call.updates
+    sum_differences(x, call["labels"], call["loss"], 1 / count, adds)
 
 
 @kernel("squared_error.backward", device="cuda")
 def squared_error_backward(call: Call) -> None:
     """``2 (x - target) / batch``."""
-    arrays, factor = [call["x"], call["labels"], call["dx"]], 2 / len(call["x"])
+    arrays = [call["x"], call["labels"], call["dx"]]
+    factor = 2 / (len(call["x"]) * call.parts)
     launch_on_values(_squared_error_backward, arrays, factor, call.accumulate)
 
 
@@ -96,7 +99,9 @@ def _softmax(x: Values, y: Values, classes: int) -> None:
 
 
 @compiled
-def _cross_entropy(x: Values, labels: Labels, loss: Values, batch: int, classes: int) -> None:
+def _cross_entropy(
+    x: Values, labels: Labels, loss: Values, batch: int, classes: int, count: int, add: bool
+) -> None:
     """One block; a thread takes every so many samples."""
     totals = cuda.shared.array(THREADS, np.float64)
     thread, total = cuda.threadIdx.x, 0.0
@@ -113,12 +118,12 @@ def _cross_entropy(x: Values, labels: Labels, loss: Values, batch: int, classes:
     totals[thread] = total
     add_up(totals, thread)
     if thread == 0:
-        loss[0] = totals[0] / batch
+        loss[0] = loss[0] + totals[0] / count if add else totals[0] / count
 
 
 @compiled
 def _cross_entropy_backward(
-    p: Values, labels: Labels, dx: Values, batch: int, classes: int, add: bool
+    p: Values, labels: Labels, dx: Values, batch: int, classes: int, count: int, add: bool
 ) -> None:
     number = dx.dtype.type
     b = cuda.blockIdx.y
@@ -127,7 +132,7 @@ def _cross_entropy_backward(
         while i < classes:
             at = _U(b * classes + i)
             expected = number(1) if i == labels[b] else number(0)
-            gradient = (p[at] - expected) / number(batch)
+            gradient = (p[at] - expected) / number(count)
             dx[at] = dx[at] + gradient if add else gradient
             i += cuda.gridsize(1)
         b += cuda.gridDim.y

@@ -12,9 +12,11 @@ from numba import cuda
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import planes, values
+from memlab.kernels.cuda.pointwise import copy
 from memlab.kernels.cuda.sums import sum_products, sum_squares, sum_values
 from memlab.kernels.registry import Call, kernel
 from memlab.networks.layers import BatchNorm
+from memlab.step.op import OF_PART
 
 _U = np.uint64
 
@@ -56,18 +58,25 @@ def _take_statistics(call: Call, layer: BatchNorm) -> None:
 @kernel("batch_norm.backward", device="cuda")
 def batch_norm_backward(call: Call) -> None:
     """With ``n`` the normalised x: ``db`` sums dy, ``dw`` sums dy n, and
-    ``dx = weight / deviation (dy - mean of dy - n mean of dy n)``."""
+    ``dx = weight / deviation (dy - mean of dy - n mean of dy n)``.
+
+    Where gradients of other parts are there, the sums of this one are workspace.
+    """
     x, dy, mean, inverse = (call[name] for name in ("x", "dy", "mean", "inverse_deviation"))
-    sum_values(dy, call["dbias"])
-    sum_products(x, dy, mean, inverse, call["dweight"])
+    dweight, dbias = own = [call.arrays.get(n + OF_PART, call[n]) for n in ("dweight", "dbias")]
+    sum_values(dy, dbias)
+    sum_products(x, dy, mean, inverse, dweight)
     if "dx" in call.arrays:
         dx = call["dx"]
         lines = (line(array) for array in (mean, inverse, call["weight"]))
-        sums = line(call["dweight"]), line(call["dbias"])
+        sums = line(dweight), line(dbias)
         launch(
             _backward, _grid(x), line(x), pitch(x), line(dy), pitch(dy), line(dx), pitch(dx),
             *lines, *sums, *_extents(x), call.accumulate,
         )  # fmt: skip
+    if call.accumulate_weights:
+        for sums_of_part, name in zip(own, ("dweight", "dbias"), strict=True):
+            copy(sums_of_part, call[name], accumulate=True)
 
 
 def _extents(x: Any) -> tuple[int, int, int]:

@@ -101,9 +101,9 @@ def sum_products(x: Any, y: Any, centre: Any, factor: Any, out: Any) -> None:
     _launch(_products, x, y, centre, factor, out, 1.0)
 
 
-def sum_differences(x: Any, y: Any, out: Any, scale: float) -> None:
+def sum_differences(x: Any, y: Any, out: Any, scale: float, accumulate: bool) -> None:
     """``sum of (x - y)^2`` over all values, whatever their channel."""
-    _launch(_differences, x, y, x, x, out, scale)
+    _launch(_differences, x, y, x, x, out, scale, accumulate)
 
 
 def _launch(

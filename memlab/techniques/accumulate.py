@@ -1,0 +1,179 @@
+"""Gradient accumulation: the batch in parts, whose gradients are added up before one update.
+
+Each part runs forward, loss and backward on its own, so the maps of one part alone are alive at a
+time. What stays from part to part are the gradients of the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import prod
+
+from memlab.errors import InputError, whole
+from memlab.step.collector import paused
+from memlab.step.op import LOAD, OF_PART, Op, Operands, Phase
+from memlab.step.staging import rewritten
+from memlab.step.step import Step
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
+from memlab.techniques import order
+from memlab.techniques.again import renamed
+from memlab.techniques.order import PART, PARTS
+
+MOST = 1024
+"""Parts of a step: each has all operations of the step but the updates."""
+
+
+@paused()
+def accumulate(step: Step, parts: int = 2) -> Step:
+    """The same step for ``parts`` times as many samples: its batch is that of one part.
+
+    ``plan(accumulate(step, 2)).peak(128)`` is of a step that learns from 256 samples. Loss and
+    gradients are those of the mean over all of them, up to rounding, where no layer looks at the
+    batch: a batch norm normalizes each part by its own mean and variance, and moves its running
+    statistics once for each. Dropout draws anew for each part.
+
+    The first part writes the gradients of parameters, the others add to them, so they are alive
+    through all forward and backward of the others; weights are read once for each part. Input and
+    labels of a part have a block of their own, which is taken when the part begins and given back
+    after its last reader: those of one part are on the device at a time, as a loader brings them.
+
+    It comes after formats, recompute and offload, before or after in place; what these decided at
+    a batch, they decided for one part, without the gradients of the parts before.
+
+    Source: Ott et al. 2018, "Scaling Neural Machine Translation" (arXiv 1806.00187); with ``parts``
+    as the micro-batches of Huang et al. 2019, GPipe (arXiv 1811.06965).
+
+    Args:
+        step: a training step; one without backward stays as it is.
+        parts: how many, 1 to 1,024; 1 leaves the step as it is.
+
+    Raises:
+        InputError: no step, or one that accumulates already, keeps maps to its end, or does more
+            than updates after the first one; no whole number of parts.
+    """
+    order.check(step, "accumulate", ())
+    count = whole("parts", parts, most=MOST)
+    if order.accumulates(step):
+        raise InputError(
+            f"this step accumulates over {order.parts(step)} parts already; start from the step "
+            "before that, and ask for more parts."
+        )
+    if count == 1 or all(op.phase is not Phase.BACKWARD for op in step.ops):
+        return step
+    end = next((n for n, op in enumerate(step.ops) if op.phase is Phase.UPDATE), len(step.ops))
+    _check(step.ops[end:])
+    writer = _Writer(step, step.ops[:end], count)
+    for tensor in step.live_out:
+        if tensor.storage.name in writer.own:
+            raise InputError(
+                f"{tensor.name} outlives this step, and accumulate would keep it of one part alone; "
+                "try memlab.no_reuse(memlab.accumulate(step, ...))."
+            )
+    ops = [op for part in range(1, count + 1) for op in writer.part(part)]
+    step.check_new(t for op in ops if op.attributes[PART] > 1 for t in op.writes.values())
+    return replace(
+        step,
+        ops=(*ops, *(writer.waiting(op) for op in step.ops[end:])),
+        notes=(*step.notes, f"{count} parts"),
+    )
+
+
+def _check(rest: Iterable[Op]) -> None:
+    """After the first update come updates alone."""
+    for op in rest:
+        if op.phase is not Phase.UPDATE:
+            raise InputError(
+                f"{op.name} comes after an update, and accumulate adds up the gradients of all "
+                "parts before the first; start from memlab.training_step(network)."
+            )
+
+
+class _Writer:
+    """Writes the operations of one part after the other."""
+
+    def __init__(self, step: Step, ops: tuple[Op, ...], count: int) -> None:
+        self.ops, self.count = ops, count
+        self.names = {op.name for op in ops}
+        self.inputs = [each for each in step.live_in if each.role is Role.INPUT]
+        left = {each.storage.name for each in step.live_out}
+        self.sums = {
+            tensor.storage.name
+            for op in ops
+            for tensor in op.writes.values()
+            if tensor.role is Role.PARAMETER_GRADIENT
+            or (op.phase is Phase.LOSS and tensor.storage.name in left and not tensor.axes)
+        }
+        """The storages that all parts add to."""
+        there = {each.storage.name for each in step.live_in} - _names(self.inputs)
+        written = {each.storage.name for op in ops for each in op.touched()}
+        self.own = written - there - self.sums
+        """Those that each part has for itself."""
+
+    def part(self, number: int) -> list[Op]:
+        """The operations of a part, counted from 1; all but the first begin with their input."""
+        suffix = f", part {number}" if number > 1 else ""
+        marked = {PART: number, PARTS: self.count}
+        first = [self.load(number, suffix)] if number > 1 else []
+        found = []
+        for op in (*first, *self.ops):
+            attributes = {**op.attributes, **marked}
+            found.append(
+                self.again(op, suffix, attributes)
+                if suffix and op.kind != LOAD
+                else replace(op, attributes=attributes)
+            )
+        return found
+
+    def load(self, number: int, suffix: str) -> Op:
+        """Input and labels of a part take their blocks."""
+        writes = {each.name: renamed(each, suffix) for each in self.inputs}
+        moved = sum((each.size for each in writes.values()), Size())
+        name = f"load of part {number}"
+        return Op(name, LOAD, Phase.FORWARD, writes=writes, bytes_moved=moved)
+
+    def again(self, op: Op, suffix: str, attributes: dict[str, object]) -> Op:
+        """An operation on the tensors of another part; it adds to the sums."""
+        added = {name: each for name, each in op.writes.items() if each.storage.name in self.sums}
+        writes = {name: each for name, each in op.writes.items() if name not in added}
+        workspace = {name: renamed(each, suffix) for name, each in op.workspace.items()}
+        if op.kind == "batch_norm.backward":
+            workspace |= {name + OF_PART: _beside(each, suffix) for name, each in added.items()}
+        return rewritten(
+            op,
+            name=op.name + suffix,
+            reads=self.renamed(op.reads, suffix),
+            writes=self.renamed(writes, suffix),
+            updates=self.renamed({**op.updates, **added}, suffix),
+            workspace=workspace,
+            attributes={**attributes, "draw": f"{op.attributes.get('draw', op.name)}{suffix}"},
+            flops=op.flops + sum((_values(each) for each in added.values()), Size()),
+            after=tuple(name + suffix for name in op.after),
+        )
+
+    def renamed(self, operands: Operands, suffix: str) -> Operands:
+        """The tensors of another part where each part has its own."""
+        return {
+            slot: renamed(each, suffix) if each.storage.name in self.own else each
+            for slot, each in operands.items()
+        }
+
+    def waiting(self, op: Op) -> Op:
+        """An update, which waits for the last part where it waited for an operation of the step."""
+        last = f", part {self.count}"
+        return replace(op, after=tuple(n + last * (n in self.names) for n in op.after))
+
+
+def _names(tensors: Iterable[Tensor]) -> set[str]:
+    return {each.storage.name for each in tensors}
+
+
+def _values(tensor: Tensor) -> Size:
+    """An addition for each value."""
+    return Size(prod(extent for _, extent in tensor.axes))
+
+
+def _beside(gradient: Tensor, suffix: str) -> Tensor:
+    """Room for what one part adds to a gradient."""
+    return replace(renamed(gradient, OF_PART + suffix), role=Role.WORKSPACE)
