@@ -69,26 +69,11 @@ class Moves(NamedTuple):
     device: int
 
 
-@dataclass(frozen=True)
-class Path:
-    """A plan of the way of images, at a batch, for so many ``buffers``.
+class Paced:
+    """What a schedule of a data path says of its pace, planned or measured. The first batch, which
+    is always awaited, is left out."""
 
-    ``step`` are its operations, whose plan has the bytes of every buffer; ``schedule`` says when
-    each of them starts. ``parts`` are the seconds of each part for one batch. What is said of time
-    leaves out the first batch, which is always awaited.
-    """
-
-    title: str
-    buffers: int
-    augment: str
-    stations: tuple[Station, ...]
-    parts: Mapping[str, float]
     schedule: Schedule
-
-    @property
-    def step(self) -> Step:
-        """Its operations: every buffer is a tensor of role input, in its memory."""
-        return self.schedule.step
 
     @property
     def batch(self) -> int:
@@ -96,15 +81,10 @@ class Path:
         return self.schedule.batch
 
     @property
-    def compute(self) -> float:
-        """Seconds of one training step."""
-        return self.parts[TRAIN]
-
-    @property
     def seconds_each(self) -> float:
-        """Seconds from one batch to the next."""
-        first, *_, last = self._ends
-        return (last - first) / (len(self._ends) - 1)
+        """Seconds from one batch to the next; of one batch alone, those that it takes."""
+        first, last = self._ends[0], self._ends[-1]
+        return (last - first) / (len(self._ends) - 1) if last > first else last
 
     @property
     def images_per_second(self) -> float:
@@ -113,14 +93,14 @@ class Path:
 
     @property
     def stalled(self) -> float:
-        """Seconds in which compute waits, after the first batch."""
+        """Seconds in which compute waits."""
         return sum(slot.stall for slot in self._later)
 
     @property
     def waits(self) -> float:
-        """The share of the time in which compute waits, after the first batch."""
-        first, *_, last = self._ends
-        return self.stalled / (last - first)
+        """The share of the time in which compute waits."""
+        first, last = self._ends[0], self._ends[-1]
+        return self.stalled / (last - first) if last > first else 0.0
 
     @cached_property
     def _computed(self) -> list[int]:
@@ -136,6 +116,32 @@ class Path:
         """What compute does after the first batch."""
         later = self.schedule.slots[self._computed[0] + 1 :]
         return (slot for slot in later if slot.op.stream == COMPUTE)
+
+
+@dataclass(frozen=True)
+class Path(Paced):
+    """A plan of the way of images, at a batch, for so many ``buffers``.
+
+    ``step`` are its operations, whose plan has the bytes of every buffer; ``schedule`` says when
+    each of them starts. ``parts`` are the seconds of each part for one batch.
+    """
+
+    title: str
+    buffers: int
+    augment: str
+    stations: tuple[Station, ...]
+    parts: Mapping[str, float]
+    schedule: Schedule
+
+    @property
+    def step(self) -> Step:
+        """Its operations: every buffer is a tensor of role input, in its memory."""
+        return self.schedule.step
+
+    @property
+    def compute(self) -> float:
+        """Seconds of one training step."""
+        return self.parts[TRAIN]
 
     def batch_moves(self) -> Moves:
         """The bytes that move for one batch."""
