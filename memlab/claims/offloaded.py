@@ -20,7 +20,7 @@ from memlab.planner.streams import Schedule
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.offload import ACTIVATIONS
+from memlab.techniques.offload_rules import ACTIVATIONS
 
 CARD, LINK = "titan x", "12.8 GB/s"
 """The card and the link of the paper."""

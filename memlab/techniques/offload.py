@@ -1,61 +1,24 @@
 """Feature maps that wait in host memory between forward and backward, as vDNN moves them (C5, C6).
 
-A move has two copies. The one out starts with the last operation of forward that reads the map, and
-the next operation waits for it. The one back in starts with an operation of backward, and what
-comes after that operation waits for it. So the bytes leave the device, and take a place in the
-host's memory meanwhile: they are moved, not saved.
+The bytes leave the device, and take a place in the host's memory meanwhile: they are moved, not
+saved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
 
 from memlab import units
 from memlab.errors import InputError, flag, known, pick
 from memlab.hardware import Link
 from memlab.planner.clock import Machine
 from memlab.step.collector import paused
-from memlab.step.op import Op, Phase
 from memlab.step.step import Step
-from memlab.step.storage import DEVICE, HOST, Storage
-from memlab.step.tensor import Role, Tensor
 from memlab.techniques import order
-
-if TYPE_CHECKING:
-    from memlab.techniques.offload_search import Choice
-
-OUT, IN = "copy out", "copy in"
-"""The kinds of the two copies, and the streams that they run in."""
-SEARCHED = ("dynamic", "best", "joint")
-"""The policies that ask for a batch and a budget, and choose by what a set of maps costs."""
-ACTIVATIONS = ("relu", "tanh", "gelu", "softmax", "attention_softmax", "dropout")
-"""Kinds whose input stays on the device, and whose backward starts no prefetch (C5)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A feature map that goes to the host and comes back.
-
-    ``map`` fills the block. ``leaves`` is the operation under which it goes, the last of forward
-    that reads it; ``returns`` the operation of backward that starts its way back, and ``waits`` the
-    first one that may not start before it is there. Operations are numbered as in the step.
-    """
-
-    map: Tensor
-    leaves: int
-    returns: int
-    waits: int
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A feature map that may go: where it is read last in forward and first in backward."""
-
-    map: Tensor
-    leaves: int
-    needed: int
+from memlab.techniques.offload_cost import optimal, terms
+from memlab.techniques.offload_joint import SEARCHES
+from memlab.techniques.offload_rules import POLICIES, candidates, moved, prefetched
+from memlab.techniques.offload_search import Choice
 
 
 def offload(
@@ -101,7 +64,7 @@ def offload(
             map that cannot go; an argument that is missing or has no meaning there; a budget below
             the least peak, which the message names.
     """
-    if maps is None and known("policy", policy, (*POLICIES, *SEARCHED)) in SEARCHED:
+    if maps is None and known("policy", policy, (*POLICIES, *SEARCHES)) in SEARCHES:
         return choose(
             step, policy, batch=batch, budget=budget, device=device, link=link, in_place=in_place,
             algorithms="p" if algorithms is None else algorithms,
@@ -117,8 +80,6 @@ def offload(
                 "; try 'dynamic', or memlab.clock(step, batch, device=..., link=...) for seconds."
             )
     if algorithms is not None:
-        from memlab.techniques.offload_cost import optimal  # which reads the rules below
-
         step = optimal(step, algorithms, batch, device)
     if maps is None:
         chosen, note = POLICIES[policy](step), f"offload ({policy})"
@@ -147,9 +108,6 @@ def choose(
     Raises:
         InputError: as ``offload``.
     """
-    from memlab.techniques.offload_cost import terms  # which reads the rules below
-    from memlab.techniques.offload_joint import SEARCHES
-
     _check(step)
     search = pick("way to search", policy, SEARCHES)
     for name, value in {"batch": batch, "budget": budget}.items():
@@ -168,68 +126,6 @@ def _check(step: Step) -> None:
         raise InputError("this step offloads already; start from the step before that.")
 
 
-def candidates(step: Step) -> dict[str, Candidate]:
-    """The feature maps, and the input, that forward reads and backward reads again and nobody
-    changes in between, by name of their block."""
-    last: dict[str, int] = {}
-    needed: dict[str, int] = {}
-    fills: dict[str, Tensor] = {}
-    held = {tensor.storage.name for tensor in step.live_out}
-    for number, op in enumerate(step.ops):
-        for tensor in (*op.reads.values(), *op.updates.values()):
-            name = tensor.storage.name
-            if op.phase is Phase.FORWARD:
-                last[name] = number
-                if _fills(tensor):
-                    fills.setdefault(name, tensor)
-            elif op.phase is not Phase.UPDATE:
-                needed.setdefault(name, number)
-        if op.phase is not Phase.FORWARD:
-            held |= {t.storage.name for t in (*op.writes.values(), *op.updates.values())}
-    return {
-        name: Candidate(tensor, last[name], needed[name])
-        for name, tensor in fills.items()
-        if name in needed and name not in held and step.ops[needed[name]].phase is Phase.BACKWARD
-    }
-
-
-def _fills(tensor: Tensor) -> bool:
-    """Whether it is a map of the device, or the input, and all of its block."""
-    whole = tensor.offset == 0 and tensor.pitch is None and tensor.size == tensor.storage.size
-    maps = tensor.role in (Role.FEATURE_MAP, Role.INPUT) and tensor.format.kind == "float"
-    return whole and maps and tensor.storage.memory == DEVICE
-
-
-# -- policies -----------------------------------------------------------------------------------
-
-
-def _none(step: Step) -> set[str]:
-    return set()
-
-
-def _conv(step: Step) -> set[str]:
-    return {name for op in _layers(step) if op.kind == "conv2d" for name in inputs(op)}
-
-
-def _all(step: Step) -> set[str]:
-    layers = [op for op in _layers(step) if op.kind not in ACTIVATIONS]
-    return {name for op in layers[:-1] for name in inputs(op)}
-
-
-POLICIES: Mapping[str, Callable[[Step], set[str]]] = {"none": _none, "conv": _conv, "all": _all}
-"""The static policies of vDNN (C6): which layers' inputs go, as names of blocks."""
-
-
-def inputs(op: Op) -> list[str]:
-    """The blocks of the maps that a layer works on; parameters are none."""
-    roles = (Role.FEATURE_MAP, Role.INPUT)
-    return [each.storage.name for each in op.reads.values() if each.role in roles]
-
-
-def _layers(step: Step) -> list[Op]:
-    return [op for op in step.ops if op.phase is Phase.FORWARD]
-
-
 def _named(step: Step, names: Sequence[str]) -> set[str]:
     there = candidates(step)
     if names and not there:
@@ -239,158 +135,3 @@ def _named(step: Step, names: Sequence[str]) -> set[str]:
         )
     by_name = {name: name for name in there} | {c.map.name: n for n, c in there.items()}
     return {pick("feature map that can go", name, by_name) for name in names}
-
-
-# -- the way back -------------------------------------------------------------------------------
-
-
-def prefetched(step: Step, chosen: Collection[str]) -> list[Move]:
-    """When each chosen map comes back: with the backward of a later layer, which looks for the
-    nearest earlier layer whose input is away, and no further than the next convolution (C5). Who
-    finds its input still away fetches it, and waits."""
-    return WayBack(step).moves(chosen)
-
-
-class WayBack:
-    """When maps come back, of a step that is read once for many choices of them."""
-
-    def __init__(self, step: Step) -> None:
-        self.there = candidates(step)
-        layers = _layers(step)
-        place = {op.layer: number for number, op in enumerate(layers)}
-        self._backwards: list[_Backward] = []
-        for first, end, layer in _backwards(step):
-            number = place.get(layer)
-            looks = number is not None and layers[number].kind not in ACTIVATIONS
-            earlier = list(self._earlier(layers[:number])) if looks else []
-            needs = _read(step.ops[first:end], self.there)
-            self._backwards.append(_Backward(first, end, needs, earlier))
-
-    def moves(self, chosen: Collection[str]) -> list[Move]:
-        """The moves of the chosen maps, in the order in which they come back."""
-        away = {name: each for name, each in self.there.items() if name in chosen}
-        found = []
-        for here in self._backwards:
-            for name in here.needs:
-                if name in away:
-                    each = away.pop(name)
-                    found.append(Move(each.map, each.leaves, each.needed, each.needed))
-            for names in here.earlier:
-                if wanted := [name for name in names if name in away]:
-                    every = [away.pop(name) for name in wanted]
-                    found += [Move(m.map, m.leaves, here.first, here.end) for m in every]
-                    break
-            if not away:
-                break
-        return found
-
-    def _earlier(self, layers: Sequence[Op]) -> Iterator[list[str]]:
-        """The inputs of the layers before, the nearest first, up to the next convolution."""
-        for op in reversed(layers):
-            if op.kind not in ACTIVATIONS:
-                yield [name for name in dict.fromkeys(inputs(op)) if name in self.there]
-                if op.kind == "conv2d":
-                    return
-
-
-class _Backward(NamedTuple):
-    """The backward of a layer: its operations, the maps that they need, and those that they may
-    fetch, nearest first."""
-
-    first: int
-    end: int
-    needs: list[str]
-    earlier: list[list[str]]
-
-
-def _read(ops: Iterable[Op], away: Mapping[str, Candidate]) -> list[str]:
-    names = (each.storage.name for op in ops for each in op.reads.values())
-    return [name for name in dict.fromkeys(names) if name in away]
-
-
-def _backwards(step: Step) -> list[tuple[int, int, str]]:
-    """The backward of every layer: its first operation, the one after its last, its name."""
-    found: list[tuple[int, int, str]] = []
-    for number, op in enumerate(step.ops):
-        if op.phase is Phase.BACKWARD:
-            if found and found[-1][2] == op.layer and found[-1][1] == number:
-                found[-1] = (found[-1][0], number + 1, op.layer)
-            else:
-                found.append((number, number + 1, op.layer))
-    return found
-
-
-# -- the step of it -----------------------------------------------------------------------------
-
-
-@paused()
-def moved(step: Step, moves: Sequence[Move], note: str) -> Step:
-    """The step with the copies of these moves, each in its stream."""
-    out: dict[int, list[Move]] = {}
-    back: dict[int, list[Move]] = {}
-    for each in moves:
-        out.setdefault(each.leaves, []).append(each)
-        back.setdefault(each.returns, []).append(each)
-    ops = tuple(_Writer(step, out, back).ops())
-    step.check_new(t for op in ops if op.phase is Phase.COPY for t in op.writes.values())
-    return replace(step, ops=ops, notes=(*step.notes, note))
-
-
-class _Writer:
-    """Writes the operations in order, with the copies and what waits for them."""
-
-    def __init__(self, step: Step, out: Mapping[int, list[Move]], back: Mapping[int, list[Move]]):
-        self.step, self.out, self.back = step, out, back
-        self.homes: dict[str, Storage] = {}
-        self.waiting: dict[int, list[str]] = {}
-
-    def ops(self) -> Iterator[Op]:
-        before: tuple[str, ...] = ()
-        for number, op in enumerate(self.step.ops):
-            starts = (*before, *self.waiting.get(number, ()))
-            for move in self.back.get(number, ()):
-                copy = self.copy(IN, move, starts)
-                self.waiting.setdefault(move.waits, []).append(copy.name)
-                self.homes[move.map.storage.name] = copy.writes["y"].storage
-                yield copy
-            waits = (*op.after, *self.waiting.get(number, ()))
-            yield self.at_home(replace(op, after=waits))
-            for move in self.out.get(number, ()):
-                copy = self.copy(OUT, move, starts)
-                self.waiting.setdefault(number + 1, []).append(copy.name)
-                yield copy
-            before = (op.name,)
-
-    def copy(self, kind: str, move: Move, after: tuple[str, ...]) -> Op:
-        """One way of a map; it starts when the operation beside it does."""
-        tensor = move.map
-        there = _at(tensor, " on the host", HOST)
-        pair = (tensor, there) if kind == OUT else (there, _at(tensor, " back", DEVICE))
-        return Op(
-            f"{kind} {tensor.name}",
-            kind,
-            Phase.COPY,
-            reads={"x": pair[0]},
-            writes={"y": pair[1]},
-            bytes_moved=2 * tensor.storage.size,
-            layer=self.step.ops[move.leaves].layer,
-            stage=self.step.ops[move.leaves].stage,
-            stream=kind,
-            after=after,
-        )
-
-    def at_home(self, op: Op) -> Op:
-        """The operation on the maps where they lie now."""
-        if not any(each.storage.name in self.homes for each in op.reads.values()):
-            return op
-        reads = {slot: self.lies(each) for slot, each in op.reads.items()}
-        return replace(op, reads=reads)
-
-    def lies(self, tensor: Tensor) -> Tensor:
-        home = self.homes.get(tensor.storage.name)
-        return tensor if home is None else replace(tensor, name=f"{tensor.name} back", storage=home)
-
-
-def _at(tensor: Tensor, suffix: str, memory: str) -> Tensor:
-    storage = Storage(tensor.storage.name + suffix, tensor.storage.size, memory)
-    return replace(tensor, name=tensor.name + suffix, storage=storage)

@@ -26,7 +26,7 @@ from memlab.techniques import order
 from memlab.techniques.again import repeated
 from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering, ways
-from memlab.techniques.offload import Move, WayBack
+from memlab.techniques.offload_rules import Move, WayBack
 
 KINDS = ("m", "p")
 """vDNN's letters for the algorithms: memory-optimal, which take no workspace, and

@@ -218,4 +218,4 @@ def _sorted(state: State) -> tuple[list[str], list[str]]:
 SEARCHES: Mapping[str, Callable[[Step, Terms, int], Choice]] = {
     "dynamic": dynamic, "best": best, "joint": joint,
 }  # fmt: skip
-"""How each of ``offload.SEARCHED`` chooses."""
+"""The policies that ask for a batch and a budget, and choose by what a set of maps costs."""

@@ -19,8 +19,8 @@ from memlab.planner.streams import clock
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.techniques.in_place import in_place as placed
-from memlab.techniques.offload import POLICIES, moved
 from memlab.techniques.offload_cost import Cost, Costs, Terms, computed
+from memlab.techniques.offload_rules import POLICIES, moved
 
 EXACT = 12
 """Maps of which all sets are tried: up to 4,096 sets."""

@@ -26,7 +26,7 @@ from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST, Storage
-from memlab.techniques import offload as rules
+from memlab.techniques import offload_rules as rules
 from memlab.techniques.offload import offload
 from tests.networks_at_random import networks
 from tests.runtime.test_run import SMALL, SMALLEST

@@ -15,8 +15,9 @@ from memlab.networks.graph import Network
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.techniques import offload_search
-from memlab.techniques.offload import candidates, choose, offload
+from memlab.techniques.offload import choose, offload
 from memlab.techniques.offload_cost import Costs, Terms, computed, terms
+from memlab.techniques.offload_rules import candidates
 from memlab.techniques.offload_search import ORDER, Choice, static
 from tests.networks_at_random import networks
 from tests.runtime.test_run import SMALLEST
