@@ -111,6 +111,19 @@ def shortcuts(chance: Random) -> Arguments:
     return {"sizes": [chance.randint(1, 10**4) for _ in reads], "reads": reads}
 
 
+def durations(chance: Random) -> Arguments:
+    count = chance.randint(1, 20)
+    load, compute = ([chance.randint(1, 50) for _ in range(count)] for _ in range(2))
+    return {"load": load, "compute": compute, "places": chance.randint(1, 6)}
+
+
+def pictures(chance: Random) -> Arguments:
+    shape = (chance.randint(1, 12), *(chance.randint(1, 4) for _ in range(3)))
+    draw = np.random.default_rng(chance.randrange(2**32))
+    images = draw.integers(0, 256, shape, np.uint8)
+    return {"images": images, "batch": chance.randint(1, len(images))}
+
+
 ANY: dict[str, Callable[[Random], Arguments]] = {
     "00.mebibytes": lambda chance: {"nbytes": chance.randint(0, 10 ** chance.randint(1, 12))},
     "01.kept": lambda chance: few(chance, "batch", "inputs", "hidden", "outputs"),
@@ -134,4 +147,6 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "08.checkpoints": maps,
     "09.leaving": shortcuts,
     "09.offloaded": lambda chance: tasks_09.drawn(chance, chance.randint(1, 6)),
+    "10.finished": durations,
+    "10.means": pictures,
 }

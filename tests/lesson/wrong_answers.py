@@ -204,6 +204,23 @@ def least_delay(maps, ways, link, room):
     return min(fit, key=lambda each: sum(delay(maps, ways, link, n) for n in each))
 
 
+def ends(load, compute, places, *, early=False, what="done"):
+    """The exercise ``finished``, with one part replaced."""
+    loaded, begun, done = [], [], []
+    for n in range(len(load)):
+        taken = begun if early else done
+        free = taken[n - places] if n >= places else 0
+        loaded.append(max(loaded[-1] if n else 0, free) + load[n])
+        begun.append(max(loaded[n], done[-1] if n else 0))
+        done.append(begun[n] + compute[n])
+    return {"loaded": loaded, "begun": begun, "done": done}[what]
+
+
+def of_parts(images, batch, *, by=255, rest=True):
+    count = len(images) if rest else len(images) // batch * batch
+    return [images[n : n + batch].mean() / by for n in range(0, count, batch)]
+
+
 ZOO: dict[str, dict[str, Any]] = {
     "00.mebibytes": {
         "decimal": lambda nbytes: nbytes / 10**6,
@@ -411,5 +428,23 @@ ZOO: dict[str, dict[str, Any]] = {
         "way_out": lambda maps, forward, backward, link, room: least_delay(
             maps, (forward,), link, room
         ),
+    },
+    "10.finished": {
+        "in_turn": lambda load, compute, places: [
+            sum(load[: n + 1]) + sum(compute[: n + 1]) for n in range(len(load))
+        ],
+        "no_limit": lambda load, compute, places: ends(load, compute, len(load)),
+        "overwritten": lambda **a: ends(**a, early=True),
+        "begun": lambda **a: ends(**a, what="begun"),
+        "loaded": lambda **a: ends(**a, what="loaded"),
+    },
+    "10.means": {
+        "stored": lambda images, batch: of_parts(images, batch, by=1),
+        "sum": lambda images, batch: [
+            images[n : n + batch].sum() / 255 for n in range(0, len(images), batch)
+        ],
+        "no_rest": lambda images, batch: of_parts(images, batch, rest=False),
+        "each": lambda images, batch: [image.mean() / 255 for image in images],
+        "all": lambda images, batch: [images.mean() / 255],
     },
 }
