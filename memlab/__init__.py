@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from memlab.step.build import inference_step as inference_step
     from memlab.step.build import training_step as training_step
     from memlab.step.step import Step as Step
+    from memlab.studies.ways_out import ways as ways
     from memlab.techniques.accumulate import accumulate as accumulate
     from memlab.techniques.block_states import eight_bit_states as eight_bit_states
     from memlab.techniques.in_place import in_place as in_place
@@ -86,6 +87,7 @@ _HOMES = {
     "train": "memlab.runtime.training",
     "training_step": "memlab.step.build",
     "views": "memlab.views",
+    "ways": "memlab.studies.ways_out",
     "zoo": "memlab.networks.zoo",
 }
 """Every public name and the module that it is loaded from when it is first used."""
