@@ -162,13 +162,12 @@ class DataPath(Study):
         """How long an operation on a batch takes: ``'128 ms'``."""
         return duration(self.seconds[kind])
 
-    def wait(self, batch: int, seconds: float) -> str:
-        """A wait in words."""
-        return say("wait", seconds=duration(seconds), batch=letter(batch))
-
-    def stalled(self, moment: float) -> bool:
-        """Whether compute stands still."""
-        return any(start <= moment + 1e-12 < end for _, start, end in self.stalls)
+    def waiting(self, moment: float) -> str:
+        """For what compute stands still, in words; empty where it does not."""
+        for batch, start, end in self.stalls:
+            if start <= moment + 1e-12 < end:
+                return say("wait", seconds=duration(end - start), batch=letter(batch))
+        return ""
 
     def _held(self, tensor: Tensor, moment: float) -> Held:
         now = moment + 1e-12

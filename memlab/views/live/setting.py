@@ -225,8 +225,9 @@ class Setting(Generic[T]):
 
 @dataclass(eq=False)
 class Choice(Setting[T]):
-    """One of several values, as a select. ``options`` are the values, or their labels by value;
-    the text ``<view>.control.<name>_<value>`` is a label too, else the value itself is.
+    """One of several values, as a select, or where they are ``few`` side by side. ``options`` are
+    the values, or their labels by value; the text ``<view>.control.<name>_<value>`` is a label
+    too, else the value itself is.
 
     Without a default it is the first. A text or a whole number is refused by a sentence that names
     the options.
@@ -234,6 +235,7 @@ class Choice(Setting[T]):
 
     options: Sequence[T] | Mapping[T, str] | Callable[[State], Sequence[T] | Mapping[T, str]]
     default: Any = field(default=..., kw_only=True)
+    few: bool = field(default=False, kw_only=True)
 
     @property
     def usual(self) -> Any:
@@ -275,8 +277,8 @@ class Choice(Setting[T]):
         if not options:
             return []
         listed = tuple((str(value), text) for value, text in options.items())
-        value = str(self.value(now))
-        return [Control("select", self.name, labels(self.name), value, of(self.place, now), listed)]
+        value, kind = str(self.value(now)), "radio" if self.few else "select"
+        return [Control(kind, self.name, labels(self.name), value, of(self.place, now), listed)]
 
 
 @dataclass(eq=False)

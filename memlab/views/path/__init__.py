@@ -14,7 +14,7 @@ from memlab.errors import InputError, real, shorten
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.strings import gettext as _
-from memlab.studies.path import BUFFERS, DataPath, data_path_of
+from memlab.studies.path import BUFFERS, DataPath, data_path_of, say
 from memlab.studies.recipe import SIZES, named_or_given, network_of
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import ByName, Choice, Number, Range, Setting, State
@@ -96,16 +96,18 @@ class DataPathView(View[DataPath]):
     """The device never waits again; a disk that no buffer makes faster."""
 
     buffers = Choice(
-        BUFFERS, default=0, code="always",
+        BUFFERS, default=0, code="always", few=True,
         doc="places in pinned memory that a second thread fills; 0: one thread does all in turn",
     )  # fmt: skip
     disk = _rate(0.15, DISKS, 'what the disk reads, in GB/s, or ``"150 MB/s"``')
     link = _rate(12, LINKS, 'what the link carries, in GB/s, or ``"PCIe 4.0 x16"``')
     augment = Choice(
         ("host", "device"), default="host", place="more",
+        brief=lambda now: say(f"short.{now.augment}"),
         doc='where images become fp32: ``"host"``, or ``"device"``, and bytes cross the link',
     )  # fmt: skip
-    batch = Number(1, 100_000, default=128, code="always", doc="the mini-batch size", place="more")
+    batch = Number(1, 100_000, default=128, code="always", doc="the mini-batch size", place="more",
+                   brief=lambda now: say("short.batch", batch=f"{now.batch:,}"))  # fmt: skip
     network = ByName(
         lambda now: networks(), doc="a name of ``memlab.zoo``, or a network of yours",
         default="googlenet", check=named_or_given, code="plain",
@@ -113,11 +115,12 @@ class DataPathView(View[DataPath]):
     )  # fmt: skip
     image = Number(
         1, 10_000, default=lambda now: now.network.input_shape[-1], follows=["network"],
+        brief=lambda now: "",
         doc="height and width of the images; those of the network if not given", place="more",
     )  # fmt: skip
     host = _rate(10, (1, 2, 5, 10, 20, 50), "what a thread of the host reads and writes, in GB/s",
-                 place="more")  # fmt: skip
-    device = of_devices(place="more")
+                 place="more", brief=lambda now: "")  # fmt: skip
+    device = of_devices(place="more", brief=lambda now: "")
     moment: Setting[float | None] = Setting(
         doc="the second that is shown, in seconds; within the picture if not given", default=None,
         check=lambda given: real("moment, in seconds,", given, 0.88, 0.0), follows=["device"],
@@ -143,12 +146,11 @@ class DataPathView(View[DataPath]):
         )))  # fmt: skip
 
     def says(self, scene: Scene) -> str:
-        found, now = self.rows_of(scene.now), scene.now
-        shown = self._shown(scene)
-        if shown.chosen is not None and not scene.news:
-            return found.fact(shown.chosen)
-        if now.moment is not None and not scene.news:
-            return found.at(shown.now)
+        found, shown = self.rows_of(scene.now), self._shown(scene)
+        told = [] if shown.moment is None else [found.at(shown.now), found.waiting(shown.now)]
+        told += [] if shown.chosen is None else [found.fact(shown.chosen)]
+        if told and not scene.news:
+            return " ".join(filter(None, told))
         return f"{found.title}. {found.sentences[0]}"
 
     def do(self, now: State, name: str, value: Any) -> State | None:

@@ -10,7 +10,7 @@ from math import sqrt
 
 from memlab import units
 from memlab.planner.streams import COMPUTE
-from memlab.step.tensor import Role
+from memlab.step.tensor import Role, Tensor
 from memlab.studies.figures import three
 from memlab.studies.offload import speed
 from memlab.studies.path import CARD, PINNED, RAM, DataPath, Held, Job, letter, say
@@ -34,7 +34,7 @@ TRIANGLE, DROP = "M-6-7L7 0L-6 7Z", "M-5-7h10l-5 8Z"
 
 # -- where things stand ---------------------------------------------------------------------------
 
-SHARES = (0.22, 0.16, 0.26, 0.36)
+SHARES = (0.20, 0.17, 0.27, 0.36)
 """Of the disk, RAM, pinned memory and the device, in what the pipes leave."""
 LEAST, MOST = 64, 96
 """How long a pipe is, in pixels."""
@@ -42,8 +42,8 @@ SIDE, LARGEST = 0.09, 62
 """The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
 ROOM = 68
 """Pixels of a station above and below two rows of batches."""
-PER_GB, THIN = 4.0, 1.2
-"""How thick a pipe is for each gigabyte in a second, and at least."""
+PER_GB, THIN, WIDE = 4.0, 1.2, 16
+"""How thick a pipe is for each gigabyte in a second, at least, and where it has a triangle."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,10 @@ class Shown:
 def page(shown: Shown, says: str) -> Page:
     """The stations, and the lanes below them."""
     found = shown.found
-    chosen = "" if shown.chosen is None else str(_fact(found, shown.chosen))
     heads, rows = found.table(shown.time.x.last)
     blocks: list[Block] = [
         Words([bold(found.finding)], 20),
-        Words([*([chosen] if chosen else found.sentences)], 13, gap=3),
+        Words(_sentences(shown), 13, gap=3),
         stations(shown),
         lanes(shown),
         Words(found.notes, 11, dim=True, gap=6),
@@ -118,11 +117,20 @@ def page(shown: Shown, says: str) -> Page:
     return Page(found.title, blocks, shown.width, says, titled=False)
 
 
-def _fact(found: DataPath, batch: int, held: Held | None = None) -> Fact:
-    """What a batch says: its bytes where it is, and when it is where."""
-    tensor = held.tensor if held else found.station(CARD)[-1]
-    return Fact(say("batch", name=letter(batch)), tensor.formula(found.batch),
-                tensor.storage.size.at(found.batch), more=found.fact(batch))  # fmt: skip
+def _sentences(shown: Shown) -> list[str]:
+    """What there is to see: of the batch in focus, of the wait that was chosen, or of all."""
+    found = shown.found
+    if shown.chosen is not None:
+        return [str(_fact(found, shown.chosen))]
+    wait = found.waiting(shown.now) if shown.moment is not None else ""
+    return [wait] if wait else found.sentences
+
+
+def _fact(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
+    """What a batch says: its bytes in a place, or as the device computes on it, and its times."""
+    place = place or found.station(CARD)[-1]
+    return Fact(say("batch", name=letter(batch)), place.formula(found.batch),
+                place.storage.size.at(found.batch), more=found.fact(batch))  # fmt: skip
 
 
 # -- stations -------------------------------------------------------------------------------------
@@ -248,7 +256,7 @@ def _square(shown: Shown, held: Held, x: float, y: float) -> Iterator[Mark]:
     if held.batch is None:
         yield Rect(*place, "before")
         return
-    fact, send = _fact(shown.found, held.batch, held), ("choose", letter(held.batch))
+    fact, send = _fact(shown.found, held.batch, held.tensor), ("choose", letter(held.batch))
     if held.part < 1:
         yield Rect(*place, "before")
     top = y + half - 2 * half * held.part
@@ -275,14 +283,15 @@ def _name(batch: int, x: float, y: float, half: float) -> Text:
 def _on_disk(shown: Shown, span: tuple[float, float]) -> Iterator[Mark]:
     """The next batches, as many as there is room for."""
     left, right = span
-    side = shown.square(_bytes(shown, shown.found.held(RAM, shown.now)[0]))
+    raw = shown.found.station(RAM)[0]
+    side = shown.square(raw.storage.size.at(shown.found.batch))
     pitch = side + 9
     across, down = min(max(int((right - left - 4) / pitch), 1), 3), 2
     waiting = shown.found.waiting_on_disk(shown.now)[: across * down]
     x0, y0 = (left + right - pitch * (across - 1)) / 2, shown.tall / 2 - pitch / 2
     for index, batch in enumerate(waiting):
         x, y = x0 + pitch * (index % across), y0 + pitch * (index // across)
-        half, fact = side / 2, _fact(shown.found, batch)
+        half, fact = side / 2, _fact(shown.found, batch, raw)
         place = x - half, x + half, y - half, y + half
         yield Rect(*place, INPUT, fact=fact, send=("choose", letter(batch)))
         yield from _frame(shown, batch, place, used=False)
@@ -296,7 +305,7 @@ def _states(
     shown: Shown, row: Sequence[Held], y: float, span: tuple[float, float]
 ) -> Iterator[Mark]:
     """Below the places of the device: which batch is in use, which is next, or that none is."""
-    if shown.found.stalled(shown.now):
+    if shown.found.waiting(shown.now):
         middle = (span[0] + span[1]) / 2
         yield Text(middle, y, say("compute_waits"), 12, "middle", dy=16, bold=True)
         return
@@ -325,9 +334,10 @@ def _pipe(shown: Shown, kind: str, rate: int, span: tuple[float, float]) -> Iter
     thick = min(max(rate / 1e9 * PER_GB, THIN), shown.tall - 72)
     fact = Fact(f"{say(f'pipe.{kind}')}, {speed(rate)}",
                 more=say("pipe.takes", seconds=shown.found.took(kind)))  # fmt: skip
-    yield Rect(*span, y - thick / 2, y + thick / 2, FULL if slow else LIGHT, edge=0, fact=fact)
-    if thick > 16:
-        yield Glyph(x, y, TRIANGLE, "page" if slow else None, ">")
+    look = LIGHT if not slow else DARK if thick > WIDE else FULL
+    yield Rect(*span, y - thick / 2, y + thick / 2, look, edge=0, fact=fact)
+    if thick > WIDE:
+        yield Glyph(x, y, TRIANGLE, marker=">")
     lines = _fits(speed(rate), span[1] - span[0] - 6, slow)
     for number, line in enumerate(reversed(lines)):
         yield Text(x, y - thick / 2, line, 12, "middle", dy=-7 - 14 * number, bold=slow)
@@ -371,7 +381,6 @@ def lanes(shown: Shown) -> Chart:
 
 def _job(shown: Shown, job: Job) -> Iterator[Mark]:
     """A block with its letter, or an arrow for a copy over the link."""
-    fact = _fact(shown.found, job.batch)
     if job.kind == "link":
         if job.end <= shown.time.x.last:
             yield Rule(x=job.end, span=(WORK[1] + 3, LOADER[0] - 1), look="rule", width=1.6)
@@ -380,6 +389,7 @@ def _job(shown: Shown, job: Job) -> Iterator[Mark]:
     low, high = WORK if job.lane == COMPUTE else LOADER
     end = min(job.end, shown.time.x.last)
     light = job.kind == "read"
+    fact = _fact(shown.found, job.batch, shown.found.station(RAM)[0] if light else None)
     yield Rect(job.start, end, low, high, LIGHT if light else DARK, inset=0.4, edge=0, fact=fact)
     if job.batch == shown.chosen:
         yield Rect(job.start, end, low, high, "limit")
@@ -402,10 +412,10 @@ def _lettered(shown: Shown, job: Job, end: float, y: float) -> Iterator[Mark]:
 def _waits(shown: Shown) -> Iterator[Mark]:
     """Where compute stands still."""
     found, last = shown.found, shown.time.x.last
-    for batch, start, end in found.stalls:
+    for _, start, end in found.stalls:
         if start >= last:
             continue
-        fact = Fact(found.wait(batch, end - start))
+        fact = Fact(found.waiting(start))
         end = min(end, last)
         yield Rect(start, end, *WORK, WAIT, edge=0, fact=fact)
         if end - start > 3 * shown.time.pixel:
