@@ -25,6 +25,7 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies.figures import STACK, Part, Study, percent, three
 from memlab.techniques import order
+from memlab.techniques.accumulate import accumulate
 from memlab.techniques.cuts import cost
 from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering
@@ -37,11 +38,13 @@ IMAGES = 256
 """The mini-batch of the paper (He et al. 2015, arXiv 1512.03385, section 3.4)."""
 LANES = 32
 """The mini-batch of lesson 05: each of 32 lanes has an image."""
+HALVES = 2
+"""Parts of the mini-batch of lesson 10."""
 CARDS = (12, 24, 80)
 """Of memory on a card, in GB."""
-SAME, ROUNDED, OTHER = "same", "rounded", "other"
-"""What a row computes, beside the plain step: the same bit for bit, the same but for rounding, or
-the step of another mini-batch."""
+SAME, ROUNDED, NORM, OTHER = "same", "rounded", "norm", "other"
+"""What a row computes, beside the plain step: the same bit for bit, the same but for rounding, what
+batch norm makes of a part at a time, or the step of another mini-batch."""
 
 
 def say(key: str, **values: object) -> str:
@@ -56,8 +59,8 @@ def say(key: str, **values: object) -> str:
 class Technique:
     """``make`` gives the step that it makes of the plain one at a batch, ``call`` is how it is
     written. ``beside`` is the lesson that its bytes are compared with. It has ``images`` in a
-    mini-batch. What has no kernel on a processor does not run (``runs``). Its time is that of
-    ``machine``, the recorded one where it is None."""
+    mini-batch, which goes through the network in ``parts``. What has no kernel on a processor does
+    not run (``runs``). Its time is that of ``machine``, the recorded one where it is None."""
 
     lesson: str
     call: str
@@ -67,6 +70,12 @@ class Technique:
     images: int = IMAGES
     runs: bool = True
     machine: str | None = None
+    parts: int = 1
+
+    @property
+    def batch(self) -> int:
+        """Images of a part, for which the step is planned."""
+        return self.images // self.parts
 
 
 TECHNIQUES = {
@@ -86,12 +95,14 @@ TECHNIQUES = {
                   lambda step, batch: recompute(step, "chain", batch=batch)),
         Technique("09", 'memlab.offload(step, "all")', lambda step, _: offload(step, "all"),
                   machine="titan x"),
+        Technique("10", f"memlab.accumulate(step, {HALVES})",
+                  lambda step, _: accumulate(step, HALVES), result=NORM, parts=HALVES),
     )
 }  # fmt: skip
 """By lesson."""
 ROWS = ("01", "02", "07", "06", "08", "09", "11")
 """The lessons of the rows from top to bottom, in the order of the course; each has its place."""
-BESIDE = ("03", "04", "05")
+BESIDE = ("03", "04", "05", "10")
 """Lessons whose row comes last, in their own picture alone."""
 LATER = ("11",)
 """Lessons that are not there yet."""
@@ -112,6 +123,8 @@ def done(lesson: str) -> tuple[str, ...]:
 def passed(lesson: str) -> tuple[str, ...]:
     """Lessons that come before one by their number, and that it does not need: a reader may have
     had them, or not."""
+    if lesson in BESIDE:
+        return ()
     return tuple(each for each in ROWS if each < lesson and each not in done(lesson))
 
 
@@ -188,8 +201,8 @@ def row(lesson: str) -> Row:
         KeyError: a lesson that has no technique.
     """
     technique = TECHNIQUES[lesson]
-    step, ledger = _made(lesson, technique.images)
-    batch = technique.images
+    batch = technique.batch
+    step, ledger = _made(lesson, batch)
     peak = ledger.peak_at(batch)
     extra = None if lesson == "04" else 100 * (_longer(step, technique) - 1)
     spaces = (e.size.at(batch) for e in ledger.entries if e.role is Role.WORKSPACE)
@@ -201,7 +214,7 @@ def row(lesson: str) -> Row:
 def _longer(step: Step, technique: Technique) -> float:
     """How many times as long as the plain step one takes."""
     if technique.machine is None:
-        return cost(step.ops, technique.images) / cost(plain().ops, technique.images)
+        return cost(step.ops, technique.batch) / cost(plain().ops, technique.images)
     one, other = (
         streams.clock(each, technique.images, technique.machine, LINK) for each in (step, plain())
     )
@@ -229,10 +242,10 @@ def _again(step: Step, ledger: Ledger, batch: int) -> int:
 def largest(lesson: str, card: int) -> int:
     """The most images whose step fits into a card of so many GB. A plan that holds for one batch
     is made again, until one fits and the next does not."""
-    budget = card * units.DECIMAL["GB"]
-    _, ledger = _made(lesson, IMAGES)
+    budget, parts = card * units.DECIMAL["GB"], TECHNIQUES[lesson].parts
+    _, ledger = _made(lesson, IMAGES // parts)
     if ledger.batches is None:
-        return ledger.fit(budget).batch or 0
+        return parts * (ledger.fit(budget).batch or 0)
     low, high = 0, units.UNITS["TB"]
     guess = _guess(ledger, budget)
     while high - low > 1:
@@ -472,7 +485,7 @@ def measured(lessons: tuple[str, ...]) -> Measured:
     net = zoo.resnet((1, 1, 1, 1), image=PIXELS, classes=10, variant="v1.5")
     step = training_step(net, "momentum")
     chosen = [TECHNIQUES[lesson] for lesson in lessons if TECHNIQUES[lesson].runs]
-    batches = {each.lesson: FEW // 8 if each.result == OTHER else FEW for each in chosen}
+    batches = {each.lesson: FEW // (8 if each.result == OTHER else each.parts) for each in chosen}
     made = {each.lesson: each.make(step, batches[each.lesson]) for each in chosen}
     done = {each: run(made[each], batches[each], progress=False) for each in made}
     expected = _results(done.get("02") or run(step, FEW, progress=False))

@@ -63,7 +63,7 @@ class OneCase(View[Case]):
     picture_keys = ("KeyB",)
 
     lesson = Setting(
-        doc="the lesson that it ends, from ``'00'`` to ``'09'``",
+        doc="the lesson that it ends, from ``'00'`` to ``'10'``",
         default=LESSONS[-1],
         check=lambda given: known("lesson", given, LESSONS),
         fixed=True,
