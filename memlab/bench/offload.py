@@ -1,62 +1,99 @@
 """Whether copies hide behind kernels: a step on one thread, its maps copied beside it.
 
-Memory of this machine is too fast for copies to matter, so each is paced to a link: it takes at
-least as long as its bytes need there. The pace is chosen so that all copies together take a given
-share of the kernels' time.
+Maps wait in RAM, and in files of a folder. Memory of this machine is too fast for copies to matter,
+so each is paced to a link: it takes at least as long as its bytes need there. The pace is chosen so
+that all copies together take a given share of the kernels' time. The figures of one machine are
+recorded; ``python -m memlab.bench.offload`` measures and records them again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 from typing import Any
 
-from memlab import units
+from memlab import atomic, units
 from memlab.bench.processor import limited
+from memlab.bench.recorded import FOLDER, Recorded, to_dict
 from memlab.bench.step import freed_memory_kept
 from memlab.bench.timing import Line, Result, interleave, line, machine, median, ratio
 from memlab.networks import zoo
 from memlab.planner.streams import clock
+from memlab.runtime.copies import RAM
+from memlab.runtime.run import run as run_once
 from memlab.runtime.session import Session
 from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.techniques.offload import offload
 
+FILE = FOLDER / "offload.json"
 NETWORK, IMAGE, BATCH, POLICY = "vgg11", 64, 8, "conv"
 SHARE = 0.55
 """What the copies take of the kernels' time."""
 AIM = 1.15
 """Time with copies beside the kernels, over the larger of the two sums, at most."""
 BESIDE, AFTER, PLAIN = "copies beside the kernels", "copies after each other", "kernels alone"
+COPIES = "copies alone"
+Hosts = dict[str, Path | str]
+Samples = dict[str, tuple[float, ...]]
 
 
 def run(network: str = NETWORK, image: int = IMAGE, batch: int = BATCH, repeats: int = 5) -> Result:
-    """Time a step whose maps wait in host memory, its copies beside the kernels and not."""
+    """Time a step whose maps wait in RAM or in files, its copies beside the kernels and not."""
     step = training_step(zoo.build(network, image=image), "sgd")
     moving = offload(step, POLICY)
-    nbytes = copied(moving, batch)
-    with limited(), freed_memory_kept():
+    nbytes, planned = copied(moving, batch), clock(step, batch).seconds
+    with limited(), freed_memory_kept(), TemporaryDirectory() as folder:
+        hosts: Hosts = {"in RAM": RAM, "in files": Path(folder)}
         with Session(step, batch) as alone:
-            plain = interleave({PLAIN: lambda turn: alone.step()}, repeats)[PLAIN]
-        speed = round(nbytes / (SHARE * median(plain)))
-        samples = {PLAIN: plain} | _timed(moving, batch, speed, repeats)
+            first = median(interleave({PLAIN: lambda turn: alone.step()}, repeats)[PLAIN])
+            speed = round(nbytes / (SHARE * first))
+            samples = _timed(alone, moving, speed, repeats, hosts)
+        kernels = samples[PLAIN]
+        found = [
+            each
+            for where, host in hosts.items()
+            for each in (*_compared(samples, where), *_counted(moving, batch, host, where))
+        ]
     what = f"{network}, {image}x{image}, batch {batch}, offload ({POLICY})"
-    kernels, copies = median(plain), nbytes / speed
-    lines = [line(f"{name}: {what}", found) for name, found in samples.items()]
-    planned = clock(step, batch).seconds
     link = nbytes / (SHARE * planned)
     return Result("offload", machine(), (
-        *lines,
-        Line(f"copies: {units.short(nbytes)} at {units.short(speed)}/s", copies, "s"),
-        Line("copies, as a share of the kernels", copies / kernels, ""),
-        ratio("beside, over the larger of the two sums", samples[BESIDE],
-              (max(kernels, copies),), AIM),
-        ratio("after each other, over their sum", samples[AFTER], (kernels + copies,)),
+        line(f"{PLAIN}: {what}", kernels),
+        Line(f"copies: {units.short(nbytes)} at {units.short(speed)}/s", nbytes / speed, "s"),
+        Line("copies, of the kernels' time", 100 * nbytes / speed / median(kernels), "%"),
+        *found,
         Line("beside, over the larger, as planned",
              clock(moving, batch, link=link).seconds / planned, "x"),
     ))  # fmt: skip
+
+
+def _compared(samples: Samples, where: str) -> list[Line]:
+    """Seconds of a step whose maps wait somewhere."""
+    cases = {name: samples[f"{name}, maps {where}"] for name in (BESIDE, AFTER, COPIES)}
+    kernels, copies = median(samples[PLAIN]), median(cases[COPIES])
+    return [
+        *(line(f"{name}, maps {where}", found) for name, found in cases.items()),
+        ratio(f"beside, over the larger of the two sums, maps {where}", cases[BESIDE],
+              (max(kernels, copies),), AIM),
+        ratio(f"after each other, over their sum, maps {where}", cases[AFTER],
+              (kernels + copies,)),
+    ]  # fmt: skip
+
+
+def _counted(step: Step, batch: int, host: Path | str, where: str) -> list[Line]:
+    """The bytes that the maps take there: as the meter saw them, or as the file system counts."""
+    found = run_once(step, batch, host=host)
+    blocks = f", in blocks of {found.host_grain} B" if found.host_grain > 1 else ""
+    return [
+        Line(f"most that waited {where}, measured{blocks}", found.host_peak, "B"),
+        Line(f"residual of both memories, maps {where}", found.residual, "B", 0),
+    ]
 
 
 def copied(step: Step, batch: int) -> int:
@@ -65,30 +102,56 @@ def copied(step: Step, batch: int) -> int:
     return sum(source.storage.size.at(batch) for source in sources)
 
 
-def _timed(step: Step, batch: int, speed: int, repeats: int) -> dict[str, tuple[float, ...]]:
-    with Session(step, batch) as beside, Session(step, batch) as after:
-        after.copies.threads = False
-        with paced(beside, speed), paced(after, speed):
-            cases: dict[str, Any] = {
-                BESIDE: lambda turn: beside.step(),
-                AFTER: lambda turn: after.step(),
-            }
-            return interleave(cases, repeats)
+def _timed(alone: Session, step: Step, speed: int, repeats: int, hosts: Hosts) -> Samples:
+    """Seconds of a step without copies, with copies beside its kernels and after each other, and of
+    the latter copies themselves, wherever the maps wait."""
+    cases: dict[str, Any] = {PLAIN: lambda turn: alone.step()}
+    taken: dict[str, list[float]] = {}
+    with ExitStack() as stack:
+        for where, host in hosts.items():
+            for name in (BESIDE, AFTER):
+                session = stack.enter_context(Session(step, alone.batch, host=host))
+                session.copies.threads = name == BESIDE
+                taken[where] = stack.enter_context(paced(session, speed))
+                cases[f"{name}, maps {where}"] = partial(_step, session)
+        found = interleave(cases, repeats)
+    for where, seconds in taken.items():
+        count = len(seconds) // (repeats + 1)
+        sums = [sum(seconds[turn * count :][:count]) for turn in range(1, repeats + 1)]
+        found[f"{COPIES}, maps {where}"] = tuple(sums)
+    return found
+
+
+def _step(session: Session, turn: int) -> object:
+    return session.step()
 
 
 @contextmanager
-def paced(session: Session, speed: int) -> Iterator[None]:
+def paced(session: Session, speed: int) -> Iterator[list[float]]:
     """Copies of a session take at least as long as their bytes need over a link of so many bytes
-    per second. A thread that waits takes no time of a processor."""
-    copy = session.memory.copy
+    per second; yields the seconds of each. A thread that waits takes no time of a processor."""
+    copy, taken = session.memory.copy, list[float]()
 
-    def slowly(source: Storage, target: Storage) -> None:
-        until = perf_counter() + source.size.at(session.batch) / speed
-        copy(source, target)
-        sleep(max(0.0, until - perf_counter()))
+    def slowly(source: Storage, target: Storage, stream: Any = None) -> None:
+        begin = perf_counter()
+        copy(source, target, stream)
+        sleep(max(0.0, begin + source.size.at(session.batch) / speed - perf_counter()))
+        taken.append(perf_counter() - begin)
 
     session.memory.copy = slowly  # type: ignore[method-assign]  # a slower link, for this session
     try:
-        yield
+        yield taken
     finally:
         del session.memory.copy
+
+
+def main() -> None:
+    """Measure, and record it."""
+    found = run()
+    recorded = Recorded(found.machine.processor, "memlab bench offload", found)
+    atomic.write(FILE, json.dumps(to_dict(recorded), indent=1) + "\n")
+    print(found)
+
+
+if __name__ == "__main__":
+    main()
