@@ -82,7 +82,7 @@ SAID_BY = {
     "A15": "chinese cs231n gradients", "B1": "cs231n gradients answer", "B2": "answer",
     "B3": "cs231n", "B4": "cs231n", "B6": "albanie",
     "C1": "vdnn", "C2": "vdnn synced", "C3": "vdnn", "C4": "vdnn", "C5": "vdnn", "C6": "vdnn",
-    "C9": "vdnn", "C10": "vdnn", "D1": "chen2016", "D2": "mxnet", "D3": "chen2016",
+    "C8": "vdnn", "C9": "vdnn", "C10": "vdnn", "D1": "chen2016", "D2": "mxnet", "D3": "chen2016",
     "E1": "chen2016", "F1": "rajbhandari2020", "F3": "dettmers2022", "F4": "korthikanti2022",
     "F5": "dao2022", "F6": "jain2018",
     "H": "torchvision dlbs imgclsmob openai radford2019 touvron2021",
@@ -179,6 +179,7 @@ def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.Mon
         ("E1.slots.n100", 10 + 10),
         ("C1.kinds", 4),
         ("C4.vgg16.fits", 12 * 10**9 - 687_036),
+        ("C8.vgg16.batch", 174),
         ("E1.slots.n152", 12 + 13),
         ("E1.slots.n1000", 28 + 36),
         ("E1.k.n1000", 28),
@@ -257,6 +258,11 @@ def test_the_figures_of_the_facts_come_out(id: str, computed: int) -> None:
         *((f"C7.vgg16.{figure}", printed) for figure, printed in
           (("conv", "9.30 GB"), ("conv_pool", "15.57 GB"), ("conv_seconds", "0.73"),
            ("conv_pool_seconds", "1.22"))),
+        *((f"C8.{name}.{way}", share) for name, shares in
+          (("vgg16", ("under 0.1 %", "3.0 %", "6.8 %", "10.8 %")),
+           ("resnet50", ("under 0.1 %", "6.1 %", "71.8 %", "47.7 %")))
+          for way, share in zip(("accumulation", "recompute", "offload", "precision"), shares,
+                                strict=True)),
         *((f"C10.{name}.idle", share) for name, share in
           (("vgg16", "88 %"), ("alexnet", "82 %"), ("overfeat", "79 %"), ("googlenet", "93 %"))),
         *((f"C9.vgg16.{part}", share) for part, share in
@@ -328,9 +334,9 @@ def test_every_text_is_named_and_known() -> None:
     assert set(" ".join(SAID_BY.values()).split()) <= named
 
 
-COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.run", "memlab.place", "memlab.training_step",
-            "memlab.inference_step", "memlab.counting.", "memlab.zoo.", "Session",
-            "convolution.measure")  # fmt: skip
+COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.ways", "memlab.run", "memlab.place",
+            "memlab.training_step", "memlab.inference_step", "memlab.counting.", "memlab.zoo.",
+            "Session", "convolution.measure")  # fmt: skip
 """What plans, runs or counts, or makes a network of the zoo."""
 SMALL = 100
 """A number of a helper up to this is a tile, a pointer, a fit; above it one may be a figure."""

@@ -7,7 +7,7 @@ Docstrings and lessons cite the ids.
 """
 
 from memlab.claims import transformers
-from memlab.claims.fed import copies_in_epoch, moved_in_epoch, reserved
+from memlab.claims.fed import copies_in_epoch, moved_in_epoch, reserved, way
 from memlab.claims.measured import seconds_over, single_layer
 from memlab.claims.offloaded import (
     average_saved,
@@ -104,5 +104,5 @@ __all__ = [
     "per_parameter", "reserved", "resnet1000", "rnn1000", "rounded_terms", "saved", "seconds_over",
     "share", "single_layer", "slots", "stage_share", "started_before_the_end", "stored",
     "stored_winograd", "table", "text", "texts", "times_less", "total", "transformers",
-    "values_per_parameter", "verdict", "walked", "with_buffers", "workspace",
+    "values_per_parameter", "verdict", "walked", "way", "with_buffers", "workspace",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the calls of the table work out of the way of the images: disk, RAM, link, device (A12, B7).
+"""What the calls of the table work out of the way of the images (A12, B7), and of ways out (C8).
 
 A step keeps the images of one mini-batch, and no others: what an epoch moves, it moves in so many
 pieces.
@@ -6,11 +6,15 @@ pieces.
 
 from __future__ import annotations
 
+from typing import Any
+
 import memlab
+from memlab import hardware
 from memlab.planner.path import Path
 
-_LINK = "12 GB/s"
-"""Of no byte in here: a path needs one."""
+_CARD, _LINK = "titan x", "12 GB/s"
+"""The card of the paper, and its link as it is reached."""
+_BUDGET = "12 GB card"
 
 
 def copies_in_epoch(network: str, batch: int, images: int) -> int:
@@ -36,4 +40,10 @@ def reserved(network: str, augment: str, buffers: int, batch: int) -> int:
 
 def _path(network: str, batch: int, buffers: int, augment: str) -> Path:
     step = memlab.training_step(memlab.zoo.build(network), "sgd", algorithm="implicit-gemm")
-    return memlab.data_path(step, batch, buffers, augment, link=_LINK, device="titan x")
+    return memlab.data_path(step, batch, buffers, augment, link=_LINK, device=_CARD)
+
+
+def way(network: str, key: str, batch: int) -> Any:
+    """One of the ways to train a network on a card of 12 GB: a row of ``memlab.ways`` (C8)."""
+    budget = hardware.find(_BUDGET).memory.value
+    return memlab.ways(network, batch, device=_CARD, link=_LINK, budget=budget)[key]
