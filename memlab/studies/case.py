@@ -313,7 +313,8 @@ class Case(Study):
         """Why a row is not drawn, and where it will be: ``'predict first, in lesson 08'``."""
         if lesson in LATER:
             return say("place.later")
-        return say("place.after" if lesson in AFTER else "place.first", lesson=lesson)
+        after = lesson in AFTER and self.lesson < lesson
+        return say("place.after" if after else "place.first", lesson=lesson)
 
     # -- sentences
 
