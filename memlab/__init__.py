@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from memlab.planner.path import data_path as data_path
     from memlab.planner.placement import place as place
     from memlab.planner.streams import clock as clock
+    from memlab.runtime.feed import Fed as Fed
+    from memlab.runtime.feed import feed as feed
+    from memlab.runtime.images import images as images
     from memlab.runtime.run import Run as Run
     from memlab.runtime.run import run as run
     from memlab.runtime.training import History as History
@@ -55,6 +58,7 @@ _HOMES = {
     "units": "memlab.units",
     "formats": "memlab.formats",
     "claims": "memlab.claims",
+    "Fed": "memlab.runtime.feed",
     "History": "memlab.runtime.training",
     "InputError": "memlab.errors",
     "Ledger": "memlab.planner.ledger",
@@ -67,6 +71,8 @@ _HOMES = {
     "data_path": "memlab.planner.path",
     "diff": "memlab.planner.diff",
     "eight_bit_states": "memlab.techniques.block_states",
+    "feed": "memlab.runtime.feed",
+    "images": "memlab.runtime.images",
     "in_place": "memlab.techniques.in_place",
     "inference_step": "memlab.step.build",
     "kernels": "memlab.kernels",

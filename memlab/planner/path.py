@@ -221,7 +221,7 @@ def data_path(
         InputError: no step, or one without images; a batch that it does not hold for; a rate at
             which nothing moves; no link; an unknown side or part.
     """
-    ring = operations(step, batch, buffers, augment, batches)
+    ring = operations(step, batch, buffers, augment, whole("batches", batches, least=2))
     batch, machine = step.held(batch), roofline.machine(device)
     speeds = {
         READ: speed("disk", disk, "0.15 GB/s"),

@@ -67,7 +67,7 @@ def operations(
     x, held = images_of(step), step.held(batch)
     count = whole("buffers", buffers, least=0, most=MOST)
     known("side to augment on", augment, SIDES)
-    number = whole("batches", batches, least=2, most=LONGEST)
+    number = whole("batches", batches, most=LONGEST)
     ring = _Ring(x, count, augment == DEVICE_SIDE, _work(step))
     note = f"fed through {counted(count)}, augmented on the {augment}"
     return Step(

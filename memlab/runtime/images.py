@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from errno import EDQUOT, ENOSPC
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ class Source:
     @property
     def nbytes(self) -> int:
         """Of one image in memory."""
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
     def read(self, name: str, target: Bytes) -> int:
         """Read an image into a C-contiguous array (C, H, W); the bytes of its file.
@@ -95,8 +96,8 @@ class Source:
         except OSError as error:
             why = error.strerror or "it cannot be read"
         raise BadImageError(
-            f"{shorten(str(path))} holds no image of {'x'.join(map(str, self.shape))}: {why}; "
-            f"remove it, or try bad={SKIP!r}."
+            f"{shorten(name)} holds no image of {'x'.join(map(str, self.shape))}: {why}; remove it "
+            f"from {self.folder}, or try bad={SKIP!r}."
         )
 
     def label(self, name: str, classes: int) -> int:
@@ -241,7 +242,7 @@ def images(
     extents = (1, 8, 8) if digits else _shape(shape, kind)
     number = whole("count", (1797 if digits else 1000) if count is None else count)
     made = partial(drawn, number, extents, whole("classes", classes), of)
-    return Images(place, number, extents, _write(place, kind, made, number * int(np.prod(extents))))
+    return Images(place, number, extents, _write(place, kind, made, number * prod(extents)))
 
 
 def _shape(given: object, kind: str) -> Shape:

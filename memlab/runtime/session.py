@@ -23,7 +23,7 @@ from memlab.runtime.copies import RAM, Host
 from memlab.runtime.copies import host as host_memory
 from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.inputs import Inputs
-from memlab.runtime.memory import Memory
+from memlab.runtime.memory import Memory, Piece
 from memlab.runtime.meter import Meter
 from memlab.step.op import LOAD, Op, Phase
 from memlab.step.step import Step
@@ -126,11 +126,12 @@ class Session:
 
     def step(
         self,
-        x: npt.ArrayLike | None = None,
+        x: npt.ArrayLike | Piece | None = None,
         labels: npt.ArrayLike | None = None,
         progress: bool = False,
     ) -> list[tuple[int, int, int]]:
-        """Run every operation once; inputs that are not given are drawn.
+        """Run every operation once; inputs that are not given are drawn. A ``Piece`` is a place on
+        the device where ``x`` lies already, which belongs to who lends it.
 
         Returns, where there is a meter, the bytes before, at most inside and after each operation.
 
@@ -154,13 +155,18 @@ class Session:
             self.close()
             raise
 
-    def _feed(self, x: npt.ArrayLike | None, labels: npt.ArrayLike | None) -> None:
+    def _feed(self, x: npt.ArrayLike | Piece | None, labels: npt.ArrayLike | None) -> None:
         """Drop what the last step left, then copy the inputs in."""
         kept = {tensor.storage.name for tensor in self.residents}
         for name in [name for name in self.memory.blocks if name not in kept]:
             self.memory.free(name)
-        self.inputs = Inputs(self.plan, self.batch, self.seed + self.steps, x, labels)
-        for tensor in self.inputs.tensors:
+        lent = x if isinstance(x, Piece) else None
+        given = None if isinstance(x, Piece) else x
+        self.inputs = Inputs(self.plan, self.batch, self.seed + self.steps, given, labels)
+        for number, tensor in enumerate(self.inputs.tensors):
+            if lent is not None and not number:
+                self.memory.blocks[tensor.storage.name] = lent
+                continue
             self.memory.allocate(tensor.storage, tensor.name)
             self.memory.fill(tensor, partial(self.inputs.write, tensor.name, tensor, 1))
 

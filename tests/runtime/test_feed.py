@@ -1,0 +1,258 @@
+"""A step that is fed from a folder: its bytes, its values, its order, and how it may end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import memlab
+from memlab import Fed, InputError, Step
+from memlab.kernels import crops
+from memlab.kernels.registry import Array, Call
+from memlab.planner.ring import operations
+from memlab.runtime import backend
+from memlab.runtime.backend import Part
+from memlab.runtime.feed import kernel
+from memlab.runtime.images import Source, source
+from memlab.runtime.loader import Draws, Loader
+from memlab.runtime.meter import Meter
+from memlab.runtime.session import Session
+from memlab.step.storage import DEVICE, HOST
+
+SHAPE, BATCH = (3, 8, 8), 4
+
+
+@pytest.fixture(scope="module")
+def step() -> Step:
+    net = memlab.network("small", image=SHAPE).conv(4, 3, pad=1).relu().max_pool(2)
+    return memlab.training_step(net.flatten().linear(5).cross_entropy())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return memlab.images(tmp_path_factory.mktemp("images") / "made", 26, SHAPE, classes=5).folder
+
+
+@pytest.fixture(autouse=True)
+def threads_end() -> Iterator[None]:
+    yield
+    assert not [thread.name for thread in threading.enumerate() if "memlab" in thread.name]
+
+
+WAYS = [(0, "host"), (1, "host"), (2, "host"), (3, "host"), (0, "device"), (2, "device")]
+
+
+@pytest.mark.parametrize(("buffers", "augment"), WAYS)
+def test_its_bytes_are_those_of_the_plan(
+    step: Step, folder: Path, buffers: int, augment: str
+) -> None:
+    fed = memlab.feed(step, folder, BATCH, buffers, augment)
+    ledger = memlab.plan(memlab.data_path(step, BATCH, buffers, augment).step)
+    assert fed.residual == 0
+    assert fed.peaks == {memory: ledger.peak(BATCH, memory) for memory in (HOST, DEVICE)}
+    assert (fed.batches, fed.left) == (6, 2)
+    assert fed.moved == fed.clocked().epoch_moves(fed.images)
+
+
+def test_its_values_do_not_depend_on_buffers(step: Step, folder: Path) -> None:
+    found = {memlab.feed(step, folder, BATCH, *way, disk="0.2 MB/s").losses for way in WAYS}
+    assert len(found) == 1
+    assert len(set(next(iter(found)))) == 6
+    assert memlab.feed(step, folder, BATCH, seed=1).losses not in found
+
+
+def uses(fed: Fed, place: str) -> list[tuple[float, float]]:
+    """When the operations touched a place, in their order."""
+    return [(slot.start, slot.end) for slot in fed.schedule.slots
+            if place in {tensor.name for tensor in slot.op.touched()}]  # fmt: skip
+
+
+@pytest.mark.parametrize(("buffers", "augment"), WAYS)
+def test_no_place_is_filled_before_it_is_empty(
+    step: Step, folder: Path, buffers: int, augment: str
+) -> None:
+    fed = memlab.feed(step, folder, BATCH, buffers, augment, disk="0.5 MB/s")
+    for place in fed.schedule.step.live_in:
+        assert all(one[1] <= other[0] for one, other in pairwise(uses(fed, place.name)))
+
+
+def test_a_loader_reads_ahead(step: Step, folder: Path) -> None:
+    """With two buffers, later batches are read while a step computes; without, none is."""
+    for buffers, ahead in ((0, False), (2, True)):
+        fed = memlab.feed(step, folder, BATCH, buffers, disk="0.1 MB/s")
+        spans = {slot.op.name: slot for slot in fed.schedule.slots}
+        assert (spans["read 2"].start < spans["compute 1"].start) is ahead
+
+
+def test_what_a_kernel_makes_of_an_image() -> None:
+    x = np.random.default_rng(0).integers(0, 256, (5, *SHAPE)).astype(np.uint8)
+    settings = {"crop": 2.0, "flip": 1.0, "mean": 100.0, "scale": 0.5}
+    found = converted(x, settings, "cpu")
+    framed = np.zeros((5, 3, 12, 12), np.float32)
+    framed[:, :, 2:-2, 2:-2] = x
+    crops_of = np.lib.stride_tricks.sliding_window_view(framed, (8, 8), (2, 3))
+    for image, whole in zip(found / np.float32(0.5) + np.float32(100), crops_of, strict=True):
+        options = whole.transpose(1, 2, 0, 3, 4).reshape(25, *SHAPE)
+        assert any(np.array_equal(image, o) or np.array_equal(image, o[..., ::-1]) for o in options)
+    apart = converted(x[3:], settings, "cpu", first=3)
+    np.testing.assert_array_equal(found[3:], apart)  # its number in the folder alone counts
+    np.testing.assert_array_equal(found, converted(x, settings, "cuda"))
+
+
+def converted(x: Array, settings: dict[str, float], device: str, first: int = 0) -> Array:
+    place = backend.find(device)
+    convert = kernel("fp32", device)
+    blocks = [place.block(size * x.size) for size in (1, 4)]
+    parts = [Part(x.shape, np.uint8, 0, None), Part(x.shape, np.float32, 0, None)]
+    there, made = (place.view(block, part) for block, part in zip(blocks, parts, strict=True))
+    place.fill(there, lambda values: np.copyto(values, x))
+    convert(Call({"x": there, "y": made}, key=7, first=first, settings=settings))
+    return place.read(made).copy()
+
+
+def test_crops_and_turns_are_of_all_kinds() -> None:
+    drawn = np.random.default_rng(0).integers(0, 2**64, 500, np.uint64)
+    assert {crops.down(each, 2) for each in drawn} == {-2, -1, 0, 1, 2}
+    assert {crops.right(each, 2) for each in drawn} == {-2, -1, 0, 1, 2}
+    assert 200 < sum(crops.turned(each) for each in drawn) < 300
+
+
+def test_on_a_simulated_device(tmp_path: Path) -> None:
+    images = memlab.images(tmp_path / "made", 6, (1, 4, 4), classes=3)
+    net = memlab.network("least", image=(1, 4, 4)).flatten().linear(3).cross_entropy()
+    least = memlab.training_step(net)
+    for augment in ("host", "device"):
+        fed = memlab.feed(least, images, 2, 2, augment, device="cuda")
+        assert fed.residual == 0
+        here = memlab.feed(least, images, 2, 2, augment)
+        assert fed.peaks == here.peaks
+        np.testing.assert_allclose(fed.losses, here.losses, rtol=1e-5)
+
+
+# -- how it may end -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def damaged(folder: Path, tmp_path: Path) -> Path:
+    """The folder, with two files that are none: one is cut short, one too long."""
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "000003-3.raw").write_bytes(b"short")
+    (tmp_path / "000010-0.raw").write_bytes(bytes(999))
+    return tmp_path
+
+
+@pytest.mark.parametrize("buffers", [0, 2])
+def test_a_bad_file_is_refused_or_skipped(step: Step, damaged: Path, buffers: int) -> None:
+    with pytest.raises(InputError, match=r"^'000003-3.raw' holds no image .*ends after 5 of 192"):
+        memlab.feed(step, damaged, BATCH, buffers)
+    fed = memlab.feed(step, damaged, BATCH, buffers, bad="skip")
+    assert (fed.batches, len(fed.skipped), fed.left, fed.residual) == (6, 2, 0, 0)
+    for number in range(8):
+        (damaged / f"{number + 11:06}-{(number + 1) % 5}.raw").write_bytes(b"")
+    fed = memlab.feed(step, damaged, BATCH, buffers, bad="skip")
+    assert (fed.batches, len(fed.skipped), fed.left) == (4, 10, 0)
+
+
+def test_too_few_images(step: Step, damaged: Path) -> None:
+    with pytest.raises(InputError, match="holds 26 images, fewer than a batch of 32"):
+        memlab.feed(step, damaged, 32)
+    with pytest.raises(InputError, match=r"holds 24 images that can be read.*2 were skipped"):
+        memlab.feed(step, damaged, 25, bad="skip")
+    with pytest.raises(InputError, match="there is no folder"):
+        memlab.feed(step, damaged / "none", BATCH)
+
+
+@pytest.mark.parametrize("buffers", [0, 2])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_epoch(
+    step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch, buffers: int,
+    error: type[BaseException],
+) -> None:  # fmt: skip
+    taken, closed, close = Session.step, [], Loader.close
+
+    def interrupted(self: Session, *inputs: object) -> list[tuple[int, int, int]]:
+        if self.steps == 2:
+            raise error
+        return taken(self, *inputs)  # type: ignore[arg-type]  # as it was called
+
+    def watched(self: Loader) -> None:
+        close(self)
+        closed.append(self)
+
+    monkeypatch.setattr(Session, "step", interrupted)
+    monkeypatch.setattr(Loader, "close", watched)
+    with pytest.raises(error):
+        memlab.feed(step, folder, BATCH, buffers, disk="0.1 MB/s")
+    assert not closed[0].memory.blocks
+
+
+class Failing(Source):
+    """A disk that fails at the third batch, in whichever thread reads."""
+
+    def read(self, name: str, target: Array) -> int:
+        if name.startswith("000009"):
+            raise RuntimeError("the disk is on fire")
+        return super().read(name, target)
+
+
+def loader(step: Step, found: Source, buffers: int, meter: Meter) -> Loader:
+    ring = operations(step, BATCH, buffers, batches=6)
+    draws = Draws(7, {"crop": 0.0, "flip": 0.0, "mean": 0.0, "scale": 1.0})
+    place = backend.find("cpu")
+    return Loader(ring, BATCH, buffers, place, meter, found, kernel("fp32", "cpu"), draws)
+
+
+@pytest.mark.parametrize("buffers", [0, 1, 2])
+def test_an_error_of_the_loader_reaches_who_waits(step: Step, folder: Path, buffers: int) -> None:
+    good = source(folder, SHAPE)
+    failing = Failing(good.folder, good.files, good.shape, good.passed)
+    with Meter() as meter:
+        with (
+            loader(step, failing, buffers, meter) as made,
+            pytest.raises(RuntimeError, match="fire"),
+        ):
+            assert len(list(made.batches())) <= 2
+        assert meter.live == 0
+
+
+@pytest.mark.parametrize("buffers", [0, 1, 2])
+def test_a_loop_that_is_left_early(step: Step, folder: Path, buffers: int) -> None:
+    with Meter() as meter:
+        with loader(step, source(folder, SHAPE), buffers, meter) as made:
+            with closing(made.batches()) as given:
+                next(given)
+            assert made.lanes is not None
+            assert not any(thread.is_alive() for thread in made.lanes.threads)
+        assert meter.live == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"bad": "ignore"}, "unknown answer to a bad image 'ignore'"),
+        ({"buffers": -1}, "buffers must be at least 0"),
+        ({"deviation": 0}, "deviation must be above 0"),
+        ({"disk": "0 B/s"}, "nothing moves"),
+        ({"device": "tpu"}, "unknown device 'tpu'"),
+        ({"batches": 0}, "batches must be at least 1"),
+    ],
+)
+def test_what_is_refused(step: Step, folder: Path, arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        memlab.feed(step, folder, BATCH, **arguments)  # type: ignore[arg-type]  # the mistake
+
+
+def test_a_step_that_takes_other_images(step: Step, folder: Path) -> None:
+    half = memlab.precision(step, "fp16")
+    with pytest.raises(InputError, match="images are converted to fp32 or fp64"):
+        memlab.feed(half, folder, BATCH)
+    parts = memlab.accumulate(step, parts=2)
+    with pytest.raises(InputError, match="feed a whole batch"):
+        memlab.feed(parts, folder, BATCH)
