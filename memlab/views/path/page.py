@@ -40,7 +40,7 @@ LEAST, MOST = 64, 96
 """How long a pipe is, in pixels."""
 SIDE, LARGEST = 0.09, 62
 """The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
-ROOM = 68
+ROOM = 64
 """Pixels of a station above and below two rows of batches."""
 PER_GB, THIN, WIDE = 4.0, 1.2, 16
 """How thick a pipe is for each gigabyte in a second, at least, and where it has a triangle."""
@@ -155,7 +155,7 @@ def _told(shown: Shown, name: str) -> str:
 
 def _station(shown: Shown, name: str, span: tuple[float, float]) -> Iterator[Mark]:
     left, right = span
-    yield Rect(left, right, 0, shown.tall, "rule faint", radius=5)
+    yield Rect(left, right, 0.5, shown.tall - 0.5, "rule faint", radius=5)
     yield Text(left, 0, say(name), 13, dy=-7, bold=True)
     if note := _note(name, span):
         yield Text(left, 0, note, 11, dx=7, dy=16, dim=True)
@@ -375,7 +375,7 @@ def lanes(shown: Shown) -> Chart:
         Text(shown.now, HIGH, say("now"), 12, "middle", dy=-16, bold=True, held=True),
         Press("moment", 1000, (0, x.last, FOOT, HIGH)),
     ]
-    return Chart(x, Scale(0, HIGH), marks, HIGH, shown.time.axis, left=LEFT, right=RIGHT, above=34,
+    return Chart(x, Scale(0, HIGH), marks, HIGH, shown.time.axis, left=LEFT, right=RIGHT, above=28,
                  name=say("lanes"), gap=4)  # fmt: skip
 
 
