@@ -19,6 +19,8 @@ from memlab.planner.clock import Machine
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study, columns, duration, three
+from memlab.studies.offload import role_name as plural
+from memlab.studies.offload import short, speed
 from memlab.studies.recipe import network_of
 
 CHIP = "ipu mk2"
@@ -56,6 +58,7 @@ class Way:
     operation ``at``; ``limit`` are the bytes that there are. ``seconds`` is the card time for all
     images, ``extra`` its share beyond that of the plain step; None where that says nothing.
     ``asks`` is what it asks for, or why it is ``refused``, and ``error`` that in a whole sentence.
+    ``largest`` is the largest block at the peak with its formula, and
     ``names`` are the maps that are dropped or moved.
     """
 
@@ -71,6 +74,7 @@ class Way:
     roles: dict[Role, int] | None = None
     seconds: float | None = None
     extra: float | None = None
+    largest: tuple[str, str] = ("", "")
     names: tuple[str, ...] = ()
     error: str = ""
 
@@ -92,7 +96,7 @@ class Way:
     @property
     def time(self) -> str:
         """The extra card time: ``'none'``, ``'3.0 %'``; empty where that says nothing."""
-        if self.extra is None:
+        if self.extra is None or self.key == "plain":
             return ""
         if abs(self.extra) < LITTLE:
             return say("none")
@@ -110,6 +114,8 @@ class Way:
             return say("fact.refused", name=self.name, error=self.error)
         parts = [say("fact.peak", name=self.name, bytes=units.exact(self.peak), at=self.at,
                      fits=self.fits, limit=units.exact(self.limit))]  # fmt: skip
+        if any(self.largest):
+            parts.append(say("fact.largest", name=self.largest[0], formula=self.largest[1]))
         if self.host:
             parts.append(say("fact.host", bytes=units.exact(self.host)))
         if self.seconds is not None:
@@ -236,13 +242,14 @@ class Ways(Study):
 
     def lines(self) -> list[str]:
         """The plain step, and what stands against what."""
-        plain, place = self.plain, self["in_place"]
+        plain, place, larger = self.plain, self["in_place"], self["larger_card"]
         saved = f"{100 * (1 - place.peak / plain.peak):.1f}"
         return [
             say("twin.plain", network=self.network.title, batch=f"{self.batch:,}",
                 card=self.card, bytes=three(plain.peak), seconds=duration(plain.seconds or 0)),
             say("twin.in_place", saved=saved),
-            say("twin.chosen", card=self.card, link=speed(self.link)),
+            *([] if larger.refused else [say("twin.larger", bytes=card(larger.limit))]),
+            say("twin.chosen", card=self.card, link=speed(self.link.speed)),
             say(f"twin.{'registers' if self.halves else 'buffers'}"),
         ]  # fmt: skip
 
@@ -292,14 +299,12 @@ def card(nbytes: int) -> str:
     return f"{float(f'{nbytes / 1e9:.3g}'):g} GB" if nbytes >= 1e9 else three(nbytes)
 
 
-def short(device: Device) -> str:
-    """Its title without the year and the maker's words."""
-    return device.title.partition(",")[0].removeprefix("GeForce GTX ")
-
-
-def speed(link: Link) -> str:
-    """``'12 GB/s'``."""
-    return f"{float(f'{link.speed / 1e9:.4g}'):g} GB/s"
+def role_name(role: Role, optimizer: str) -> str:
+    """``'feature maps'``; the state of an optimizer that keeps none is the copy of mixed
+    precision."""
+    if role is Role.OPTIMIZER_STATE and not optimizers.OPTIMIZERS[optimizer].states:
+        return say("master")
+    return plural(role)
 
 
 def number(count: int) -> str:

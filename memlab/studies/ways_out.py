@@ -157,7 +157,8 @@ class Maker:
     ) -> Way:  # fmt: skip
         """A row as its step is planned; card time is for all images, as often as it takes."""
         ledger, batch = ledger or plan(step), batch or self.batch
-        peak = ledger.peak_at(batch)
+        why = ledger.why(batch)
+        peak, block = why.peak, why.blocks[0].entry
         more.setdefault("limit", self.budget)
         if "seconds" not in more:
             more["seconds"] = clock(step, batch, self.machine, self.link).seconds
@@ -165,7 +166,8 @@ class Maker:
         return Way(
             key, asks=asks or say("asks.nothing"), step=step, batch=batch, peak=peak.nbytes,
             host=ledger.peak(batch, HOST), at=peak.row.name,
-            roles=ledger.roles(batch, peak.index), **more,
+            roles=ledger.roles(batch, peak.index),
+            largest=(block.name, block.formula(batch)), **more,
         )  # fmt: skip
 
     # -- the ways

@@ -34,6 +34,7 @@ from memlab.views.training import (
 )
 from memlab.views.vectors import FilledVectors, vectors
 from memlab.views.warp import WarpMemory, warp_memory
+from memlab.views.ways import WaysOut, ways
 
 __all__ = [
     "AddressMap",
@@ -63,6 +64,7 @@ __all__ = [
     "VectorLanes",
     "View",
     "WarpMemory",
+    "WaysOut",
     "addresses",
     "algorithm_times",
     "batch_times",
@@ -88,4 +90,5 @@ __all__ = [
     "vector_lanes",
     "vectors",
     "warp_memory",
+    "ways",
 ]
