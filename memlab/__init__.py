@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memlab import units as units
     from memlab import views as views
     from memlab.errors import InputError as InputError
+    from memlab.lesson.images import images as images
     from memlab.networks import counting as counting
     from memlab.networks import zoo as zoo
     from memlab.networks.builder import network as network
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from memlab.planner.streams import clock as clock
     from memlab.runtime.feed import Fed as Fed
     from memlab.runtime.feed import feed as feed
-    from memlab.runtime.images import images as images
     from memlab.runtime.run import Run as Run
     from memlab.runtime.run import run as run
     from memlab.runtime.training import History as History
@@ -72,7 +72,7 @@ _HOMES = {
     "diff": "memlab.planner.diff",
     "eight_bit_states": "memlab.techniques.block_states",
     "feed": "memlab.runtime.feed",
-    "images": "memlab.runtime.images",
+    "images": "memlab.lesson.images",
     "in_place": "memlab.techniques.in_place",
     "inference_step": "memlab.step.build",
     "kernels": "memlab.kernels",
