@@ -115,6 +115,7 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--recompute-k", metavar="K", dest="k", help="stages in a segment, or slots")
         add("--recompute-layers", metavar="A,B", dest="layers", help="what is kept, or dropped")
         add("--offload", metavar="POLICY", help="maps wait in host memory: conv, all or none")
+        add("--accumulate", metavar="N", help="N parts of that batch, and one update for all")
         add("--in-place", action="store_true", help="outputs overwrite inputs that die there")
         add("--no-reuse", action="store_true", help="free nothing: what all reuse is compared with")
     if command in ("plan", "run"):

@@ -48,6 +48,7 @@ def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, 
     network, step = built(options)
     step = _recomputed(step, options, batch)
     step = step if options.offload is None else memlab.offload(step, options.offload)
+    step = _accumulated(step, options)
     step = memlab.in_place(step) if options.in_place else step
     step = memlab.no_reuse(step) if options.no_reuse else step
     return network, step, memlab.plan(step)
@@ -66,6 +67,7 @@ def asked(options: Options) -> dict[str, Any]:
         "precision": options.precision,
         "recompute": recompute if how else None,
         "offload": options.offload,
+        "parts": 1 if options.accumulate is None else count("accumulate", options.accumulate),
         "in_place": options.in_place,
         "no_reuse": options.no_reuse,
     }
@@ -156,6 +158,20 @@ def _recomputed(step: Step, options: Options, batch: int | None) -> Step:
         if (machine := vars(options).get("machine")) is not None:
             arguments["device"] = machine
     return memlab.recompute(step, how, **arguments)
+
+
+def _accumulated(step: Step, options: Options) -> Step:
+    """The step in as many parts as were asked for."""
+    import memlab
+
+    if options.accumulate is None:
+        return step
+    if options.inference:
+        raise InputError(
+            "inference has no gradients that could be added up; leave out --accumulate or "
+            "--inference."
+        )
+    return memlab.accumulate(step, count("accumulate", options.accumulate))
 
 
 def _check(how: str, way: Way, arguments: dict[str, Any]) -> None:

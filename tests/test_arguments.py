@@ -96,6 +96,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
     "clock": (partial(memlab.clock, step=STEP, batch=2), {
         "step": (), "batch": (), "device": (NONE,), "link": (NONE, 1.5, 10**45)}),
     "no_reuse": (memlab.no_reuse, {"step": ()}),
+    "accumulate": (partial(memlab.accumulate, step=STEP), {"step": (), "parts": ()}),
     "place": (partial(memlab.place, step=STEP, batch=2), {
         "step": (), "batch": (), "how": (), "alignment": ()}),
     "plan": (memlab.plan, {"step": ()}),

@@ -25,6 +25,7 @@ from memlab.step.build import inference_step, training_step
 from memlab.step.staging import SCALE
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
+from memlab.techniques import order
 
 Rewrite = Callable[[Step], Step]
 """A technique with its arguments filled in."""
@@ -128,7 +129,8 @@ def train(
     """Train a network, and test it after every epoch with the same parameters.
 
     Each epoch goes through the samples in another order, and leaves out those that do not fill the
-    last batch. ``rewrite`` is applied to the training step and to the inference step of the tests:
+    last batch; a step that accumulates takes ``batch`` samples for each of its parts. ``rewrite``
+    is applied to the training step and to the inference step of the tests:
     ``partial(memlab.precision, mode="mixed fp16")``; what is about learning leaves an inference as
     it is. ``settings`` are the optimizer's. A loss that is NaN or infinite stops nothing: the
     history says so.
@@ -140,12 +142,13 @@ def train(
     """
     batch, epochs = whole("batch", batch), whole("epochs", epochs)
     seed, progress = whole("seed", seed, least=0), flag("progress", progress)
-    _check(data, batch)
     learning = _rewritten(training_step(network, optimizer), rewrite)
+    samples = batch * order.parts(learning)
+    _check(data, samples)
     testing = _rewritten(inference_step(network), rewrite)
     peak = _fits((learning, batch), (testing, len(data.x_test)))
     orders, record = np.random.default_rng(seed), _Record()
-    bar = tqdm(total=epochs * (len(data.x) // batch), delay=1, disable=not progress, unit="step")
+    bar = tqdm(total=epochs * (len(data.x) // samples), delay=1, disable=not progress, unit="step")
     with (
         compilations(backend.find("cpu").compiling) as compiling,
         Session(learning, batch, seed, settings=settings) as session,
@@ -154,7 +157,7 @@ def train(
     ):
         begin = time.perf_counter()
         for _ in range(epochs):
-            for chosen in _batches(orders.permutation(len(data.x)), batch):
+            for chosen in _batches(orders.permutation(len(data.x)), samples):
                 record.step(session, data.x[chosen], data.y[chosen])
                 bar.update()
             record.errors.append(_error(session, test, data))

@@ -6,7 +6,7 @@ time. What stays from part to part are the gradients of the parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
@@ -18,7 +18,7 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques import order
-from memlab.techniques.again import renamed
+from memlab.techniques.again import names_of, renamed
 from memlab.techniques.order import PART, PARTS
 
 MOST = 1024
@@ -62,78 +62,73 @@ def accumulate(step: Step, parts: int = 2) -> Step:
         )
     if count == 1 or all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step
-    end = next((n for n, op in enumerate(step.ops) if op.phase is Phase.UPDATE), len(step.ops))
-    _check(step.ops[end:])
-    writer = _Writer(step, step.ops[:end], count)
-    for tensor in step.live_out:
-        if tensor.storage.name in writer.own:
-            raise InputError(
-                f"{tensor.name} outlives this step, and accumulate would keep it of one part alone; "
-                "try memlab.no_reuse(memlab.accumulate(step, ...))."
-            )
-    ops = [op for part in range(1, count + 1) for op in writer.part(part)]
-    step.check_new(t for op in ops if op.attributes[PART] > 1 for t in op.writes.values())
-    return replace(
-        step,
-        ops=(*ops, *(writer.waiting(op) for op in step.ops[end:])),
-        notes=(*step.notes, f"{count} parts"),
-    )
-
-
-def _check(rest: Iterable[Op]) -> None:
-    """After the first update come updates alone."""
-    for op in rest:
-        if op.phase is not Phase.UPDATE:
-            raise InputError(
-                f"{op.name} comes after an update, and accumulate adds up the gradients of all "
-                "parts before the first; start from memlab.training_step(network)."
-            )
+    ops = tuple(_Writer(step, count).all())
+    step.check_new(t for op in ops if op.attributes.get(PART, 1) > 1 for t in op.writes.values())
+    return replace(step, ops=ops, notes=(*step.notes, f"accumulated over {count} parts"))
 
 
 class _Writer:
-    """Writes the operations of one part after the other."""
+    """Writes the operations of one part after the other, then the updates."""
 
-    def __init__(self, step: Step, ops: tuple[Op, ...], count: int) -> None:
-        self.ops, self.count = ops, count
-        self.names = {op.name for op in ops}
+    def __init__(self, step: Step, count: int) -> None:
+        updates = (n for n, op in enumerate(step.ops) if op.phase is Phase.UPDATE)
+        end = next(updates, len(step.ops))
+        self.ops, self.updates, self.count = step.ops[:end], step.ops[end:], count
+        self.names = {op.name for op in self.ops}
         self.inputs = [each for each in step.live_in if each.role is Role.INPUT]
         left = {each.storage.name for each in step.live_out}
         self.sums = {
             tensor.storage.name
-            for op in ops
+            for op in self.ops
             for tensor in op.writes.values()
             if tensor.role is Role.PARAMETER_GRADIENT
             or (op.phase is Phase.LOSS and tensor.storage.name in left and not tensor.axes)
         }
         """The storages that all parts add to."""
-        there = {each.storage.name for each in step.live_in} - _names(self.inputs)
-        written = {each.storage.name for op in ops for each in op.touched()}
-        self.own = written - there - self.sums
+        there = set(names_of(step.live_in)) - set(names_of(self.inputs))
+        touched = {each.storage.name for op in self.ops for each in op.touched()}
+        self.own = touched - there - self.sums
         """Those that each part has for itself."""
+        self.check(step)
 
-    def part(self, number: int) -> list[Op]:
+    def check(self, step: Step) -> None:
+        """Refuse what a part cannot have for itself."""
+        for op in self.updates:
+            if op.phase is not Phase.UPDATE:
+                raise InputError(
+                    f"{op.name} comes after an update, and accumulate adds up the gradients of "
+                    "all parts before the first; start from memlab.training_step(network)."
+                )
+        for tensor in step.live_out:
+            if tensor.storage.name in self.own:
+                raise InputError(
+                    f"{tensor.name} outlives this step, and accumulate would keep it of one part "
+                    "alone; try memlab.no_reuse(memlab.accumulate(step, ...))."
+                )
+
+    def all(self) -> Iterator[Op]:
+        """All operations of the new step."""
+        for number in range(1, self.count + 1):
+            yield from self.part(number)
+        yield from map(self.waiting, self.updates)
+
+    def part(self, number: int) -> Iterator[Op]:
         """The operations of a part, counted from 1; all but the first begin with their input."""
-        suffix = f", part {number}" if number > 1 else ""
         marked = {PART: number, PARTS: self.count}
-        first = [self.load(number, suffix)] if number > 1 else []
-        found = []
-        for op in (*first, *self.ops):
-            attributes = {**op.attributes, **marked}
-            found.append(
-                self.again(op, suffix, attributes)
-                if suffix and op.kind != LOAD
-                else replace(op, attributes=attributes)
-            )
-        return found
+        if number > 1:
+            yield replace(self.load(number), attributes=marked)
+        for op in self.ops:
+            own = self.again(op, _suffix(number)) if number > 1 else op
+            yield replace(own, attributes={**own.attributes, **marked})
 
-    def load(self, number: int, suffix: str) -> Op:
+    def load(self, number: int) -> Op:
         """Input and labels of a part take their blocks."""
-        writes = {each.name: renamed(each, suffix) for each in self.inputs}
+        writes = {each.name: renamed(each, _suffix(number)) for each in self.inputs}
         moved = sum((each.size for each in writes.values()), Size())
         name = f"load of part {number}"
         return Op(name, LOAD, Phase.FORWARD, writes=writes, bytes_moved=moved)
 
-    def again(self, op: Op, suffix: str, attributes: dict[str, object]) -> Op:
+    def again(self, op: Op, suffix: str) -> Op:
         """An operation on the tensors of another part; it adds to the sums."""
         added = {name: each for name, each in op.writes.items() if each.storage.name in self.sums}
         writes = {name: each for name, each in op.writes.items() if name not in added}
@@ -147,7 +142,7 @@ class _Writer:
             writes=self.renamed(writes, suffix),
             updates=self.renamed({**op.updates, **added}, suffix),
             workspace=workspace,
-            attributes={**attributes, "draw": f"{op.attributes.get('draw', op.name)}{suffix}"},
+            attributes={**op.attributes, "draw": op.attributes.get("draw", op.name) + suffix},
             flops=op.flops + sum((_values(each) for each in added.values()), Size()),
             after=tuple(name + suffix for name in op.after),
         )
@@ -161,12 +156,13 @@ class _Writer:
 
     def waiting(self, op: Op) -> Op:
         """An update, which waits for the last part where it waited for an operation of the step."""
-        last = f", part {self.count}"
+        last = _suffix(self.count)
         return replace(op, after=tuple(n + last * (n in self.names) for n in op.after))
 
 
-def _names(tensors: Iterable[Tensor]) -> set[str]:
-    return {each.storage.name for each in tensors}
+def _suffix(number: int) -> str:
+    """What the names of a part end in."""
+    return f", part {number}"
 
 
 def _values(tensor: Tensor) -> Size:

@@ -85,6 +85,7 @@ class _Homes:
     def __init__(self, step: Step) -> None:
         self.step = step
         self.moved: dict[str, Storage] = {}
+        self.shared = order.shared(step)
         self.last: dict[str, str] = {}
         for op in step.ops:
             for tensor in op.touched():
@@ -106,6 +107,8 @@ class _Homes:
         if slot not in op.writes or "addend" in op.reads:
             return "its result is added to a gradient that is there already"
         output, reasons = op.writes[slot], []
+        if output.storage.name in self.shared:
+            return f"{output.name} shares its block with others already"
         for source in sources:
             reasons.append(self.reason(op, output, op.reads[source]))
             if not reasons[-1]:

@@ -92,10 +92,16 @@ def parts(step: Step) -> int:
 
 def shares(step: Step) -> bool:
     """Whether a block of memory holds several tensors one after another."""
+    return bool(shared(step))
+
+
+def shared(step: Step) -> set[str]:
+    """The blocks that hold several tensors one after another."""
     names: dict[str, str] = {}
-    return any(
-        names.setdefault(tensor.storage.name, tensor.name) != tensor.name
+    return {
+        tensor.storage.name
         for op in step.ops
         for tensor in op.writes.values()
         if tensor.pitch is None
-    )
+        and names.setdefault(tensor.storage.name, tensor.name) != tensor.name
+    }

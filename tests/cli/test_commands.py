@@ -217,6 +217,7 @@ TECHNIQUES = [
     ["--recompute", "chain", "--precision", "mixed fp16", "--in-place"],
     ["--offload", "all", "--in-place"],
     ["--recompute", "every", "--offload", "conv"],
+    ["--accumulate", "2", "--in-place"],
 ]
 
 
@@ -227,7 +228,7 @@ def test_run_with_techniques_measures_what_it_planned(as_json, options):
     plan, facts = as_json("plan", *words), as_json("run", *words)
     assert facts["residual_bytes"] == 0
     assert plan["peak_bytes"] == facts["measured_peak_bytes"]
-    for name in ("title", "precision", "recompute", "offload", "in_place", "no_reuse"):
+    for name in ("title", "precision", "recompute", "offload", "parts", "in_place", "no_reuse"):
         assert plan[name] == facts[name]
     assert facts["measured_host_bytes"] == plan["host_bytes"]
     assert bool(plan["host_bytes"]) == ("--offload" in options)
