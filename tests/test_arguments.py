@@ -106,6 +106,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
     "of": (partial(LEDGER.of, layer="fc1", batch=2), {"layer": (), "batch": ()}),
     "encode": (partial(memlab.rounding.encode, values=[1.0], format="fp16"), {
         "format": (), "rounding": (), "seed": (ZERO,), "scale": (1.5, 10**45)}),
+    "data_path": (partial(memlab.data_path, step=MAPS, batch=2), {
+        "step": (), "batch": (), "buffers": (ZERO,), "augment": (), "disk": (1.5, 10**45),
+        "host": (1.5, 10**45), "link": (NONE, 1.5, 10**45), "device": (NONE,), "batches": (),
+        "seconds": (NONE, MAP)}),
+    "feed": (lambda **given: memlab.feed(**({"step": MAPS, "images": ".", "batch": 2} | given)), {
+        "step": (), "images": (), "batch": (), "buffers": (), "augment": (), "crop": (),
+        "flip": (), "mean": (), "deviation": (), "bad": (), "disk": (), "batches": (), "seed": (),
+        "settings": (), "device": ()}),
+    "images": (partial(memlab.images, folder="."), {
+        "count": (), "shape": (), "kind": (), "digits": (), "classes": (), "seed": ()}),
     "digits.load": (digits.load, {"seed": (ZERO,)}),
     "digits.dim": (digits.dim, {"seed": (ZERO,)}),
 }  # fmt: skip

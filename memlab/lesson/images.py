@@ -45,8 +45,8 @@ def images(
             the disk, or than there are digits; an unknown kind, or one without its library.
     """
     drawn = _digits if flag("digits", digits) else _noise
-    kind = known("kind of file", kind or (PNG if digits else RAW), KINDS)
-    of, place = whole("seed", seed, least=0), path(folder)
+    kind = known("kind of file", (PNG if digits else RAW) if kind is None else kind, KINDS)
+    of, place = whole("seed", seed, least=0), path(folder).absolute()
     extents = (1, 8, 8) if digits else _shape(shape, kind)
     number = whole("count", (1797 if digits else 1000) if count is None else count)
     made = partial(drawn, number, extents, whole("classes", classes), of)
