@@ -312,7 +312,7 @@ class Offload(Study):
         found = [say("twin.memory", peak=three(self.peak), plain=three(self.plain_peak),
                      average=three(round(now.average())), before=three(round(plain.average())),
                      host=three(self.host)),
-                 say("twin.budget", budget=self.card,
+                 say("twin.budget", budget=self.card, exact=units.exact(self.budget),
                      left=units.exact(abs(self.budget - self.peak)),
                      how=say("left" if self.fits else "missing"))]  # fmt: skip
         late = sum(copy.waits > 0 for copy in self.copies)

@@ -1,4 +1,4 @@
-"""Lesson 09, offload: idle maps, what the host holds, a slower link, a faster card."""
+"""Lesson 09, offload: idle maps, what the host holds, a slower link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 
 from memlab import units
 from memlab.lesson.content.lesson_07 import built, labelled
-from memlab.lesson.content.tools import known, planned, step_of
+from memlab.lesson.content.tools import planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.planner.book import plan
@@ -19,6 +19,7 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.techniques.in_place import in_place
 from memlab.techniques.offload import offload
+from memlab.techniques.recompute import recompute
 
 CARD = "titan x"
 """The card of vDNN (C4)."""
@@ -31,31 +32,51 @@ _KINDS = ("weights", "maps", "gradients", "workspace")
 """The four kinds of memory of vDNN (C1)."""
 
 
-@topic("09.kinds", Kind.CHOICE, {"network": "vgg16", "batch": 128}, None, options=_KINDS,
-       part=Part.RECALL, words=lambda n: {**n, "label": labelled(n["network"])},
-       gives=("maps take most", "mostly feature maps"))  # fmt: skip
+@topic("09.kinds", Kind.CHOICE, {"network": "vgg16", "batch": 8, "large": 256}, None,
+       options=_KINDS, part=Part.RECALL, words=lambda n: {**n, "label": labelled(n["network"])},
+       gives=("weights take most", "mostly weights", "more than the maps"))  # fmt: skip
 def kinds(n: Numbers) -> Truth:
-    """Which of four kinds of memory is the largest at the peak of a training step (C1, C2)."""
-    roles = plan(step_of(built(n["network"]), "sgd")).roles(n["batch"])
-    weights = (Role.PARAMETER, Role.PARAMETER_GRADIENT)
-    nbytes = {
-        "weights": sum(roles.get(role, 0) for role in weights),
-        "maps": roles.get(Role.FEATURE_MAP, 0) + roles.get(Role.INPUT, 0),
-        "gradients": roles.get(Role.GRADIENT_MAP, 0),
-        "workspace": roles.get(Role.WORKSPACE, 0),
+    """Which of four kinds of memory is the largest at the peak of a small batch (C1, C9)."""
+    small, large = (_kinds(n["network"], n[batch]) for batch in ("batch", "large"))
+    told: dict[str, object] = {name: f"{100 * share:.0f}" for name, share in small.items()}
+    told |= {"large": n["large"], "then": f"{100 * large['maps']:.0f}", "small": n["batch"]}
+    return Truth(max(small, key=lambda name: small[name]), seen=told)
+
+
+def _kinds(network: str, batch: int) -> dict[str, float]:
+    """The share of each kind; the input counts with the maps."""
+    roles = plan(step_of(built(network), "sgd")).roles(batch)
+    parts = {
+        "weights": (Role.PARAMETER, Role.PARAMETER_GRADIENT),
+        "maps": (Role.FEATURE_MAP, Role.INPUT),
+        "gradients": (Role.GRADIENT_MAP,),
+        "workspace": (Role.WORKSPACE,),
     }
-    told = {name: f"{100 * size / sum(nbytes.values()):.0f}" for name, size in nbytes.items()}
-    return Truth(max(nbytes, key=lambda name: nbytes[name]), seen=dict(told))
+    nbytes = {name: sum(roles.get(role, 0) for role in parts[name]) for name in _KINDS}
+    return {name: size / sum(nbytes.values()) for name, size in nbytes.items()}
 
 
-topic("09.paid", Kind.CHOICE, {}, None, options=("operations", "digits", "nothing"),
-      part=Part.RECALL,
-      gives=("more operations", "pays with time"))(known("operations"))  # fmt: skip
+_ADDED = {"few": 0.15, "third": 0.4, "half": 0.7}
+"""The largest share of time of an option; above them it is about as much again."""
+
+
+@topic("09.paid", Kind.CHOICE, {"network": "vgg16", "batch": 256, "k": 2}, None,
+       options=("few", "third", "half", "twice"), part=Part.RECALL,
+       words=lambda n: {**n, "label": labelled(n["network"])},
+       gives=("a third longer", "a third more"))  # fmt: skip
+def paid(n: Numbers) -> Truth:
+    """How much longer a step takes that keeps every k-th stage, by the clock (E1)."""
+    before = _before(n["network"])
+    again = clock(recompute(before, "every", k=n["k"]), n["batch"], CARD)
+    added = again.seconds / clock(before, n["batch"], CARD).seconds - 1
+    found = next((name for name, most in _ADDED.items() if added <= most), "twice")
+    return Truth(found, seen={"percent": f"{100 * added:.0f}"})
+
 
 # -- what lies idle -----------------------------------------------------------------------------
 
 _NETWORKS = ("vgg16", "alexnet", "overfeat", "googlenet", "resnet18", "resnet50")
-_SHARES = {"quarter": Fraction(2, 5), "half": Fraction(3, 5), "most": Fraction(4, 5)}
+_SHARES = {"quarter": Fraction(2, 5), "half": Fraction(3, 5), "most": Fraction(17, 20)}
 """The largest share of an option; above them it is nearly all."""
 
 
@@ -153,7 +174,7 @@ _LONGER = ("1", "1.5", "2", "3", "4", "5", "6", "8", "10", "13", "15", "20", "25
 @topic("09.link", Kind.TIMES, {"network": "vgg16", "batch": 256, "fast": LINK, "slow": 3},
        _draw_link, stops=_LONGER,
        words=lambda n: {**n, "label": labelled(n["network"]), "times": f"{n['fast'] / n['slow']:g}",
-                        "waits": f"{float(_waits(n, n['fast'])):.2f}"},
+                        **_sums(n)},
        gives=("no longer hides", "ceases to hide"),
        shows=({"link": 3 * units.DECIMAL["GB"]},))  # fmt: skip
 def link(n: Numbers) -> Truth:
@@ -171,9 +192,16 @@ def link(n: Numbers) -> Truth:
     told: dict[str, object] = {
         "fast_waits": f"{float(fast):.2f}", "slow_waits": f"{float(slow):.2f}",
         "few": _waiting(whole), "many": _waiting(there), "copies": _copies(there),
-        "more": f"{100 * (there.seconds / whole.seconds - 1):.0f}",
     }  # fmt: skip
     return Truth(times, (planned(times),), tuple(distinct(times, causes)), told)
+
+
+def _sums(n: Numbers) -> dict[str, str]:
+    """Seconds over the faster link: of computing, of copying, and of waiting."""
+    found = timed(n["network"], "conv", n["batch"], CARD, n["fast"])
+    copied = found.busy(OUT) + found.busy(IN)
+    seconds = {"works": found.busy(), "copied": copied, "waits": found.stalled()}
+    return {name: f"{each:.2f}" for name, each in seconds.items()}
 
 
 def _copies(there: Schedule) -> int:
@@ -183,20 +211,3 @@ def _copies(there: Schedule) -> int:
 def _waiting(there: Schedule) -> int:
     """Operations of compute that wait for a copy."""
     return sum(slot.op.stream == "compute" and slot.stall > 0 for slot in there.slots)
-
-
-@topic("09.faster", Kind.CHOICE, {"network": "vgg16", "batch": 256, "other": "h100"}, None,
-       options=("shorter", "same", "longer"), part=Part.CHANGE,
-       gives=("a faster card waits", "hides less"))  # fmt: skip
-def faster(n: Numbers) -> Truth:
-    """Whether compute waits longer for the same copies where it is faster itself."""
-    one, other = (timed(n["network"], "conv", n["batch"], card, LINK)
-                  for card in (CARD, n["other"]))  # fmt: skip
-    ratio = other.stalled() / one.stalled()
-    told: dict[str, object] = {
-        "one": f"{one.stalled():.2f}",
-        "other": f"{other.stalled():.2f}",
-        "share": f"{100 * one.stalled() / one.seconds:.0f}",
-        "more": f"{100 * other.stalled() / other.seconds:.0f}",
-    }
-    return Truth("longer" if ratio > 1.05 else "shorter" if ratio < 0.95 else "same", seen=told)
