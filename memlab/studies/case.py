@@ -2,8 +2,8 @@
 
 Each lesson has a technique, and each technique makes this one step again, without the others: so
 that every row shows what it takes away by itself. In all but the first row, what nobody reads again
-is freed. Rows are planned; ``measured`` runs the same techniques on a
-network that is small enough for a lesson.
+is freed. Rows are planned, and their time is that of one card; ``small_case`` runs the same
+techniques on a network that is small enough for a lesson.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from memlab import strings, units
+from memlab import hardware, strings, units
 from memlab.networks import zoo
-from memlab.planner import clock, streams
+from memlab.planner import streams
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.runtime.run import Run, run
 from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import HOST
@@ -26,7 +25,6 @@ from memlab.step.tensor import Role
 from memlab.studies.figures import STACK, Part, Study, percent, three
 from memlab.techniques import order
 from memlab.techniques.accumulate import accumulate
-from memlab.techniques.cuts import cost
 from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering
 from memlab.techniques.no_reuse import no_reuse
@@ -60,7 +58,7 @@ class Technique:
     """``make`` gives the step that it makes of the plain one at a batch, ``call`` is how it is
     written. ``beside`` is the lesson that its bytes are compared with. It has ``images`` in a
     mini-batch, which goes through the network in ``parts``. What has no kernel on a processor does
-    not run (``runs``). Its time is that of ``machine``, the recorded one where it is None."""
+    not run (``runs``)."""
 
     lesson: str
     call: str
@@ -69,7 +67,6 @@ class Technique:
     result: str = SAME
     images: int = IMAGES
     runs: bool = True
-    machine: str | None = None
     parts: int = 1
 
     @property
@@ -93,8 +90,7 @@ TECHNIQUES = {
         Technique("07", "memlab.in_place(step)", lambda step, _: in_place(step)),
         Technique("08", f'memlab.recompute(step, "chain", batch={IMAGES})',
                   lambda step, batch: recompute(step, "chain", batch=batch)),
-        Technique("09", 'memlab.offload(step, "all")', lambda step, _: offload(step, "all"),
-                  machine="titan x"),
+        Technique("09", 'memlab.offload(step, "all")', lambda step, _: offload(step, "all")),
         Technique("10", f"memlab.accumulate(step, {HALVES})",
                   lambda step, _: accumulate(step, HALVES), result=NORM, parts=HALVES),
     )
@@ -108,8 +104,8 @@ LATER = ("11",)
 """Lessons that are not there yet."""
 AFTER = ("09",)
 """Lessons whose place is told without their number, of which a picture has enough."""
-LINK = "12 GB/s"
-"""Between a card and its host: PCIe 3.0 with 16 lanes, as it is reached."""
+MACHINE, LINK = "titan x", "12 GB/s"
+"""Whose time is told: a card of that memory, and PCIe 3.0 with 16 lanes, as it is reached."""
 LESSONS = ("00", *sorted(TECHNIQUES))
 _NEEDED = {"00": (), "01": ("01",), "07": ("01", "02", "07"), "08": ("01", "02", "07", "08"),
            "09": ("01", "02", "07", "08", "09")}  # fmt: skip
@@ -137,9 +133,9 @@ class Row:
 
     ``parts`` are the slices at the peak, in the order of a stack, and ``again`` those of their
     bytes that were made again. ``peak_at`` is the operation of the peak. ``extra`` is how much
-    more time than the plain step it takes by the clock, in percent; None where no rate is
-    recorded. ``workspace`` are the bytes of the largest workspace of an operation, ``host`` those
-    that wait in the host's memory.
+    more time than the plain step it takes by the clock of ``MACHINE``, in percent. ``workspace``
+    are the bytes of the largest workspace of an operation, ``host`` those that wait in the host's
+    memory.
     """
 
     technique: Technique
@@ -147,7 +143,7 @@ class Row:
     peak_at: str
     parts: dict[Part, int]
     again: int
-    extra: float | None
+    extra: float
     workspace: int
     host: int = 0
 
@@ -163,10 +159,10 @@ class Row:
 
     @property
     def time(self) -> str:
-        """``'+26.7 %'``; empty where that is not known, or of another mini-batch."""
-        if self.extra is None or self.technique.result == OTHER:
+        """``'+32.8 %'``; empty for another mini-batch."""
+        if self.technique.result == OTHER:
             return ""
-        return f"+{self.extra:.{0 if self.extra >= 100 else 1}f} %"
+        return f"{self.extra:+.{0 if self.extra >= 100 else 1}f} %"
 
     @property
     def result(self) -> str:
@@ -204,21 +200,15 @@ def row(lesson: str) -> Row:
     batch = technique.batch
     step, ledger = _made(lesson, batch)
     peak = ledger.peak_at(batch)
-    extra = None if lesson == "04" else 100 * (_longer(step, technique) - 1)
+    extra = 100 * (_seconds(step, batch) / _seconds(plain(), technique.images) - 1)
     spaces = (e.size.at(batch) for e in ledger.entries if e.role is Role.WORKSPACE)
     return Row(technique, peak.nbytes, peak.row.name, _parts(ledger, batch),
                _again(step, ledger, batch), extra, max(spaces, default=0),
                ledger.peak(batch, HOST))  # fmt: skip
 
 
-def _longer(step: Step, technique: Technique) -> float:
-    """How many times as long as the plain step one takes."""
-    if technique.machine is None:
-        return cost(step.ops, technique.batch) / cost(plain().ops, technique.images)
-    one, other = (
-        streams.clock(each, technique.images, technique.machine, LINK) for each in (step, plain())
-    )
-    return one.seconds / other.seconds
+def _seconds(step: Step, batch: int) -> float:
+    return streams.clock(step, batch, MACHINE, LINK).seconds
 
 
 def _parts(ledger: Ledger, batch: int) -> dict[Part, int]:
@@ -348,10 +338,8 @@ class Case(Study):
 
     @property
     def notes(self) -> list[str]:
-        """What is planned, and where the rates come from."""
-        machine = clock.rates().machine
-        values = {"processor": machine["processor"], "date": machine["date"]}
-        lines = [say("note.step", images=IMAGES, **values)]
+        """What is planned, and whose time is told."""
+        lines = [say("note.step", images=IMAGES, machine=hardware.find(MACHINE).title)]
         lines += [say("note.chain")] if "08" in self.rows else []
         if "09" in self.rows:
             lines.append(say("note.link", link=LINK, host=bytes_of(self.rows["09"].host)))
@@ -431,72 +419,3 @@ class Case(Study):
         }  # fmt: skip
         said = {"title": self.title, "sentences": self.sentences, "notes": self.notes}
         return {**said, "lesson": self.lesson, "card": self.card, "rows": figures}
-
-
-# -- measured at the size of a lesson --------------------------------------------------------------
-
-PIXELS, FEW = 64, 16
-"""Of the small step: height and width of an image, and images."""
-
-
-@dataclass(frozen=True)
-class SmallRun:
-    """A technique on the small step: planned and measured bytes, the largest residual, and
-    whether loss and parameters are those of the plain step bit for bit."""
-
-    lesson: str
-    planned: int
-    measured: int
-    residual: int
-    same: bool
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What the same techniques used where they ran."""
-
-    network: str
-    runs: tuple[SmallRun, ...]
-
-    @property
-    def held(self) -> bool:
-        """Whether all used what was planned."""
-        return all(not each.residual and each.planned == each.measured for each in self.runs)
-
-    def lines(self) -> list[str]:
-        """A sentence, and a line for each."""
-        key = "held" if self.held else "missed"
-        head = say(f"small.{key}", network=self.network, pixels=PIXELS, images=FEW)
-        return [head, *(_line(each) for each in self.runs)]
-
-
-def _line(found: SmallRun) -> str:
-    result = say(f"small.{'same' if found.same else 'unlike'}")
-    planned, used = units.exact(found.planned), units.exact(found.measured)
-    name = say(f"technique.{found.lesson}")
-    return say("small.line", name=name, planned=planned, measured=used, result=result)
-
-
-def measured(lessons: tuple[str, ...]) -> Measured:
-    """Run the techniques of some lessons on a small ResNet, and compare with their plans.
-
-    Raises:
-        DoesNotFitError: 250 MB are not free.
-    """
-    net = zoo.resnet((1, 1, 1, 1), image=PIXELS, classes=10, variant="v1.5")
-    step = training_step(net, "momentum")
-    chosen = [TECHNIQUES[lesson] for lesson in lessons if TECHNIQUES[lesson].runs]
-    batches = {each.lesson: FEW // (8 if each.result == OTHER else each.parts) for each in chosen}
-    made = {each.lesson: each.make(step, batches[each.lesson]) for each in chosen}
-    done = {each: run(made[each], batches[each], progress=False) for each in made}
-    expected = _results(done.get("02") or run(step, FEW, progress=False))
-    return Measured(net.label, tuple(_small(each, done[each], expected) for each in done))
-
-
-def _small(lesson: str, found: Run, expected: tuple[bytes, ...]) -> SmallRun:
-    planned = found.planned.peak(found.batch)
-    return SmallRun(lesson, planned, found.peak, found.residual, _results(found) == expected)
-
-
-def _results(done: Run) -> tuple[bytes, ...]:
-    return tuple(each.tobytes() for each in done.parameters.values())

@@ -15,14 +15,13 @@ from memlab.studies.case import (
     IMAGES,
     LESSONS,
     Case,
-    Measured,
     Row,
     bytes_of,
-    measured,
     passed,
     say,
 )
 from memlab.studies.figures import Part, three
+from memlab.studies.small_case import Measured, measured
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
@@ -40,7 +39,7 @@ PITCH, BAR, ABOVE = 36, 22, 22
 NAMES, SIDE, EDGE = 176, 196, 78
 """Room for the names, for time and result where the page is not ``NARROW``, and where it is."""
 NARROW = 700
-TIMES, PLAIN = 12, 60
+TIMES, PLAIN = 12, 44
 """Pixels: from the end of the axis to the times, and that of the plain step."""
 TWICE = 100
 """The most percent of added time that a bar has room for; a longer one is torn, and its figure
@@ -332,11 +331,10 @@ class Bars:
         if row.time:
             end = first + PLAIN * self.pixel
             yield Rect(first, end, at, at + 1, "rule", thick=8)
-            extra = row.extra or 0
-            more = end + PLAIN * self.pixel * min(max(extra, 0), TWICE) / 100
-            for left, right in self._torn(end, more) if extra > TWICE else [(end, more)]:
+            more = end + PLAIN * self.pixel * min(max(row.extra, 0), TWICE) / 100
+            for left, right in self._torn(end, more) if row.extra > TWICE else [(end, more)]:
                 if right > left:
                     yield Rect(left, right, at, at + 1, Paint("currentColor", 0.9), thick=8, edge=0)
-            if own and round(extra, 1) and extra <= TWICE:
+            if own and round(row.extra, 1) and row.extra <= TWICE:
                 yield Text(more, at + 0.5, row.time, 11, dx=6, dy=4, bold=True)
         yield Text(self.last, at + 0.5, row.result, 12, "end", dx=SIDE - 10, dy=4, bold=own)
