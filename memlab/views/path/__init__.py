@@ -123,7 +123,8 @@ class DataPathView(View[DataPath]):
     device = of_devices(place="more", brief=lambda now: "")
     moment: Setting[float | None] = Setting(
         doc="the second that is shown, in seconds; within the picture if not given", default=None,
-        check=lambda given: real("moment, in seconds,", given, 0.88, 0.0), follows=["device"],
+        check=lambda given: real("moment, in seconds,", given, 0.88, 0.0),
+        follows=["network", "batch", "image", "device"],
     )  # fmt: skip
     chosen: Setting[str] = Setting(
         doc="the letter of the batch that is in focus", default="", argument=False, code="never"

@@ -20,7 +20,7 @@ from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Fact, Glyph, Mark, Press, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
-from memlab.views.draw.table import Block, Table, Words
+from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.theme import PAINTS, WAIT, Paint
 from memlab.views.offload.page import LEFT, RIGHT, Time, bold, named
 
@@ -30,6 +30,8 @@ PLACE = 0.42
 """The share of the axis at which the moment stands that nobody has chosen."""
 LIGHT, DARK, FULL = (Paint("currentColor", tint) for tint in (0.20, 0.36, 0.9))
 INPUT = PAINTS[Role.INPUT]
+KEYS: dict[str, Paint | str] = {"empty": "edge before", "read": LIGHT, "other": DARK, "wait": WAIT}
+"""What looks mean that no word stands beside."""
 TRIANGLE, DROP = "M-6-7L7 0L-6 7Z", "M-5-7h10l-5 8Z"
 
 # -- where things stand ---------------------------------------------------------------------------
@@ -40,10 +42,11 @@ LEAST, MOST = 64, 96
 """How long a pipe is, in pixels."""
 SIDE, LARGEST = 0.09, 62
 """The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
-ROOM = 64
+ROOM = 60
 """Pixels of a station above and below two rows of batches."""
 PER_GB, THIN, WIDE = 4.0, 1.2, 16
-"""How thick a pipe is for each gigabyte in a second, at least, and where it has a triangle."""
+"""How thick a pipe is for each gigabyte in a second beside the largest batches, how thick at least,
+and where it has a triangle."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ def page(shown: Shown, says: str) -> Page:
         Words(_sentences(shown), 13, gap=3),
         stations(shown),
         lanes(shown),
+        Key([(look, say(f"key.{name}")) for name, look in KEYS.items()], 11, gap=2),
         Words(found.notes, 11, dim=True, gap=6),
         Words(found.lines(shown.now), drawn=False, gap=1),
         Table(heads, rows, "<" * len(heads), drawn=False, gap=1),
@@ -331,9 +335,13 @@ def _pipes(shown: Shown) -> Iterator[Mark]:
 def _pipe(shown: Shown, kind: str, rate: int, span: tuple[float, float]) -> Iterator[Mark]:
     slow = kind == shown.found.slowest
     x, y = sum(span) / 2, shown.tall / 2
-    thick = min(max(rate / 1e9 * PER_GB, THIN), shown.tall - 72)
+    wanted = rate / 1e9 * PER_GB * shown.side / LARGEST
+    thick = min(max(wanted, THIN), shown.tall - 66)
     fact = Fact(f"{say(f'pipe.{kind}')}, {speed(rate)}",
                 more=say("pipe.takes", seconds=shown.found.took(kind)))  # fmt: skip
+    if wanted > thick:  # it is thicker than the picture
+        for edge in (y - thick / 2, y + thick / 2):
+            yield Rule(y=edge, span=span, look="before thin", crossed=True)
     look = LIGHT if not slow else DARK if thick > WIDE else FULL
     yield Rect(*span, y - thick / 2, y + thick / 2, look, edge=0, fact=fact)
     if thick > WIDE:
@@ -353,7 +361,7 @@ def _fits(said: str, room: float, heavy: bool) -> list[str]:
 
 # -- lanes ----------------------------------------------------------------------------------------
 
-TALL, APART, FOOT = 34, 16, 24
+TALL, APART, FOOT = 31, 15, 23
 """Pixels: of a lane, between both, and below them."""
 HIGH = FOOT + 2 * TALL + APART
 LOADER, WORK = (FOOT + TALL + APART, HIGH), (FOOT, FOOT + TALL)
