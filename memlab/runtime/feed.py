@@ -29,6 +29,7 @@ from memlab.planner.path import Moves, Paced, Path, data_path, speed
 from memlab.planner.ring import (
     AUGMENT,
     HOST_SIDE,
+    TRAIN,
     counted,
     images_of,
     operations,
@@ -92,6 +93,11 @@ class Fed(Paced):
         for slot in self.schedule.slots:
             found.setdefault(slot.op.name.split()[0], []).append(slot.seconds)
         return {name: median(each[1:] or each) for name, each in found.items()}
+
+    @property
+    def compute(self) -> float:
+        """Seconds of one training step, in the middle."""
+        return self.parts[TRAIN]
 
     def clocked(self, buffers: int | None = None) -> Path:
         """The data path that the clock plans of the measured seconds of the parts, with as many
