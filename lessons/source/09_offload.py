@@ -175,8 +175,10 @@ chosen.show()
 def offloaded(maps, forward, backward, link, room):
     from itertools import combinations
 
+    def wait(n):  # waits, once more
+        return sum(max(0, maps[n] / link - beside[n]) for beside in (forward, backward))
+
     places = range(len(maps))
-    each = [waits(maps[n], forward[n], backward[n], link) for n in places]
     every = [go for count in range(len(maps) + 1) for go in combinations(places, count)]
     fit = [go for go in every if ...]  # the maps that stay have room
     return list(min(fit, key=lambda go: ...))  # and those that go wait least
@@ -186,11 +188,13 @@ def offloaded(maps, forward, backward, link, room):
 def offloaded(maps, forward, backward, link, room):
     from itertools import combinations
 
+    def wait(n):  # waits, once more
+        return sum(max(0, maps[n] / link - beside[n]) for beside in (forward, backward))
+
     places = range(len(maps))
-    each = [waits(maps[n], forward[n], backward[n], link) for n in places]
     every = [go for count in range(len(maps) + 1) for go in combinations(places, count)]
     fit = [go for go in every if sum(maps) - sum(maps[n] for n in go) <= room]
-    return list(min(fit, key=lambda go: sum(each[n] for n in go)))
+    return list(min(fit, key=lambda go: sum(wait(n) for n in go)))
 
 
 # %%
