@@ -281,7 +281,7 @@ def execute(
     )
     with tempfile.TemporaryDirectory() as own:  # no start-up files of the author's
         env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": "",
-               "MEMLAB_MACHINE": "recorded"}  # fmt: skip
+               "MEMLAB_MACHINE": "recorded", "MEMLAB_REQUIRE_CARDS": "1"}  # fmt: skip
         env |= more or {}
         try:
             client.execute(env=env, stderr=subprocess.DEVNULL)

@@ -53,10 +53,12 @@ class Limits(pytest.Item):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """No start-up files, no progress and no language of the author's."""
+    """No start-up files, no progress, language or machine of the author's; what fails below a card
+    fails its cell."""
     own = tempfile.TemporaryDirectory()
     config.add_cleanup(own.cleanup)
-    os.environ |= {"IPYTHONDIR": own.name, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": ""}
+    os.environ |= {"IPYTHONDIR": own.name, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": "",
+                   "MEMLAB_MACHINE": "recorded", "MEMLAB_REQUIRE_CARDS": "1"}  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -176,6 +176,11 @@ def test_a_lesson_is_run_and_a_second_time_gives_the_same_bytes(lessons):
     [
         ("1 / 0", "01_small: a cell raised ZeroDivisionError: division by zero"),
         ("import warnings; warnings.warn('old')", "01_small: a cell wrote to stderr:"),
+        (
+            "from memlab import lesson\n\nhalve = lesson.predict('02.halve')\n\n@halve.then\n"
+            "def shares():\n    return 1 / 0\n\nhalve\n\n# %%\nhalve.skip().reveal()",
+            "shares, below the card 02.halve, raised ZeroDivisionError: division by zero",
+        ),
     ],
 )
 def test_a_cell_that_fails_or_warns_stops_the_run(lessons, capsys, code, sentence):

@@ -21,7 +21,7 @@ from memlab.lesson.misconceptions import Cause
 from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
 from memlab.lesson.task import tasks
 from memlab.runtime import guard
-from memlab.views.cards import WIDEST, prediction_card
+from memlab.views.cards import REQUIRED, WIDEST, prediction_card
 from tests.quick import apart
 
 TEXTS = {
@@ -533,6 +533,19 @@ def test_a_function_that_fails_says_so_below_the_card(shell, amount, capsys):
     assert "return 1 / 0" in "\n".join(error["traceback"])
     display(amount)
     assert "ZeroDivisionError: division by zero" in capsys.readouterr().err
+
+
+def test_where_cards_are_required_an_error_below_one_stops_the_cell(shell, amount, monkeypatch):
+    monkeypatch.setenv(REQUIRED, "1")
+
+    @amount.then
+    def refused():
+        raise InputError("batch must be at least 1, got 0; try 1.")
+
+    display(amount)
+    told = f"refused, below the card {amount.topic.name}, raised InputError: batch must be"
+    with pytest.raises(RuntimeError, match=told):
+        amount.skip().reveal()
 
 
 def test_without_anything_that_follows_there_is_no_slot(shell, amount):

@@ -19,9 +19,9 @@ Output = dict[str, Any]
 """An output of a cell, as a notebook file has it."""
 
 
-def outputs_of(function: Callable[[], Any]) -> list[Output]:
+def outputs_of(function: Callable[[], Any], raising: bool = False) -> list[Output]:
     """Call a function and keep its outputs in their order. One that fails leaves a sentence, or
-    the traceback of a mistake in its code, as its last output."""
+    the traceback of a mistake in its code, as its last output; or its error, with ``raising``."""
     kept: list[Output] = []
     shell: Any = get_ipython()
     publisher = shell.display_pub if shell else None
@@ -29,7 +29,7 @@ def outputs_of(function: Callable[[], Any]) -> list[Output]:
         shell.display_pub = _Publisher(kept)
     try:
         with redirect_stdout(_Stream(kept, "stdout")), redirect_stderr(_Stream(kept, "stderr")):
-            _call(function, kept)
+            _call(function, kept, raising)
     finally:
         if shell:
             shell.display_pub = publisher
@@ -47,14 +47,17 @@ def publish(kept: Iterable[Output]) -> None:
             publish_display_data(output["data"], output["metadata"])  # type: ignore[no-untyped-call]
 
 
-def _call(function: Callable[[], Any], kept: list[Output]) -> None:
+def _call(function: Callable[[], Any], kept: list[Output], raising: bool) -> None:
     try:
         returned = function()
         if returned is not None:
             display(returned)  # type: ignore[no-untyped-call]
-    except InputError as refused:
-        print(refused)
     except Exception as error:
+        if raising:
+            raise
+        if isinstance(error, InputError):
+            print(error)
+            return
         lines = [line.rstrip() for line in traceback.format_exception(error)]
         name, said = type(error).__name__, str(error)
         kept.append({"output_type": "error", "ename": name, "evalue": said, "traceback": lines})
