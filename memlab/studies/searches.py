@@ -25,7 +25,10 @@ from memlab.techniques.offload_search import descended, static
 from memlab.techniques.recompute import recompute
 
 TRIES, GRID = 24, 1000
-"""So many sets are planned before a search ends; a sum of bytes is counted in so many parts."""
+"""So many sets are planned before a search ends, and as many with one map fewer; a sum of bytes is
+counted in so many parts."""
+MANY = 150
+"""Maps of a network that is searched from one start alone."""
 
 
 class Map(NamedTuple):
@@ -140,7 +143,11 @@ def moved(step: Step, batch: int, budget: int, machine: Machine, link: Link) -> 
         cost = costs.of(chosen, budget)
         return cost.over, cost.seconds, sum(costs.sizes[name] for name in chosen)
 
-    ends = {descended(start, costs.sizes, rank) for start in static(costs).values()}
+    if not rank(frozenset())[0]:
+        return ()
+    starts = static(costs)
+    chosen = ("conv", "all") if len(costs.sizes) <= MANY else ("all",)
+    ends = {descended(starts[name], costs.sizes, rank) for name in chosen}
     best = min(sorted(ends, key=sorted), key=rank)
     if rank(best)[0]:
         least = costs.of(best, budget).peak
