@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memlab import units
 from memlab.errors import known
+from memlab.step.op import LOAD
 
 if TYPE_CHECKING:
     from memlab.planner.ledger import Entry, Ledger, Peak
@@ -65,7 +66,8 @@ class Fit:
     ``batch`` is 0 where not even one sample fits, and ``None`` where every batch fits. ``needs``
     are the bytes at that batch. ``peak`` is the peak of the next batch, which does not fit:
     ``fixed`` bytes and ``per_sample`` more for each sample; ``binds`` is the block that grows most
-    there. ``valid`` are the batches that the plan holds for.
+    there. ``valid`` are the batches that the plan holds for. The batch is that of each of
+    ``parts`` where a step accumulates.
     """
 
     batch: int | None
@@ -76,6 +78,7 @@ class Fit:
     per_sample: int = 0
     binds: Entry | None = None
     valid: range | None = None
+    parts: int = 1
 
     @property
     def fits(self) -> bool:
@@ -107,8 +110,9 @@ class Fit:
             text = f"Not even batch {least} fits into {budget}: it takes {more}"
         else:
             needs = units.short(self.needs)
+            each = f" in each of {self.parts} parts" if self.parts > 1 else ""
             text = (
-                f"The largest batch that fits into {budget} is {batch}: it takes {needs}, "
+                f"The largest batch that fits into {budget} is {batch}{each}: it takes {needs}, "
                 f"and batch {batch + 1} takes {more}"
             )
         slope = f"{units.short(self.fixed)} + batch x {units.short(self.per_sample)}"
@@ -168,4 +172,6 @@ def fit(ledger: Ledger, nbytes: int | str, memory: str) -> Fit:
     peak = ledger.peak_at(max(batch + 1, least), memory)
     growing = [entry for entry in ledger.alive(peak.index, memory) if entry.size.per_sample]
     binds = max(growing, key=lambda entry: entry.size.per_sample, default=None)
-    return Fit(batch, budget, needs, peak, fixed[peak.index], each[peak.index], binds, valid)
+    parts = 1 + sum(row.kind == LOAD for row in ledger.rows)
+    at = peak.index
+    return Fit(batch, budget, needs, peak, fixed[at], each[at], binds, valid, parts)

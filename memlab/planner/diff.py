@@ -9,6 +9,7 @@ from typing import Any
 from memlab import units
 from memlab.errors import InputError, shorten, whole
 from memlab.planner.ledger import Ledger, Peak
+from memlab.step.op import plain
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 
@@ -73,7 +74,8 @@ class Difference:
 def diff(
     before: Ledger, after: Ledger, batch: int, batch_after: int | None = None, memory: str = DEVICE
 ) -> Difference:
-    """Compare two ledgers at their peaks; ``batch_after`` where the second has another batch.
+    """Compare two ledgers at their peaks; ``batch_after`` where the second has another batch. A
+    block of a later part of the batch is the same one as in the first.
 
     Raises:
         InputError: no ledgers, or a batch or a memory that one of them does not have.
@@ -91,7 +93,7 @@ def diff(
         for role, nbytes in ledger.roles(size, peak.index, memory).items():
             roles[role] += sign * nbytes
         for entry in ledger.alive(peak.index, memory):
-            blocks[entry.name] += sign * entry.size.at(size)
+            blocks[plain(entry.name)] += sign * entry.size.at(size)
     changed = {name: change for name, change in blocks.items() if change}
     return Difference(
         (before.describe(), after.describe()),

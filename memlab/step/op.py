@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -21,6 +22,21 @@ input and the labels do."""
 OF_PART = " of the part"
 """After the name of a gradient that is added to, the name of the workspace for what one part of
 the batch adds, where the kernel has to read that alone."""
+
+
+def ending(part: int) -> str:
+    """What the names of operations and blocks end in that belong to a later part of the batch; the
+    first part, 1, has plain names."""
+    return f", part {part}" if part > 1 else ""
+
+
+def plain(name: str) -> str:
+    """A name without the part that it belongs to: ``'conv1, part 2'`` is ``'conv1'`` in the
+    first."""
+    return _ENDING.sub("", name)
+
+
+_ENDING = re.compile(r", part \d+$")
 
 
 class Phase(StrEnum):

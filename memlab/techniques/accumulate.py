@@ -12,7 +12,7 @@ from math import prod
 
 from memlab.errors import InputError, whole
 from memlab.step.collector import paused
-from memlab.step.op import LOAD, OF_PART, Op, Operands, Phase
+from memlab.step.op import LOAD, OF_PART, Op, Operands, Phase, ending
 from memlab.step.staging import rewritten
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -118,15 +118,16 @@ class _Writer:
         if number > 1:
             yield replace(self.load(number), attributes=marked)
         for op in self.ops:
-            own = self.again(op, _suffix(number)) if number > 1 else op
+            own = self.again(op, ending(number)) if number > 1 else op
             yield replace(own, attributes={**own.attributes, **marked})
 
     def load(self, number: int) -> Op:
         """Input and labels of a part take their blocks."""
-        writes = {each.name: renamed(each, _suffix(number)) for each in self.inputs}
+        writes = {each.name: renamed(each, ending(number)) for each in self.inputs}
         moved = sum((each.size for each in writes.values()), Size())
         name = f"load of part {number}"
-        return Op(name, LOAD, Phase.FORWARD, writes=writes, bytes_moved=moved)
+        layer = self.inputs[0].name if self.inputs else ""
+        return Op(name, LOAD, Phase.FORWARD, writes=writes, bytes_moved=moved, layer=layer)
 
     def again(self, op: Op, suffix: str) -> Op:
         """An operation on the tensors of another part; it adds to the sums."""
@@ -156,13 +157,8 @@ class _Writer:
 
     def waiting(self, op: Op) -> Op:
         """An update, which waits for the last part where it waited for an operation of the step."""
-        last = _suffix(self.count)
+        last = ending(self.count)
         return replace(op, after=tuple(n + last * (n in self.names) for n in op.after))
-
-
-def _suffix(number: int) -> str:
-    """What the names of a part end in."""
-    return f", part {number}"
 
 
 def _values(tensor: Tensor) -> Size:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def zoo(name: str) -> Network:
     return memlab.zoo.ZOO[name](**SMALL.get(name, image))
 
 
-# -- bytes -----------------------------------------------------------------------------------------
+# -- bytes ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
@@ -128,7 +129,7 @@ def test_the_first_part_has_the_names_of_the_plain_step() -> None:
     )
 
 
-# -- what stays, and what is refused ---------------------------------------------------------------
+# -- what stays, and what is refused --------------------------------------------------------------
 
 
 def test_what_has_nothing_to_accumulate_stays_as_it_is() -> None:
@@ -178,7 +179,7 @@ def test_the_order_that_a_refusal_names_works() -> None:
         assert memlab.plan(after).peak(2) > 0
 
 
-# -- gradients of the whole batch ------------------------------------------------------------------
+# -- gradients of the whole batch -----------------------------------------------------------------
 
 
 def undrawn(before: Step) -> Step:
@@ -304,7 +305,7 @@ def test_samples_that_do_not_fill_the_parts_are_refused(argument: str, of: str, 
         memlab.run(memlab.accumulate(step("joins"), 4), 2, **given)
 
 
-# -- batch norm and dropout ------------------------------------------------------------------------
+# -- batch norm and dropout -----------------------------------------------------------------------
 
 
 def normed() -> Network:
@@ -358,7 +359,7 @@ def test_dropout_draws_its_own_numbers_for_each_part() -> None:
     assert (one[both] == other[both]).all()
 
 
-# -- with other techniques -------------------------------------------------------------------------
+# -- with other techniques ------------------------------------------------------------------------
 
 BEFORE: dict[str, Rewrite] = {
     "recompute": memlab.recompute,
@@ -455,3 +456,29 @@ def test_the_room_for_the_sums_of_a_batch_norm_is_workspace() -> None:
     found = memlab.accumulate(memlab.training_step(normed(), "sgd"), 2)
     rooms = [t for op in found.ops for n, t in op.workspace.items() if n.endswith(OF_PART)]
     assert [t.size.fixed for t in rooms] == [4 * 6] * 2 + [4 * 4] * 2
+
+
+# -- what is answered ------------------------------------------------------------------------------
+
+
+def test_answers_tell_parts_apart_and_compare_them() -> None:
+    before = memlab.plan(memlab.training_step(zoo("mnist_cnn"), "sgd"))
+    after = memlab.plan(memlab.accumulate(memlab.training_step(zoo("mnist_cnn"), "sgd"), 4))
+    assert "is 17 in each of 4 parts: it" in str(after.fit(after.peak(17)))
+    assert " in each of " not in str(before.fit("1 MB"))
+    inputs = [block.entry.name for block in after.of("input", 3).blocks]
+    assert inputs[0] == "input"
+    assert {f"{name}, part {n}" for name in ("input", "labels") for n in (2, 3, 4)} < set(inputs)
+    blocks = memlab.diff(before, after, 8).blocks
+    assert not [name for name in blocks if ", part" in name]
+    assert blocks["gradient of conv1.weight"] > 0
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_saved_plan_is_the_same(tmp_path: Path, batch: int) -> None:
+    ledger = memlab.plan(memlab.in_place(memlab.accumulate(step("branches"), 3)))
+    memlab.save(ledger, tmp_path / "plan.json")
+    again = memlab.load(tmp_path / "plan.json")
+    assert again.timeline(batch) == ledger.timeline(batch)
+    assert str(again.fit("1 MB")) == str(ledger.fit("1 MB"))
+    assert again.describe() == ledger.describe()
