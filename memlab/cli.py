@@ -135,8 +135,8 @@ def _add_options(parser: _Parser, command: str) -> None:
     if command in ("plan", "compare"):
         ways = "'titan x', recorded, here or a file"
         add("--device", metavar="D", dest="machine", help=f"plan its seconds, too: {ways}")
-    if command == "plan":
         add("--link", metavar="L", help="to the host's memory: '12 GB/s' or 'PCIe 3.0 x16'")
+    if command == "plan":
         add("--convention", metavar="C", default="everything", help="how feature maps are counted")
         add("--save", metavar="FILE", help="write the plan as JSON, for memlab diff")
         add("--trace", metavar="FILE", help="write a trace for ui.perfetto.dev")
@@ -146,6 +146,7 @@ def _add_options(parser: _Parser, command: str) -> None:
     if command == "compare":
         add("--budget", metavar="SIZE", help="of the chain's schedule, such as 2GB")
         add("--measure", action="store_true", help="run each technique here, too")
+        add("--card", metavar="SIZE", help="of the ways out: such as 12GB (default: the device's)")
     if command == "diff":
         add("before", metavar="BEFORE", help="a file that memlab plan --save wrote")
         add("after", metavar="AFTER", help="another one")

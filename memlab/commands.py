@@ -19,7 +19,7 @@ from pathlib import Path
 from memlab import atomic
 from memlab.errors import InputError, pick, shorten
 from memlab.options import Options as Options
-from memlab.options import asked, built, count, planned, timed
+from memlab.options import asked, built, count, planned, timed, ways_out
 from memlab.reports import facts_of, identity, placed, table
 
 OUTPUT = "the standard output"
@@ -90,7 +90,7 @@ def fit(options: Options) -> int:
 
 
 def compare(options: Options) -> int:
-    """Compare techniques on one step: bytes, time, and the distance from the optimum."""
+    """Compare techniques on one step in bytes and time, and the ways out of a small card."""
     import sys
 
     from memlab.studies.compare import compare_techniques
@@ -102,7 +102,10 @@ def compare(options: Options) -> int:
         step, batch, options.budget, options.measure, progress=shown, device=options.machine
     )
     facts = {"schema": "memlab.compare/1", **identity(network, step)}
-    _show(options, facts | {"precision": options.precision} | found.as_dict(), found.text())
+    facts |= {"precision": options.precision} | found.as_dict()
+    out = ways_out(options, network, batch)
+    facts |= {"ways": out.as_dict() if out else None}
+    _show(options, facts, f"{found.text()}\n\n{out}" if out else found.text())
     return 0 if found.held else 1
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memlab.networks.graph import Network
     from memlab.planner.ledger import Ledger
     from memlab.step.step import Step
+    from memlab.studies.ways import Ways
     from memlab.techniques.schedules import Way
 
 Options = argparse.Namespace
@@ -88,6 +89,31 @@ def timed(options: Options, step: Step, batch: int) -> tuple[dict[str, Any], str
     }
     seconds = str(found).partition("\n")[2]
     return facts, f"\n\nplanned for {found.machine}\n{seconds}"
+
+
+def ways_out(options: Options, network: Network, batch: int) -> Ways | None:
+    """The ways out of a training step in fp32, where a card was asked for by its figures.
+
+    Raises:
+        InputError: a card or a link without such a device, or for another step.
+    """
+    from memlab.hardware import Device
+    from memlab.planner import clock
+
+    machine = None if options.machine is None else clock.machine(options.machine)
+    plain = not options.inference and options.precision is None and options.format == "fp32"
+    if not isinstance(machine, Device) or not plain:
+        if options.card is not None or options.link is not None:
+            raise InputError(
+                "ways out are planned for a training step in fp32 on a card by its figures; leave "
+                "out --card and --link, or try memlab compare vgg16 --device 'titan x'."
+            )
+        return None
+    import memlab
+
+    optimizer = "momentum" if options.optimizer is None else options.optimizer
+    given = {"device": machine, "link": options.link, "budget": options.card}
+    return memlab.ways(network, batch, **given, optimizer=optimizer)
 
 
 def count(what: str, given: str) -> int:
