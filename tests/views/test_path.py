@@ -24,7 +24,16 @@ def test_a_rate_is_in_gigabytes_per_second_or_a_name() -> None:
 
 def test_its_code_makes_it_again() -> None:
     view = views.path("resnet18", 64, 4, disk=0.07, augment="device", image=128, moment=0.1)
+    assert "host=" not in view.code()
     assert eval(view.code(), {"memlab": memlab}).text() == view.text()
+
+
+def test_a_disk_has_a_name_too_and_images_of_ones_own_network_keep_their_size() -> None:
+    assert views.path(disk="NVMe disk").disk > views.path(disk="SATA disk").disk
+    body = memlab.network("mine", image=(3, 32, 32)).conv(4, 3).relu().flatten()
+    view = views.path(body.linear(2).cross_entropy(), 64)
+    with pytest.raises(InputError, match="the images of mine are 32 pixels wide"):
+        view.image = 64
 
 
 def test_a_box_takes_what_the_slider_has_no_stop_for() -> None:

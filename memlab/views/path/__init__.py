@@ -71,7 +71,7 @@ def _gigabytes(rate: int) -> str:
 def _rate(usual: float, stops: tuple[float, ...], doc: str, **given: Any) -> Rate:
     return Rate(
         1, 10**15, default=usual, stops=tuple(round(each * GB) for each in stops), box=True,
-        doc=doc, code="always", write=_gigabytes,
+        doc=doc, code=given.pop("code", "always"), write=_gigabytes,
         show=lambda rate: f"{_gigabytes(rate)} GB/s", **given,
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ class DataPathView(View[DataPath]):
         doc="height and width of the images; those of the network if not given", place="more",
     )  # fmt: skip
     host = _rate(10, (1, 2, 5, 10, 20, 50), "what a thread of the host reads and writes, in GB/s",
-                 place="more", brief=lambda now: "")  # fmt: skip
+                 code="changed", place="more", brief=lambda now: "")  # fmt: skip
     device = of_devices(place="more", brief=lambda now: "")
     moment: Setting[float | None] = Setting(
         doc="the second that is shown, in seconds; within the picture if not given", default=None,

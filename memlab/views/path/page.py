@@ -393,6 +393,9 @@ def _job(shown: Shown, job: Job) -> Iterator[Mark]:
         if job.end <= shown.time.x.last:
             yield Rule(x=job.end, span=(WORK[1] + 3, LOADER[0] - 1), look="rule", width=1.6)
             yield Glyph(job.end, WORK[1] + 1, DROP, dy=-1)
+            near = 6 * shown.time.pixel
+            place = job.end - near, job.end + near, WORK[1], LOADER[0]
+            yield Rect(*place, "target", fact=_fact(shown.found, job.batch))
         return
     low, high = WORK if job.lane == COMPUTE else LOADER
     end = min(job.end, shown.time.x.last)
