@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from memlab.errors import InputError, shorten
-from memlab.lesson import progress, words
+from memlab.lesson import cells, progress, words
+from memlab.lesson.cells import Cell
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Verdict, judge
 from memlab.lesson.question import Kind, Numbers, Part, Topic, Truth
@@ -27,7 +28,7 @@ class Round:
 
     ``truth`` is there once a guess is judged; ``revealed`` says that the learner sees it. ``again``
     marks an asking on new numbers, and ``pressed`` one that a button has begun, or
-    answered.
+    answered. ``cells`` are the names of those that answered, and ``begun`` is the one that asked.
     """
 
     topic: Topic
@@ -40,6 +41,8 @@ class Round:
     revealed: bool = False
     again: bool = False
     pressed: bool = False
+    cells: frozenset[str] = frozenset()
+    begun: Cell | None = None
 
     @property
     def state(self) -> str:
@@ -141,7 +144,7 @@ class Card:
     def guess(self, given: object, because: str = "") -> Card:
         """Lock a guess: an amount ``"6.4 MB"``, a ratio ``9`` or the name of an option; a
         prediction may have a reason. Then find the truth out by planning and running, and judge.
-        A cell that runs again changes nothing, also after a button has asked on new numbers.
+        A cell that runs again changes nothing, also after new numbers were asked.
 
         Raises:
             InputError: it is no guess at this question, or there is a locked one already.
@@ -207,7 +210,9 @@ class Card:
         seed = f"{progress.seed()} {self.topic.name} {len(self.rounds)}"
         used = [turn.numbers for turn in self.rounds]
         numbers = self.topic.again(seed, used)
-        self.rounds.append(Round(self.topic, numbers, again=True, pressed=self.pressing))
+        begun = None if self.pressing else cells.running()
+        turn = Round(self.topic, numbers, again=True, pressed=self.pressing, begun=begun)
+        self.rounds.append(turn)
         self._tell()
         return self
 
@@ -252,11 +257,13 @@ class Card:
         return reason
 
     def _ran(self, what: str, value: object, free: bool = True) -> bool:
-        """Whether a cell runs again that did this in an asking before: a button has asked since, or
-        it is not free to be done."""
-        again = self.now.pressed or not free
-        done = any(_same(getattr(turn, what), value) for turn in self.rounds[:-1])
-        return done and again and not self.pressing
+        """Whether a cell runs again that did this in an asking before: it is the same cell, or a
+        button has asked since, or it is not free to be done."""
+        before = [turn for turn in self.rounds[:-1] if _same(getattr(turn, what), value)]
+        cell = cells.running()
+        known = cell is not None and any(cell.name in turn.cells for turn in before)
+        again = self.now.pressed or not free or (known and cell != self.now.begun)
+        return bool(before) and again and not self.pressing
 
     def _judge(self) -> None:
         """Find the truth; a right guess needs no second step."""
@@ -289,7 +296,8 @@ class Card:
         self._become(turn, tell=False)
 
     def _become(self, turn: Round, tell: bool = True) -> None:
-        self.rounds[-1] = turn
+        cell = None if self.pressing else cells.running()
+        self.rounds[-1] = replace(turn, cells=turn.cells | {cell.name}) if cell else turn
         if tell:
             self._tell()
 

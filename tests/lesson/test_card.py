@@ -1,13 +1,17 @@
 """A card: locked guess, diagnosis, revision, answer, retry, and what it says at each of them."""
 
+import sys
 from fractions import Fraction
+from itertools import count
+from types import SimpleNamespace
 
 import pytest
 
 from memlab import lesson, strings
 from memlab.errors import InputError
-from memlab.lesson import progress, words
+from memlab.lesson import cells, progress, words
 from memlab.lesson.card import Card
+from memlab.lesson.cells import Cell
 from memlab.lesson.content.tools import known
 from memlab.lesson.misconceptions import Cause
 from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
@@ -381,10 +385,10 @@ OLD = [
 ]
 
 
-@pytest.mark.parametrize("cells", OLD)
-def test_cells_of_an_asking_before_change_nothing_when_they_run_again(card, cells):
+@pytest.mark.parametrize("calls", OLD)
+def test_cells_of_an_asking_before_change_nothing_when_they_run_again(card, calls):
     def run():
-        for name, *given in cells:
+        for name, *given in calls:
             getattr(card, name)(*given)
 
     run()
@@ -394,6 +398,43 @@ def test_cells_of_an_asking_before_change_nothing_when_they_run_again(card, cell
     pressed(card, "guess", "3 MB")
     run()
     assert (card.now.typed, card.now.retyped) == ("3 MB", "")
+
+
+@pytest.mark.parametrize("calls", OLD)
+def test_an_old_cell_does_not_answer_what_another_cell_asks(card, calls, monkeypatch):
+    """The name of the cell that runs comes with its code, and the number of its run."""
+    runs = count(1)
+
+    def run(cell, *each):
+        now = Cell(cell, next(runs))
+        monkeypatch.setattr(cells, "running", lambda: now)
+        for name, *given in each:
+            getattr(card, name)(*given)
+
+    run("old", *calls)
+    run("asks", ("retry",))
+    run("old", *calls)
+    assert card.now.open
+    run("new", *calls)
+    assert not card.now.open
+    run("reveals", ("reveal",))
+    run("both", ("retry",), *calls)  # it answers what it has asked itself
+    assert not card.now.open
+    assert len(card.rounds) == 3
+
+
+@pytest.mark.parametrize(
+    ("parent", "name"),
+    [({"metadata": {"cellId": "a"}}, "a"), ({"metadata": {}}, None), ({}, None), (None, None)],
+)
+def test_a_cell_is_known_where_the_notebook_tells_its_name(monkeypatch, parent, name):
+    shell = SimpleNamespace(execution_count=7)
+    if parent is not None:
+        shell.get_parent = lambda: parent
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert cells.running() == (None if name is None else Cell(name, 7))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert cells.running() is None
 
 
 def test_a_cell_that_is_new_answers_what_a_button_asks(card):
