@@ -14,9 +14,9 @@ import numpy as np
 from memlab import units
 from memlab.errors import InputError
 from memlab.hardware import Link
-from memlab.planner import clock
 from memlab.planner.book import plan
 from memlab.planner.clock import Machine
+from memlab.planner.streams import seconds_of
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques.in_place import in_place
@@ -27,8 +27,9 @@ from memlab.techniques.recompute import recompute
 TRIES, GRID = 24, 1000
 """So many sets are planned before a search ends, and as many with one map fewer; a sum of bytes is
 counted in so many parts."""
-MANY = 150
-"""Maps of a network that is searched from one start alone."""
+MANY, SOME, LONG = 150, 6, 800
+"""More maps are searched from one start alone; of a step with more operations, each of which takes
+its part of a plan, only some sets are planned."""
 
 
 class Map(NamedTuple):
@@ -50,7 +51,7 @@ def maps(step: Step, batch: int, machine: Machine) -> list[Map]:
         if op.phase is not Phase.FORWARD:
             continue
         read = {each.storage.name for each in op.reads.values()} - later
-        seconds = clock.seconds(op, batch, machine) + sum(again.get(name, 0.0) for name in read)
+        seconds = seconds_of(op, batch, machine, None) + sum(again.get(name, 0.0) for name in read)
         written = {each.storage.name: each.storage for each in op.writes.values()}
         again |= dict.fromkeys(written, seconds)
         nbytes = sum(each.size.at(batch) for name, each in written.items() if name in later)
@@ -99,9 +100,9 @@ def dropped(step: Step, batch: int, budget: int, machine: Machine) -> tuple[str,
     """
     items = maps(step, batch, machine)
     own = plan(in_place(step)).peak(batch)
-    need, peaks = own - budget, [own]
+    need, peaks, tries = own - budget, [own], _tries(step)
     while need > 0:
-        names = cover(items, need) if len(peaks) <= TRIES else None
+        names = cover(items, need) if len(peaks) <= tries else None
         if names is None:
             raise InputError(
                 f"no set of maps that was tried fits into {units.exact(budget)}; the least that "
@@ -119,11 +120,15 @@ def _pruned(
 ) -> tuple[str, ...]:
     """The same without what the plan does not need, the slowest first."""
     slowest = sorted(items, key=lambda item: -item.seconds)
-    for maker in [item.maker for item in slowest if item.maker in names][:TRIES]:
+    for maker in [item.maker for item in slowest if item.maker in names][: _tries(step)]:
         fewer = tuple(name for name in names if name != maker)
         if fewer and _peak(step, batch, fewer) <= budget:
             names = fewer
     return names
+
+
+def _tries(step: Step) -> int:
+    return TRIES if len(step.ops) <= LONG else SOME
 
 
 def _peak(step: Step, batch: int, names: Collection[str]) -> int:

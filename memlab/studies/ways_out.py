@@ -24,7 +24,7 @@ from memlab.step.storage import HOST
 from memlab.studies import searches
 from memlab.studies.recipe import named_or_given, network_of
 from memlab.studies.ways import CHIP, LEANER, Way, Ways, images, number, say
-from memlab.techniques.accumulate import accumulate
+from memlab.techniques.accumulate import MOST, accumulate
 from memlab.techniques.in_place import in_place
 from memlab.techniques.offload import offload
 from memlab.techniques.precision import precision
@@ -209,10 +209,10 @@ class Maker:
         two = _parts(self.network, self.optimizer, 2)[1]
         most = two.fit(self.budget)
         room = self.batch if most.batch is None else most.batch
-        divisors = (n for n in range(2, self.batch + 1) if self.batch % n == 0)
+        divisors = (n for n in range(2, min(self.batch, MOST) + 1) if self.batch % n == 0)
         parts = next((n for n in divisors if self.batch // n <= room), 0)
         if not parts:
-            raise InputError(str(most))
+            raise InputError(say("why_all.parts", most=MOST, found=str(most)))
         normed = any(isinstance(node.layer, BatchNorm) for node in self.network.nodes)
         asks = say(f"asks.parts{'_norm' if normed else ''}", parts=number(parts))
         batch = self.batch // parts
