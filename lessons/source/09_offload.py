@@ -212,8 +212,7 @@ chosen.check(offloaded)
 # %% [markdown]
 # ## The case so far
 #
-# Policy `all`, a Titan X over 12 GB/s: short operations hide little of each copy. The other times
-# are another machine's.
+# Policy `all`, over 12 GB/s: short operations hide little of each copy.
 
 # %% tags=["picture-case", "planned-seconds"]
 views.case("09")

@@ -56,7 +56,7 @@ MOVES = {
     "06": ("parameter", "feature_map"),
     "07": ("in_place",),
     "08": ("k", "budget"),
-    "09": ("policy",),
+    "09": (),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
 COUNTS = {"05": "bits", "09": "link"}

@@ -31,7 +31,7 @@ from memlab.views.offload import focus
 LEFT, RIGHT = 96, 12
 LANE, LINK, APART = 30, 20, 3
 """Pixels: of the lane of compute, of that of the link, and between them."""
-TALL = 320
+TALL = 248
 """Of both memories together."""
 NARROW = 15
 """Pixels: a copy that has its triangle."""
