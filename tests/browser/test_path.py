@@ -28,6 +28,10 @@ def test_buffers_rates_and_the_moment_follow_the_keyboard(page_with_view):
     page.keyboard.press("ArrowRight")
     sees(page, images(buffers=2))
     assert page.get_by_role("radio", name="2", exact=True).is_checked()
+    page.locator(f"{ROOT} [data-send=choose][data-value=E]").first.hover(force=True)
+    same = page.locator(f"{ROOT} .ml-same")
+    assert {each.get_attribute("data-value") for each in same.all()} == {"E"}
+    assert same.count() >= 3  # where it waits, is read, and is computed on
     box = page.locator(f"{ROOT} input[type=range] ~ input[type=text]").first
     box.fill("0.04")
     page.keyboard.press("Enter")

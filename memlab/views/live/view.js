@@ -275,6 +275,7 @@ function render({ model, el }) {
   function facts() { return [...picture.querySelectorAll("[data-fact]")]; }
   function tell(mark) {
     told = mark ?? null;
+    alike();
     tip.hidden = !told;
     ring.hidden = !told || Boolean(pointer);
     if (!told) return;
@@ -287,6 +288,12 @@ function render({ model, el }) {
     place(tip, Math.max(across, 0), over ? above : down);
     place(ring, box.left - frame.left - 2, box.top - frame.top - 2);
     Object.assign(ring.style, { width: `${box.width + 4}px`, height: `${box.height + 4}px` });
+  }
+  function alike() {  // what sends the same stands for the same thing, wherever it is
+    const { send: name, value } = told?.dataset ?? {};
+    for (const { classList, dataset } of picture.querySelectorAll("[data-send]")) {
+      classList.toggle("ml-same", Boolean(name) && dataset.send === name && dataset.value === value);
+    }
   }
   function place(node, left, top) {
     Object.assign(node.style, { left: `${left}px`, top: `${top}px` });

@@ -88,6 +88,7 @@ class DataPathView(View[DataPath]):
     waits for them."""
 
     name, made_by = "path", "path"
+    classes = "memlab-view memlab-path"
     positional = ("network", "batch", "buffers")
     picture_keys = KEYS
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {

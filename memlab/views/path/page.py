@@ -401,7 +401,8 @@ def _job(shown: Shown, job: Job) -> Iterator[Mark]:
     end = min(job.end, shown.time.x.last)
     light = job.kind == "read"
     fact = _fact(shown.found, job.batch, shown.found.station(RAM)[0] if light else None)
-    yield Rect(job.start, end, low, high, LIGHT if light else DARK, inset=0.4, edge=0, fact=fact)
+    look, send = LIGHT if light else DARK, ("choose", letter(job.batch))
+    yield Rect(job.start, end, low, high, look, inset=0.4, edge=0, fact=fact, send=send)
     if job.batch == shown.chosen:
         yield Rect(job.start, end, low, high, "limit")
     if job.kind in ("read", "compute"):
