@@ -41,26 +41,20 @@ import json
 import os
 import platform
 import re
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import jupytext
 import nbformat
-from ipykernel.kernelspec import get_kernel_dict
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import AsyncKernelManager
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
 from lessons import glossary as words
 from lessons import messages, readings, recordings
+from lessons.kernel import METADATA, execute
 from lessons.messages import Say
 from lessons.recordings import Picture
 from lessons.stored import DIFFERS, PLANNED, SOLUTION, SVG, LessonError, clean
@@ -76,24 +70,11 @@ PICTURE = re.compile(r"picture-([a-z0-9_]+)")
 TIMES = LESSONS / "data" / "seconds.json"
 EXERCISE = re.compile(r'\blesson\.exercise\("(\d\d)\.')
 CLAIMS = re.compile(r"Sources: (?:A1, )?([A-H]\d+).*\.")
-SECONDS = 120  # as long as nbval gives a cell
-METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
-}
 SPOKEN = """import os
 
 os.environ["MEMLAB_LANGUAGE"] = "{language}"
 """
 """A translated lesson speaks its language, whatever that of its reader's machine."""
-
-
-class Kernel(AsyncKernelManager):
-    """A kernel of the running Python, whichever kernels the user has installed."""
-
-    @property
-    def kernel_spec(self) -> KernelSpec:
-        return KernelSpec(**get_kernel_dict())
 
 
 # -- from a source to two notebooks, not yet run ------------------------------------------------
@@ -250,50 +231,6 @@ def one_language_down(markdown: str, solved: bool, there: set[str]) -> str:
 def glossary(lessons: Path) -> str:
     """`glossary.md`, in the order of the alphabet."""
     return words.page(words.terms(lessons))
-
-
-# -- run and cleaned ----------------------------------------------------------------------------
-
-
-def execute(
-    made: NotebookNode, folder: Path, name: str, more: Mapping[str, str] | None = None
-) -> dict[str, float]:
-    """Run every cell in a fresh kernel of this Python, with `folder` as its working folder and
-    `more` variables of the environment; the seconds of each, by the id of the cell.
-
-    Raises:
-        LessonError: a cell fails or takes too long.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    client = NotebookClient(
-        made,
-        kernel_manager_class=Kernel,
-        resources={"metadata": {"path": str(folder)}},
-        timeout=SECONDS,
-        record_timing=False,
-        store_widget_state=False,
-        coalesce_streams=True,
-    )
-    seconds: dict[str, float] = {}
-    client.on_cell_execute = lambda cell, **_: seconds.update({cell.id: -time.monotonic()})
-    client.on_cell_executed = lambda cell, **_: seconds.update(
-        {cell.id: seconds[cell.id] + time.monotonic()}
-    )
-    with tempfile.TemporaryDirectory() as own:  # no start-up files of the author's
-        env = os.environ | {"IPYTHONDIR": own, "MEMLAB_LANGUAGE": "en", "MEMLAB_PROGRESS": "",
-               "MEMLAB_MACHINE": "recorded", "MEMLAB_REQUIRE_CARDS": "1"}  # fmt: skip
-        env |= more or {}
-        try:
-            client.execute(env=env, stderr=subprocess.DEVNULL)
-        except CellExecutionError as error:
-            print(error.traceback, file=sys.stderr)
-            raise LessonError(f"{name}: a cell raised {error.ename}: {error.evalue}") from error
-        except CellTimeoutError as error:
-            raise LessonError(f"{name}: a cell took more than {SECONDS} s.") from error
-        except DeadKernelError as error:
-            raise LessonError(f"{name}: the kernel died; is there enough memory?") from error
-    made.metadata = nbformat.from_dict(METADATA)
-    return seconds
 
 
 # -- files --------------------------------------------------------------------------------------

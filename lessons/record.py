@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lessons import build, recordings
+from lessons.kernel import execute
 from lessons.recordings import Picture
 from lessons.stored import DIFFERS, LessonError, clean
 from memlab import atomic
@@ -88,7 +89,7 @@ def record(source: Path, load: float | None) -> dict[str, Picture]:
         if not solved and source.parent.name != build.APPENDIX:
             continue  # learners measure themselves
         made = build.notebook(source, solved)
-        times = build.execute(made, target.parent, source.stem, {recorded.WANTED: command})
+        times = execute(made, target.parent, source.stem, {recorded.WANTED: command})
         found = found or all_of(source.stem, made, times, command, load)
         clean(made, source.stem, kept=found)
         texts[target] = build.text_of(made)

@@ -122,6 +122,11 @@ def unit_of(nbytes: int) -> str:
     return next((u for u in ("TB", "GB", "MB") if abs(nbytes) >= units.DECIMAL[u]), "B")
 
 
+def hundredths(nbytes: int) -> str:
+    """With two decimals: what is free changes too fast for more."""
+    return units.in_unit(nbytes, unit_of(nbytes), 2)
+
+
 def three(nbytes: int) -> str:
     """Three digits: ``'2.81 GB'``, ``'102 MB'``, ``'56 B'``."""
     unit = next((u for u in ("TB", "GB", "MB", "kB") if abs(nbytes) >= units.DECIMAL[u]), "B")

@@ -16,23 +16,17 @@ from typing import NamedTuple
 from memlab import strings, units
 from memlab.planner.book import lives
 from memlab.planner.ledger import BEFORE, Entry, Row
-from memlab.step.op import Op, Phase
+from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study, columns
 from memlab.studies.memory import StepMemory
+from memlab.studies.symbols import layer_kind, made_by, say, symbol_of, symbols_of
 
 OPERATIONS, BLOCKS = 12, 18
 """A step of at most so many is shown block by block."""
 LISTED = 4
 """So many names stand in a sentence; of more the first ones do, and the others are counted."""
-GRADIENT = "gradient of "
-"""How a step names a gradient."""
-
-
-def say(key: str, **values: object) -> str:
-    """A text about lifetimes."""
-    return strings.get(f"lifetimes.{key}", **values)
 
 
 class Follower(NamedTuple):
@@ -237,7 +231,7 @@ class Lifetimes(Study):
         if last.row.phase is Phase.FORWARD and Phase.BACKWARD in phases:
             return "freed"
         what = "gradient" if block.role is Role.GRADIENT_MAP else "value"
-        own = f"{_kind(last.row.kind)}.{what}"
+        own = f"{layer_kind(last.row.kind)}.{what}"
         return own if strings.has(f"lifetimes.why.{own}") else "read"
 
     def _wait(self, block: Life) -> str:
@@ -337,7 +331,7 @@ def lifetimes(memory: StepMemory, batch: int) -> Lifetimes:
         InputError: the batch is no whole number of at least 1, or the plan is not valid there.
     """
     entries, sizes = _entries(memory), memory.ledger.timeline(batch)
-    symbols = _symbols(entries)
+    symbols = symbols_of(entries)
     reads, writes = _touched(memory)
     blocks = (_life(entry, batch, symbols, reads, writes) for entry in entries)
     return Lifetimes(memory.ledger.describe(), batch, tuple(blocks),
@@ -366,7 +360,7 @@ def _life(
         tuple(dict.fromkeys(writes.get(entry.name, ()))),
         tuple(dict.fromkeys(reads.get(entry.name, ()))),
         tuple(
-            Follower(each.first, each.name, _symbol(each.name, symbols))
+            Follower(each.first, each.name, symbol_of(each.name, symbols))
             for each in entry.tenants[1:]
         ),
     )
@@ -391,50 +385,13 @@ def _touched(memory: StepMemory) -> tuple[Touches, Touches]:
     return reads, writes
 
 
-# -- names and formulas ---------------------------------------------------------------------------
-
-
-def _symbols(entries: Sequence[Entry]) -> dict[str, str]:
-    """The name of each block in formulas: ``x``, ``w1``, ``dE/dy``. The parameters of one layer
-    are numbered; of several layers, weights and biases are."""
-    owners = [entry for entry in entries if entry.role is Role.PARAMETER]
-    layers = list(dict.fromkeys(entry.layer for entry in owners))
-    found: dict[str, str] = {}
-    for number, entry in enumerate(owners, 1):
-        letter = _say_or(f"symbol.{entry.name.rpartition('.')[2]}", "")
-        place = layers.index(entry.layer) + 1
-        found[entry.name] = (
-            f"w{number}" if len(layers) == 1 else f"{letter}{place}" if letter else entry.name
-        )
-    for entry in entries:
-        found.setdefault(entry.name, _symbol(entry.name, found))
-    return found
-
-
-def _symbol(name: str, known: dict[str, str]) -> str:
-    if name in known:
-        return known[name]
-    if name.startswith(GRADIENT):
-        return f"dE/d{_symbol(name.removeprefix(GRADIENT), known)}"
-    owner, _, rest = name.rpartition(".")
-    if owner in known:
-        letter = _say_or(f"symbol.{rest}", "")
-        return f"{letter}({known[owner]})" if letter else f"{known[owner]} {rest}"
-    return _say_or(f"symbol.{name}", name)
-
-
-def _say_or(key: str, other: str) -> str:
-    """A text about lifetimes, or another one where there is none."""
-    return say(key) if strings.has(f"lifetimes.{key}") else other
-
-
 def _operations(
     memory: StepMemory, sizes: Sequence[int], symbols: dict[str, str]
 ) -> tuple[Operation, ...]:
     """Operations by what they make, where each makes one thing that has a formula; else by their
     layers."""
     rows = memory.ledger.rows
-    made = [_made(op, symbols) for op in memory.step.ops] if memory.step else []
+    made = [made_by(op, symbols) for op in memory.step.ops] if memory.step else []
     whole = bool(made) and all(head and formula for head, formula in made)
     found = []
     for at, (row, nbytes) in enumerate(zip(rows, sizes, strict=True)):
@@ -444,25 +401,3 @@ def _operations(
             said = say("update" if whole else "update_of", layer=row.layer or row.name)
         found.append(Operation(row, head, said, formula, nbytes))
     return tuple(found)
-
-
-def _kind(kind: str) -> str:
-    """The kind of the layer that an operation is of."""
-    return kind.partition(".")[0]
-
-
-def _made(op: Op, symbols: dict[str, str]) -> tuple[str, str]:
-    """What an operation makes, and its formula; empty where it makes several things."""
-    products = list(op.writes.values())
-    operands = {name: _symbol(tensor.name, symbols) for name, tensor in op.reads.items()}
-    if op.phase is Phase.UPDATE:
-        head = say("symbol.parameters")
-    elif len(products) > 1:
-        alike = all(tensor.role is Role.PARAMETER_GRADIENT for tensor in products)
-        head = say("symbol.gradients") if alike else ""
-    else:
-        head = _symbol(products[0].name, symbols) if products else ""
-    try:
-        return head, say(f"formula.{op.phase}.{_kind(op.kind)}", **operands)
-    except KeyError:  # no such formula, or not of these operands
-        return head, ""

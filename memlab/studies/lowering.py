@@ -32,7 +32,7 @@ from memlab.studies.convolutions import (
     times,
     workspace,
 )
-from memlab.studies.figures import unit_of
+from memlab.studies.figures import hundredths
 from memlab.studies.memory import Budget
 from memlab.studies.small_picture import (
     KERNELS,
@@ -440,11 +440,6 @@ def sums(found: Lowering) -> list[str]:
         say("counts.cells", values=f"{values:,}", zeros=f"{cells - values:,}",
             cells=f"{cells:,}", times=times(Fraction(cells, SIZE**2)), size=SIZE**2),
     ]  # fmt: skip
-
-
-def hundredths(nbytes: int) -> str:
-    """With two decimals: what is free changes too fast for more."""
-    return units.in_unit(nbytes, unit_of(nbytes), 2)
 
 
 def card(name: str) -> str:

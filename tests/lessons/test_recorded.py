@@ -7,7 +7,7 @@ from dataclasses import replace
 import nbformat
 import pytest
 
-from lessons import build, record, recordings, stored
+from lessons import build, kernel, record, recordings, stored
 from lessons.recordings import Picture
 from memlab.bench.recorded import Recorded
 from memlab.bench.timing import Line, Machine, Result
@@ -272,7 +272,7 @@ def test_a_cell_is_recorded_and_then_it_is_said_what_moved(empty, capsys, monkey
     assert (status, "recorded for the first time" in said) == (0, True)
     first = kept(empty)
     assert first.recorded.result.lines[0] == Line("tile", 0.004, "s", None, (0.004,) * 3)
-    assert 0 < first.recorded.line(record.WHOLE).value < build.SECONDS
+    assert 0 < first.recorded.line(record.WHOLE).value < kernel.SECONDS
     assert first.load == 0.1
     solved = cells(empty / "solutions/01_small.ipynb")[1]["outputs"]
     assert [recordings.is_recorded(each) for each in solved] == [False, True]

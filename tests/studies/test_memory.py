@@ -9,7 +9,8 @@ from memlab.errors import InputError
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.step.tensor import Role
-from memlab.studies.cut import Cut, before, cut, details, news
+from memlab.studies.cut import Cut, cut
+from memlab.studies.cut_changes import before, details, news
 from memlab.studies.figures import Part
 from memlab.studies.memory import Budget, StepMemory, budget, phases
 from memlab.studies.recipe import MIXED, Recipe, memory_of, network_of

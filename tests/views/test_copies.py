@@ -15,7 +15,8 @@ from memlab import devices, strings, views
 from memlab.errors import InputError
 from memlab.studies import convolutions as convs
 from memlab.studies.convolutions import WAYS, Written, amount, times
-from memlab.studies.lowering import BATCHES, Lowering, card, hundredths, of_layer, why
+from memlab.studies.figures import hundredths
+from memlab.studies.lowering import BATCHES, Lowering, card, of_layer, why
 from memlab.studies.memory import Budget
 from memlab.studies.recipe import network_of
 from memlab.studies.small_picture import KERNELS, LETTER, PADS, every, kinds, lower

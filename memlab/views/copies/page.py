@@ -14,6 +14,7 @@ from memlab.networks.graph import Node
 from memlab.studies import convolutions as convs
 from memlab.studies import lowering as told
 from memlab.studies.convolutions import Written, amount, times
+from memlab.studies.figures import hundredths
 from memlab.studies.lowering import Lowering, say
 from memlab.studies.memory import Budget, budget
 from memlab.studies.small_picture import SIZE, Pin
@@ -235,7 +236,7 @@ def _break(svg: Svg, box: Box) -> None:
 
 def _free(found: Budget) -> list[Mark]:
     """What this machine has left, live only: a dashed line through the ruler."""
-    text, end = say("ruler.free", free=told.hundredths(found.nbytes)), RULER.last
+    text, end = say("ruler.free", free=hundredths(found.nbytes)), RULER.last
     if found.nbytes > end:
         return [Text(end, 12, f"{text} →", 11, "end", 14, dim=True, held=True)]
     line = Rule(x=found.nbytes, span=(LOW, 14), look="before", below=5)

@@ -17,8 +17,9 @@ from memlab import strings, units
 from memlab.planner.ledger import BEFORE
 from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
-from memlab.studies.lifetimes import Life, Lifetimes, say
+from memlab.studies.lifetimes import Life, Lifetimes
 from memlab.studies.memory import phases
+from memlab.studies.symbols import say
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Chart

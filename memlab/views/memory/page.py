@@ -11,7 +11,8 @@ from memlab import units
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies import figures
-from memlab.studies.cut import BlockRow, details, news, say
+from memlab.studies.cut import BlockRow, say
+from memlab.studies.cut_changes import details, news
 from memlab.studies.tally import CHAIN, RuleRow, Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts

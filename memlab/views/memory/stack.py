@@ -15,7 +15,8 @@ import numpy as np
 
 from memlab import strings
 from memlab.studies import figures
-from memlab.studies.cut import BlockRow, Cut, before, say
+from memlab.studies.cut import BlockRow, Cut, say
+from memlab.studies.cut_changes import before
 from memlab.studies.figures import Part
 from memlab.studies.memory import Budget, Curve, Verdict
 from memlab.studies.tally import Tally
