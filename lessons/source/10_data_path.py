@@ -10,7 +10,8 @@
 # - choose a way out where a step does not fit.
 #
 # Words: [pinned memory](glossary.md), [link](glossary.md), [epoch](glossary.md),
-# [prefetch](glossary.md), [stall](glossary.md), [micro-batch](glossary.md).
+# [loader](glossary.md), [prefetch](glossary.md), [stall](glossary.md),
+# [augmentation](glossary.md), [micro-batch](glossary.md), [accumulation](glossary.md).
 
 # %%
 from tempfile import TemporaryDirectory
@@ -38,7 +39,7 @@ views.path("googlenet", 128, buffers=0, only=("batch",), examples=False)
 # %% [markdown]
 # Files hold 1 B for each value. The host makes them fp32 in **pinned memory**, which the system
 # does not move: from there the **link** carries them to the device. A square is a mini-batch, its
-# area are its bytes. Move **Batch**: where do most of them wait?
+# area its bytes. Move **Batch**: where do most bytes wait?
 #
 # ## What moves in an epoch?
 #
@@ -65,8 +66,8 @@ epoch.guess("twice", because="each copy is twice as large").revise("same").revea
 # %% [markdown]
 # ## What does one more buffer buy?
 #
-# A **buffer** is a place in pinned memory. A second thread, the loader, fills it ahead of time: a
-# **prefetch**. Where compute has to wait all the same, it stalls.
+# A **buffer** is a place in pinned memory. A second thread, the **loader**, fills it ahead of time:
+# a **prefetch**. Where compute has to wait all the same, it **stalls**.
 
 # %% tags=["planned-seconds"]
 buffers = lesson.predict("10.buffers")
@@ -95,8 +96,8 @@ lesson.change("10.augment")
 lesson.change("10.augment").guess("quarter").reveal()
 
 # %% [markdown]
-# On this machine: a folder of images, from a disk that needs 0.7 of the time of a step. Which bytes
-# does a buffer take, and how long does compute wait?
+# On your machine, with a folder of images: the disk is slowed down until it needs 0.7 of the time of
+# a step. Which bytes does each buffer take, and how long does compute wait?
 
 # %% tags=["nbval-ignore-output"]
 conv = memlab.network("small", image=(3, 32, 32)).conv(32, 3, pad="same")
@@ -110,13 +111,14 @@ with TemporaryDirectory() as folder:
     rate = images.nbytes / 20 / 0.7 / memlab.feed(step, folder, 32, 0).parts["compute"]
     for count in (0, 1, 2):
         fed = memlab.feed(step, folder, 32, count, disk=rate)
-        waits = f"waits {fed.waits:.0%} of {fed.schedule.seconds:.2f} s"
-        print(f"{count} buffers: {waits}; by the clock {fed.clocked().waits:.0%}; {fed.peaks}")
+        took = f"{fed.schedule.seconds:.2f} s, compute waits {fed.waits:.0%}"
+        print(f"{count} buffers: {took}, planned {fed.clocked().waits:.0%};", fed.peaks, "B")
 
 # %% [markdown]
 # ## Which way leads out?
 #
-# The images take little; the maps may not fit. **Accumulation**: a mini-batch goes through the
+# The images take little; the maps may not fit. Lessons 06, 08 and 09 have a way each: mixed
+# precision, recompute, offload. A fourth one is **accumulation**: a mini-batch goes through the
 # network in **micro-batches**, whose gradients are added up before one update.
 
 # %% tags=["planned-seconds"]
@@ -143,7 +145,7 @@ for name, net in (("without", plain), ("with", normed)):
     step = memlab.training_step(net, "sgd", "fp64").keep("gradients")
     one, two = memlab.run(step, 32), memlab.run(memlab.accumulate(step, parts=2), 16)
     apart = max(np.abs(one.gradients[n] - two.gradients[n]).max() for n in one.gradients)
-    print(name, f"batch norm: gradients {apart:.0e} apart, residual {two.residual} B")
+    print(name, f"batch norm: gradients {apart:.6f} apart, residual {two.residual} B")
 
 # %% [markdown]
 # ## Exercise: when is a step done?

@@ -14,6 +14,7 @@ from memlab.planner.path import Path, data_path
 from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.tensor import Role
+from memlab.studies.ways_out import ways
 from memlab.techniques.in_place import in_place
 
 CARD, LINK = "titan x", 12
@@ -161,3 +162,27 @@ def augment(n: Numbers) -> Truth:
     found = "quarter" if quarter else "less" if device < host else "same"
     told: dict[str, object] = {"host": units.short(host), "device": units.short(device)}
     return Truth("more" if device > host else found, seen=told)
+
+
+# -- ways out -------------------------------------------------------------------------------------
+
+BUDGET = "12 GB"
+"""What the card has."""
+_WAYS = ("recompute", "offload", "precision", "accumulation")
+
+
+@topic("10.way", Kind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
+       words=lambda n: {**n, "label": labelled(n["network"]), "peak": _peak(n)},
+       gives=("hardly any time", "read once more", "no more time"))  # fmt: skip
+def way(n: Numbers) -> Truth:
+    """Which of some ways out fits and adds least time to the same images, planned (C8)."""
+    rows = ways(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
+    extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
+    told: dict[str, object] = {key: f"{100 * (each or 0):.2g}" for key, each in extra.items()}
+    told |= {"bytes": units.short(rows["accumulation"].peak), "peak": _peak(n)}
+    return Truth(min(extra, key=lambda key: extra[key] or 0), seen=told)
+
+
+def _peak(n: Numbers) -> str:
+    step = training_step(built(n["network"]), "sgd", algorithm="implicit-gemm")
+    return units.short(plan(step).peak(n["batch"]))
