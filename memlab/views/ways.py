@@ -30,7 +30,7 @@ from memlab.views.live.view import Scene, View, maker
 from memlab.views.offload import SPEEDS, of_batches, of_devices, of_networks
 from memlab.views.offload.page import bold
 
-BAR, PITCH, TALL = 22, 42, 56
+BAR, PITCH, TALL = 21, 36, 52
 """Pixels: a bar, a row, and a row with a line of words below its bar."""
 NARROW, SIDE, EDGE = 880, 392, 96
 """Where the words have a column of their own, what both columns take there, and that of time."""
@@ -57,7 +57,7 @@ class WaysOut(View[Ways]):
     """A link that is too slow: another way comes last."""
 
     network = of_networks()
-    batch = of_batches(256, box=True)
+    batch = of_batches(256)
     budget = Typed(
         doc="the bytes of the card", default="12 GB", check=units.parse, show=card,
         write=lambda nbytes: repr(_exactly(nbytes)), code="always",
@@ -68,7 +68,7 @@ class WaysOut(View[Ways]):
         doc='bytes per second to host memory, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``', show=speed,
         write=lambda value: repr(speed(value)), place="more",
     )  # fmt: skip
-    device = of_devices(place="more", brief=lambda now: now.device.name)
+    device = of_devices(place="more", brief=lambda now: "")
     optimizer = Choice(
         {name: optimizers.title(name) for name in optimizers.OPTIMIZERS}, default="sgd",
         doc=optimizers.ONE_OF, place="more",
@@ -82,7 +82,7 @@ class WaysOut(View[Ways]):
                        budget=now.budget, optimizer=now.optimizer)  # fmt: skip
 
     def values(self, now: State) -> Mapping[str, object]:
-        return {"link": speed(now.link)}
+        return {"link": speed(now.link), "batch": f"{now.batch:,}"}
 
     def described(self, now: State) -> object:
         return now.replace(chosen="")
@@ -122,7 +122,7 @@ class WaysOut(View[Ways]):
             Words(found[chosen].fact() if chosen else found.sentences[0], 13, gap=3),
             Key(list(bars.key()), gap=10),
             bars.chart(),
-            Words(found.others, 12, gap=6),
+            Words(" ".join(found.others), 12, gap=4),
             Words(found.notes, 11, dim=True, gap=6),
             Words(found.lines, drawn=False, gap=1),
             Table(heads, cells, "<>><><", drawn=False, gap=1),
