@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate
+from math import inf
 from typing import NamedTuple
 
 from memlab import hardware
@@ -26,6 +28,18 @@ from memlab.techniques import order
 from memlab.techniques.again import repeated
 from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering, ways
+from memlab.techniques.offload_prefetch import (
+    ANY_ORDER,
+    NEEDED,
+    PREFETCH,
+    VDNN,
+    Return,
+    Times,
+    Trip,
+    delayed,
+    latest,
+    needed,
+)
 from memlab.techniques.offload_rules import Move, WayBack
 
 KINDS = ("m", "p")
@@ -44,14 +58,15 @@ class Way(NamedTuple):
 @dataclass(frozen=True)
 class Terms:
     """What a step is planned for: a batch, the speed of the link in bytes per second, a machine,
-    whether in place follows, and which algorithms convolutions may take: ``"m"`` the one without
-    workspace alone, ``"p"`` any."""
+    whether in place follows, which algorithms convolutions may take, ``"m"`` the one without
+    workspace alone, ``"p"`` any, and when maps come back, one of ``PREFETCH``."""
 
     batch: int
     speed: int
     machine: Machine
     in_place: bool = False
     algorithms: str = "p"
+    prefetch: str = VDNN
 
     @property
     def names(self) -> list[str]:
@@ -80,6 +95,7 @@ def terms(
     link: str | float | Link | None,
     in_place: bool = False,
     algorithms: str = "p",
+    prefetch: str = VDNN,
 ) -> Terms:
     """What is asked for, checked.
 
@@ -94,7 +110,8 @@ def terms(
         whose = machine.name if isinstance(machine, Device) else machine.title
         raise InputError(f"no source gives the link of {whose}; try link='12 GB/s'.")
     known("kind of algorithms", algorithms, KINDS)
-    return Terms(at, wire.speed, machine, flag("in_place", in_place), algorithms)
+    known("prefetch", prefetch, PREFETCH)
+    return Terms(at, wire.speed, machine, flag("in_place", in_place), algorithms, prefetch)
 
 
 def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machine | None) -> Step:
@@ -142,6 +159,7 @@ class Cost(NamedTuple):
     peak: int
     at: int
     picks: list[Way]
+    moves: list[Move]
 
 
 class Costs:
@@ -166,22 +184,84 @@ class Costs:
         }
         self.takes = {name: nbytes / terms.speed for name, nbytes in self.sizes.items()}
 
-    def of(self, chosen: Collection[str], budget: float, level: str = "fits") -> Cost:
+    def of(
+        self, chosen: Collection[str], budget: float, level: str = "fits", exact: bool = False
+    ) -> Cost:
         """The cost of a set of maps, each operation by the fastest way that ``"fits"`` into the
-        budget beside what is alive then, by the ``"fastest"`` or by the ``"smallest"`` of all."""
-        moves = self.back.moves(chosen)
+        budget beside what is alive then, by the ``"fastest"`` or by the ``"smallest"`` of all.
+
+        Where maps come back as the budget asks, all choices are tried if the maps of the step are
+        few, or ``exact`` says so.
+        """
+        early, prefetch = self.back.moves(chosen), self.terms.prefetch
+        if prefetch == VDNN or not early:
+            return self._of(early, budget, level)
+        late = needed(self.back.there, chosen)
+        if prefetch == NEEDED:
+            return self._of(late, budget, level)
+        costs = [self._late(late, budget, level)]
+        costs.append(self._of(early, budget, level))
+        if exact or len(self.sizes) <= ANY_ORDER:
+            costs += [self._of(moves, budget, level) for moves in self._best(late, budget, level)]
+        return min(costs, key=lambda cost: (cost.over, cost.seconds))
+
+    def _of(self, moves: list[Move], budget: float, level: str) -> Cost:
         line = self._line(moves)
-        picks = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
-        if picks is None:
-            picks = self._fitting(line, budget)
+        picks = self._picks(line, budget, level)
         inside = [alive + way.nbytes for alive, way in zip(line, picks, strict=True)]
         peak = max(inside)
         over = 0 if peak <= budget else int(peak - budget)
-        return Cost(over, self._seconds(moves, picks), peak, inside.index(peak), picks)
+        return Cost(over, self._times(moves, picks).end, peak, inside.index(peak), picks, moves)
+
+    def _picks(self, line: Sequence[int], budget: float, level: str) -> list[Way]:
+        picks = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
+        return self._fitting(line, budget) if picks is None else picks
+
+    def _late(self, late: list[Move], budget: float, level: str) -> Cost:
+        """Every map comes back as late as costs no time, and later still as long as the peak is
+        above the budget."""
+        first = max(move.leaves for move in late) + 1
+        picks = self._picks(self._line(late), budget, level)
+        hurried = [replace(move, returns=min(first, move.waits)) for move in late]
+        moves = latest(hurried, first, self._times(hurried, picks), self.takes)
+        least = self._picks([*self.line], -inf, level)
+        gone = self._line(self._never(late))
+        room = [budget - alive - way.nbytes for alive, way in zip(gone, least, strict=True)]
+        return self._of(delayed(moves, room, self.sizes), budget, level)
+
+    def _never(self, moves: list[Move]) -> list[Move]:
+        """The same moves without a way back."""
+        return [replace(move, returns=len(self.step.ops)) for move in moves]
+
+    def _best(self, late: list[Move], budget: float, level: str) -> list[list[Move]]:
+        """The ways back that end first of all that fit; none where none does, where they are too
+        many, or where operations that run again would have to agree on an algorithm."""
+        first = max(move.leaves for move in late) + 1
+        if late[0].waits < first or any(len(twins) > 1 for twins in self.twins):
+            return []
+        line = self._line(self._never(late))
+        one = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
+        ways = self.ways if one is None else [[way] for way in one]
+
+        @cache
+        def seconds(number: int, back: int) -> float | None:
+            room = budget - line[number] - back
+            return next((way.seconds for way in ways[number] if way.nbytes <= room), None)
+
+        times = self._times(late, self._picks(self._line(late), budget, level))
+        names = [move.map.storage.name for move in late]
+        trips = [
+            Trip(move, self.sizes[name], self.takes[name], times.gone[name])
+            for move, name in zip(late, names, strict=True)
+        ]
+        any_order = len(self.sizes) <= ANY_ORDER
+        found = Return(trips, first, times.ready[first], seconds, any_order).moves()
+        return [] if found is None else [found]
 
     def freed(self, chosen: Collection[str], at: int) -> Iterator[tuple[str, int]]:
         """The chosen maps that are away in an operation, and their bytes."""
-        for move in self.back.moves(chosen):
+        early = self.terms.prefetch == VDNN
+        for move in self.back.moves(chosen) if early else needed(self.back.there, chosen):
             if move.leaves < at < move.returns:
                 name = move.map.storage.name
                 yield name, self.sizes[name]
@@ -221,31 +301,35 @@ class Costs:
             change[move.returns] += nbytes
         return [a + b for a, b in zip(self.line, accumulate(change), strict=False)]
 
-    def _seconds(self, moves: Sequence[Move], picks: Sequence[Way]) -> float:
-        """The end of the last operation, as ``streams.slots`` has it."""
+    def _times(self, moves: Sequence[Move], picks: Sequence[Way]) -> Times:
+        """When operations begin, as ``streams.slots`` has it."""
         out, back = _by_number(moves, "leaves"), _by_number(moves, "returns")
         end = end_out = end_in = 0.0
         waits: dict[int, float] = {}
         gone: dict[str, float] = {}
         took = [way.seconds for way in picks]
-        last = 0
+        ready: list[float] = []
+        begin: dict[int, float] = {}
         for number in sorted(_stops(moves)):
-            for each in took[last:number]:  # nobody waits on the way here
+            for each in took[len(ready) : number]:  # nobody waits on the way here
+                ready.append(end)
                 end += each
-            last = number + 1
             start = max(end, waits.get(number, 0.0))
+            ready.append(start)
             for move in back.get(number, ()):
                 name = move.map.storage.name
                 end_in = max(end_in, start, gone[name]) + self.takes[name]
                 waits[move.waits] = max(waits.get(move.waits, 0.0), end_in)
-            end = max(end, waits.get(number, 0.0)) + took[number]
+            begin[number] = max(end, waits.get(number, 0.0))
+            end = begin[number] + took[number]
             for move in out.get(number, ()):
                 name = move.map.storage.name
                 end_out = gone[name] = max(end_out, start) + self.takes[name]
                 waits[number + 1] = max(waits.get(number + 1, 0.0), end_out)
-        for each in took[last:]:
+        for each in took[len(ready) :]:
+            ready.append(end)
             end += each
-        return max(end, end_out, end_in)
+        return Times(max(end, end_out, end_in), ready, begin, gone)
 
 
 def _stops(moves: Sequence[Move]) -> set[int]:

@@ -20,6 +20,7 @@ from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.techniques.in_place import in_place as placed
 from memlab.techniques.offload_cost import Cost, Costs, Terms, computed
+from memlab.techniques.offload_prefetch import ANY_ORDER, BUDGET, back
 from memlab.techniques.offload_rules import POLICIES, moved
 
 EXACT = 12
@@ -87,8 +88,9 @@ def written(
     bound: float | None = None, again: tuple[str, ...] = (), tried: tuple[str, ...] = (),
 ) -> Choice:  # fmt: skip
     """The choice as a step, with the bytes and seconds of its own plan and clock."""
-    at, note = costs.terms, f"offload ({policy})"
-    step = moved(computed(costs.step, cost.picks, costs.fastest, at), costs.back.moves(maps), note)
+    at = costs.terms
+    note = f"offload ({policy}{back(at.prefetch)})"
+    step = moved(computed(costs.step, cost.picks, costs.fastest, at), cost.moves, note)
     after = placed(step) if at.in_place else step
     ledger = plan(after)
     return Choice(
@@ -162,9 +164,10 @@ def best(step: Step, at: Terms, budget: int) -> Choice:
     """
     costs = Costs(step, at)
     maps, exact = best_maps(costs, budget)
-    cost = costs.of(maps, budget)
+    cost = costs.of(maps, budget, exact=True)
     if cost.over:
         raise refusal(at, budget, cost.peak)
+    exact = exact and (at.prefetch != BUDGET or len(costs.sizes) <= ANY_ORDER)
     return written(costs, maps, cost, "best", budget, exact)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import combinations
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations, permutations, product
 
 import pytest
 from hypothesis import assume, given, settings
@@ -14,10 +15,12 @@ from memlab import InputError
 from memlab.networks.graph import Network
 from memlab.step.step import Step
 from memlab.step.storage import HOST
-from memlab.techniques import offload_search
+from memlab.techniques import offload_cost, offload_search
+from memlab.techniques import offload_rules as rules
 from memlab.techniques.offload import choose, offload
 from memlab.techniques.offload_cost import Costs, Terms, computed, terms
-from memlab.techniques.offload_rules import candidates
+from memlab.techniques.offload_prefetch import BUDGET, NEEDED, PREFETCH, VDNN
+from memlab.techniques.offload_rules import Move, candidates
 from memlab.techniques.offload_search import ORDER, Choice, static
 from tests.networks_at_random import networks
 from tests.runtime.test_run import SMALLEST
@@ -34,8 +37,8 @@ def search(step: Step, policy: str, budget: int | str, **given: object) -> Choic
     return choose(step, policy, budget=budget, **asked)  # type: ignore[arg-type]
 
 
-def at(step: Step, algorithms: str = "p", in_place: bool = False) -> Terms:
-    return terms(step, BATCH, CARD, LINK, in_place, algorithms)
+def at(step: Step, algorithms: str = "p", in_place: bool = False, prefetch: str = VDNN) -> Terms:
+    return terms(step, BATCH, CARD, LINK, in_place, algorithms, prefetch)
 
 
 def between(costs: Costs, share: float) -> int:
@@ -59,14 +62,18 @@ def test_a_set_costs_what_its_step_does(net: Network, data: st.DataObject) -> No
     again = data.draw(st.sampled_from(["", "drop", "cheap", "chain"]))
     plain = memlab.training_step(net, "sgd")
     step = ways(BATCH)[again](plain) if again else plain
-    one = at(step, data.draw(st.sampled_from("mp")), in_place := data.draw(st.booleans()))
+    prefetch = data.draw(st.sampled_from(PREFETCH))
+    in_place = data.draw(st.booleans())
+    one = at(step, data.draw(st.sampled_from("mp")), in_place, prefetch)
     costs = Costs(step, one)
     names = {name for name in costs.sizes if data.draw(st.booleans())}
     level = data.draw(st.sampled_from(["fits", "fastest", "smallest"]))
     budget = between(costs, data.draw(st.floats(0, 1)))
     cost = costs.of(names, budget, level)
-    moved = computed(step, cost.picks, costs.fastest, one)
-    moved = offload(moved, maps=names) if names else moved
+    algorithms = computed(step, cost.picks, costs.fastest, one)
+    moved = rules.moved(algorithms, cost.moves, "maps") if names else algorithms
+    if names and prefetch != BUDGET:
+        assert moved.ops == offload(algorithms, maps=names, prefetch=prefetch).ops
     after = memlab.in_place(moved) if in_place else moved
     ledger, schedule = memlab.plan(after), memlab.clock(after, BATCH, CARD, LINK)
     assert ledger.peak(BATCH) == cost.peak
@@ -172,16 +179,19 @@ def test_best_is_the_best_of_all_steps(net: Network, share: float, in_place: boo
     assert found.peak <= budget
 
 
-@given(networks(14), st.floats(0, 1), st.sampled_from("mp"))
+@given(networks(14), st.floats(0, 1), st.sampled_from("mp"), st.sampled_from([VDNN, BUDGET]))
 @settings(max_examples=30, deadline=None)
-def test_best_is_never_worse_than_dynamic(net: Network, share: float, kind: str) -> None:
-    """Also where not all sets are tried."""
+def test_best_is_never_worse_than_dynamic(
+    net: Network, share: float, kind: str, prefetch: str
+) -> None:
+    """Also where not all sets are tried, nor all ways back."""
     step = memlab.training_step(net, "momentum")
     budget = between(Costs(step, at(step, kind)), share)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(offload_search, "EXACT", 4)
-        ends = [search(step, each, budget, algorithms=kind) for each in ("dynamic", "best")]
-    dynamic, best = ends
+        patch.setattr(offload_cost, "ANY_ORDER", 4)
+        dynamic = search(step, "dynamic", budget, algorithms=kind)
+        best = search(step, "best", budget, algorithms=kind, prefetch=prefetch)
     assert best.seconds <= dynamic.seconds
     assert best.peak <= budget
     assert best.bound <= best.seconds * (1 + 1e-12)
@@ -195,6 +205,90 @@ def test_best_is_never_worse_than_dynamic_in_the_zoo(name: str) -> None:
     best = search(step, "best", budget, in_place=True)
     assert best.seconds <= dynamic.seconds
     assert max(best.peak, dynamic.peak) <= budget
+
+
+# -- when maps come back ------------------------------------------------------------------------
+
+
+def every_way_back(costs: Costs, maps: Iterable[str]) -> Iterator[list[Move]]:
+    """All operations of backward at which copies may start, in all orders beside one of them."""
+    there = [costs.back.there[name] for name in maps]
+    first = max(each.leaves for each in there) + 1
+    for starts in product(*(range(first, each.needed + 1) for each in there)):
+        for order in permutations(range(len(there))):
+            yield [Move(there[n].map, there[n].leaves, starts[n], there[n].needed) for n in order]
+
+
+@given(networks(5), st.floats(0, 1), st.sampled_from(["1 GB/s", "20 GB/s"]))
+@settings(max_examples=15, deadline=None)
+def test_maps_come_back_at_the_best_of_all_times(net: Network, share: float, link: str) -> None:
+    """Each set of maps, by the steps of all its ways back."""
+    step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
+    names = [*candidates(step)]
+    assume(0 < len(names) <= 3)
+    costs = Costs(step, terms(step, BATCH, CARD, link, False, "m", BUDGET))
+    least = Costs(step, terms(step, BATCH, CARD, link, False, "m", NEEDED)).of(names, 0).peak
+    budget = round(least + share * max(0, costs.of((), 0).peak - least))
+    for maps in subsets(names)[1:]:
+        seconds = []
+        for ways_back in every_way_back(costs, maps):
+            after = rules.moved(step, ways_back, "maps")
+            if memlab.plan(after).peak(BATCH) <= budget:
+                seconds.append(memlab.clock(after, BATCH, CARD, link).seconds)
+        cost = costs.of(maps, budget)
+        assert bool(cost.over) == (not seconds)
+        if seconds:
+            assert cost.seconds == pytest.approx(min(seconds), rel=1e-12)
+
+
+def test_vgg_16_takes_10_97_gb_where_each_map_comes_back_when_it_is_needed() -> None:
+    """And within 11 GB, where the budget says when, it waits for less than half as long."""
+    step = memlab.training_step(memlab.zoo.vgg16(), "sgd", algorithm="implicit-gemm")
+    plain = memlab.clock(memlab.in_place(step), 256, CARD, "12 GB/s").seconds
+    after = memlab.in_place(offload(step, "conv", prefetch="needed"))
+    assert memlab.plan(after).peak(256) == 10_971_856_196
+    late = memlab.clock(after, 256, CARD, "12 GB/s").seconds
+    assert late / plain == pytest.approx(1.235, abs=0.001)
+    given = {"batch": 256, "link": "12 GB/s", "in_place": True, "algorithms": "m"}
+    with pytest.raises(InputError, match="the least that was found is 11,999,312,964 B"):
+        search(step, "best", "11 GB", **given)
+    found = search(step, "best", "11 GB", prefetch=BUDGET, **given)
+    assert found.peak == 10_971_856_196
+    assert found.seconds - plain < (late - plain) / 2
+    assert "offload (best, back as the budget asks)" in found.step.notes
+    assert not found.exact
+    wide = search(step, "best", "12 GB", prefetch=BUDGET, **given)
+    assert wide.seconds < search(step, "best", "12 GB", **given).seconds
+
+
+@given(networks(14), st.floats(0, 1))
+@settings(max_examples=10, deadline=None)
+def test_the_quick_ways_back_are_near_the_best(net: Network, share: float) -> None:
+    """They fit where any do, and the search that tries all of an order is not slower."""
+    step = memlab.training_step(net, "sgd")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(offload_cost, "ANY_ORDER", 0)
+        costs = Costs(step, at(step, prefetch=BUDGET))
+        maps = static(costs)["all"]
+        least = Costs(step, at(step, prefetch=NEEDED)).of(maps, 0, "smallest").peak
+        budget = least + share * max(0, costs.of((), 0, "fastest").peak - least)
+        quick, all_ = (costs.of(maps, budget, exact=each) for each in (False, True))
+    assert not quick.over
+    assert all_.seconds <= quick.seconds <= 1.1 * all_.seconds
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("prefetch", [NEEDED, BUDGET])
+def test_a_map_that_comes_back_late_makes_the_same_bits(prefetch: str) -> None:
+    plain = memlab.training_step(pools(), "sgd", algorithm="direct")
+    one = terms(plain, 4, "recorded", LINK, True, "m", prefetch)
+    costs = Costs(plain, one)
+    least = Costs(plain, replace(one, prefetch=NEEDED)).of(static(costs)["all"], 0).peak
+    given = {"batch": 4, "device": "recorded", "link": LINK, "prefetch": prefetch}
+    found = choose(plain, "best", budget=least, in_place=True, algorithms="m", **given)  # type: ignore[arg-type]
+    assert len(found.maps) > 2
+    for placed in ("best", None):
+        assert not differences(ran(plain, 4), ran(memlab.in_place(found.step), 4, placement=placed))
 
 
 # -- offload and recompute together -------------------------------------------------------------
@@ -291,6 +385,12 @@ def test_bad_input_is_one_sentence() -> None:
     for policy in ("best", "joint"):
         with pytest.raises(InputError, match=r"no choice of maps .* into 9 B; the least"):
             offload(step, policy, batch=4, budget=9, link=LINK)
+    with pytest.raises(InputError, match="takes prefetch='budget' for a search, not for 'conv'"):
+        offload(step, "conv", prefetch="budget")
+    with pytest.raises(InputError, match="'joint' takes no prefetch='budget'; try 'best'"):
+        offload(step, "joint", prefetch="budget", **given)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="unknown prefetch 'late'"):
+        offload(step, "conv", prefetch="late")
     with pytest.raises(InputError, match="takes budget for a search, not for 'conv'"):
         offload(step, "conv", budget="1 MB")
     with pytest.raises(InputError, match="the fastest algorithms are those of a batch"):
