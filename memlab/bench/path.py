@@ -16,9 +16,9 @@ from memlab import units
 from memlab.bench.processor import limited
 from memlab.bench.step import freed_memory_kept
 from memlab.bench.timing import Line, Result, interleave, machine, median
-from memlab.lesson.images import images
 from memlab.networks import zoo
 from memlab.runtime.feed import Fed, feed
+from memlab.runtime.folders import noise, write
 from memlab.step.build import training_step
 from memlab.step.step import Step
 
@@ -39,10 +39,11 @@ def run(
     made_of = zoo.build(network, image=image, classes=10)
     step, (channels, rows, columns) = training_step(made_of, "sgd"), made_of.input_shape
     with TemporaryDirectory() as there, limited(), freed_memory_kept():
-        made = images(Path(there) / "images", batch * batches, (channels, rows, columns))
-        alone = feed(step, made.folder, batch, 0)
+        folder, size = Path(there) / "images", (channels, rows, columns)
+        write(folder, "raw", partial(noise, batch * batches, size, 10, 0), 0)
+        alone = feed(step, folder, batch, 0)
         disk = batch * channels * rows * columns / (SHARE * alone.parts["compute"])
-        found = _fed(step, made.folder, batch, disk, repeats)
+        found = _fed(step, folder, batch, disk, repeats)
     what = f"{network}, {image}x{image}, batch {batch}"
     lines = [
         Line(f"stalls of a batch, {name}: {what}", median(_stalls(each)), "s", None, _stalls(each))

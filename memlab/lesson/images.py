@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from errno import EDQUOT, ENOSPC
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from memlab import units
-from memlab.errors import InputError, flag, known, library, listed, shorten, whole
+from memlab.errors import InputError, flag, known, listed, shorten, whole
 from memlab.lesson import digits as handwritten
-from memlab.runtime.images import COLOURS, KINDS, NPY, PNG, RAW, Bytes, Images, Shape, path
+from memlab.runtime.folders import Drawn, noise, write
+from memlab.runtime.images import COLOURS, KINDS, PNG, RAW, Images, Shape, path
 
 
 def images(
@@ -44,13 +38,13 @@ def images(
         InputError: a folder with something in it, or that cannot be made; more images than fit on
             the disk, or than there are digits; an unknown kind, or one without its library.
     """
-    drawn = _digits if flag("digits", digits) else _noise
+    drawn = _digits if flag("digits", digits) else noise
     kind = known("kind of file", (PNG if digits else RAW) if kind is None else kind, KINDS)
     of, place = whole("seed", seed, least=0), path(folder).absolute()
     extents = (1, 8, 8) if digits else _shape(shape, kind)
     number = whole("count", (1797 if digits else 1000) if count is None else count)
     made = partial(drawn, number, extents, whole("classes", classes), of)
-    return Images(place, number, extents, _write(place, kind, made, number * prod(extents)))
+    return Images(place, number, extents, write(place, kind, made, number * prod(extents)))
 
 
 def _shape(given: object, kind: str) -> Shape:
@@ -64,16 +58,6 @@ def _shape(given: object, kind: str) -> Shape:
     return shape
 
 
-Drawn = Iterator[tuple[Bytes, int]]
-"""Images and their labels."""
-
-
-def _noise(count: int, shape: Shape, classes: int, seed: int) -> Drawn:
-    draws = np.random.default_rng(seed)
-    for number in range(count):
-        yield draws.integers(0, 256, shape, np.uint8), number % classes
-
-
 def _digits(count: int, shape: Shape, classes: int, seed: int) -> Drawn:
     found = handwritten.load(seed)
     x, labels = (
@@ -83,54 +67,3 @@ def _digits(count: int, shape: Shape, classes: int, seed: int) -> Drawn:
         raise InputError(f"there are {len(x):,} digits, got {count:,}; try {len(x)}.")
     for image, label in zip(x[:count], labels[:count], strict=True):
         yield np.rint(255 * image).astype(np.uint8), int(label)
-
-
-def _write(place: Path, kind: str, made: Callable[[], Drawn], nbytes: int) -> int:
-    """The files are written into a folder beside, which takes its name once it is whole; all their
-    bytes."""
-    part = place.with_name(f".{place.name}.{os.urandom(4).hex()}.part")
-    try:
-        if place.exists() and (not place.is_dir() or any(place.iterdir())):
-            raise InputError(f"{shorten(str(place))} has something in it; try a new folder.")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if shutil.disk_usage(place.parent).free < nbytes:
-            raise OSError(ENOSPC, "full")
-        part.mkdir()
-        total = sum(_written(part, kind, *each) for each in enumerate(made()))
-        if place.exists():
-            place.rmdir()
-        part.rename(place)
-        return total
-    except OSError as error:
-        raise InputError(_said(place, nbytes, error)) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _written(folder: Path, kind: str, number: int, drawn: tuple[Bytes, int]) -> int:
-    image, label = drawn
-    data = _encoded(image, kind)
-    (folder / f"{number:06}-{label}.{kind}").write_bytes(data)
-    return len(data)
-
-
-def _encoded(image: Bytes, kind: str) -> bytes:
-    if kind == RAW:
-        return image.tobytes()
-    stream = io.BytesIO()
-    if kind == NPY:
-        np.save(stream, image, allow_pickle=False)
-    else:
-        pillow: Any = library("PIL.Image", "a PNG")
-        shown = image[0] if len(image) == 1 else np.ascontiguousarray(image.transpose(1, 2, 0))
-        pillow.fromarray(shown).save(stream, "PNG")
-    return stream.getvalue()
-
-
-def _said(place: Path, nbytes: int, error: OSError) -> str:
-    if error.errno in (ENOSPC, EDQUOT):
-        return (
-            f"the disk of {shorten(str(place))} has no {units.both(nbytes)} left for these images; "
-            "nothing was kept. Try fewer, or another folder."
-        )
-    return f"{shorten(str(place))} cannot be made: {error.strerror}; try another folder."

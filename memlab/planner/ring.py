@@ -12,7 +12,7 @@ from memlab.errors import InputError, known, shorten, whole
 from memlab.formats import FORMATS
 from memlab.planner.streams import COMPUTE, DISK, IN
 from memlab.step import tensor
-from memlab.step.op import Op, Phase
+from memlab.step.op import LOAD, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, Size
 from memlab.step.tensor import BATCH, Role, Tensor
@@ -51,6 +51,11 @@ def images_of(step: Step) -> Tensor:
         raise InputError(
             f"a data path is of images (C, H, W), and {step.label or 'this step'} takes none; try "
             "memlab.zoo.googlenet()."
+        )
+    if any(op.kind == LOAD for op in step.ops):
+        raise InputError(
+            "a data path feeds a whole batch, and this step takes its batch in parts; try it "
+            "before memlab.accumulate."
         )
     return inputs[0]
 

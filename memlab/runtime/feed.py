@@ -38,10 +38,10 @@ from memlab.planner.streams import Schedule
 from memlab.runtime import backend, guard
 from memlab.runtime.copies import Ram
 from memlab.runtime.images import REFUSE, WHEN_BAD, Images, Source, source
+from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.loader import Draws, Loader
 from memlab.runtime.meter import Meter
 from memlab.runtime.session import Session, kernels_of
-from memlab.step.op import LOAD
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST
 from memlab.step.tensor import Role, Tensor
@@ -206,17 +206,17 @@ def feed(
     draws = Draws(zlib.crc32(f"{whole('seed', seed, 0)} images".encode()), asked)
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
                    strict=True))  # fmt: skip
-    with Meter(hook=place.hook()) as meter:
+    with outside_the_hook(), Meter(hook=place.hook()) as meter:
         loader = Loader(ring, count, buffers, place, meter, found, convert, draws)
         loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, _classes(step)
         return _epoch(step, loader, planned, due, augment, seed, settings, device)
 
 
 def _check(step: Step, x: Tensor) -> None:
-    if x.format.name not in FORMATS or any(op.kind == LOAD for op in step.ops):
+    if x.format.name not in FORMATS:
         raise InputError(
-            f"images are converted to {' or '.join(FORMATS)} and feed a whole batch; this step "
-            f"({step.describe()}) takes another input. Try memlab.training_step(network)."
+            f"images are converted to {' or '.join(FORMATS)}, and this step ({step.describe()}) "
+            f"takes {x.format}; try memlab.training_step(network)."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
@@ -12,13 +13,15 @@ import numpy as np
 import pytest
 
 import memlab
-from memlab import Fed, InputError, Step
+from memlab import Fed, InputError, Step, devices
+from memlab.devices import Room
 from memlab.kernels import crops
 from memlab.kernels.registry import Array, Call
 from memlab.planner.ring import operations
 from memlab.runtime import backend
 from memlab.runtime.backend import Part
 from memlab.runtime.feed import kernel
+from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.images import Source, source
 from memlab.runtime.loader import Draws, Loader
 from memlab.runtime.meter import Meter
@@ -193,6 +196,23 @@ def test_an_interrupted_epoch(
     assert not closed[0].memory.blocks
 
 
+def test_ctrl_c_at_any_moment(
+    step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It arrives wherever the process is just then."""
+    memlab.feed(step, folder, BATCH)  # compiles, and looks for libraries
+    read = Source.read
+
+    def slow(self: Source, name: str, target: Array) -> int:
+        if name.startswith("000009"):
+            interrupt_main()
+        return read(self, name, target)
+
+    monkeypatch.setattr(Source, "read", slow)
+    with pytest.raises(KeyboardInterrupt):
+        memlab.feed(step, folder, BATCH, 2)
+
+
 class Failing(Source):
     """A disk that fails at the third batch, in whichever thread reads."""
 
@@ -254,5 +274,16 @@ def test_a_step_that_takes_other_images(step: Step, folder: Path) -> None:
     with pytest.raises(InputError, match="images are converted to fp32 or fp64"):
         memlab.feed(half, folder, BATCH)
     parts = memlab.accumulate(step, parts=2)
-    with pytest.raises(InputError, match="feed a whole batch"):
+    with pytest.raises(InputError, match="feeds a whole batch"):
         memlab.feed(parts, folder, BATCH)
+
+
+def test_what_does_not_fit_is_refused_before_it_is_allocated(
+    step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The buffers count too: the step alone would fit."""
+    need = memlab.plan(step).peak(BATCH)
+    monkeypatch.setattr(devices, "room", lambda: Room(need))
+    memlab.run(step, BATCH)
+    with pytest.raises(DoesNotFitError, match="are missing"):
+        memlab.feed(step, folder, BATCH)
