@@ -21,7 +21,7 @@ from memlab.planner.path import Path, data_path
 from memlab.planner.streams import COMPUTE, Slot, clock
 from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
-from memlab.studies.figures import SECONDS, Study, columns, duration
+from memlab.studies.figures import SECONDS, Study, duration
 from memlab.studies.offload import plain_step, short, speed
 
 BUFFERS = (0, 1, 2, 4)
@@ -326,11 +326,6 @@ class DataPath(Study):
                 ends = [self._ends(jobs[kind]) for kind in kinds]
                 rows.append([letter(batch), *ends, self.second(waited.get(batch, 0.0))])
         return heads, rows
-
-    def text(self) -> str:
-        heads, rows = self.table(self.jobs[-1].end)
-        said = [f"{self.title}.", *self.sentences, *self.lines(0.0), *columns([heads, *rows])]
-        return "\n".join([*said, *self.notes])
 
     def as_dict(self) -> dict[str, Any]:
         return {

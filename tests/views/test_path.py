@@ -10,7 +10,7 @@ import memlab
 from memlab import views
 from memlab.errors import InputError
 from memlab.views.draw.marks import Rect
-from memlab.views.path.page import INPUT
+from memlab.views.path.stations import INPUT
 from tests.views.shown import charts, drawn
 
 

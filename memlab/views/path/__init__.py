@@ -21,7 +21,8 @@ from memlab.views.live.setting import ByName, Choice, Number, Range, Setting, St
 from memlab.views.live.view import Scene, View, maker
 from memlab.views.live.widget import Control, Labels
 from memlab.views.offload import of_devices
-from memlab.views.path.page import Shown, page
+from memlab.views.path.page import page
+from memlab.views.path.shown import Shown
 
 GB = 10**9
 DISKS = (.01, .02, .03, .05, .07, .1, .15, .2, .3, .5, .7, 1, 2, 3, 5, 7, 10)  # fmt: skip
