@@ -57,7 +57,7 @@ def _linear(draw: st.DrawFn, x: Handle, features: int, handles: list[Handle]) ->
     owners = [h for h in sorted(found, key=lambda h: h.born) if h.kind == "linear"]
     owners = [h for h in owners if h.shape == (features,) and h.owner is None]
     share = draw(st.sampled_from([None, *owners]))
-    bias = draw(st.booleans()) if share is None else share.layer.bias  # type: ignore[union-attr]
+    bias = draw(st.booleans()) if share is None else share.layer.bias  # type: ignore[union-attr]  # a linear layer
     return x.linear(features, bias, share=share)
 
 

@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARKER}: compiles, times, starts a process or draws long")
     if is_quick(config):
         sys.addaudithook(_hear)
-        Dispatcher.compile = _heard(Dispatcher.compile)  # type: ignore[method-assign]
+        Dispatcher.compile = _heard(Dispatcher.compile)  # type: ignore[method-assign]  # to hear of it
 
 
 def is_quick(config: pytest.Config) -> bool:

@@ -56,7 +56,7 @@ def cells() -> Network:
 def tokens() -> Network:
     """A language model whose output layer shares its table."""
     sizes = {"steps": 5, "layers": 1, "features": 6, "heads": 2, "vocabulary": 7}
-    return memlab.zoo.gpt2(**sizes)  # type: ignore[arg-type]
+    return memlab.zoo.gpt2(**sizes)  # type: ignore[arg-type]  # whole numbers by name
 
 
 def patches() -> Network:

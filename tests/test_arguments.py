@@ -16,7 +16,7 @@ from memlab.lesson import digits
 from memlab.runtime.session import Session
 from tests.quick import apart
 
-NONE, YES, NO, ZERO, LIST, MAP, TEXT = None, True, False, 0, [], {}, ""  # type: ignore[var-annotated]
+NONE, YES, NO, ZERO, LIST, MAP, TEXT = None, True, False, 0, [], {}, ""  # type: ignore[var-annotated]  # of nothing
 GIVEN: tuple[Any, ...] = (
     NONE, YES, NO, ZERO, LIST, MAP, TEXT, -1, 1.5, float("nan"), float("inf"), 10**45, 1j, "a",
     ["a"], (1,), b"x", object(), np.float64("nan"), np.int64(-3), np.array([0.5, 1.0]),
@@ -48,7 +48,7 @@ LEDGER = memlab.plan(STEP)
 
 
 def timed(row: object) -> object:
-    return memlab.lowering(MAPS, batch=2, times={"conv1": row})  # type: ignore[dict-item]
+    return memlab.lowering(MAPS, batch=2, times={"conv1": row})  # type: ignore[dict-item]  # anything
 
 
 RUN = {"step": (), "batch": (), "seed": (ZERO,), "device": (), "poison": FLAG, "host": (),
@@ -149,7 +149,7 @@ def answer(call: Callable[[], object]) -> str | None:
 def test_a_number_is_as_good_in_the_types_of_numpy() -> None:
     plain = memlab.run(STEP, 2, seed=3, settings={"rate": 0.5})
     numbers: dict[str, Any] = {"batch": np.int64(2), "seed": np.int64(3)}
-    other = memlab.run(STEP, **numbers, settings={"rate": np.float32(0.5)})  # type: ignore[dict-item]
+    other = memlab.run(STEP, **numbers, settings={"rate": np.float32(0.5)})  # type: ignore[dict-item]  # a number of NumPy
     assert plain.loss == other.loss
     states = memlab.eight_bit_states(STEP, 2048.0)  # type: ignore[arg-type]  # whole
     assert states == memlab.eight_bit_states(STEP, 2048)

@@ -445,7 +445,7 @@ def test_a_number_that_is_given_has_to_be_used() -> None:
 
 @pytest.mark.parametrize("module", [planned, fed, measured, transformers])
 def test_no_figure_hides_in_a_helper(module: object) -> None:
-    tree = ast.parse(inspect.getsource(module))  # type: ignore[arg-type]
+    tree = ast.parse(inspect.getsource(module))  # type: ignore[arg-type]  # a module
     assert [text for text in _numbers(tree) if float(text) > SMALL] == []
 
 
@@ -527,7 +527,7 @@ def test_rows_are_picked_by_text_and_verdict() -> None:
 )
 def test_what_is_none_is_refused(given: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        asked.rows(**given)  # type: ignore[arg-type]
+        asked.rows(**given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_list_runs_nothing_unless_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:

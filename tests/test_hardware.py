@@ -66,7 +66,7 @@ def test_a_link_has_a_name_or_a_speed(given: str | float, speed: int) -> None:
 @pytest.mark.parametrize("given", ["0 GB/s", 0, -1, 0.5, float("nan"), "cable", "12 gigs"])
 def test_a_link_over_which_nothing_moves_is_refused(given: object) -> None:
     with pytest.raises(InputError, match=r"try|Known"):
-        hardware.link(given)  # type: ignore[arg-type]
+        hardware.link(given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_file_adds_a_machine_and_its_link(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def _is_turn(turn: object) -> bool:
     return _has(_TURN, turn) and all(
         isinstance(turn[name], kind)  # type: ignore[index]  # a mapping, as it has the others
         for name, kind in _MAYBE.items()
-        if name in turn  # type: ignore[operator]
+        if name in turn  # type: ignore[operator]  # a mapping, too
     )
 
 

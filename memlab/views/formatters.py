@@ -42,11 +42,11 @@ def bundle(value: Any) -> dict[str, Any]:
 def show_card(card: Card) -> None:
     """A card, and below it what follows its answer: now, or in an empty slot until then."""
     view = prediction_card(card)
-    publish_display_data(_widget(view))  # type: ignore[no-untyped-call]
+    publish_display_data(_widget(view))  # type: ignore[no-untyped-call]  # IPython has no types
     if card.revealed:
         publish(view.followed())
     elif card.follows:
-        publish_display_data({WIDGET: view.slot.get_view_spec()})  # type: ignore[no-untyped-call]
+        publish_display_data({WIDGET: view.slot.get_view_spec()})  # type: ignore[no-untyped-call]  # IPython has no types
 
 
 def ledger_svg(ledger: Ledger) -> str:

@@ -234,4 +234,4 @@ def test_an_allocation_in_compiled_code_is_seen() -> None:
 
     for function in (hidden, careless):
         assert function(np.ones(3)) >= 3
-        assert allocates(function, function.signatures[0])  # type: ignore[attr-defined]
+        assert allocates(function, function.signatures[0])  # type: ignore[attr-defined]  # Numba adds them

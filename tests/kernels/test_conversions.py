@@ -259,7 +259,7 @@ def test_a_loop_that_fills_no_vector_is_seen() -> None:
 
     words32 = np.ones(9, np.uint32)
     chained(words32, words32.copy())
-    assert not fills_vectors(chained, chained.signatures[0])  # type: ignore[attr-defined]
+    assert not fills_vectors(chained, chained.signatures[0])  # type: ignore[attr-defined]  # Numba adds them
 
 
 @pytest.mark.parametrize(

@@ -103,5 +103,5 @@ X, WEIGHT, OUT = (np.zeros(s, np.float32) for s in ((2, 5, 5, 4), (3, 2, 3, 3), 
 )
 def test_what_does_not_fit_gives_one_sentence(arguments: tuple[object, ...], says: str) -> None:
     with pytest.raises(InputError, match=re.escape(says)) as error:
-        conv2d(*arguments)  # type: ignore[arg-type]
+        conv2d(*arguments)  # type: ignore[arg-type]  # wrong on purpose
     assert "\n" not in str(error.value)

@@ -49,6 +49,6 @@ def test_an_error_gives_numpy_its_allocator_back():
 
 def test_what_is_no_function_is_one_sentence():
     with pytest.raises(InputError, match=r"takes a function and then its arguments, got 3; try"):
-        measure(3)  # type: ignore[arg-type]
+        measure(3)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InputError, match="another measurement is running"):
         measure(lambda: measure(np.ones, 3))

@@ -129,7 +129,7 @@ BAD = [
     (lambda: network("n"), "one of the four"),
     (lambda: network("n", image=(3, 8, 8), features=4), "one of the four"),
     (lambda: network("n", image=(8, 8)), r"got \(8, 8\); try \(3, 224, 224\)"),
-    (lambda: network("n", image=224), r"got 224; try \(3, 224, 224\)"),  # type: ignore[arg-type]
+    (lambda: network("n", image=224), r"got 224; try \(3, 224, 224\)"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: network("n", image=(3, 0, 8)), "input size must be at least 1, got 0"),
     (lambda: network("n", features=-1), "input size must be at least 1, got -1"),
 ]

@@ -111,9 +111,9 @@ BAD = [
     (lambda: L.Conv2d(8, 3, stride=0), "stride must be at least 1, got 0"),
     (lambda: L.Conv2d(8, 3, stride=-1), "stride must be at least 1, got -1"),
     (lambda: L.Conv2d(8, 3, pad=-1), "pad must be at least 0, got -1"),
-    (lambda: L.Conv2d(8, 3, pad="valid"), "pad must be a whole number, got 'valid'"),  # type: ignore[arg-type]
+    (lambda: L.Conv2d(8, 3, pad="valid"), "pad must be a whole number, got 'valid'"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: L.Conv2d(8, 2, pad="same"), "pad='same' needs an odd kernel, got 2"),
-    (lambda: L.Conv2d(8, 2.5), "kernel must be a whole number, got 2.5"),  # type: ignore[arg-type]
+    (lambda: L.Conv2d(8, 2.5), "kernel must be a whole number, got 2.5"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: L.Conv2d(8, 3, groups=3), "3 groups do not divide 8 output channels"),
     (lambda: L.Conv2d(8, 3, groups=4).output((6, 9, 9)), "4 groups do not divide 6 input channels"),
     (lambda: L.Conv2d(8, 7).output((3, 5, 5)), r"reaches over 7 does not fit into 5 \+ 2 x 0"),
@@ -123,13 +123,13 @@ BAD = [
     (lambda: L.MaxPool2d(3, stride=0), "stride must be at least 1, got 0"),
     (lambda: L.MaxPool2d(3, pad=2), "pad 2 is more than half of kernel 3; try at most 1"),
     (lambda: L.AvgPool2d("all", stride=2), "kernel='all' takes no stride"),
-    (lambda: L.AvgPool2d("some"), "kernel must be a whole number, got 'some'"),  # type: ignore[arg-type]
+    (lambda: L.AvgPool2d("some"), "kernel must be a whole number, got 'some'"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: L.Linear(0), "out_features must be at least 1, got 0"),
     (lambda: L.Linear(True), "out_features must be a whole number, got True"),
     (lambda: L.Linear(4).output((3, 2, 2)), r"needs a vector, got 3x2x2; try flatten\(\)"),
     (lambda: L.LocalResponseNorm(0), "size must be at least 1, got 0"),
     (lambda: L.Dropout(1.0), "p must be at least 0 and below 1, got 1.0"),
-    (lambda: L.Dropout("half"), "got 'half'; try 0.5"),  # type: ignore[arg-type]
+    (lambda: L.Dropout("half"), "got 'half'; try 0.5"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: L.Add().output((4, 3, 3), (5, 3, 3)), "one shape, got 4x3x3 and 5x3x3"),
     (lambda: L.Concat().output((4, 3, 3), (4, 2, 3)), "got 4x3x3 and 4x2x3; try padding"),
     (lambda: L.Concat().output((4, 3, 3), (4,)), "got 4x3x3 and 4"),
@@ -175,7 +175,7 @@ def conforms(kind: type[Layer], key: str) -> None:
     assert sample(kind) == layer
     assert hash(sample(kind)) == hash(layer)
     with pytest.raises(FrozenInstanceError):
-        layer.kind = "other"  # type: ignore[misc]
+        layer.kind = "other"  # type: ignore[misc]  # it is frozen
     taken = [inputs for inputs in inputs_of(layer) if takes(layer, inputs)]
     assert taken
     for inputs in taken:

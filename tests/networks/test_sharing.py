@@ -56,14 +56,14 @@ def _other_network() -> Handle:
 
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: start().linear(3, share=_other_network()), "an output of the same network"),
-    (lambda: start().linear(3, share="fc1"), "an output of the same network, got 'fc1'"),  # type: ignore[arg-type]
+    (lambda: start().linear(3, share="fc1"), "an output of the same network, got 'fc1'"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: (x := start()).linear(3, share=x.linear(4)),
      "linear needs weight 3x3, bias 3, got weight 4x3, bias 4 to share; give both"),
     (lambda: (x := start()).linear(3, share=x.linear(3, bias=False)),
      "needs weight 3x3, bias 3, got weight 3x3 to share"),
     (lambda: (x := start()).linear(3, share=x.tanh()), "linear layer itself, got that of tanh"),
     (lambda: (x := start()).linear(3, share=x), "linear layer itself, got that of input"),
-    (lambda: (x := start().linear(3)).then(x.tanh().layer, share=x),  # type: ignore[arg-type]
+    (lambda: (x := start().linear(3)).then(x.tanh().layer, share=x),  # type: ignore[arg-type]  # wrong on purpose
      "tanh cannot share parameters; try linear"),
     (lambda: (x := start()).linear(3, share=x.linear(3)).squared_error(),
      "'fc1' shares the parameters of 'linear', which does not lead to the loss"),

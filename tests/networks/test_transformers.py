@@ -50,7 +50,7 @@ S, H, A, B = 32, 48, 4, 3
 
 def kept(attention: str = "matrix", dropout: float = 0.1) -> dict[str, int]:
     """Bytes by output of what the second of three layers keeps until backward begins."""
-    net = gpt2(S, 3, H, A, 64, attention, dropout)  # type: ignore[arg-type]
+    net = gpt2(S, 3, H, A, 64, attention, dropout)  # type: ignore[arg-type]  # one of the two
     ledger = memlab.plan(memlab.training_step(net, format="fp16"))
     loss = next(i for i, row in enumerate(ledger.rows) if row.name == "loss")
     return {
@@ -129,7 +129,7 @@ def tokens() -> Any:
 
 BAD: list[tuple[Any, str]] = [
     (lambda: gpt2(heads=5), "5 heads do not divide 768 features; try a divisor"),
-    (lambda: gpt2(attention="flash"), "unknown attention 'flash'.*Known: matrix, fused"),  # type: ignore[arg-type]
+    (lambda: gpt2(attention="flash"), "unknown attention 'flash'.*Known: matrix, fused"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: gpt2(steps=0), "input size must be at least 1, got 0"),
     (lambda: gpt2(layers=0), "layers must be at least 1, got 0"),
     (lambda: gpt2(dropout=1.5), "p must be at least 0 and below 1, got 1.5"),
@@ -147,7 +147,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda: memlab.network("t", features=4).positions(), r"needs a sequence \(T, F\), got 4"),
     (lambda: memlab.network("t", image=(3, 4, 4)).layer_norm(), "needs a sequence .* got 3x4x4"),
     (lambda: tokens().embedding(3).patches(), "needs a map"),
-    (lambda: L.GELU("sigmoid"), "unknown form of GELU 'sigmoid'"),  # type: ignore[arg-type]
+    (lambda: L.GELU("sigmoid"), "unknown form of GELU 'sigmoid'"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: L.AttentionScores(2).output((4, 9)), r"2 heads needs \(T, 3F\) .* got 4x9"),
     (lambda: L.AttentionSoftmax().output((2, 3, 4)), r"needs scores \(heads, T, T\), got 2x3x4"),
     (lambda: L.AttentionValues(2).output((2, 4, 4)), "need two inputs"),

@@ -160,7 +160,7 @@ def test_convolutions_of_resnet50(variant, unit_strides):  # A8
 @pytest.mark.parametrize(("variant", "strides"), [("v1", (2, 1)), ("v1.5", (1, 2))])
 def test_the_variant_says_where_a_bottleneck_strides(variant, strides):
     net = build("resnet50", variant=variant)
-    assert tuple(net.by_name[f"3.1.conv{i}"].layer.stride for i in (1, 2)) == strides  # type: ignore[attr-defined]
+    assert tuple(net.by_name[f"3.1.conv{i}"].layer.stride for i in (1, 2)) == strides  # type: ignore[attr-defined]  # they are convolutions
     assert net.variant == variant
 
 
@@ -206,13 +206,13 @@ BAD = [
     (lambda: build("linear1", image=28), "linear1 has no image; leave it out"),
     (lambda: build("linear1", classes=10), "linear1 has no classes"),
     (lambda: build("vgg16", image=0), "image must be .* at least 1, got 0; try 224"),
-    (lambda: build("vgg16", image=22.5), "image must be a whole number .* got 22.5"),  # type: ignore[arg-type]
+    (lambda: build("vgg16", image=22.5), "image must be a whole number .* got 22.5"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: build("vgg16", classes=-3), "classes must be .* at least 1, got -3; try 1000"),
     (lambda: build("vgg16", image=16), "pool5: max_pool2d: .* try a larger image"),
     (lambda: build("alexnet", image=32), "pool5: max_pool2d: .* try a larger image"),
     (lambda: zoo.linear1(features=0), "features must be .* got 0"),
     (lambda: zoo.linear1(outputs=0), "outputs must be .* got 0"),
-    (lambda: zoo.resnet(50), r"block counts, got 50; try \(3, 4, 6, 3\)"),  # type: ignore[arg-type]
+    (lambda: zoo.resnet(50), r"block counts, got 50; try \(3, 4, 6, 3\)"),  # type: ignore[arg-type]  # wrong on purpose
     (lambda: zoo.resnet(()), r"block counts, got \(\)"),
     (lambda: zoo.resnet((3, 0)), "blocks of a stage must be at least 1, got 0"),
 ]

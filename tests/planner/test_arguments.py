@@ -94,6 +94,6 @@ def test_every_field_of_what_is_placed_or_scheduled(kind: Callable[..., Any], nu
         Stage: lambda stage: chains.frontier(Chain((stage, STAGE))),
         Task: lambda task: graphs.simulate([task], [0]),
     }
-    name = fields(kind)[number].name  # type: ignore[arg-type]
-    usual = dict(zip([f.name for f in fields(kind)], MADE[kind], strict=False))  # type: ignore[arg-type,index]
+    name = fields(kind)[number].name  # type: ignore[arg-type]  # a dataclass
+    usual = dict(zip([f.name for f in fields(kind)], MADE[kind], strict=False))  # type: ignore[arg-type,index]  # a dataclass
     mostly_refused(lambda given: use[kind](kind(**usual | {name: given})))

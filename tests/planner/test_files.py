@@ -291,7 +291,7 @@ def test_the_trace_holds_every_operation_and_the_peak() -> None:
 def test_diff_accounts_for_every_byte_of_the_change() -> None:
     vgg = memlab.plan(memlab.training_step(memlab.zoo.vgg16(), "adam"))
     half = diff(vgg, vgg, 8, 4)
-    assert repr(diff(vgg, vgg, 8.0, 4.0)) == repr(half)  # type: ignore[arg-type]
+    assert repr(diff(vgg, vgg, 8.0, 4.0)) == repr(half)  # type: ignore[arg-type]  # a whole number, as a float
     assert half.change == vgg.peak(4) - vgg.peak(8) == sum(half.roles.values())
     assert half.change == sum(half.blocks.values())
     assert half.peaks[0].index != half.peaks[1].index

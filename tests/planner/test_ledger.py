@@ -249,7 +249,7 @@ def test_fit_of_a_limited_plan_stays_inside_it() -> None:
 def test_a_budget_that_is_none_is_one_sentence(budget: object) -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
     with pytest.raises(InputError, match=r"is no amount of memory|not a whole number"):
-        ledger.fit(budget)  # type: ignore[arg-type]
+        ledger.fit(budget)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_an_unknown_memory_is_one_sentence() -> None:
@@ -263,16 +263,16 @@ def test_an_unknown_memory_is_one_sentence() -> None:
 @pytest.mark.parametrize("given", ["resnet50", None, memlab.network("x", features=3)])
 def test_what_is_no_step_is_one_sentence(given: object) -> None:
     with pytest.raises(InputError, match="a step is built from a network"):
-        memlab.training_step(given)  # type: ignore[arg-type]
+        memlab.training_step(given)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InputError, match="a plan is made of a step"):
-        memlab.plan(given)  # type: ignore[arg-type]
+        memlab.plan(given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize("batch", [0, -3, 1.5, "8", None, True])
 def test_bad_batches_give_one_sentence(batch: object) -> None:
     ledger = memlab.plan(memlab.training_step(memlab.zoo.linear1()))
     with pytest.raises(InputError, match="batch must be"):
-        ledger.peak(batch)  # type: ignore[arg-type]
+        ledger.peak(batch)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_plan_of_a_small_network_by_hand() -> None:

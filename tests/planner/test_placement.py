@@ -390,10 +390,10 @@ def test_the_table_names_who_shares_an_address():
         ([Block("a", 64, 2, 1)], "a is born in operation 2 and dies before, in 1"),
         ([Block("a", 64, 0, 1), Block("a", 64, 2, 3)], "two blocks are named 'a'; rename one."),
         ([Block("a", -1, 0, 1)], "the size of a must be at least 0, got -1"),
-        ([Block("a", 1.5, 0, 1)], "the size of a must be a whole number, got 1.5"),  # type: ignore[arg-type]
+        ([Block("a", 1.5, 0, 1)], "the size of a must be a whole number, got 1.5"),  # type: ignore[arg-type]  # wrong on purpose
         ([Block("a", 64, -1, 1)], "the birth of a must be at least 0, got -1"),
-        ([Block("a", 64, 0, None)], "the death of a must be a whole number, got None"),  # type: ignore[arg-type]
-        ([Block(["a"], 64, 0, 1)], "a block has a text as its name, got"),  # type: ignore[arg-type]
+        ([Block("a", 64, 0, None)], "the death of a must be a whole number, got None"),  # type: ignore[arg-type]  # wrong on purpose
+        ([Block(["a"], 64, 0, 1)], "a block has a text as its name, got"),  # type: ignore[arg-type]  # wrong on purpose
         (["a"], "blocks are placed, got 'a'"),
         (None, "blocks are placed, got None"),
     ],
@@ -406,17 +406,17 @@ def test_bad_blocks_are_refused(given_blocks, says):
 def test_bad_choices_are_refused():
     for how in ("bigest", None, 3):
         with pytest.raises(InputError, match="unknown way to place"):
-            arrange(TOY, how)  # type: ignore[arg-type]
+            arrange(TOY, how)  # type: ignore[arg-type]  # wrong on purpose
     for alignment in (0, -64, 1.5, "64"):
         with pytest.raises(InputError, match="alignment must be"):
-            arrange(TOY, alignment=alignment)  # type: ignore[arg-type]
+            arrange(TOY, alignment=alignment)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_bad_steps_and_batches_are_refused():
     net = memlab.zoo.build("linear1")
     step = replace(memlab.training_step(net), batches=range(8, 17))
     with pytest.raises(InputError, match="a placement is of a step"):
-        place(net, 32)  # type: ignore[arg-type]
+        place(net, 32)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InputError, match="batch must be at least 1, got 0"):
         place(step, 0)
     with pytest.raises(InputError, match="this step holds for batch 8 to 16, got 17"):

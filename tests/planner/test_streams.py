@@ -155,7 +155,7 @@ def test_average_is_bytes_over_seconds() -> None:
 def test_what_cannot_be_timed_is_refused() -> None:
     step = memlab.training_step(zoo.linear1())
     with pytest.raises(InputError, match="a clock is of a step"):
-        clock(zoo.linear1(), 1)  # type: ignore[arg-type]
+        clock(zoo.linear1(), 1)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InputError, match="batch must be at least 1"):
         clock(step, 0)
     with pytest.raises(InputError, match="this step holds for batch 2 to 2, got 3; make it again"):

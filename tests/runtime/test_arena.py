@@ -92,7 +92,7 @@ def test_who_reads_what_is_free_gets_nan() -> None:
         if name == "fc1":
             session.memory.blocks[name] = piece
 
-    session.memory.free = early  # type: ignore[method-assign]
+    session.memory.free = early  # type: ignore[method-assign]  # planted
     session.step()
     assert plain.ops[index].name in session.nan
 
@@ -206,7 +206,7 @@ def test_a_placement_of_something_else_gives_one_sentence() -> None:
     with pytest.raises(InputError, match=sentence):
         ran(plain, 3, placement=memlab.place(plain, 3))
     with pytest.raises(InputError, match="a placement is needed, got 7"):
-        memlab.run(plain, 3, placement=7)  # type: ignore[arg-type]
+        memlab.run(plain, 3, placement=7)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_an_arena_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def handled_error() -> None:
         raise ValueError
     except ValueError as error:
         kept = [error]
-        kept.append(kept)  # type: ignore[arg-type]
+        kept.append(kept)  # type: ignore[arg-type]  # a cycle
 
 
 @pytest.mark.usefixtures("_no_collection")

@@ -126,7 +126,7 @@ def test_inference() -> None:
     run, here = (memlab.run(step, BATCH, device=device) for device in ("cuda", "cpu"))
     assert run.residual == 0
     assert run.output is not None
-    np.testing.assert_allclose(run.output, here.output, rtol=1e-10)  # type: ignore[arg-type]
+    np.testing.assert_allclose(run.output, here.output, rtol=1e-10)  # type: ignore[arg-type]  # both have one
 
 
 def test_an_algorithm_without_a_cuda_kernel_is_one_sentence() -> None:

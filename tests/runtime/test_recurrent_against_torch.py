@@ -31,7 +31,7 @@ NAMES = {
 """PyTorch has a second bias, which stays 0."""
 
 
-class Oracle(torch.nn.Module):  # type: ignore[name-defined]
+class Oracle(torch.nn.Module):  # type: ignore[name-defined]  # torch may be missing
     """A recurrent network of PyTorch with the parameters of a run."""
 
     def __init__(self, name: str, parameters: dict[str, Array]) -> None:

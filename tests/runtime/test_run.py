@@ -96,7 +96,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, change: object) -> None:
 
     def kernels_of(step: Step, device: str) -> list[Kernel]:
         kernels = real(step, device)
-        kernels[2] = change(kernels[2])  # type: ignore[operator]
+        kernels[2] = change(kernels[2])  # type: ignore[operator]  # a function
         return kernels
 
     monkeypatch.setattr(session, "kernels_of", kernels_of)
@@ -150,7 +150,7 @@ def test_kept_gradients_are_in_the_plan() -> None:
 
 @pytest.mark.parametrize("placement", [None, "best"])
 def test_a_whole_float_is_a_batch(placement: str | None) -> None:
-    done = memlab.run(build("linear1", "momentum", "fp32"), 4.0, placement=placement)  # type: ignore[arg-type]
+    done = memlab.run(build("linear1", "momentum", "fp32"), 4.0, placement=placement)  # type: ignore[arg-type]  # a whole number, as a float
     assert (done.batch, type(done.batch), done.residual) == (4, int, 0)
 
 
@@ -191,7 +191,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated(
         memlab.run(step, 512)
     refused = caught.value
     ledger = memlab.plan(step)
-    assert ledger.peak(refused.fit.batch or 0) <= 3 * 10**9 < ledger.peak(refused.fit.batch + 1)  # type: ignore[operator]
+    assert ledger.peak(refused.fit.batch or 0) <= 3 * 10**9 < ledger.peak(refused.fit.batch + 1)  # type: ignore[operator]  # one fits
     assert "\n" not in str(refused)
 
 
@@ -224,7 +224,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
     x: object, labels: object, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        memlab.run(tiny(), 2, x=x, labels=labels)  # type: ignore[arg-type]
+        memlab.run(tiny(), 2, x=x, labels=labels)  # type: ignore[arg-type]  # wrong on purpose
     assert memlab.run(tiny(), 2).residual == 0
 
 
@@ -261,7 +261,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
 )
 def test_bad_options_are_one_sentence(options: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
-        memlab.run(tiny(), 2, **options)  # type: ignore[arg-type]
+        memlab.run(tiny(), 2, **options)  # type: ignore[arg-type]  # wrong on purpose
     assert "\n" not in str(caught.value)
     assert memlab.run(tiny(), 2).residual == 0
 
@@ -307,7 +307,7 @@ def test_an_interrupted_run_frees_what_it_held(
 
     def remember(self: Session, *args: object, **options: object) -> None:
         blocks.append(self)
-        real(self, *args, **options)  # type: ignore[arg-type]
+        real(self, *args, **options)  # type: ignore[arg-type]  # passed on
 
     monkeypatch.setattr(Session, "__init__", remember)
     with monkeypatch.context() as context:

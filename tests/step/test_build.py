@@ -291,7 +291,7 @@ def test_workspace_is_one_image_per_thread_and_none_for_pointwise() -> None:
 )
 def test_bad_options_give_one_sentence(options: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
-        memlab.training_step(small(), **options)  # type: ignore[arg-type]
+        memlab.training_step(small(), **options)  # type: ignore[arg-type]  # wrong on purpose
     assert "\n" not in str(caught.value)
 
 

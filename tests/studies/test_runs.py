@@ -84,4 +84,4 @@ def test_many_residuals_are_counted():
 
 def test_only_a_run_is_studied():
     with pytest.raises(InputError, match="a run is shown"):
-        study_run(memlab.plan(ran("linear1").step))  # type: ignore[arg-type]
+        study_run(memlab.plan(ran("linear1").step))  # type: ignore[arg-type]  # wrong on purpose

@@ -136,7 +136,7 @@ def test_one_name_is_a_list_of_one() -> None:
 )
 def test_bad_names_give_one_sentence(layers: object, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        memlab.in_place(chain(), layers=layers)  # type: ignore[arg-type]
+        memlab.in_place(chain(), layers=layers)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_of_hundreds_of_names_some_are_listed() -> None:
@@ -149,7 +149,7 @@ def test_of_hundreds_of_names_some_are_listed() -> None:
 
 def test_no_step_gives_one_sentence() -> None:
     with pytest.raises(InputError, match="in_place rewrites a step, got 7"):
-        memlab.in_place(7)  # type: ignore[arg-type]
+        memlab.in_place(7)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize("technique", ["precision", "lowering", "relu_masks", "eight_bit_states"])

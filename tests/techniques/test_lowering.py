@@ -231,4 +231,4 @@ def test_bad_options_are_one_sentence(options: dict[str, Any], words: str) -> No
 
 def test_a_network_is_no_step() -> None:
     with pytest.raises(InputError, match="lowering rewrites a step, got <small: 9 layers"):
-        lowering(small(), "direct")  # type: ignore[arg-type]
+        lowering(small(), "direct")  # type: ignore[arg-type]  # wrong on purpose

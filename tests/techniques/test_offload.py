@@ -179,7 +179,7 @@ def test_a_copy_runs_beside_the_operation_that_it_hides_behind(
     def computing(self: Session, op: object, kernel: object) -> None:
         if str(op) == "c2":
             assert begun.wait(5)
-        compute(self, op, kernel)  # type: ignore[arg-type]
+        compute(self, op, kernel)  # type: ignore[arg-type]  # passed on
 
     monkeypatch.setattr("memlab.runtime.memory.Memory.copy", copy)
     monkeypatch.setattr(Session, "_compute", computing)
@@ -293,7 +293,7 @@ def test_what_cannot_be_offloaded_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"try memlab\.recompute\(memlab\.lowering\(step, "):
         offload(memlab.recompute(plain), "conv", algorithms="p", batch=2)
     with pytest.raises(InputError, match="maps are several names, got"):
-        offload(plain, maps=[1])  # type: ignore[list-item]
+        offload(plain, maps=[1])  # type: ignore[list-item]  # wrong on purpose
     with pytest.raises(InputError, match="no feature map of this step waits for backward"):
         offload(memlab.inference_step(network()), maps=["r1"])
     assert offload(memlab.inference_step(network()), maps=[]).ops

@@ -34,7 +34,7 @@ CARD, LINK, BATCH = "titan x", "1 GB/s", 32
 
 def search(step: Step, policy: str, budget: int | str, **given: object) -> Choice:
     asked = {"batch": BATCH, "device": CARD, "link": LINK} | given
-    return choose(step, policy, budget=budget, **asked)  # type: ignore[arg-type]
+    return choose(step, policy, budget=budget, **asked)  # type: ignore[arg-type]  # options by name
 
 
 def at(step: Step, algorithms: str = "p", in_place: bool = False, prefetch: str = VDNN) -> Terms:
@@ -90,13 +90,13 @@ def test_vgg_16_fits_12_gb_by_687_036_bytes_under_sgd_and_not_with_momentum() ->
     """C4, with the convolutions that take no workspace."""
     given = {"batch": 256, "budget": "12 GB", "device": CARD, "link": "12 GB/s", "in_place": True}
     net = memlab.zoo.vgg16()
-    step = memlab.offload(memlab.training_step(net, "sgd"), "dynamic", **given)  # type: ignore[arg-type]
+    step = memlab.offload(memlab.training_step(net, "sgd"), "dynamic", **given)  # type: ignore[arg-type]  # options by name
     peak = memlab.plan(memlab.in_place(step)).peak(256)
     assert 12 * 10**9 - peak == 687_036
     assert "offload (dynamic: conv)" in step.notes
     assert step.batches == range(256, 257)
     with pytest.raises(InputError, match="the least that this policy takes is 12,552,"):
-        memlab.offload(memlab.training_step(net, "momentum"), "dynamic", **given)  # type: ignore[arg-type]
+        memlab.offload(memlab.training_step(net, "momentum"), "dynamic", **given)  # type: ignore[arg-type]  # options by name
 
 
 def wide() -> Network:
@@ -285,7 +285,7 @@ def test_a_map_that_comes_back_late_makes_the_same_bits(prefetch: str) -> None:
     costs = Costs(plain, one)
     least = Costs(plain, replace(one, prefetch=NEEDED)).of(static(costs)["all"], 0).peak
     given = {"batch": 4, "device": "recorded", "link": LINK, "prefetch": prefetch}
-    found = choose(plain, "best", budget=least, in_place=True, algorithms="m", **given)  # type: ignore[arg-type]
+    found = choose(plain, "best", budget=least, in_place=True, algorithms="m", **given)  # type: ignore[arg-type]  # options by name
     assert len(found.maps) > 2
     for placed in ("best", None):
         assert not differences(ran(plain, 4), ran(memlab.in_place(found.step), 4, placement=placed))
@@ -381,14 +381,14 @@ def test_bad_input_is_one_sentence() -> None:
         ({"algorithms": "q"}, "unknown kind of algorithms 'q'"),
     ):
         with pytest.raises(InputError, match=message):
-            offload(step, "dynamic", **{**given, **wrong})  # type: ignore[arg-type]
+            offload(step, "dynamic", **{**given, **wrong})  # type: ignore[arg-type]  # wrong on purpose
     for policy in ("best", "joint"):
         with pytest.raises(InputError, match=r"no choice of maps .* into 9 B; the least"):
             offload(step, policy, batch=4, budget=9, link=LINK)
     with pytest.raises(InputError, match="takes prefetch='budget' for a search, not for 'conv'"):
         offload(step, "conv", prefetch="budget")
     with pytest.raises(InputError, match="'joint' takes no prefetch='budget'; try 'best'"):
-        offload(step, "joint", prefetch="budget", **given)  # type: ignore[arg-type]
+        offload(step, "joint", prefetch="budget", **given)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InputError, match="unknown prefetch 'late'"):
         offload(step, "conv", prefetch="late")
     with pytest.raises(InputError, match="takes budget for a search, not for 'conv'"):
@@ -396,9 +396,9 @@ def test_bad_input_is_one_sentence() -> None:
     with pytest.raises(InputError, match="the fastest algorithms are those of a batch"):
         offload(step, "conv", algorithms="p")
     with pytest.raises(InputError, match="this step holds for batch 4 to 4, got 5"):
-        offload(memlab.lowering(step, batch=4), "best", **{**given, "batch": 5})  # type: ignore[arg-type]
+        offload(memlab.lowering(step, batch=4), "best", **{**given, "batch": 5})  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InputError, match="recomputes already"):
-        offload(memlab.recompute(step), "joint", **given)  # type: ignore[arg-type]
+        offload(memlab.recompute(step), "joint", **given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_minimum_that_is_named_is_enough() -> None:

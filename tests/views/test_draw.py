@@ -28,7 +28,7 @@ def chart(**more: object) -> Chart:
         Text(0, 4, "a text"),
     ]
     given = {"x_axis": Axis("operations"), "y_axis": Axis("bytes")} | more
-    return Chart(scale.operations(4), scale.counts_over(5), marks, 120, **given)  # type: ignore[arg-type]
+    return Chart(scale.operations(4), scale.counts_over(5), marks, 120, **given)  # type: ignore[arg-type]  # options by name
 
 
 # -- text ---------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_a_chart_outlines_the_state_before() -> None:
     ],
 )
 def test_every_mark_has_an_outline_without_a_colour_of_its_own(mark: object) -> None:
-    old = Chart(scale.operations(4), scale.counts_over(5), [], 90, previous=[mark])  # type: ignore[list-item]
+    old = Chart(scale.operations(4), scale.counts_over(5), [], 90, previous=[mark])  # type: ignore[list-item]  # any mark
     svg = Page("t", [old]).render().split("</defs>")[1]
     assert 'class="before"' in svg or "hollow" in svg
     assert "#" not in svg.replace('href="#', "")

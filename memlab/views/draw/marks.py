@@ -99,7 +99,7 @@ class Mark:
 
     def outline(self) -> Mark:
         """What shows it where it is the state before: its edge, dashed."""
-        return replace(self, look="before", fact=None)  # type: ignore[type-var]
+        return replace(self, look="before", fact=None)  # type: ignore[type-var]  # every mark is a dataclass
 
     def lower(self, pen: Pen) -> None:
         """Draw it with its fact and what a press on it sends."""

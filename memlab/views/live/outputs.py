@@ -44,14 +44,14 @@ def publish(kept: Iterable[Output]) -> None:
         elif output["output_type"] == "error":
             print("\n".join(output["traceback"]), file=sys.stderr)
         else:
-            publish_display_data(output["data"], output["metadata"])  # type: ignore[no-untyped-call]
+            publish_display_data(output["data"], output["metadata"])  # type: ignore[no-untyped-call]  # IPython has no types
 
 
 def _call(function: Callable[[], Any], kept: list[Output], raising: bool) -> None:
     try:
         returned = function()
         if returned is not None:
-            display(returned)  # type: ignore[no-untyped-call]
+            display(returned)  # type: ignore[no-untyped-call]  # IPython has no types
     except Exception as error:
         if raising:
             raise
@@ -67,7 +67,7 @@ class _Publisher(CapturingDisplayPublisher):
     """Keeps what is displayed."""
 
     def __init__(self, kept: list[Output]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # IPython has no types
         self.kept = kept
 
     def publish(

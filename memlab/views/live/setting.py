@@ -250,9 +250,9 @@ class Choice(Setting[T]):
         given = super().allowed(given, now)
         allowed = of(self.options, now)
         if all(isinstance(each, int) for each in allowed):
-            return one_of(self.what or self.name, given, list(allowed))  # type: ignore[return-value]
+            return one_of(self.what or self.name, given, list(allowed))  # type: ignore[return-value]  # one of those allowed
         empty = [""] if self.default == "" else []
-        return known(self.what or self.name, given, [*empty, *allowed])  # type: ignore[return-value]
+        return known(self.what or self.name, given, [*empty, *allowed])  # type: ignore[return-value]  # one of those allowed
 
     def read(self, event: str, value: Any, now: State) -> Any:
         allowed = list(of(self.options, now))

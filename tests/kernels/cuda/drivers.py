@@ -40,4 +40,4 @@ def install(gpus: int) -> None:
     def load(name: Any, *rest: Any, **options: Any) -> Any:
         return Driver(gpus) if name in NAMES else real(name, *rest, **options)
 
-    ctypes.CDLL = load  # type: ignore[assignment,misc]
+    ctypes.CDLL = load  # type: ignore[assignment,misc]  # planted

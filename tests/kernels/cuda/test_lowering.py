@@ -119,7 +119,7 @@ REFUSED = {
         BOTH[:240].reshape(2, 4, 6, 5), 3, out=BOTH[200:1064].reshape(2, 36, 12)
     ),
     "lowered has shape": lambda: on_device.col2im(LOWERED, (2, 4, 6, 6), 3),
-    r"shape must be \(N, C, H, W\), got 5": lambda: on_device.col2im(LOWERED, 5, 3),  # type: ignore[arg-type]
+    r"shape must be \(N, C, H, W\), got 5": lambda: on_device.col2im(LOWERED, 5, 3),  # type: ignore[arg-type]  # wrong on purpose
 }
 
 
