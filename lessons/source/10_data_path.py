@@ -96,8 +96,8 @@ lesson.change("10.augment")
 lesson.change("10.augment").guess("quarter").reveal()
 
 # %% [markdown]
-# On your machine, with a folder of images: the disk is slowed down until it needs 0.7 of the time of
-# a step. Which bytes does each buffer take, and how long does compute wait?
+# On your machine, with a folder of images: the disk is slowed down, until it needs 0.7 of the time
+# of a step. Which bytes does each buffer take, and how long does compute wait?
 
 # %% tags=["nbval-ignore-output"]
 conv = memlab.network("small", image=(3, 32, 32)).conv(32, 3, pad="same")

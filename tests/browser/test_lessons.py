@@ -59,7 +59,7 @@ MOVES = {
     "09": (),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
-COUNTS = {"05": "bits", "09": "link"}
+COUNTS = {"05": "bits", "09": "link", "10": "disk"}
 """Settings that change lanes, or seconds, and no bytes."""
 WRONG = {
     "00.mebibytes": ("    return nbytes / 1000**2", "decimal"),
@@ -81,6 +81,8 @@ WRONG = {
     "08.checkpoints": ("    return []", "nothing_saved"),
     "09.leaving": ("    return [sum(sizes[m] for m in each) for each in reads]", "every_reader"),
     "09.offloaded": ("    return list(range(len(maps)))", "all_go"),
+    "10.finished": ("    return load", ""),
+    "10.means": ("    return [image.mean() / 255 for image in images]", "each"),
 }
 
 

@@ -96,6 +96,18 @@ def test_temporaries_are_counted():
 
 
 @pytest.mark.measures
+def test_a_generator_that_leaks_is_caught():
+    def leaks(images, batch):
+        parts = (images[n : n + batch] for n in range(0, len(images), batch))
+        return [x.mean() for x in [part.astype(np.float32) / 255 for part in parts]]
+
+    report = exercise("10.means").check(leaks)
+    assert not report.passed
+    assert report.ratio is not None
+    assert report.ratio > 1.2
+
+
+@pytest.mark.measures
 @pytest.mark.parametrize("argument", ["x", "t"])
 def test_an_array_of_the_caller_is_no_place_to_write(argument):
     def spoils(x, t, w1, w2):
