@@ -26,6 +26,7 @@ from memlab.commands import (
     fit,
     lab,
     lecture,
+    path,
     plan,
     progress,
     run,
@@ -38,6 +39,7 @@ EXAMPLES = {
     run: "run mnist_cnn --batch 32",
     fit: "fit resnet50 --memory 12GB",
     compare: "compare resnet50 --batch 8",
+    path: "path googlenet --batch 128 --device 'titan x' --link '12 GB/s'",
     diff: "diff before.json after.json",
     claims: "claims A4",
     bench: "bench plan",
@@ -100,7 +102,7 @@ def _parser() -> _Parser:
 
 def _add_options(parser: _Parser, command: str) -> None:
     add = parser.add_argument
-    if command in ("plan", "run", "fit", "compare"):
+    if command in ("plan", "run", "fit", "compare", "path"):
         add("network", metavar="NETWORK", help="a network of the zoo, such as resnet50 or vgg16")
         add("--image", metavar="N", help="height and width of the input, in pixels")
         add("--classes", metavar="N", help="how many outputs")
@@ -130,9 +132,14 @@ def _add_options(parser: _Parser, command: str) -> None:
             default="ram",
             help="where offloaded maps wait: ram (default)",
         )
-    if command in ("plan", "run", "compare", "diff"):
+    if command in ("plan", "run", "compare", "path", "diff"):
         add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
-    if command in ("plan", "compare"):
+    if command == "path":
+        add("--buffers", metavar="N", default="2", help="batches that may wait (default: 2)")
+        add("--augment", metavar="SIDE", default="host", help="host or device (default: host)")
+        add("--disk", metavar="R", default="0.15", help="in GB/s, or '80 MB/s' (default: 0.15)")
+        add("--host", metavar="R", default="10", help="of the loader, as --disk (default: 10)")
+    if command in ("plan", "compare", "path"):
         ways = "'titan x', recorded, here or a file"
         add("--device", metavar="D", dest="machine", help=f"plan its seconds, too: {ways}")
         add("--link", metavar="L", help="to the host's memory: '12 GB/s' or 'PCIe 3.0 x16'")

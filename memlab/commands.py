@@ -19,7 +19,7 @@ from pathlib import Path
 from memlab import atomic
 from memlab.errors import InputError, pick, shorten
 from memlab.options import Options as Options
-from memlab.options import asked, built, count, planned, timed, ways_out
+from memlab.options import asked, built, count, fed, planned, rate, timed, ways_out
 from memlab.reports import facts_of, identity, placed, table
 
 OUTPUT = "the standard output"
@@ -107,6 +107,22 @@ def compare(options: Options) -> int:
     facts |= {"ways": out.as_dict() if out else None}
     _show(options, facts, f"{found.text()}\n\n{out}" if out else found.text())
     return 0 if found.held else 1
+
+
+def path(options: Options) -> int:
+    """Plan the way of images from a disk to the device, and how long compute waits for them."""
+    import memlab
+
+    batch = count("batch", options.batch)
+    network, step = fed(options)
+    buffers = count("buffers", options.buffers, least=0)
+    found = memlab.data_path(
+        step, batch, buffers, options.augment, rate(options.disk), rate(options.host),
+        options.link, options.machine,
+    )  # fmt: skip
+    facts = {"schema": "memlab.path/1", **identity(network, step)} | found.as_dict()
+    _show(options, facts, str(found))
+    return 0
 
 
 def diff(options: Options) -> int:

@@ -116,8 +116,30 @@ def ways_out(options: Options, network: Network, batch: int) -> Ways | None:
     return memlab.ways(network, batch, **given, optimizer=optimizer)
 
 
-def count(what: str, given: str) -> int:
-    """A whole number of at least 1 with all its digits: 1e30 is 10^30.
+def fed(options: Options) -> tuple[Network, Step]:
+    """The network and the step that a data path feeds: as it was asked for; on a card by its
+    figures, in fp32 and not told otherwise, with implicit products and in place, as its view."""
+    import memlab
+    from memlab.hardware import Device
+    from memlab.planner import clock
+
+    network, step = built(options)
+    machine = None if options.machine is None else clock.machine(options.machine)
+    if isinstance(machine, Device) and step.format == "fp32" and not step.notes:
+        optimizer = step.optimizer or "sgd"
+        if step.training:
+            step = memlab.training_step(network, optimizer, algorithm="implicit-gemm")
+        step = memlab.in_place(step)
+    return network, step
+
+
+def rate(given: str) -> str:
+    """Bytes per second as text: a number alone is in GB/s."""
+    return f"{given} GB/s" if given.strip().replace(".", "", 1).isdigit() else given
+
+
+def count(what: str, given: str, least: int = 1) -> int:
+    """A whole number of at least ``least`` with all its digits: 1e30 is 10^30.
 
     Raises:
         InputError: that is none, or too large.
@@ -129,7 +151,7 @@ def count(what: str, given: str) -> int:
         exact = int(number) if number == number.to_integral_value() else given
     except ArithmeticError:  # no number, or NaN
         exact = given
-    return whole(what, exact)
+    return whole(what, exact, least)
 
 
 def _step(network: Network, options: Options) -> Step:
