@@ -45,7 +45,7 @@ class Layer:
     of_input: ClassVar[bool] = False
     """Whether it reads the input of the network alone, and so hands no gradient back."""
     can_share: ClassVar[bool] = False
-    """Whether several layers may use its parameters: its backward can add to their gradients."""
+    """Whether several layers may use its parameters."""
 
     def output(self, *inputs: Shape) -> Shape:
         """The shape per sample that comes out.

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import memlab
 from memlab.errors import InputError
@@ -18,14 +20,17 @@ from memlab.kernels.registry import Array
 from memlab.lesson.digits import Digits
 from memlab.networks.graph import Network
 from memlab.networks.layers import Dropout
+from memlab.runtime.inputs import Inputs
 from memlab.runtime.run import Run
 from memlab.runtime.session import Session
 from memlab.step.op import LOAD, OF_PART, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
+from memlab.techniques import order
 from memlab.techniques.order import PART, PARTS
 from tests.kernels_by_case import distance
+from tests.networks_at_random import networks, tied
 from tests.runtime.test_run import SMALL, SMALLEST
 from tests.staged_networks import NETWORKS, TRAINED, step
 from tests.techniques.same import differences, ran
@@ -36,6 +41,16 @@ EXACT = 1e-12
 SAMPLES = 8
 WHOLE = ("mnist_cnn", "alexnet", "googlenet", "vit_s", "gpt2", "rnn", "lstm")
 """Networks of the zoo in which no layer looks at the batch, one of each kind."""
+
+
+BEFORE: dict[str, Rewrite] = {
+    "recompute": memlab.recompute,
+    "chain": partial(memlab.recompute, how="chain", batch=2),
+    "offload": memlab.offload,
+    "in place": memlab.in_place,
+    "both": lambda before: memlab.in_place(memlab.offload(memlab.recompute(before), "conv")),
+}
+"""What changes no value, before accumulate."""
 
 
 def zoo(name: str) -> Network:
@@ -140,9 +155,9 @@ def test_what_has_nothing_to_accumulate_stays_as_it_is() -> None:
 
 TWO = memlab.accumulate(step("branches", "adam"), 2)
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "no step": (lambda: memlab.accumulate(memlab.zoo.vgg16()), "rewrites a step"),  # type: ignore[arg-type]
+    "no step": (lambda: memlab.accumulate(memlab.zoo.vgg16()), "rewrites a step"),  # type: ignore[arg-type]  # wrong on purpose
     "no part": (lambda: memlab.accumulate(step("sums"), 0), "at least 1"),
-    "half a part": (lambda: memlab.accumulate(step("sums"), 1.5), "whole number"),  # type: ignore[arg-type]
+    "half a part": (lambda: memlab.accumulate(step("sums"), 1.5), "whole number"),  # type: ignore[arg-type]  # wrong on purpose
     "too many": (lambda: memlab.accumulate(step("sums"), 1025), "at most 1,024"),
     "twice": (lambda: memlab.accumulate(TWO, 2), "over 2 parts already"),
     "after no reuse": (
@@ -313,6 +328,46 @@ def normed() -> Network:
     return x.flatten().linear(6, bias=False).batch_norm().linear(3).cross_entropy()
 
 
+def drawn(before: Step, count: int, seed: int = 0) -> list[Array]:
+    """Samples and labels as a run draws them."""
+    inputs, found = Inputs(before, count, seed, None, None), []
+    for tensor in inputs.tensors:
+        found.append(np.empty(tensor.shape(count), tensor.format.dtype()))
+        inputs.write(tensor.name, tensor, 1, found[-1])
+    return found
+
+
+def in_turn(before: Step, batch: int, given: list[Array]) -> list[Array]:
+    """The mean of the gradients of steps that change nothing, one for each part: an oracle whatever
+    looks at the batch."""
+    found: list[list[Array]] = []
+    with Session(before, batch, settings={"rate": 0.0}) as session:
+        for first in range(0, len(given[0]), batch):
+            x, labels = (array[first : first + batch] for array in given)
+            session.step(x, labels)
+            found.append(list(alive(session, Role.PARAMETER_GRADIENT).values()))
+    return [sum(each) / len(found) for each in zip(*found, strict=True)]
+
+
+@pytest.mark.measures
+@given(st.one_of(networks(8), tied(6)), st.integers(2, 4), st.integers(1, 3),
+       st.sampled_from([way for way in BEFORE if way != "chain"]))  # fmt: skip
+@settings(max_examples=25, deadline=None)
+def test_random_networks(net: Network, parts: int, batch: int, way: str) -> None:
+    before = undrawn(memlab.training_step(net, "sgd", "fp64")).keep("gradients")
+    samples = drawn(before, parts * batch)
+    due = in_turn(before, batch, samples)
+    after = memlab.accumulate(BEFORE[way](before), parts)
+    assume(order.accumulates(after))  # a network without parameters has no backward
+    with Session(after, batch, settings={"rate": 0.0}) as session:
+        session.step(samples[0], samples[1])
+        found = list(alive(session, Role.PARAMETER_GRADIENT).values())
+    whole = np.concatenate([each.ravel() for each in due] or [np.zeros(1)])
+    made = np.concatenate([each.ravel() for each in found] or [np.zeros(1)])
+    assert distance(made, whole) < EXACT
+    assert memlab.run(after, batch).residual == 0
+
+
 @pytest.mark.measures
 def test_a_batch_norm_sees_one_part_at_a_time() -> None:
     """The gradients are the mean of those of two steps that change nothing, and the running
@@ -361,14 +416,6 @@ def test_dropout_draws_its_own_numbers_for_each_part() -> None:
 
 # -- with other techniques ------------------------------------------------------------------------
 
-BEFORE: dict[str, Rewrite] = {
-    "recompute": memlab.recompute,
-    "chain": partial(memlab.recompute, how="chain", batch=2),
-    "offload": memlab.offload,
-    "in place": memlab.in_place,
-    "both": lambda before: memlab.in_place(memlab.offload(memlab.recompute(before), "conv")),
-}
-"""What changes no value, before accumulate."""
 AFTER: dict[str, Rewrite] = {
     "": lambda after: after,
     "in place": memlab.in_place,
