@@ -32,8 +32,8 @@ lesson.recall("09.paid").guess("third").reveal()
 views.idle("vgg16", 256, asked=True, only=("batch",), examples=False)
 
 # %% [markdown]
-# One of four kinds of memory<sup>C1</sup>: the feature maps of VGG-16<sup>C9</sup>, over a step on
-# a Titan X (Maxwell). Move **Batch**: what grows?
+# Here is one of four kinds of memory<sup>C1</sup>: the feature maps of VGG-16<sup>C9</sup>, over
+# the seconds of a step on a Titan X (Maxwell). Move **Batch**: what grows?
 #
 # ## How long does a feature map wait?
 
@@ -56,9 +56,9 @@ idle.guess("half", because="a map is used in forward and in backward").revise("n
 #
 # **Offload** (vDNN: Rhu et al., 2016): while the last reader of a map in forward runs, the map goes
 # to the memory of the host, the computer around the card. It is **pinned**: the system does not
-# move it, so the card copies by itself. In backward the map comes back ahead of its reader: the
-# **prefetch**. It looks as far as the next convolution<sup>C5</sup>. Policy `conv` sends the inputs
-# of convolutions, `all` those of nearly all layers<sup>C6</sup>.
+# move it, so the card copies by itself. In backward the map comes back ahead of its reader: this
+# **prefetch** looks as far as the next convolution that backward reaches<sup>C5</sup>. Policy
+# `conv` sends the inputs of convolutions, `all` those of nearly all layers<sup>C6</sup>.
 
 # %% tags=["planned-seconds"]
 host = lesson.predict("09.host")
@@ -204,15 +204,15 @@ chosen.check(offloaded)
 # ## What this lesson leaves out
 #
 # - Shorter operations hide less: vDNN's text has 18 % less speed<sup>C4</sup>, our plan 6 %, and
-#   20 % with twice the arithmetic.
-# - 12 GB are 12·10⁹ B, and 687,036 B are left. A Titan X has 12 GiB, 12.88 GB.
+#   20 % where the card computes twice as fast.
+# - 12 GB are 12·10⁹ B here, and 687,036 B of them stay free. A Titan X has 12 GiB, 12.88 GB.
 #
 # Sources: C1, C4, C5, C6, C9, C10.
 
 # %% [markdown]
 # ## The case so far
 #
-# Policy `all`, over 12 GB/s: short operations hide little of each copy.
+# ResNet-50, policy `all`, over 12 GB/s: short operations hide little of each copy.
 
 # %% tags=["picture-case", "planned-seconds"]
 views.case("09")

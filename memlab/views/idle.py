@@ -31,7 +31,7 @@ TALL, LANE, NAMED = 310, 30, 15
 """Pixels: of the pile, of the lane of compute, of a bar that has its name beside it."""
 NUMBER = 250
 """Pixels that the number takes at the right of the pile."""
-NARROW, ABOVE = 700, 84
+NARROW, ABOVE = 900, 84
 """Below that width the number stands above the pile, and takes so many pixels."""
 AT_EDGE = 0.4
 """A guess that is so near to an end has its words there."""
