@@ -56,8 +56,9 @@ class Fed(Paced):
 
     ``schedule`` is what ran, in measured seconds; ``planned`` the bytes of the step and of all
     buffers. ``peaks`` are the measured bytes of the buffers by memory, ``peak`` those of the device
-    with the step. ``skipped`` names each file that was passed over, with the reason, ``left`` is
-    how many images filled no batch, ``passed`` how many things in the folder are no images.
+    with the step. ``losses`` are those of every step, without a loss the means of its output.
+    ``skipped`` names each file that was passed over, with the reason, ``left`` is how many images
+    filled no batch, ``passed`` how many things in the folder are no images.
     """
 
     step: Step
@@ -264,12 +265,12 @@ def _epoch(
                 residual = max(residual, *map(abs, gaps))
                 peak = max(peak, max(inside for _, inside, _ in counts))
         peaks = {memory: loader.held(memory) for memory in (HOST, DEVICE)}
-    host = sum(e.size.at(batch) for e in planned.entries if e.memory == HOST)
+    places = (p.size.at(batch) for p in loader.ring.live_in if p.storage.memory == HOST)
     name = device if device == "cpu" else loader.place.name
     left = len(loader.source.files) - len(loader.skipped) - batch * len(losses)
     return Fed(
         step, loader.buffers, augment, name, loader.schedule(name), planned, peaks, peak,
-        max(residual, abs(peaks[HOST] - host)), loader.moved(), tuple(losses),
+        max(residual, abs(peaks[HOST] - sum(places))), loader.moved(), tuple(losses),
         tuple(loader.skipped), left, loader.source.passed,
     )  # fmt: skip
 

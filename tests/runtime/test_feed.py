@@ -70,6 +70,25 @@ def test_its_values_do_not_depend_on_buffers(step: Step, folder: Path) -> None:
     assert memlab.feed(step, folder, BATCH, seed=1).losses not in found
 
 
+def test_what_a_thread_allocates_is_seen(
+    step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, leaked = Source.read, []
+
+    def leaking(self: Source, name: str, target: Array) -> int:
+        leaked.append(np.empty(1000, np.uint8))
+        return read(self, name, target)
+
+    monkeypatch.setattr(Source, "read", leaking)
+    assert memlab.feed(step, folder, BATCH, 2).residual >= 23 * 1000
+
+
+def test_a_step_without_a_loss_is_fed_too(step: Step, folder: Path) -> None:
+    net = memlab.network("scores", image=SHAPE).flatten().linear(5).cross_entropy()
+    fed = memlab.feed(memlab.inference_step(net), folder, BATCH)
+    assert (fed.residual, fed.batches) == (0, 6)
+
+
 def uses(fed: Fed, place: str) -> list[tuple[float, float]]:
     """When the operations touched a place, in their order."""
     return [(slot.start, slot.end) for slot in fed.schedule.slots
@@ -196,9 +215,7 @@ def test_an_interrupted_epoch(
     assert not closed[0].memory.blocks
 
 
-def test_ctrl_c_at_any_moment(
-    step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_at_any_moment(step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It arrives wherever the process is just then."""
     memlab.feed(step, folder, BATCH)  # compiles, and looks for libraries
     read = Source.read
