@@ -63,10 +63,7 @@ class Inputs:
         if self.parts > 1 and given is not None:
             given = np.asarray(given)[(part - 1) * self.batch : part * self.batch]
         start.fill_input(tensor, values, self.draws[name], given, vocabulary or 2)
-        if vocabulary:
-            start.check_tokens(values, vocabulary)
-        elif tensor.format.kind == "int":
-            start.check_labels(values, _classes(self.step))
+        self._check(tensor, values)
 
     def _checked(self, tensor: Tensor) -> Array | None:
         """The samples of all parts as an array."""
@@ -80,7 +77,15 @@ class Inputs:
                 f"{self.parts} parts, got the shape {array.shape}; the first extent is that of "
                 "the samples."
             )
+        self._check(tensor, array)
         return array
+
+    def _check(self, tensor: Tensor, values: Array) -> None:
+        """Whether whole numbers name tokens, or classes."""
+        if vocabulary := _vocabulary(self.step, tensor):
+            start.check_tokens(values, vocabulary)
+        elif tensor.format.kind == "int":
+            start.check_labels(values, _classes(self.step))
 
 
 def aside(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -35,9 +35,10 @@ def accumulate(step: Step, parts: int = 2) -> Step:
     statistics once for each. Dropout draws anew for each part.
 
     The first part writes the gradients of parameters, the others add to them, so they are alive
-    through all forward and backward of the others; weights are read once for each part. Input and
-    labels of a part have a block of their own, which is taken when the part begins and given back
-    after its last reader: those of one part are on the device at a time, as a loader brings them.
+    through all forward and backward of the others. Weights are read once for each part, which costs
+    time where a part is so small that a layer waits for them. Input and labels of a part have a
+    block of their own, which is taken when the part begins and given back after its last reader:
+    those of one part are on the device at a time, as a loader brings them.
 
     It comes after formats, recompute and offload, before or after in place; what these decided at
     a batch, they decided for one part, without the gradients of the parts before.

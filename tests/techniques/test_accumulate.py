@@ -320,6 +320,23 @@ def test_samples_that_do_not_fill_the_parts_are_refused(argument: str, of: str, 
         memlab.run(memlab.accumulate(step("joins"), 4), 2, **given)
 
 
+@pytest.mark.measures
+@pytest.mark.parametrize("bad", ["x", "labels"])
+def test_a_bad_sample_of_a_later_part_is_refused_before_the_first_runs(
+    bad: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(Session, "_operate", lambda self, index, op: begun.append(op.name))
+    given = samples()
+    given[bad][-1] = np.nan if bad == "x" else 3
+    says = "input holds NaN" if bad == "x" else "labels must lie between 0 and 2, got 0 to 3"
+    with Session(memlab.accumulate(step("joins"), 4), 2) as session:
+        with pytest.raises(InputError, match=says):
+            session.step(given["x"], given["labels"])
+        assert session.closed
+    assert not begun
+
+
 # -- batch norm and dropout -----------------------------------------------------------------------
 
 
