@@ -215,6 +215,11 @@ class Bars:
             free = self._beside if row.key == "plain" else 0
             yield (row.peak or self.found.budget), max(wide - free, 8)
 
+    @property
+    def pitch(self) -> float:
+        """Pixels from row to row."""
+        return PITCH if self.wide else TALL
+
     @cached_property
     def pixel(self) -> float:
         """What one pixel stands for."""
@@ -231,9 +236,8 @@ class Bars:
         count = len(self.rows)
         marks = [*self._heads(), *self._rows(), *self._limit(count), *self._between(),
                  *self._asks()]  # fmt: skip
-        pitch = PITCH if self.wide else TALL
-        return Chart(Scale(0, self.last), Scale(count, 0), marks, pitch * count, left=NAMES,
-                     right=self.right, above=26, below=20, gap=6)  # fmt: skip
+        return Chart(Scale(0, self._at(self.right)), Scale(count, 0), marks, self.pitch * count,
+                     left=NAMES, right=0, above=26, below=20, gap=6)  # fmt: skip
 
     # -- columns
 
@@ -245,7 +249,8 @@ class Bars:
         yield Text(0, 0, say("peak"), 12, dy=-12, bold=True)
         yield Text(self._at(0), 0, say("time"), 12, dx=0, dy=-12, bold=True)
         at, word = (self._at(0), "time") if self.sort == "time" else (0, "peak")
-        yield Glyph(at, 0, DOWN, dx=texts.width(say(word), 12, True) + 10, dy=-16)
+        end = at + (texts.width(say(word), 12, True) + 13) * self.pixel
+        yield Glyph(end, -16 / self.pitch, DOWN)
         if self.wide:
             yield Text(self._at(WORDS), 0, say("asks_for"), 12, dx=12, dy=-12, bold=True)
 
@@ -254,7 +259,7 @@ class Bars:
         groups = [0, *(1 if row.trains else 2 for row in self.rows[1:])]
         for at, (one, other) in enumerate(pairwise(groups), 1):
             if one != other:
-                yield Rule(y=at, look="grid", above=self.right, below=NAMES)
+                yield Rule(y=at, look="grid", below=NAMES)
 
     # -- the line of the card
 
@@ -288,8 +293,8 @@ class Bars:
 
     def _rect(self, at: int, left: float, right: float, look: Paint | str, more: float = 0) -> Rect:
         """A bar of a row, so many pixels thicker."""
-        middle = self._middle(at)
-        return Rect(left, right, middle, middle, look, thick=BAR + more)
+        middle, half = self._middle(at), (BAR + more) / 2 / self.pitch
+        return Rect(left, right, middle - half, middle + half, look)
 
     def _target(self, at: int, row: Way) -> Iterator[Mark]:
         """What a row says on hover and focus, from one edge of the page to the other."""
@@ -353,7 +358,11 @@ class Bars:
         if row.time and row.key != "plain":
             long = max(row.extra or 0.0, 0.0) * 100 * self._percent
             yield replace(self._rect(at, self._at(0), self._at(long), PLANNED, more=-8), edge=0)
-            yield Rule(x=self._at(0), span=(at + 0.2, at + 0.8 if self.wide else at + 0.6))
+            yield Rule(
+                x=self._at(0),
+                span=(at + 0.2, at + 0.8 if self.wide else at + 0.6),
+                look="rule faint",
+            )
             beside = long + texts.width(row.time, 12) < self._beside
             dx = long + 6 if beside else 6
             yield Text(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
