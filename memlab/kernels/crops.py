@@ -15,19 +15,19 @@ _U = np.uint64
 _DOWN, _RIGHT, _TURN = _U(1), _U(31), _U(63)
 
 
-def down(drawn: np.uint64, crop: int) -> int:
+def down(drawn: np.uint64, crop: int) -> np.int64:
     """Rows, from ``-crop`` to ``crop``."""
-    return int((drawn >> _DOWN) % _U(2 * crop + 1)) - crop
+    return np.int64((drawn >> _DOWN) % _U(2 * crop + 1)) - crop
 
 
-def right(drawn: np.uint64, crop: int) -> int:
+def right(drawn: np.uint64, crop: int) -> np.int64:
     """Columns, from ``-crop`` to ``crop``."""
-    return int((drawn >> _RIGHT) % _U(2 * crop + 1)) - crop
+    return np.int64((drawn >> _RIGHT) % _U(2 * crop + 1)) - crop
 
 
 def turned(drawn: np.uint64) -> bool:
     """Whether left and right change places: every second time."""
-    return int(drawn >> _TURN) == 1
+    return bool(drawn >> _TURN)
 
 
 def settings(call: Call) -> tuple[int, int, int, bool, float, float]:
