@@ -27,16 +27,16 @@ the batch adds, where the kernel has to read that alone."""
 def ending(part: int) -> str:
     """What the names of operations and blocks end in that belong to a later part of the batch; the
     first part, 1, has plain names."""
-    return f", part {part}" if part > 1 else ""
+    return f" in part {part}" if part > 1 else ""
 
 
 def plain(name: str) -> str:
-    """A name without the part that it belongs to: ``'conv1, part 2'`` is ``'conv1'`` in the
+    """A name without the part that it belongs to: ``'conv1 in part 2'`` is ``'conv1'`` in the
     first."""
     return _ENDING.sub("", name)
 
 
-_ENDING = re.compile(r", part \d+$")
+_ENDING = re.compile(r" in part \d+$")
 
 
 class Phase(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memlab import strings
 from memlab.planner.ledger import Entry
-from memlab.step.op import Op, Phase
+from memlab.step.op import Op, Phase, plain
 from memlab.step.tensor import Role
 
 GRADIENT = "gradient of "
@@ -39,6 +39,8 @@ def symbol_of(name: str, known: dict[str, str]) -> str:
     """The name of a tensor in formulas; ``known`` are those of blocks."""
     if name in known:
         return known[name]
+    if (whole := plain(name)) != name:
+        return symbol_of(whole, known) + name.removeprefix(whole)
     if name.startswith(GRADIENT):
         return f"dE/d{symbol_of(name.removeprefix(GRADIENT), known)}"
     owner, _, rest = name.rpartition(".")

@@ -124,7 +124,7 @@ def test_what_a_part_costs_more() -> None:
     for op in plain.ops:
         if op.phase is Phase.UPDATE:
             continue
-        own = later[f"{op.name}, part 2"]
+        own = later[f"{op.name} in part 2"]
         sums = [t for t in op.writes.values() if not t.size.per_sample]
         assert own.bytes_moved.fixed - op.bytes_moved.fixed == sum(t.size.fixed for t in sums)
         values = sum(t.size.fixed // 4 for t in sums)
@@ -137,7 +137,7 @@ def test_the_first_part_has_the_names_of_the_plain_step() -> None:
     names = [op.name for op in found.ops]
     body = [op.name for op in plain.ops if op.phase is not Phase.UPDATE]
     rest = [op.name for op in plain.ops if op.phase is Phase.UPDATE]
-    assert names == [*body, "load of part 2", *(f"{name}, part 2" for name in body), *rest]
+    assert names == [*body, "load of part 2", *(f"{name} in part 2" for name in body), *rest]
     assert found.describe().endswith("accumulated over 2 parts")
     assert [op.attributes.get(PART) for op in found.ops] == (
         [1] * len(body) + [2] * (1 + len(body)) + [None] * len(rest)
@@ -532,9 +532,9 @@ def test_answers_tell_parts_apart_and_compare_them() -> None:
     assert " in each of " not in str(before.fit("1 MB"))
     inputs = [block.entry.name for block in after.of("input", 3).blocks]
     assert inputs[0] == "input"
-    assert {f"{name}, part {n}" for name in ("input", "labels") for n in (2, 3, 4)} < set(inputs)
+    assert {f"{name} in part {n}" for name in ("input", "labels") for n in (2, 3, 4)} < set(inputs)
     blocks = memlab.diff(before, after, 8).blocks
-    assert not [name for name in blocks if ", part" in name]
+    assert not [name for name in blocks if " in part" in name]
     assert blocks["gradient of conv1.weight"] > 0
 
 
