@@ -3,7 +3,7 @@ folder by a disk of a chosen speed.
 
 Files come out of this machine's memory, so reads are paced: a batch takes at least as long as its
 bytes need on that disk. The speed is chosen so that loading takes a given share of compute. With a
-disk of half the speed no number of buffers suffices, and the clock has to say what is left.
+disk of a third of that no number of buffers suffices, and the clock has to say what is left.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHARE = 0.65
 LEFT, APART = 0.2, 0.25
 """The stalls of no buffer that two may leave, and how far planned stalls may be from measured ones,
 at most."""
-NONE, TWO, SLOW = "no buffer", "2 buffers", "2 buffers, half the disk"
+NONE, TWO, SLOW = "no buffer", "2 buffers", "2 buffers, a third of the disk"
 
 
 def run(
@@ -69,7 +69,7 @@ def _fed(
 ) -> dict[str, tuple[Fed, ...]]:
     """What came of every run; they take turns."""
     found: dict[str, list[Fed]] = {}
-    settings = {NONE: (0, disk), TWO: (2, disk), SLOW: (2, disk / 2)}
+    settings = {NONE: (0, disk), TWO: (2, disk), SLOW: (2, disk / 3)}
 
     def one(name: str, turn: int) -> None:
         buffers, speed = settings[name]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path as Folder
-from statistics import median
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -88,16 +88,16 @@ class Fed(Paced):
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """The median of the seconds of each part (``planner.ring.PARTS``), the first batch left
-        out where there are others."""
+        """The mean of the seconds of each part (``planner.ring.PARTS``), the first batch left out
+        where there are others."""
         found: dict[str, list[float]] = {}
         for slot in self.schedule.slots:
             found.setdefault(slot.op.name.split()[0], []).append(slot.seconds)
-        return {name: median(each[1:] or each) for name, each in found.items()}
+        return {name: fmean(each[1:] or each) for name, each in found.items()}
 
     @property
     def compute(self) -> float:
-        """Seconds of one training step, in the middle."""
+        """Seconds of one training step, on average."""
         return self.parts[TRAIN]
 
     def clocked(self, buffers: int | None = None) -> Path:
