@@ -289,10 +289,19 @@ class Cut(Study):
     @cached_property
     def host(self) -> str:
         """What waits in host memory; empty where the step has none there."""
+        return say("host", bytes=units.exact(self._there)) if self._there else ""
+
+    @property
+    def waiting(self) -> str:
+        """The same in three digits."""
+        return say("host", bytes=figures.three(self._there)) if self._there else ""
+
+    @cached_property
+    def _there(self) -> int:
+        """The most bytes in host memory."""
         ledger = self.memory.ledger
-        if all(entry.memory != HOST for entry in ledger.entries):
-            return ""
-        return say("host", bytes=units.exact(ledger.peak(self.batch, HOST)))
+        there = any(entry.memory == HOST for entry in ledger.entries)
+        return ledger.peak(self.batch, HOST) if there else 0
 
     @property
     def lines(self) -> list[Line]:

@@ -41,18 +41,19 @@ def page(shown: Shown, width: float) -> Page:
     plot = chart(shown, right=2 if wide else 12)
     tables = [_table, *([_rules] if shown.tally else []), _stages, _largest]
     bar: list[Block] = [_outputs(shown.tally, width)] if shown.tally else []
+    host = [_host(shown, plot, SIDE + APART if wide else 0)] if shown.now.host else []
     if few:
-        host = [_host(shown, plot)] if shown.now.host else []
         parts = [plot, *host, *bar, *(_told(table, shown) for table in tables)]
     else:
         first, *others = (table(shown) for table in tables)
         cut = Beside([(plot, width - SIDE - APART), (first, SIDE)], APART)
-        parts = [*([cut] if wide else [plot, first]), *bar, *others]
+        parts = [*([cut, *host] if wide else [plot, *host, first]), *bar, *others]
     return Page(shown.now.title, [*_head(shown), *parts, _before(shown)], width)
 
 
-def _host(shown: Shown, plot: Chart) -> Chart:
-    """The host's memory below the device's, downwards on the same scale."""
+def _host(shown: Shown, plot: Chart, beside: float) -> Chart:
+    """The host's memory below the device's, downwards on the same scale, and cut at the same
+    operation; ``beside`` is what stands right of the plot."""
     now = shown.now
     line = now.memory.ledger.timeline(now.batch, HOST)
     most = max(line)
@@ -61,11 +62,13 @@ def _host(shown: Shown, plot: Chart) -> Chart:
     marks: list[Mark] = [
         Path([(0, 0), *steps, (len(line), 0)], theme.IDLE),
         Rule(y=0, look="rule"),
-        Text(middle, -most / 2, say("host_name"), 13, "middle", dy=4, chip=True),
-    ]
+        Rule(x=now.at + 0.5, look="rule", crossed=True),
+        Text(middle, -most / 2, say("host_most", bytes=figures.three(most)), 13, "middle", dy=4,
+             chip=True),
+    ]  # fmt: skip
     tall = max(shown.height * most / shown.axes.plot.last, 20)
-    return Chart(plot.x, scale.Scale(-most, 0), marks, tall, left=plot.left, right=plot.right,
-                 name=say("host_name"), gap=4)  # fmt: skip
+    return Chart(plot.x, scale.Scale(-most, 0), marks, tall, left=plot.left,
+                 right=plot.right + beside, name=say("host_name"), gap=4)  # fmt: skip
 
 
 def _told(table: Callable[[Shown], Block], shown: Shown) -> Words:
@@ -86,7 +89,7 @@ def _head(shown: Shown) -> Iterator[Words]:
     yield Words([tally.headline(few) if tally else now.headline(few)], 20)
     yield Words(now.verdict(tightest) if tightest else "", 13, bold=True, told=False)
     yield Words(news_of(shown), 13, drawn=not tightest)
-    yield Words(now.host, 13, drawn=few, told=False)
+    yield Words(now.waiting, 13, drawn=few, told=False)
     yield Words(details(old, now) if old else "", drawn=not few)
     yield Words([verdicts], 13, drawn=not few)
     yield Words([*now.sentences, *_guess(shown)], drawn=not few)
