@@ -266,6 +266,18 @@ def _() -> Any:
     return views.memory(memlab.in_place(memlab.offload(step, "conv")), 64)
 
 
+@case("memory", "many parts of a batch")
+def _() -> Any:
+    step = memlab.accumulate(memlab.training_step(memlab.zoo.resnet50(), "sgd"), 16)
+    return views.memory(step, 16)
+
+
+@case("memory", "parts of a small step")
+def _() -> Any:
+    step = memlab.training_step(network("two", features=6).linear(4).squared_error(), "sgd")
+    return views.memory(memlab.accumulate(step, 2), 4)
+
+
 @case("memory", "a ledger")
 def _() -> Any:
     return views.memory(memlab.plan(memlab.training_step(memlab.zoo.vgg11())), 16)
