@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from memlab import hardware, units
-from memlab.errors import InputError, whole
+from memlab.errors import InputError, pick, whole
 from memlab.hardware import Device, Link
 from memlab.networks.graph import Network
 from memlab.networks.layers import BatchNorm
 from memlab.networks.zoo import ZOO
+from memlab.optimizers import OPTIMIZERS
 from memlab.planner import clock as roofline
 from memlab.planner.book import plan
 from memlab.planner.clock import Machine
@@ -36,6 +38,8 @@ SHARED = "memlab.in_place(step)"
 MODE = "mixed fp16"
 USUAL = "PCIe 3.0 x16"
 """The link of a card of which no source says it."""
+KEPT = 8
+"""So many tables are kept."""
 NAMED = 6
 """So many maps are named in a line of code; more are those of the row."""
 
@@ -73,9 +77,30 @@ def ways(
         raise InputError(f"nobody says how much memory a card like {machine.title} has; try "
                          "budget='12 GB'.")  # fmt: skip
     nbytes = own.memory.value if budget is None and own else units.parse(budget)  # type: ignore[arg-type]  # None has a device
-    wire = own.link if own and own.link and link is None else hardware.link(link or USUAL)
-    maker = Maker(built, whole("batch", batch), machine, wire, nbytes, optimizer)
-    return Ways(built, maker.batch, optimizer, machine, wire, nbytes, tuple(maker.rows()))
+    wire = own.link if own and own.link and link is None else _link(link)
+    pick("optimizer", optimizer, OPTIMIZERS)
+    return _kept(Maker(built, whole("batch", batch), machine, wire, nbytes, optimizer))
+
+
+def _link(given: str | float | Link | None) -> Link:
+    return hardware.link(USUAL if given is None else given)
+
+
+def _kept(maker: Maker) -> Ways:
+    """The table, made once."""
+    network, batch, machine, link, budget, optimizer = maker
+    key = network, batch, id(machine), link, budget, optimizer
+    if key not in _MADE:
+        rows = tuple(maker.rows())
+        _MADE[key] = Ways(network, batch, optimizer, machine, link, budget, rows)
+    _MADE.move_to_end(key)
+    if len(_MADE) > KEPT:
+        _MADE.popitem(last=False)
+    return _MADE[key]
+
+
+_MADE: OrderedDict[tuple[object, ...], Ways] = OrderedDict()
+"""The last few, by what was asked for; each holds its machine, so that no other one has its id."""
 
 
 @lru_cache(maxsize=8)
@@ -101,8 +126,7 @@ def _mixed(network: Network, optimizer: str) -> tuple[Step, Ledger]:
     return step, plan(step)
 
 
-@dataclass(frozen=True, eq=False)
-class Maker:
+class Maker(NamedTuple):
     """Makes the rows of a network at a batch, on a machine."""
 
     network: Network

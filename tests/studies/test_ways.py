@@ -115,6 +115,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"device": "12 GB card"}, "no source gives"),
     ({"device": "recorded"}, "how much memory"),
     ({"link": "0 GB/s"}, "nothing moves"),
+    ({"link": 0}, "nothing moves"),
+    ({"optimizer": []}, "optimizer"),
 ]
 
 
