@@ -116,12 +116,14 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--recompute", metavar="HOW", help=f"maps are dropped and computed again: {ways}")
         add("--recompute-k", metavar="K", dest="k", help="stages in a segment, or slots")
         add("--recompute-layers", metavar="A,B", dest="layers", help="what is kept, or dropped")
-        add("--offload", metavar="POLICY", help="maps wait in host memory: conv, all or none")
+        ways = "conv, all or none; in a --budget dynamic, best or joint"
+        add("--offload", metavar="POLICY", help=f"maps wait in host memory: {ways}")
+        add("--prefetch", metavar="WHEN", help="maps are back: vdnn (early), needed or budget")
         add("--accumulate", metavar="N", help="N parts of that batch, and one update for all")
         add("--in-place", action="store_true", help="outputs overwrite inputs that die there")
         add("--no-reuse", action="store_true", help="free nothing: what all reuse is compared with")
     if command in ("plan", "run"):
-        add("--budget", metavar="SIZE", help="of the peak, for the fastest recompute; such as 2GB")
+        add("--budget", metavar="SIZE", help="of the peak, for recompute or offload; such as 2GB")
         ways = "'no reuse', birth, biggest, 'best fit', exact or best"
         add("--place", metavar="HOW", help=f"an address in one arena for all: {ways}")
     if command == "run":
@@ -132,6 +134,7 @@ def _add_options(parser: _Parser, command: str) -> None:
             default="ram",
             help="where offloaded maps wait: ram (default)",
         )
+        add("--link", metavar="L", help="for --offload best: '12 GB/s' to the host's memory")
     if command in ("plan", "run", "compare", "path", "diff"):
         add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
     if command == "path":

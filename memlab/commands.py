@@ -126,13 +126,18 @@ def path(options: Options) -> int:
 
 
 def diff(options: Options) -> int:
-    """Compare two saved plans: what changed the peak."""
+    """Compare two saved plans: what changed the peak, and what waits on the host."""
     from memlab.planner import files
     from memlab.planner.diff import diff as compare
+    from memlab.step.storage import HOST
 
     batch = count("batch", options.batch)
-    difference = compare(files.load(options.before), files.load(options.after), batch)
-    _show(options, difference.as_dict(), str(difference))
+    sides = files.load(options.before), files.load(options.after)
+    found = [compare(*sides, batch)]
+    if any(entry.memory == HOST for side in sides for entry in side.entries):
+        found.append(compare(*sides, batch, memory=HOST))
+    facts = found[0].as_dict() | {"host": found[1].as_dict() if found[1:] else None}
+    _show(options, facts, "\n\n".join(map(str, found)))
     return 0
 
 

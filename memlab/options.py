@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import LARGEST, InputError, pick, whole
+from memlab.errors import LARGEST, InputError, known, pick, whole
 
 if TYPE_CHECKING:
     from memlab.networks.graph import Network
@@ -21,6 +21,8 @@ Options = argparse.Namespace
 
 FLAGS = {"k": "--recompute-k", "layers": "--recompute-layers", "budget": "--budget"}
 """The options of ``--recompute``, by the argument of ``memlab.recompute``."""
+
+_SEARCHES = "dynamic, best or joint"
 
 READ: dict[str, Callable[[str], Any]] = {
     "k": lambda text: count("k", text),
@@ -48,7 +50,7 @@ def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, 
 
     network, step = built(options)
     step = _recomputed(step, options, batch)
-    step = step if options.offload is None else memlab.offload(step, options.offload)
+    step = _offloaded(step, options, batch)
     step = _accumulated(step, options)
     step = memlab.in_place(step) if options.in_place else step
     step = memlab.no_reuse(step) if options.no_reuse else step
@@ -68,6 +70,7 @@ def asked(options: Options) -> dict[str, Any]:
         "precision": options.precision,
         "recompute": recompute if how else None,
         "offload": options.offload,
+        "prefetch": options.prefetch if options.offload else None,
         "parts": 1 if options.accumulate is None else count("accumulate", options.accumulate),
         "in_place": options.in_place,
         "no_reuse": options.no_reuse,
@@ -186,10 +189,13 @@ def _recomputed(step: Step, options: Options, batch: int | None) -> Step:
 
     how, arguments = options.recompute, _arguments(options)
     if how is None:
-        for name in arguments:
-            raise InputError(f"{FLAGS[name]} is of --recompute; add that, or leave it out.")
+        for name in arguments.keys() - ({"budget"} if _searched(options) else set()):
+            also = f", or of --offload {_SEARCHES}" if name == "budget" else ""
+            raise InputError(f"{FLAGS[name]} is of --recompute{also}; add that, or leave it out.")
         return step
     way = pick("way to recompute", how, WAYS)
+    if _searched(options) and "budget" not in way.needs:
+        arguments.pop("budget", None)
     if options.inference:
         raise InputError(
             "inference keeps nothing that could be computed again; leave out --recompute or "
@@ -206,6 +212,48 @@ def _recomputed(step: Step, options: Options, batch: int | None) -> Step:
         if (machine := vars(options).get("machine")) is not None:
             arguments["device"] = machine
     return memlab.recompute(step, how, **arguments)
+
+
+def _searched(options: Options) -> bool:
+    """Whether the maps that go are those that a search finds."""
+    if options.offload is None:
+        return False
+    from memlab.techniques.offload_joint import SEARCHES
+    from memlab.techniques.offload_rules import POLICIES
+
+    return known("policy", options.offload, (*POLICIES, *SEARCHES)) in SEARCHES
+
+
+def _offloaded(step: Step, options: Options, batch: int | None) -> Step:
+    """The step whose maps wait on the host, by the policy that was asked for."""
+    import memlab
+
+    policy, prefetch, given_here = options.offload, options.prefetch, vars(options)
+    machine, link = given_here.get("machine"), given_here.get("link")
+    if link is not None and "machine" not in given_here and not _searched(options):
+        raise InputError(f"--link is of --offload {_SEARCHES}; add that, or leave it out.")
+    if policy is None:
+        if prefetch is not None:
+            raise InputError("--prefetch is of --offload; add that, or leave it out.")
+        return step
+    given: dict[str, Any] = {} if prefetch is None else {"prefetch": prefetch}
+    if not _searched(options):
+        if prefetch == "budget":
+            raise InputError(
+                "--prefetch budget is of --offload dynamic or best; try --prefetch needed."
+            )
+        return memlab.offload(step, policy, **given)
+    if batch is None:
+        raise InputError(
+            f"--offload {policy} decides for one batch, and fit looks for that; try --offload all, "
+            "or memlab plan with a --batch."
+        )
+    if options.budget is None:
+        raise InputError(f"--offload {policy} needs a --budget, such as --budget '12 GB'.")
+    if machine is None and link is None:
+        raise InputError(f"--offload {policy} needs a --link, such as --link '12 GB/s'.")
+    given |= {"batch": batch, "budget": units.parse(options.budget), "device": machine}
+    return memlab.offload(step, policy, link=link, in_place=options.in_place, **given)
 
 
 def _accumulated(step: Step, options: Options) -> Step:

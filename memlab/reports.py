@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memlab.step.step import Step
 
 LARGEST = 5
-"""How many of the blocks alive at the peak ``memlab plan`` lists."""
+"""How many of the blocks alive at the peak ``memlab plan`` lists, and of the maps on the host."""
 
 
 def identity(network: Network, step: Step) -> dict[str, Any]:
@@ -45,6 +45,7 @@ def facts_of(network: Network, step: Step, ledger: Ledger, batch: int) -> dict[s
         "peak_bytes": peak.nbytes,
         "peak_at": {"index": peak.index, "op": peak.row.name, "phase": str(peak.row.phase)},
         "host_bytes": ledger.peak(batch, HOST),
+        "host_maps": list(_waiting(step)),
         "operations": len(ledger.rows),
         "roles": {str(role): nbytes for role, nbytes in roles.items()},
         "roles_per_sample": {str(role): nbytes for role, nbytes in per_sample.items()},
@@ -90,11 +91,7 @@ def table(facts: Mapping[str, Any]) -> str:
         facts["title"],
         f"Peak {units.both(peak)} = {units.exact(peak)}",
         f"at operation {at['index'] + 1} of {facts['operations']}, {at['op']} ({at['phase']})",
-        *(
-            [f"and {units.exact(facts['host_bytes'])} wait on the host"]
-            if facts["host_bytes"]
-            else []
-        ),
+        *_on_host(facts),
         *_arena(facts),
         f"\n{'at the peak':20}{'bytes':>18}{'share':>9}{'bytes per sample':>19}",
         *(f"{name:20}{size:18,}{100 * size / peak:7.1f} %{each:19,}" for name, size, each in rows),
@@ -106,6 +103,23 @@ def table(facts: Mapping[str, Any]) -> str:
         f"by the counting rule {facts['convention']!r}:",
     ]
     return "\n".join(lines)
+
+
+def _waiting(step: Step) -> Iterator[str]:
+    """The maps that wait in the host's memory, in the order in which they go."""
+    for op in step.ops:
+        if any(each.storage.memory == HOST for each in op.writes.values()):
+            yield from (each.name for each in op.reads.values())
+
+
+def _on_host(facts: Mapping[str, Any]) -> list[str]:
+    """What waits in the host's memory: the bytes, and the first of the maps."""
+    names = facts["host_maps"]
+    if not facts["host_bytes"]:
+        return []
+    others = f" and {len(names) - LARGEST} others" if len(names) > LARGEST else ""
+    bytes_ = units.exact(facts["host_bytes"])
+    return [f"and {bytes_} wait on the host: {', '.join(names[:LARGEST])}{others}"]
 
 
 def _arena(facts: Mapping[str, Any]) -> list[str]:

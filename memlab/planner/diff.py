@@ -16,14 +16,15 @@ from memlab.step.tensor import Role
 
 @dataclass(frozen=True)
 class Difference:
-    """Two peaks side by side. ``roles`` and ``blocks`` are bytes after less bytes before, at the
-    peak of each; blocks of the same name are one block."""
+    """Two peaks of a memory side by side. ``roles`` and ``blocks`` are bytes after less bytes
+    before, at the peak of each; blocks of the same name are one block."""
 
     titles: tuple[str, str]
     batches: tuple[int, int]
     peaks: tuple[Peak, Peak]
     roles: dict[Role, int]
     blocks: dict[str, int]
+    memory: str = DEVICE
 
     @property
     def change(self) -> int:
@@ -35,6 +36,7 @@ class Difference:
         sides = zip(self.titles, self.batches, self.peaks, strict=True)
         return {
             "schema": "memlab.diff/1",
+            "memory": self.memory,
             "change_bytes": self.change,
             "sides": [
                 {
@@ -51,16 +53,15 @@ class Difference:
 
     def text(self, most: int = 10) -> str:
         """The change in words: the peaks, what moved, the roles, the blocks that changed most."""
+        sides = zip(("before:", "after: "), self.titles, self.batches, self.peaks, strict=True)
         lines = [
-            f"{sign} {title}, batch {batch}: {units.both(peak.nbytes)} at {peak.row.name}"
-            for sign, title, batch, peak in zip(
-                ("before:", "after: "), self.titles, self.batches, self.peaks, strict=True
-            )
+            f"{sign} {title}, batch {batch}: {_said(peak)}" for sign, title, batch, peak in sides
         ]
+        where = "" if self.memory == DEVICE else f" on the {self.memory}"
         if not self.change and not self.blocks:
-            return "\n".join([*lines, "Nothing changed at the peak."])
+            return "\n".join([*lines, f"Nothing changed at the peak{where}."])
         share = f"{self.change / self.peaks[0].nbytes:+.1%}" if self.peaks[0].nbytes else "new"
-        lines.append(f"The peak changes by {_signed(self.change)} ({share}).")
+        lines.append(f"The peak{where} changes by {_signed(self.change)} ({share}).")
         for what, changes in (("by role", self.roles), ("by block", self.blocks)):
             moved = [(str(name), change) for name, change in changes.items() if change]
             lines += [what, *(f"  {_signed(change):>18}  {name}" for name, change in moved[:most])]
@@ -101,7 +102,12 @@ def diff(
         (peaks[0], peaks[1]),
         dict(sorted(roles.items(), key=lambda item: -abs(item[1]))),
         dict(sorted(changed.items(), key=lambda item: -abs(item[1]))),
+        memory,
     )
+
+
+def _said(peak: Peak) -> str:
+    return f"{units.both(peak.nbytes)} at {peak.row.name}" if peak.nbytes else "nothing"
 
 
 def _signed(nbytes: int) -> str:

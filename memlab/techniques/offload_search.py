@@ -173,7 +173,7 @@ def best(step: Step, at: Terms, budget: int) -> Choice:
 
 def refusal(at: Terms, budget: int, least: int) -> InputError:
     """The error for a budget that nothing keeps."""
-    also = "" if at.in_place else ", in_place=True"
+    also = "" if at.in_place else ", in_place=True (--in-place)"
     return InputError(
         f"no choice of maps makes this step fit into {units.exact(budget)}; the least that was "
         f"found is {units.exact(least)}; try that budget{also}, or a smaller batch."

@@ -11,10 +11,11 @@ from itertools import pairwise
 import pytest
 
 import memlab
-from memlab import cli
+from memlab import cli, units
 from memlab.lesson import progress as record
 from memlab.planner import files
 from memlab.planner.placement import HOWS
+from memlab.step.storage import DEVICE, HOST
 from memlab.techniques import schedules
 
 SMALL = ["plan", "mnist_cnn", "--batch", "4"]
@@ -216,6 +217,7 @@ TECHNIQUES = [
     ["--recompute", "drop", "--recompute-layers", "relu, pool1", "--no-reuse"],
     ["--recompute", "chain", "--precision", "mixed fp16", "--in-place"],
     ["--offload", "all", "--in-place"],
+    ["--offload", "conv", "--prefetch", "needed", "--in-place"],
     ["--recompute", "every", "--offload", "conv"],
     ["--accumulate", "2", "--in-place"],
 ]
@@ -358,6 +360,19 @@ def test_diff_tells_two_saved_plans_apart(run, as_json, tmp_path):
     assert facts["change_bytes"] == peaks[1] - peaks[0] == sum(facts["roles"].values())
     _, text, _ = run("diff", before, after, "--batch", "4")
     assert "optimizer_state" in text
+
+
+def test_diff_tells_the_two_memories_apart(run, as_json, tmp_path):
+    plain, moved = tmp_path / "a.json", tmp_path / "b.json"
+    as_json(*SMALL, "--save", plain)
+    due = as_json(*SMALL, "--offload", "all", "--save", moved)["host_bytes"]
+    facts = as_json("diff", plain, moved, "--batch", "4")
+    assert (facts["memory"], facts["host"]["memory"]) == (DEVICE, HOST)
+    assert facts["host"]["change_bytes"] == due == sum(facts["host"]["blocks"].values()) > 0
+    _, text, _ = run("diff", moved, plain, "--batch", "4")
+    assert f"The peak on the host changes by {units.short(-due)}" in text
+    assert text.count("batch 4: nothing") == 1
+    assert as_json("diff", plain, plain, "--batch", "4")["host"] is None
 
 
 @pytest.mark.measures
@@ -527,6 +542,27 @@ def test_a_run_on_a_device_says_which(run):
     lines = out.splitlines()
     assert facts["device"] in lines[0]
     assert lines[2].split()[0] == ("simulated" if facts["simulated"] else "measured")
+
+
+@pytest.mark.parametrize(("policy", "more"), [
+    ("dynamic", ()), ("best", ("--prefetch", "budget")), ("joint", ("--in-place",)),
+])  # fmt: skip
+def test_maps_that_fit_a_budget_are_searched_for(run, as_json, policy, more):
+    words = ("plan", "vgg11", "--image", "32", "--batch", "4", "--offload", policy, *more)
+    on = ("--device", "titan x", "--link", "12 GB/s")
+    step = memlab.training_step(memlab.zoo.build("vgg11", image=32))
+    given = {"batch": 4, "device": "titan x", "link": "12 GB/s", "in_place": "--in-place" in more}
+    given |= {"prefetch": "budget"} if "--prefetch" in more else {}
+    with pytest.raises(memlab.InputError) as error:
+        memlab.offload(step, policy, budget=1, **given)
+    least = str(error.value).split(" is ")[1].split(" B")[0].replace(",", "")
+    facts = as_json(*words, *on, "--budget", least)
+    due = memlab.offload(step, policy, budget=int(least), **given)
+    assert facts["host_maps"] == [op.reads["x"].name for op in due.ops if op.kind == "copy out"]
+    assert facts["peak_bytes"] <= int(least)
+    assert (facts["offload"], facts["prefetch"]) == (policy, "budget" if "budget" in more else None)
+    _, text, _ = run(*words, *on, "--budget", least)
+    assert not facts["host_maps"] or f"wait on the host: {facts['host_maps'][0]}" in text
 
 
 def test_seconds_are_planned_for_a_machine_and_a_link(run, as_json):

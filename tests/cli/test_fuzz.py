@@ -64,6 +64,8 @@ VALUES = {
     "--precision": ["fp16", "bf16", "mixed fp16", "mixed bf16"],
     "--optimizer": list(OPTIMIZERS),
     "--recompute": ["every", "keep", "drop", "cheap", "slots", "greedy", "chain", "exact"],
+    "--offload": ["conv", "all", "none", "dynamic", "best", "joint"],
+    "--prefetch": ["vdnn", "needed", "budget"],
     "--recompute-layers": ["relu", "pool1", "relu1, pool1", "conv1"],
     "--place": ["no reuse", "birth", "biggest", "best fit", "exact", "best"],
     "--device": ["cpu", "titan x"], "--card": SIZES, "--link": ["12 GB/s", "NVLink 4", "0"],
