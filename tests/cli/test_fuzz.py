@@ -66,6 +66,7 @@ VALUES = {
     "--recompute": ["every", "keep", "drop", "cheap", "slots", "greedy", "chain", "exact"],
     "--offload": ["conv", "all", "none", "dynamic", "best", "joint"],
     "--prefetch": ["vdnn", "needed", "budget"],
+    "--accumulate": ["1", "2", "3", "0", "1e9"],
     "--recompute-layers": ["relu", "pool1", "relu1, pool1", "conv1"],
     "--place": ["no reuse", "birth", "biggest", "best fit", "exact", "best"],
     "--device": ["cpu", "titan x"], "--card": SIZES, "--link": ["12 GB/s", "NVLink 4", "0"],
