@@ -54,7 +54,9 @@ def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, 
     step = _accumulated(step, options)
     step = memlab.in_place(step) if options.in_place else step
     step = memlab.no_reuse(step) if options.no_reuse else step
-    return network, step, memlab.plan(step)
+    ledger = memlab.plan(step)
+    _within(options, ledger, batch)
+    return network, step, ledger
 
 
 def asked(options: Options) -> dict[str, Any]:
@@ -268,6 +270,20 @@ def _accumulated(step: Step, options: Options) -> Step:
             "--inference."
         )
     return memlab.accumulate(step, count("accumulate", options.accumulate))
+
+
+def _within(options: Options, ledger: Ledger, batch: int | None) -> None:
+    """A budget is of one part; the gradients of the parts before may not break it."""
+    given = vars(options).get("budget")
+    if options.accumulate is None or given is None or batch is None:
+        return
+    budget = units.parse(given)
+    if (over := ledger.peak(batch) - budget) > 0:
+        raise InputError(
+            f"--budget is kept by one part, and with the gradients of the parts before it the peak "
+            f"is {units.exact(over)} over {units.exact(budget)}; try a --budget of so much less, "
+            "or a smaller batch."
+        )
 
 
 def _check(how: str, way: Way, arguments: dict[str, Any]) -> None:

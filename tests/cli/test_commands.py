@@ -237,6 +237,14 @@ def test_run_with_techniques_measures_what_it_planned(as_json, options):
     assert facts["placement"] is facts["measured_arena_bytes"] is None
 
 
+def test_a_budget_that_parts_break_is_refused(run):
+    words = ["resnet18", "--recompute", "chain", "--batch", "4", "--accumulate", "2"]
+    code, out, err = run("plan", *words, "--budget", "195MB")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "over 195,000,000 B; try a --budget of so much less" in err
+    assert run("plan", *words, "--budget", "300MB")[0] == 0
+
+
 def test_what_was_asked_of_recompute_is_in_the_json(as_json):
     words = ["plan", "mnist_cnn", "--recompute", "chain", "--budget", "1GB"]
     due = {"how": "chain", "k": None, "layers": None, "budget_bytes": 10**9}
