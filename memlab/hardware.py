@@ -145,6 +145,23 @@ def link(given: str | float | Link) -> Link:
     return Link(f"{units.short(speed)}/s", Figure(speed, "stated"), source="as asked")
 
 
+def speed(what: str, given: str | float, usual: str) -> int:
+    """Bytes per second from ``'0.15 GB/s'`` or a number of them.
+
+    Raises:
+        InputError: it is none, or nothing moves at it.
+    """
+    if isinstance(given, str):
+        found = units.parse(given.strip().removesuffix("/s"))
+    else:
+        found = int(real(f"{what}, in bytes per second,", given, units.parse(usual[:-2])))
+    if found < 1:
+        raise InputError(
+            f"nothing moves at {shorten(given)} bytes per second ({what}); try {usual!r}."
+        )
+    return found
+
+
 def load(path: str | Path) -> dict[str, Device]:
     """Machines from a file of the form of ``hardware.toml``, by name.
 

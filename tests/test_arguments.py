@@ -87,14 +87,15 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
     "eight_bit_states": (partial(memlab.eight_bit_states, step=STEP), {"step": (), "block": ()}),
     "relu_masks": (memlab.relu_masks, {"step": ()}),
     "offload": (partial(memlab.offload, step=MAPS), {
-        "step": (), "policy": (), "maps": (NONE, LIST, MAP), "algorithms": (NONE,),
+        "step": (), "policy": (), "maps": (NONE, LIST, MAP), "algorithms": (NONE,), "prefetch": (),
         "batch": (NONE,), "budget": (NONE,), "device": (NONE,), "link": (NONE,),
         "in_place": (NO,)}),
     "budget": (partial(memlab.offload, MAPS, "best", batch=2, budget="1 GB", link="1 GB/s"), {
         "batch": (), "budget": (), "device": (NONE,), "link": (1.5, 10**45),
-        "in_place": FLAG, "algorithms": (NONE,)}),
+        "in_place": FLAG, "algorithms": (NONE,), "prefetch": ()}),
     "clock": (partial(memlab.clock, step=STEP, batch=2), {
-        "step": (), "batch": (), "device": (NONE,), "link": (NONE, 1.5, 10**45)}),
+        "step": (), "batch": (), "device": (NONE,), "link": (NONE, 1.5, 10**45),
+        "disk": (NONE, 1.5, 10**45)}),
     "no_reuse": (memlab.no_reuse, {"step": ()}),
     "accumulate": (partial(memlab.accumulate, step=STEP), {"step": (), "parts": ()}),
     "place": (partial(memlab.place, step=STEP, batch=2), {

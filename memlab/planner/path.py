@@ -224,8 +224,8 @@ def data_path(
     ring = operations(step, batch, buffers, augment, whole("batches", batches, least=2))
     batch, machine = step.held(batch), roofline.machine(device)
     speeds = {
-        READ: speed("disk", disk, "0.15 GB/s"),
-        CONVERT: speed("host", host, "10 GB/s"),
+        READ: hardware.speed("disk", disk, "0.15 GB/s"),
+        CONVERT: hardware.speed("host", host, "10 GB/s"),
         LINK: _link(link, machine),
     }
     parts = dict(_seconds(ring, step, batch, speeds, machine, _given(seconds)))
@@ -233,23 +233,6 @@ def data_path(
     schedule = Schedule(ring, batch, machine.title, speeds[LINK], tuple(found))
     stations = tuple(_stations(ring, batch, speeds))
     return Path(step.describe(), int(buffers), augment, stations, parts, schedule)
-
-
-def speed(what: str, given: str | float, usual: str) -> int:
-    """Bytes per second from ``'0.15 GB/s'`` or a number of them.
-
-    Raises:
-        InputError: it is none, or nothing moves at it.
-    """
-    if isinstance(given, str):
-        found = units.parse(given.strip().removesuffix("/s"))
-    else:
-        found = int(real(f"{what}, in bytes per second,", given, units.parse(usual[:-2])))
-    if found < 1:
-        raise InputError(
-            f"nothing moves at {shorten(given)} bytes per second ({what}); try {usual!r}."
-        )
-    return found
 
 
 def _link(given: str | float | Link | None, machine: Machine) -> int:

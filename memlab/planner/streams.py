@@ -255,13 +255,16 @@ def clock(
     batch: int,
     device: str | Machine | None = None,
     link: str | float | Link | None = None,
+    disk: str | float | None = None,
 ) -> Schedule:
     """When every operation of a step starts and ends, at a batch.
 
     ``device`` is a machine by name (``memlab.hardware``, ``"recorded"``, ``"here"``); where it is
     None, this one if ``memlab bench machine`` measured it, else the recorded one;
     ``link`` is how fast its memory and the host's are connected (``"PCIe 3.0 x16"``,
-    ``"12 GB/s"``), that of the device where it is None.
+    ``"12 GB/s"``), that of the device where it is None. Where maps wait in files, ``disk`` is how
+    fast they are written and read (``"0.5 GB/s"``): then one copy at a time is under way, either
+    way, over the slower of link and disk.
 
     Raises:
         InputError: no step, or a batch that it does not hold for; a device without the figures
@@ -271,10 +274,14 @@ def clock(
     if not getattr(step, "ops", ()):
         raise InputError("a clock is of a step; try memlab.clock(memlab.training_step(net), 32).")
     machine, batch = roofline.machine(device), step.held(batch)
-    wire = _wire(step, machine, link)
-    speed = wire.speed if wire else None
-    seconds = [seconds_of(op, batch, machine, speed) for op in step.ops]
-    return Schedule(step, batch, machine.title, speed, tuple(slots(step.ops, seconds)))
+    wire = _wire(step, machine, link, needed=disk is None)
+    speed, ops = wire.speed if wire else None, step.ops
+    if disk is not None:
+        found = hardware.speed("disk", disk, "0.5 GB/s")
+        speed = min(found, speed or found)
+        ops = tuple(replace(op, stream=DISK) if op.phase is Phase.COPY else op for op in ops)
+    seconds = [seconds_of(op, batch, machine, speed) for op in ops]
+    return Schedule(step, batch, machine.title, speed, tuple(slots(ops, seconds)))
 
 
 def slots(ops: tuple[Op, ...], seconds: list[float]) -> Iterator[Slot]:
@@ -306,12 +313,14 @@ def _end(op: Op, name: str, ends: Mapping[str, float]) -> float:
     return ends[name]
 
 
-def _wire(step: Step, machine: Machine, link: str | float | Link | None) -> Link | None:
+def _wire(
+    step: Step, machine: Machine, link: str | float | Link | None, needed: bool = True
+) -> Link | None:
     """The link of the copies; None where nothing is copied and none is asked for."""
     if link is not None:
         return hardware.link(link)
     found = machine.link if isinstance(machine, Device) else None
-    if found is None and any(op.phase is Phase.COPY for op in step.ops):
+    if found is None and needed and any(op.phase is Phase.COPY for op in step.ops):
         whose = machine.name if isinstance(machine, Device) else machine.title
         raise InputError(
             f"this step copies between two memories, and no source gives the link of {whose}; "

@@ -20,12 +20,13 @@ import numpy as np
 
 from memlab import units
 from memlab.errors import InputError, flag, known, real, shorten, whole
+from memlab.hardware import speed
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
 from memlab.planner.book import Life, plan
 from memlab.planner.entries import BEFORE
 from memlab.planner.ledger import Ledger
-from memlab.planner.path import Moves, Paced, Path, data_path, speed
+from memlab.planner.path import Moves, Paced, Path, data_path
 from memlab.planner.ring import (
     AUGMENT,
     HOST_SIDE,

@@ -168,3 +168,21 @@ def test_what_cannot_be_timed_is_refused() -> None:
     late = replace(step.ops[0], after=(step.ops[-1].name,))
     with pytest.raises(InputError, match="which is no operation before it"):
         clock(replace(step, ops=(late, *step.ops[1:])), 1)
+
+
+def test_maps_on_a_disk_go_one_at_a_time_over_the_slower_of_link_and_disk() -> None:
+    step = offload(memlab.training_step(zoo.alexnet(), "sgd"), "conv")
+    nbytes = sum(op.reads["x"].storage.size.at(32) for op in step.ops if op.phase is Phase.COPY)
+    for disk, speed in (("0.5 GB/s", 5 * 10**8), (99e9, 12 * 10**9)):
+        found = clock(step, 32, "titan x", "12 GB/s", disk)
+        assert found.link == speed
+        assert found.busy(streams.DISK) == pytest.approx(nbytes / speed)
+        assert found.busy(streams.OUT) == found.busy(streams.IN) == 0
+        one = simulated([s.op for s in found.slots], [s.seconds for s in found.slots])
+        assert [(s.start, s.end) for s in found.slots] == [one[s.op.name] for s in found.slots]
+        assert f"disk: {found.busy(streams.DISK):.4g} s" in str(found)
+    slow, fast = (clock(step, 32, "titan x", "12 GB/s", disk) for disk in ("0.5 GB/s", None))
+    assert slow.seconds > fast.seconds
+    assert clock(step, 32, "recorded", disk="0.5 GB/s").link == 5 * 10**8
+    with pytest.raises(InputError, match=r"nothing moves at 0 bytes per second \(disk\); try"):
+        clock(step, 32, "titan x", disk=0)
