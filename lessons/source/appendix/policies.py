@@ -27,10 +27,10 @@ for link in ("12 GB/s", "3 GB/s"):
         print(f"{link:7} {policy:7} {maps:2} maps: {bytes_of}, {found.longer:6.1%} longer")
 
 # %% [markdown]
-# Policy `all` moves more, takes longer, and saves no byte more than `conv`: the peak is in an
-# operation that reads what is back by then. And a few maps are enough for the same peak, as `best`
-# shows. Over a slow link the choice matters: most of the time that offload costs is spent on maps
-# that need not go.
+# Policy `all` moves more, takes longer, and saves no byte more than `conv`: the peak is in backward
+# of `pool1`, when `conv1_1` is back. And a few maps are enough for the same peak, as `best` shows.
+# Over the fast link this spares the host's memory, and hardly any time; over the slow one it spares
+# time as well.
 #
 # Which are they over 12 GB/s?
 
