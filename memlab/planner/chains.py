@@ -12,14 +12,11 @@ from dataclasses import astuple
 from functools import lru_cache
 from itertools import accumulate
 
-import numpy as np
-import numpy.typing as npt
-
 from memlab.errors import InputError, whole
+from memlab.lines import Integers, np
 from memlab.planner.stages import Chain, Schedule, Stage, Usage, simulate
 
-Column = npt.NDArray[np.int64]
-Frontier = tuple[Column, Column]
+Frontier = tuple[Integers, Integers]
 """Bytes, growing, and the least cost within them, falling. Both of shape (points,)."""
 LONGEST = 100
 """The most stages: 55 take about a second, 100 up to half a minute."""
@@ -117,12 +114,12 @@ def _choices(
 def _both(floor: int, one: Frontier, other: Frontier) -> Frontier:
     """One after the other: the bytes are the larger ones, the costs add up."""
     least = max(floor, int(one[0][0]), int(other[0][0]))
-    sizes = np.concatenate([[least], one[0][one[0] > least], other[0][other[0] > least]])
-    sizes.sort()
+    larger = (each[0][each[0] > least] for each in (one, other))
+    sizes = np.sort(np.concatenate([[least], *larger]))
     return sizes, _cost(one, sizes) + _cost(other, sizes)
 
 
-def _cost(points: Frontier, sizes: Column) -> Column:
+def _cost(points: Frontier, sizes: Integers) -> Integers:
     """The least cost within each size."""
     return points[1][np.searchsorted(points[0], sizes, side="right") - 1]
 
@@ -135,7 +132,7 @@ def _best(choices: list[Frontier]) -> Frontier:
     sizes, lowest = sizes[order], np.minimum.accumulate(costs)
     last = np.append(sizes[1:] != sizes[:-1], True)  # of equal sizes
     sizes, lowest = sizes[last], lowest[last]
-    better = np.append(True, lowest[1:] < lowest[:-1])
+    better = np.concatenate([[True], lowest[1:] < lowest[:-1]])
     return sizes[better], lowest[better]
 
 

@@ -6,18 +6,14 @@ from itertools import combinations
 from math import gcd
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from memlab.errors import InputError
+from memlab.lines import Floats, np
 from memlab.planner.packing import Load, Packing, first_fit
 from memlab.planner.solver import milp, scipy
 
 MOST = 40
 """Blocks. The pairs that live together decide how long it takes, and they grow faster."""
 SECONDS = 60.0
-
-Column = npt.NDArray[np.float64]
 
 
 def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
@@ -37,6 +33,7 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
     sizes = [size // unit for size in load.sizes]
     least, most = load.bound()[0] // unit, most // unit
     pairs = [pair for pair in combinations(range(count), 2) if _meet(load, *pair)]
+    constraints = _constraints(sizes, pairs, most)
     total = count + len(pairs) + 1
     found = milp(
         "an exact placement",
@@ -46,7 +43,7 @@ def solve(load: Load, most: int, seconds: float = SECONDS) -> Packing:
             np.r_[np.zeros(total - 1), least],
             np.r_[np.array([most - size for size in sizes]), np.ones(len(pairs)), most],
         ),
-        constraints=_constraints(sizes, pairs, most),
+        constraints=constraints,
         options={"time_limit": seconds, "mip_rel_gap": 0},
     )
     if found.status == 0:
@@ -70,7 +67,7 @@ def _meet(load: Load, one: int, other: int) -> bool:
 
 def _constraints(
     sizes: list[int], pairs: list[tuple[int, int]], most: int
-) -> tuple[Any, float, Column]:
+) -> tuple[Any, float, Floats]:
     """Of a pair, the lower ends where the upper begins; every block ends at the top or below.
 
     Columns: the addresses, a bit for each pair (1: the first of the two is below), the top.

@@ -10,12 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from memlab.errors import InputError, flag, known, whole
+from memlab.lines import Column, np
 from memlab.planner import answers
 from memlab.planner.answers import Blocks, Fit, Why
 from memlab.planner.entries import BEFORE, Entry, Event, Peak, Row
@@ -23,8 +20,6 @@ from memlab.step.rules import describe
 from memlab.step.storage import DEVICE, MEMORIES
 from memlab.step.tensor import Role
 
-Column = npt.NDArray[Any]
-"""Whole numbers: of 64 bits, or beyond them Python's own."""
 Line = tuple[Column, Column]
 """Bytes inside every operation as ``fixed + batch * per_sample``, both of shape (operations,)."""
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-import numpy as np
-import numpy.typing as npt
-
 from memlab.errors import InputError, whole
+from memlab.lines import Integers, np
 from memlab.planner.stages import Schedule
 
 LARGEST = 20_000_000
 """The most steps x slots x steps of a table."""
 
-Table = npt.NDArray[np.int64]
+Table = list[Integers]
 
 
 def output_state(t: int, m: int) -> int:
@@ -36,7 +34,7 @@ def output_state(t: int, m: int) -> int:
         InputError: no whole numbers of at least 1, or too many of them.
     """
     steps, slots = _checked(t, m)
-    return int(_table(steps, slots)[0][slots, steps])
+    return int(_table(steps, slots)[0][slots][steps])
 
 
 def output_schedule(t: int, m: int) -> Schedule:
@@ -63,16 +61,15 @@ def _checked(t: int, m: int) -> tuple[int, int]:
 @cache
 def _table(steps: int, slots: int) -> tuple[Table, Table]:
     """Costs and choices by slots and steps; a choice is y, or 0 to keep the first step."""
-    cost = np.zeros((slots + 1, steps + 1), np.int64)
-    choice = np.zeros((slots + 1, steps + 1), np.int64)
+    cost, choice = ([np.zeros(steps + 1, np.int64) for _ in range(slots + 1)] for _ in range(2))
     cost[1] = np.cumsum(np.arange(steps + 1))
     for m in range(2, slots + 1):
         for t in range(1, steps + 1):
-            stored = np.arange(1, t) + cost[m - 1, t - 1 : 0 : -1] + cost[m, 1:t]
-            cost[m, t] = 1 + cost[m - 1, t - 1]
-            if t > 1 and stored.min() < cost[m, t]:
-                choice[m, t] = 1 + int(stored.argmin())
-                cost[m, t] = stored[choice[m, t] - 1]
+            stored = np.arange(1, t) + cost[m - 1][t - 1 : 0 : -1] + cost[m][1:t]
+            cost[m][t] = 1 + cost[m - 1][t - 1]
+            if t > 1 and stored.min() < cost[m][t]:
+                choice[m][t] = 1 + int(stored.argmin())
+                cost[m][t] = stored[choice[m][t] - 1]
     return cost, choice
 
 
@@ -88,8 +85,8 @@ def _runs(choice: Table, steps: int, slots: int) -> Iterator[int]:
             for last in range(first + count, first, -1):
                 yield from range(first + 1, last + 1)
                 yield -last
-        elif count and choice[free, count]:
-            y = int(choice[free, count])
+        elif count and choice[free][count]:
+            y = int(choice[free][count])
             yield from range(first + 1, first + y + 1)
             waiting += [(first, y, free), (first + y, count - y, free - 1)]
         elif count:

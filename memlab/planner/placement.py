@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from memlab.errors import InputError, pick, whole
+from memlab.lines import np
 from memlab.planner import maps
 from memlab.planner.blocks import TOY as TOY
 from memlab.planner.blocks import Block as Block

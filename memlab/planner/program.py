@@ -13,10 +13,8 @@ from itertools import accumulate, pairwise
 from math import gcd
 from time import monotonic
 
-import numpy as np
-import numpy.typing as npt
-
 from memlab.errors import InputError
+from memlab.lines import Floats, np
 from memlab.planner.solver import milp, scipy
 
 Row = tuple[dict[int, float], float]
@@ -83,9 +81,7 @@ class Program:
         assert order is not None, "every task once is within all bytes"
         return order
 
-    def _solve(
-        self, objective: npt.NDArray[np.float64], rows: Sequence[Row], room: int
-    ) -> list[int] | None:
+    def _solve(self, objective: Floats, rows: Sequence[Row], room: int) -> list[int] | None:
         sparse = scipy("scipy.sparse", "an exact order")
         entries = [(n, at, value) for n, (row, _) in enumerate(rows) for at, value in row.items()]
         lines, columns, values = zip(*entries, strict=True)

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
+from memlab.lines import Column, np
 from memlab.planner.clock import Machine
-from memlab.planner.ledger import Column, column
+from memlab.planner.ledger import column
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
