@@ -116,9 +116,10 @@ def path(options: Options) -> int:
     batch = count("batch", options.batch)
     network, step = fed(options)
     buffers = count("buffers", options.buffers, least=0)
+    link = None if options.link is None else rate(options.link)
     found = memlab.data_path(
-        step, batch, buffers, options.augment, rate(options.disk), rate(options.host),
-        options.link, options.machine,
+        step, batch, buffers, options.augment, rate(options.disk), rate(options.host), link,
+        options.machine,
     )  # fmt: skip
     facts = {"schema": "memlab.path/1", **identity(network, step)} | found.as_dict()
     _show(options, facts, str(found))

@@ -23,6 +23,7 @@ def test_it_says_what_the_plan_says(run, as_json):
 def test_rates_have_units_where_they_are_given(as_json):
     for disk in ("0.08", "80 MB/s", "80MB"):
         assert as_json(*CARD, "--disk", disk)["stations"][0]["rate"] == 80_000_000
+    assert as_json(*CARD[:-1], "12") == as_json(*CARD)
 
 
 @pytest.mark.parametrize(
