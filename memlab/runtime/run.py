@@ -221,7 +221,10 @@ def run(
     results are wrong.
 
     A step that offloads moves its maps to the ``host``: ``"ram"``, or a folder, where they wait in
-    files. The copies run in threads of their own, beside the kernels.
+    files. Copies run beside the kernels: in threads of their own, on a GPU in streams of their own,
+    from and to page-locked memory. There a block that is freed ends the overlap, as the driver then
+    waits for the device, and a copy to a file waits for its own end: for the time, take a
+    ``placement``, whose arena frees nothing within a step, and RAM.
 
     ``x`` has the shape (batch, ...) of the network's input and ``labels`` are int64; what is not
     given is drawn from ``seed``. ``keep='gradients'`` keeps the parameters' gradients, in the plan

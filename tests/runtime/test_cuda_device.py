@@ -29,7 +29,9 @@ from memlab.runtime.session import Session
 from memlab.runtime.simulator import SOON
 from memlab.step.algorithms import EVERY
 from memlab.step.step import Step
+from memlab.step.storage import HOST
 from tests.runtime import on_copies
+from tests.techniques.same import differences
 
 check_time = guard.check_time
 CUDA = backend.find("cuda")
@@ -76,6 +78,26 @@ def test_the_plan_holds_on_the_device(name: str) -> None:
         assert all(there[name].shape == values[name].shape for name in values)
     if run.output is not None and here.output is not None:
         np.testing.assert_allclose(run.output, here.output, rtol=1e-10)
+
+
+@pytest.mark.parametrize("prefetch", ["vdnn", "needed"])
+def test_maps_that_wait_on_the_host_change_no_bit(prefetch: str) -> None:
+    """In an arena, where nothing but events keeps copies and kernels apart, and over some steps."""
+    plain = memlab.training_step(memlab.zoo.mnist_cnn(image=8), "sgd")
+    step = memlab.in_place(memlab.offload(plain, "all", prefetch=prefetch))
+    before = memlab.run(plain, 4, keep="gradients", device="cuda")
+    run = memlab.run(step, 4, keep="gradients", device="cuda", placement="best")
+    assert not differences(before, run)
+    assert run.nan == ()
+    assert run.host_peak == run.planned.peak(4, HOST) > 0
+    found = []
+    for each in (plain, step):
+        placed = memlab.place(each, 4)
+        with Session(each, 4, device="cuda", placement=placed) as session:
+            for _ in range(3):
+                session.step()
+            found.append([np.array(session.value(t)).tobytes() for t in session.residents])
+    assert found[0] == found[1]
 
 
 def test_a_run_says_where_it_ran() -> None:
