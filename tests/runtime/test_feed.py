@@ -102,6 +102,10 @@ def test_no_place_is_filled_before_it_is_empty(
     fed = memlab.feed(step, folder, BATCH, buffers, augment, disk="0.5 MB/s")
     for place in fed.schedule.step.live_in:
         assert all(one[1] <= other[0] for one, other in pairwise(uses(fed, place.name)))
+    starts = {slot.op.name: slot.start for slot in fed.schedule.slots}
+    ends = {slot.op.name: slot.end for slot in fed.schedule.slots}
+    for slot in fed.schedule.slots:
+        assert all(ends[name] <= starts[slot.op.name] for name in slot.op.after)
 
 
 def test_a_loader_reads_ahead(step: Step, folder: Path) -> None:
