@@ -32,8 +32,8 @@ lesson.recall("09.paid").guess("third").reveal()
 views.idle("vgg16", 256, asked=True, only=("batch",), examples=False)
 
 # %% [markdown]
-# Here is one of four kinds of memory<sup>C1</sup>: the feature maps of VGG-16<sup>C9</sup>, over
-# the seconds of a step on a Titan X (Maxwell). Move **Batch**: what grows?
+# Here is one of four kinds of memory<sup>C1</sup>: the feature maps of VGG-16<sup>C9</sup>, in a
+# step on a Titan X (Maxwell). Move **Batch**: what grows?
 #
 # ## How long does a feature map wait?
 
@@ -164,7 +164,7 @@ def leaving(sizes, reads):
 exercise.check(leaving)
 
 # %% [markdown]
-# **Alone.** Choose by seconds, not by the kind of a layer: complete the last 2 lines.
+# **Alone.** Choose by seconds: complete the last 2 lines.
 
 # %%
 chosen = lesson.exercise("09.offloaded")
