@@ -21,6 +21,7 @@ from memlab.bench import (
     torch_lowering,
     torch_memory,
     views,
+    walk,
 )
 from memlab.bench.timing import Result
 from memlab.errors import unknown
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "torch-lowering": torch_lowering.run,
     "torch-memory": torch_memory.run,
     "views": views.run,
+    "walk": walk.run,
     "gpu": gpu.run,
 }
 

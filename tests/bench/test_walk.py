@@ -1,0 +1,49 @@
+"""The count of the functions between a run and its first kernel: which it sees, which it leaves."""
+
+import sys
+
+import memlab
+from memlab import units
+from memlab.bench import walk
+from memlab.runtime.session import Session
+from memlab.step.build import training_step
+
+
+def small():
+    return training_step(memlab.network("one", features=3).linear(2).cross_entropy())
+
+
+def test_what_is_entered_before_the_first_kernel_is_counted_and_nothing_after():
+    found = walk.entered(small)
+    assert {"runtime/run:run", "runtime/session:Session.__init__"} <= found
+    assert not any(name.startswith("kernels/") for name in found - {"kernels/registry:find"})
+    assert not any("<listcomp>" in name or "<module>" in name for name in found)
+    assert walk.entered(small) == found
+
+
+def test_a_function_more_is_seen_and_the_profiler_is_given_back(monkeypatch):
+    before, feed = walk.entered(small), Session._feed
+
+    def careless(*given):
+        units.short(1)
+        return feed(*given)
+
+    def look(frame, event, argument):
+        return None
+
+    monkeypatch.setattr(Session, "_feed", careless)
+    earlier = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        assert "units:short" in walk.entered(small) - before
+        assert sys.getprofile() is look
+    finally:
+        sys.setprofile(earlier)
+
+
+def test_every_step_has_a_line_with_its_aim():
+    result = walk.run()
+    assert [line.name for line in result.lines] == list(walk.STEPS)
+    for line in result.lines:
+        assert line.aim == walk.SHARE * walk.COUNTED[line.name]
+        assert 20 < line.value <= walk.COUNTED[line.name]
