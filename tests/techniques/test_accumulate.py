@@ -239,7 +239,7 @@ def test_the_zoo_without_batch_norm(name: str, parts: int) -> None:
     assert found.residual == 0
 
 
-ALGORITHMS = ("direct", "im2col-image", "im2col-batch", "im2col-tile", "winograd", "fft", "mec")
+ALGORITHMS = ("direct", "im2col-image", "im2col-batch", "im2col-tile", "winograd", "fft")
 
 
 @pytest.mark.measures
