@@ -23,6 +23,7 @@ from memlab.networks.layers import Dropout
 from memlab.runtime.inputs import Inputs
 from memlab.runtime.run import Run
 from memlab.runtime.session import Session
+from memlab.step import algorithms
 from memlab.step.op import LOAD, OF_PART, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST
@@ -239,11 +240,8 @@ def test_the_zoo_without_batch_norm(name: str, parts: int) -> None:
     assert found.residual == 0
 
 
-ALGORITHMS = ("direct", "im2col-image", "im2col-batch", "im2col-tile", "winograd", "fft")
-
-
 @pytest.mark.measures
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", algorithms.on("cpu"))
 def test_every_algorithm_adds_to_the_gradients_that_are_there(algorithm: str) -> None:
     x = memlab.network("maps", image=(3, 9, 7)).conv(4, 3, pad=1).relu()
     net = x.conv(5, 3, pad=1).max_pool(2).flatten().linear(3).cross_entropy()
