@@ -2,8 +2,10 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from importlib import import_module
+from threading import Event
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
 from memlab.lesson.task import tasks
 from memlab.runtime import guard
 from memlab.views.cards import REQUIRED, WIDEST, prediction_card
+from memlab.views.live import outputs
 from tests.quick import apart
 
 TEXTS = {
@@ -34,6 +37,13 @@ TEXTS = {
 }
 HIDDEN = 987_654
 WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class Told(CapturingDisplayPublisher):
+    """As in a kernel: it is told which cell runs."""
+
+    def set_parent(self, parent):
+        self.parent_header = parent
 
 
 @pytest.fixture
@@ -425,6 +435,28 @@ def follows(amount):
         return views.memory("mnist_cnn", free=False)
 
     return calls
+
+
+def test_a_cell_that_runs_beside_what_follows_keeps_its_own_outputs(monkeypatch, capsys):
+    """In JupyterLab a card is answered in a thread of its own, and the cells below it run on."""
+    begun, told, shell = Event(), Event(), InteractiveShell()
+    shell.display_pub = Told()
+    monkeypatch.setattr(outputs, "get_ipython", lambda: shell)
+
+    def slow():
+        print("below the card")
+        begun.set()
+        assert told.wait(10)
+
+    with ThreadPoolExecutor(1) as other:
+        kept = other.submit(outputs.outputs_of, slow)
+        assert begun.wait(10)
+        shell.display_pub.set_parent("a cell")  # what a kernel does before it runs one
+        print("below the cell")
+        told.set()
+        assert [each["text"] for each in kept.result(10)] == ["below the card\n"]
+    assert shell.display_pub.parent_header == "a cell"
+    assert "below the cell" in capsys.readouterr().out
 
 
 def kinds(outputs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout
@@ -21,14 +22,18 @@ Output = dict[str, Any]
 
 def outputs_of(function: Callable[[], Any], raising: bool = False) -> list[Output]:
     """Call a function and keep its outputs in their order. One that fails leaves a sentence, or
-    the traceback of a mistake in its code, as its last output; or its error, with ``raising``."""
+    the traceback of a mistake in its code, as its last output; or its error, with ``raising``.
+
+    What other threads show goes where it went before: a card is answered in a thread of its own,
+    and the cells below it run meanwhile."""
     kept: list[Output] = []
     shell: Any = get_ipython()
     publisher = shell.display_pub if shell else None
     if shell:
-        shell.display_pub = _Publisher(kept)
+        shell.display_pub = _Publisher(kept, publisher)
+    out, err = _Stream(kept, "stdout", sys.stdout), _Stream(kept, "stderr", sys.stderr)
     try:
-        with redirect_stdout(_Stream(kept, "stdout")), redirect_stderr(_Stream(kept, "stderr")):
+        with redirect_stdout(out), redirect_stderr(err):
             _call(function, kept, raising)
     finally:
         if shell:
@@ -64,29 +69,47 @@ def _call(function: Callable[[], Any], kept: list[Output], raising: bool) -> Non
 
 
 class _Publisher(CapturingDisplayPublisher):
-    """Keeps what is displayed."""
+    """Keeps what its thread displays."""
 
-    def __init__(self, kept: list[Output]) -> None:
+    def __init__(self, kept: list[Output], before: Any) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # IPython has no types
-        self.kept = kept
+        self.kept, self.before, self.thread = kept, before, threading.get_ident()
+
+    def __getattr__(self, name: str) -> Any:
+        """What the kernel tells of a cell that begins meanwhile."""
+        if name == "before":
+            raise AttributeError(name)
+        return getattr(self.before, name)
 
     def publish(
         self, data: dict[str, Any], metadata: dict[str, Any] | None = None, *args: Any, **more: Any
     ) -> None:
+        if threading.get_ident() != self.thread:
+            self.before.publish(data, metadata, *args, **more)
+            return
         shown = {"output_type": "display_data", "data": data, "metadata": metadata or {}}
         self.kept.append(shown)
 
 
 class _Stream(io.TextIOBase):
-    """Keeps what is printed; one line after the other is one output."""
+    """Keeps what its thread prints; one line after the other is one output."""
 
-    def __init__(self, kept: list[Output], name: str) -> None:
+    def __init__(self, kept: list[Output], name: str, before: Any) -> None:
         self.kept, self.named = kept, name
+        self.before, self.thread = before, threading.get_ident()
 
     def writable(self) -> bool:
         return True
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.before, name)
+
+    def flush(self) -> None:
+        self.before.flush()
+
     def write(self, text: str) -> int:
+        if threading.get_ident() != self.thread:
+            return int(self.before.write(text))
         last = self.kept[-1] if self.kept else {}
         if last.get("name") == self.named:
             last["text"] += text
