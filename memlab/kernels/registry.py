@@ -18,7 +18,7 @@ import numpy.typing as npt
 from memlab import devices
 from memlab.errors import InputError, pick
 from memlab.networks.layer import Layer
-from memlab.step.algorithms import ALGORITHMS
+from memlab.step.algorithms import ALGORITHMS, DEFAULT
 from memlab.step.rules import RULES
 
 Array = npt.NDArray[Any]
@@ -71,8 +71,8 @@ MODULES = {
     "cpu": tuple(
         f"memlab.kernels.{name}"
         for name in (
-            *_EVERYWHERE, "attention", "fft", "fused_attention", "gelu", "layer_norm", "mec",
-            "offsets", "panel", "panel_gradients", "recurrent", "scaling", "tokens", "winograd",
+            *_EVERYWHERE, "attention", "fft", "fused_attention", "gelu", "layer_norm", "offsets",
+            "panel", "panel_gradients", "recurrent", "scaling", "tokens", "winograd",
         )
     ),
     "cuda": tuple(f"memlab.kernels.cuda.{name}" for name in (*_EVERYWHERE, "implicit")),
@@ -117,6 +117,8 @@ def _hint(kind: str, algorithm: str, device: str) -> str:
         return f"try format {' or '.join(formats)}, or memlab.precision(step, ...) of one in fp32"
     if algorithm in ALGORITHMS:
         others = [each for each in ALGORITHMS[algorithm].devices if each != device]
+        if not ALGORITHMS[algorithm].devices:
+            return f"{algorithm} is planned only: try memlab.lowering(step, {DEFAULT!r}) to run it"
         if others:
             return f"try device {' or '.join(others)}, or plan it instead of running it"
     rule = RULES.get(kind.removesuffix(".backward"))

@@ -78,6 +78,8 @@ def test_another_device_or_none_is_tried_where_a_kernel_is_missing() -> None:
         registry.find("conv2d", "implicit-gemm")
     with pytest.raises(InputError, match=r"\(fft\) in fp32 on cuda; try device cpu, or plan it"):
         registry.find("conv2d", "fft", "cuda")
+    with pytest.raises(InputError, match=r"\(mec\) in fp32 on cuda; mec is planned only: try mem"):
+        registry.find("conv2d", "mec", "cuda")
     with pytest.raises(InputError, match=r"lstm_state\.backward in fp32 on cuda; try device cpu"):
         registry.find("lstm_state.backward", device="cuda")
     with pytest.raises(InputError, match="no kernel computes mish in fp32 on cpu; plan it instead"):

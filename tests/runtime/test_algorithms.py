@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import memlab
 from memlab.networks.graph import Network
+from memlab.planner import clock
+from memlab.runtime.cpu import Cpu
+from memlab.runtime.session import Session
 from memlab.step.algorithms import on
 
 
@@ -30,6 +35,24 @@ def test_the_plan_holds_under_every_algorithm(algorithm: str, format: str, threa
     assert run.loss == pytest.approx(expected.loss, rel=near)
     for name, values in run.parameters.items():
         np.testing.assert_allclose(values, expected.parameters[name], rtol=near, atol=near)
+
+
+@pytest.mark.parametrize("make", [memlab.training_step, memlab.inference_step])
+def test_mec_is_planned_and_priced_and_refused_before_anything_is_allocated(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = make(small(), algorithm="mec")
+    assert "mec" in {op.algorithm for op in step.ops}
+    assert memlab.plan(step).peak(3) > memlab.plan(make(small(), algorithm="direct")).peak(3)
+    assert clock.total(step, 3) > 0
+    taken: list[object] = []
+    monkeypatch.setattr(Cpu, "block", lambda *given: taken.append(given))
+    for call in (memlab.run, Session):
+        with pytest.raises(memlab.InputError, match=r"mec is planned only: try .*'im2col-image'"):
+            call(step, 3)
+    assert not taken
+    found = memlab.lowering(make(small()), batch=3, times={"conv1": {"mec": 0.0, "fft": 1.0}})
+    assert "mec" not in {op.algorithm for op in found.ops}
 
 
 @pytest.mark.parametrize("limit", [0, "20 kB", "1 MiB", None])

@@ -118,7 +118,6 @@ STORED: dict[str, Rewrite] = {
     "direct": partial(memlab.lowering, algorithm="direct"),
     "winograd": partial(memlab.lowering, algorithm="winograd"),
     "fft": partial(memlab.lowering, algorithm="fft"),
-    "mec": partial(memlab.lowering, algorithm="mec"),
     "threads": lambda before: memlab.training_step(NETWORKS["branches"], "adam", threads=2),
 }
 OVERFLOWS = {"loss_scale": 2.0**40}
