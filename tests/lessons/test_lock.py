@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from lessons import build
+from memlab import views
 from memlab.lesson.question import Kind, topics
 from memlab.views import View
 from tests.lessons import lock, numerals
@@ -187,7 +188,8 @@ def stored(folder):
 
 
 def kinds(view=View):
-    """Every live view."""
+    """Every live view; each is loaded where it is asked for."""
+    assert all(hasattr(views, name) for name in views.__all__)
     return [view, *(each for kind in view.__subclasses__() for each in kinds(kind))]
 
 
