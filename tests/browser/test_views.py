@@ -16,7 +16,7 @@ from tests.views.pages import every
 
 FIRST = {
     each.made_by: getattr(views, each.made_by)
-    for each in vars(views).values()
+    for each in (getattr(views, name) for name in views.__all__)
     if isinstance(each, type) and issubclass(each, View) and each is not View
 } | {
     "two maps": lambda: views.addresses(how="birth", beside="biggest"),
@@ -29,11 +29,15 @@ LIVE = {
 ROOM = {"a laptop": (1186, 647, 1), "a projector": (1740, 959, 1.5)}
 """What JupyterLab leaves, without its file browser, of a screen of 1366 x 768 and of 1920 x 1080:
 width and height in pixels; and how much larger the views are shown there."""
+WIDTH = 820
 SHOW = """async ({esm, css, states, style}) => {
   document.body.innerHTML = "";
   const sheet = document.createElement("style");
-  sheet.textContent = css + style;
-  document.head.append(sheet);
+  sheet.textContent = css;
+  const own = document.createElement("style");
+  own.id = "own";
+  own.textContent = style;
+  document.head.append(sheet, own);
   window.sent = [];
   for (const [name, now] of Object.entries(states)) {  // a module for each, as in JupyterLab
     const module = await import(URL.createObjectURL(new Blob([esm], {type: "text/javascript"})));
@@ -69,15 +73,25 @@ STRAY = """() => [...document.querySelectorAll("main")].flatMap(own => {
   const shared = radios.filter(name => everywhere(name).some(radio => !own.contains(radio)));
   return [...labels.map(label => label.textContent), ...shared];
 })"""
-FOCUSED = """() => {
-  const node = document.activeElement;
-  return node.closest("main") ? node.id || node.className || node.textContent : "";
+ALONE = """name => {
+  for (const own of document.querySelectorAll("main")) own.hidden = own.dataset.name !== name;
+  const own = document.querySelector("main:not([hidden])");
+  const called = node => node.id || node.className || node.textContent;
+  window.reached = [];
+  own.tabIndex = -1;
+  own.focus();  // the next one that Tab reaches is its first
+  own.addEventListener("focusin", event => reached.push(called(event.target)));
+  return [...own.querySelectorAll("input, select, button, summary, [tabindex='0']")]
+    .filter(node => node.checkVisibility() && (node.type !== "radio" || node.checked
+      || node === node.closest("fieldset").querySelector("input")))
+    .map(called);
 }"""
-WANTED = """() => [...document.querySelectorAll(
-    "main :is(input, select, button, summary, [tabindex='0'])")]
-  .filter(node => node.checkVisibility() && (node.type !== "radio" || node.checked
-    || node === node.closest("fieldset").querySelector("input")))
-  .map(node => node.id || node.className || node.textContent)"""
+"""One view as if it were alone: what is to be reached in it."""
+TOGETHER = """style => {
+  document.activeElement.blur();
+  for (const own of document.querySelectorAll("main")) own.hidden = false;
+  document.querySelector("#own").textContent = style;
+}"""
 WIDE = (
     "@font-face{font-family:W;src:local('Liberation Sans'),local('DejaVu Sans');size-adjust:115%}"
 )
@@ -91,18 +105,47 @@ def state(make):
 
 @pytest.fixture
 def show(page):
-    """`show(width)` puts every view into one page so wide."""
+    """`show(width)` puts the views that live views open with into one page so wide, or one."""
 
-    def shown(width=820, style="", only=None, made=LIVE):
+    def shown(width=WIDTH, style="", only=None):
         page.set_viewport_size({"width": width, "height": 1000})
-        page.set_content("<!doctype html><title>views</title><body></body>")
-        chosen = {name: state(make) for name, make in made.items() if only in (None, name)}
-        files = {"esm": Widget._esm, "css": Widget._css}
-        texts = {key: _text(given) for key, given in files.items()}
-        page.evaluate(SHOW, {**texts, "states": json.loads(json.dumps(chosen)), "style": style})
+        _fill(page, {name: FIRST[name] for name in FIRST if only in (None, name)}, style)
         return page
 
     return shown
+
+
+@pytest.fixture(scope="module")
+def opened(browser):
+    """A page of its own with every view in it: to make it takes longer than to look at it."""
+    context = browser.new_context(viewport={"width": WIDTH, "height": 1000})
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    _fill(page, LIVE)
+    yield page
+    context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def together(opened):
+    """`together(width)` is that page so wide, all its views as they were at first."""
+
+    def shown(width=WIDTH, style="", scheme="light"):
+        opened.set_viewport_size({"width": width, "height": 1000})
+        opened.emulate_media(color_scheme=scheme)
+        opened.evaluate(TOGETHER, style)
+        return opened
+
+    return shown
+
+
+def _fill(page, made, style=""):
+    page.set_content("<!doctype html><title>views</title><body></body>")
+    files = {"esm": Widget._esm, "css": Widget._css}
+    texts = {key: _text(given) for key, given in files.items()}
+    states = json.loads(json.dumps({name: state(make) for name, make in made.items()}))
+    page.evaluate(SHOW, {**texts, "states": states, "style": style})
 
 
 def _text(given):
@@ -110,51 +153,47 @@ def _text(given):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(show, findings, scheme):
-    page = show()
-    page.emulate_media(color_scheme=scheme)
-    assert findings(page, "main") == []
+def test_axe_finds_nothing_serious(together, findings, scheme):
+    assert findings(together(scheme=scheme), "main") == []
 
 
-def test_a_label_and_a_choice_belong_to_their_own_view(show):
-    page = show()
+def test_a_label_and_a_choice_belong_to_their_own_view(together):
+    page = together()
     assert page.evaluate(STRAY) == []
     assert page.evaluate("() => document.querySelectorAll('main label').length") > len(LIVE)
 
 
 @pytest.mark.parametrize("scale", [1, 1.8])
 @pytest.mark.parametrize("width", [500, 820, 1200])
-def test_no_control_and_no_sentence_is_cut_off(show, width, scale):
-    assert show(width, f".memlab{{--memlab-scale:{scale}}}").evaluate(CUT) == []
+def test_no_control_and_no_sentence_is_cut_off(together, width, scale):
+    assert together(width, f".memlab{{--memlab-scale:{scale}}}").evaluate(CUT) == []
 
 
-def test_no_card_is_cut_off_in_a_wider_font(show):
-    page = show(500, WIDE + ".memlab, .memlab *{font-family:W!important}")
+def test_no_card_is_cut_off_in_a_wider_font(together):
+    page = together(500, WIDE + ".memlab, .memlab *{font-family:W!important}")
     assert page.evaluate(CUT) == []
 
 
 @pytest.mark.parametrize("screen", ROOM)
 def test_a_first_level_stands_on_a_screen_with_its_controls(show, screen):
     wide, tall, scale = ROOM[screen]
-    page = show(wide, f"body{{margin:0}} .memlab{{--memlab-scale:{scale}}}", made=FIRST)
+    page = show(wide, f"body{{margin:0}} .memlab{{--memlab-scale:{scale}}}")
     assert page.evaluate(OVER, tall) == []
     assert len(page.evaluate(OVER, 100)) == len(FIRST)
 
 
 @pytest.mark.parametrize("name", LIVE)
-def test_the_keyboard_alone_reaches_everything(show, name):
-    page = show(only=name)
-    wanted = page.evaluate(WANTED)
+def test_the_keyboard_alone_reaches_everything(opened, together, name):
+    page = opened if opened.viewport_size["width"] == WIDTH else together()
+    wanted = page.evaluate(ALONE, name)
     assert wanted
-    reached = []
     for _ in range(len(wanted) + 2):
         page.keyboard.press("Tab")
-        reached.append(page.evaluate(FOCUSED))
-    assert set(wanted) <= set(reached)
+    assert {*wanted} <= {*page.evaluate("() => reached")}
 
 
 def test_a_picture_that_takes_long_says_so_until_its_answer(show):
-    page = show(only="techniques", made=FIRST)
+    page = show(only="techniques")
     root, says = page.locator("main .memlab"), page.locator("main .ml-says")
     page.wait_for_function("() => sent.length")
     page.wait_for_timeout(600)
