@@ -242,7 +242,7 @@ def _offloaded(step: Step, options: Options, batch: int | None) -> Step:
     if not _searched(options):
         if prefetch == "budget":
             raise InputError(
-                "--prefetch budget is of --offload dynamic or best; try --prefetch needed."
+                f"--prefetch budget is of --offload {_SEARCHES}; try --prefetch needed."
             )
         return memlab.offload(step, policy, **given)
     if batch is None:

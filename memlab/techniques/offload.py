@@ -63,8 +63,8 @@ def offload(
         maps: the names of the feature maps that go, instead of a policy.
         prefetch: when a map comes back. ``"vdnn"``: with the backward of a later layer, no further
             than the next convolution (C5). ``"needed"``: with its reader, which waits for it: the
-            fewest bytes. ``"budget"``, for ``"dynamic"`` and ``"best"``: as late as costs no time,
-            and later still where the budget has no room.
+            fewest bytes. ``"budget"``, with a search: as late as costs no time, and later still
+            where the budget has no room.
         algorithms: ``"m"``: convolutions take no workspace; ``"p"``: each takes the fastest
             algorithm at a batch, under a budget the fastest that there is room for. None: without a
             search they stay as they are, with one it is ``"p"``.
@@ -139,8 +139,6 @@ def choose(
                 f"offload {policy!r} needs a {name}; try memlab.offload(step, {policy!r}, "
                 "batch=256, budget='12 GB', device='titan x', link='12 GB/s')."
             )
-    if policy == "joint" and prefetch == BUDGET:
-        raise InputError("'joint' takes no prefetch='budget'; try 'best', or prefetch='needed'.")
     at = terms(step, batch, device, link, in_place, algorithms, prefetch)
     return search(step, at, units.parse(budget))  # type: ignore[arg-type]  # None was refused
 

@@ -30,11 +30,13 @@ from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering, ways
 from memlab.techniques.offload_prefetch import (
     ANY_ORDER,
+    BUDGET,
     NEEDED,
     PREFETCH,
     VDNN,
     Return,
     Times,
+    TooManyError,
     Trip,
     delayed,
     latest,
@@ -183,6 +185,14 @@ class Costs:
             name: each.map.storage.size.at(terms.batch) for name, each in self.back.there.items()
         }
         self.takes = {name: nbytes / terms.speed for name, nbytes in self.sizes.items()}
+        self.given_up = False
+        self.few: bool = len(self.sizes) <= ANY_ORDER if like is None else like.few
+
+    @property
+    def all_ways(self) -> bool:
+        """Whether all times at which maps may come back are tried, or a rule leaves one."""
+        alone = all(len(twins) == 1 for twins in self.twins)
+        return self.terms.prefetch != BUDGET or (self.few and alone and not self.given_up)
 
     def of(
         self, chosen: Collection[str], budget: float, level: str = "fits", exact: bool = False
@@ -201,9 +211,11 @@ class Costs:
             return self._of(late, budget, level)
         costs = [self._late(late, budget, level)]
         costs.append(self._of(early, budget, level))
-        if exact or len(self.sizes) <= ANY_ORDER:
-            costs += [self._of(moves, budget, level) for moves in self._best(late, budget, level)]
-        return min(costs, key=lambda cost: (cost.over, cost.seconds))
+        if exact or self.few:
+            known = min(costs, key=_worth)
+            found = self._best(late, budget, level, known)
+            costs += [self._of(moves, budget, level) for moves in found]
+        return min(costs, key=_worth)
 
     def _of(self, moves: list[Move], budget: float, level: str) -> Cost:
         line = self._line(moves)
@@ -233,11 +245,12 @@ class Costs:
         """The same moves without a way back."""
         return [replace(move, returns=len(self.step.ops)) for move in moves]
 
-    def _best(self, late: list[Move], budget: float, level: str) -> list[list[Move]]:
-        """The ways back that end first of all that fit; none where none does, where they are too
-        many, or where operations that run again would have to agree on an algorithm."""
-        first = max(move.leaves for move in late) + 1
-        if late[0].waits < first or any(len(twins) > 1 for twins in self.twins):
+    def _best(self, late: list[Move], budget: float, level: str, known: Cost) -> list[list[Move]]:
+        """The ways back that end first of all that fit; none where none ends before what is known,
+        where choices are too many, or where operations that run again would have to agree on an
+        algorithm."""
+        first, last = max(move.leaves for move in late) + 1, late[-1].waits
+        if late[0].waits < first or not all(len(twins) == 1 for twins in self.twins):
             return []
         line = self._line(self._never(late))
         one = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
@@ -248,14 +261,22 @@ class Costs:
             room = budget - line[number] - back
             return next((way.seconds for way in ways[number] if way.nbytes <= room), None)
 
-        times = self._times(late, self._picks(self._line(late), budget, level))
-        names = [move.map.storage.name for move in late]
-        trips = [
-            Trip(move, self.sizes[name], self.takes[name], times.gone[name])
-            for move, name in zip(late, names, strict=True)
-        ]
-        any_order = len(self.sizes) <= ANY_ORDER
-        found = Return(trips, first, times.ready[first], seconds, any_order).moves()
+        picks = self._picks(self._line(late), budget, level)
+        rest = [*accumulate((way.seconds for way in reversed(picks[: last + 1])), initial=0.0)]
+        most = (
+            inf if known.over else known.seconds - sum(w.seconds for w in known.picks[last + 1 :])
+        )
+        times = self._times(late, picks)
+        asked = Return(
+            [Trip(move, self.sizes[n], self.takes[n], times.gone[n])
+             for move in late for n in [move.map.storage.name]],
+            first, times.ready[first], seconds, rest[::-1], most, self.few,
+        )  # fmt: skip
+        try:
+            found = asked.moves()
+        except TooManyError:
+            self.given_up = True
+            return []
         return [] if found is None else [found]
 
     def freed(self, chosen: Collection[str], at: int) -> Iterator[tuple[str, int]]:
@@ -330,6 +351,10 @@ class Costs:
             ready.append(end)
             end += each
         return Times(max(end, end_out, end_in), ready, begin, gone)
+
+
+def _worth(cost: Cost) -> tuple[int, float]:
+    return cost.over, cost.seconds
 
 
 def _stops(moves: Sequence[Move]) -> set[int]:

@@ -8,7 +8,7 @@ each order the maps that go are chosen as in ``offload_search``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques.again import made, repeated
 from memlab.techniques.offload_cost import Cost, Costs, Terms
+from memlab.techniques.offload_prefetch import BUDGET, VDNN
 from memlab.techniques.offload_search import (
     Choice,
     Maps,
@@ -193,16 +194,26 @@ def joint(step: Step, at: Terms, budget: int) -> Choice:
         )
     all_ = Joint(step, at, budget)
     exact = len(all_.names) <= EXACT
-    state = min(all_.every() if exact else all_.found(), key=all_.rank)
+    state = min(all_.every() if exact else _found(all_), key=all_.rank)
     costs, cost = all_.costs(state.dropped), all_.cost(state)
     assert costs is not None
     assert cost is not None
     if cost.over:
         raise refusal(at, budget, cost.peak)
+    exact = exact and all(each.all_ways for each in all_.orders.values() if each is not None)
     return written(
         costs, state.away & costs.sizes.keys(), cost, "joint", budget, exact,
         all_.plain.bound(inf), repeats(costs.step),
     )  # fmt: skip
+
+
+def _found(all_: Joint) -> Iterator[State]:
+    """What a search finds; also with maps that come back early, where that is not asked for: so
+    what a budget asks is never slower."""
+    yield from all_.found()
+    if all_.terms.prefetch == BUDGET:
+        early = Joint(all_.step, replace(all_.terms, prefetch=VDNN), all_.budget)
+        yield min(early.found(), key=early.rank)
 
 
 def repeats(step: Step) -> tuple[str, ...]:

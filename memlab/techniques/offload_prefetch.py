@@ -22,6 +22,12 @@ ANY_ORDER = 8
 """Maps of a step up to which one may come back before another that is needed earlier."""
 MANY = 1000
 """Choices beside one operation at which the search for the best ways back is given up."""
+
+
+class TooManyError(Exception):
+    """More than that."""
+
+
 VDNN, NEEDED, BUDGET = PREFETCH = ("vdnn", "needed", "budget")
 """When a map comes back: with the backward of a later layer, no further than the next convolution
 (C5); when its reader comes; or as late as time and budget allow."""
@@ -112,7 +118,8 @@ class Label(NamedTuple):
 class Return:
     """What is asked: the ways back of maps in the order in which they are needed, from an operation
     on that starts when ``ready``. ``seconds`` are those of an operation beside so many bytes that
-    are back; None where they leave it no room.
+    are back; None where they leave it no room. ``rest`` are at least the seconds from an operation
+    to the last that needs a map; what does not end before ``most`` is passed over.
 
     In ``any_order`` a map may come back before one that is needed earlier.
     """
@@ -121,21 +128,28 @@ class Return:
     first: int
     ready: float
     seconds: Callable[[int, int], float | None]
+    rest: Sequence[float]
+    most: float = inf
     any_order: bool = False
 
     def moves(self) -> list[Move] | None:
-        """The ways back that end first, and of these late ones; None where no
-        choice fits, or choices are too many."""
+        """The ways back that end first, and of these late ones; None where none fits and ends
+        before ``most``.
+
+        Raises:
+            TooManyError: there are too many choices.
+        """
         states = {0: [Label(self.ready, 0.0, ())]}
         for number in range(self.first, self.trips[-1].move.waits + 1):
             found: dict[int, list[Label]] = {}
             for mask in sorted(states, key=int.bit_count):  # who begins late comes first
                 for label in states[mask]:
                     for state, after in self._after(number, mask, label):
-                        _keep(found.setdefault(state, []), after)
+                        if after.end + self.rest[number + 1] < self.most * (1 - 1e-12):
+                            _keep(found.setdefault(state, []), after)
             states = found
             if sum(map(len, states.values())) > MANY:
-                return None
+                raise TooManyError
         ends = [label for labels in states.values() for label in labels]
         if not ends:
             return None

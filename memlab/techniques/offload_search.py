@@ -20,7 +20,7 @@ from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.techniques.in_place import in_place as placed
 from memlab.techniques.offload_cost import Cost, Costs, Terms, computed
-from memlab.techniques.offload_prefetch import ANY_ORDER, BUDGET, back
+from memlab.techniques.offload_prefetch import back
 from memlab.techniques.offload_rules import POLICIES, moved
 
 EXACT = 12
@@ -167,8 +167,7 @@ def best(step: Step, at: Terms, budget: int) -> Choice:
     cost = costs.of(maps, budget, exact=True)
     if cost.over:
         raise refusal(at, budget, cost.peak)
-    exact = exact and (at.prefetch != BUDGET or len(costs.sizes) <= ANY_ORDER)
-    return written(costs, maps, cost, "best", budget, exact)
+    return written(costs, maps, cost, "best", budget, exact and costs.all_ways)
 
 
 def refusal(at: Terms, budget: int, least: int) -> InputError:
