@@ -57,7 +57,7 @@ MOVES = {
     "07": ("in_place",),
     "08": ("k", "budget"),
     "09": (),
-    "10": ("buffers",),
+    "10": ("batch",),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
 COUNTS = {"05": "bits", "09": "link", "10": "disk"}
