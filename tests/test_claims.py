@@ -127,6 +127,12 @@ def test_every_verdict_of_a_run_is_the_one_of_the_facts(id: str) -> None:
 
 
 @pytest.mark.measures
+@pytest.mark.parametrize("side", ["host", "device"])
+def test_buffers_that_were_measured_are_those_of_the_plan(side: str) -> None:
+    assert only(f"B7.{side}_measured").computed == 0
+
+
+@pytest.mark.measures
 @pytest.mark.parametrize("other", ["im2col-image", "offsets"])
 def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A14, on a layer that takes no time."""
@@ -334,9 +340,9 @@ def test_every_text_is_named_and_known() -> None:
     assert set(" ".join(SAID_BY.values()).split()) <= named
 
 
-COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.ways", "memlab.run", "memlab.place",
-            "memlab.training_step", "memlab.inference_step", "memlab.counting.", "memlab.zoo.",
-            "Session", "convolution.measure")  # fmt: skip
+COMPUTES = ("memlab.plan", "memlab.data_path", "memlab.feed", "memlab.ways", "memlab.run",
+            "memlab.place", "memlab.training_step", "memlab.inference_step", "memlab.counting.",
+            "memlab.zoo.", "Session", "convolution.measure")  # fmt: skip
 """What plans, runs or counts, or makes a network of the zoo."""
 SMALL = 100
 """A number of a helper up to this is a tile, a pointer, a fit; above it one may be a figure."""

@@ -7,7 +7,7 @@ Docstrings and lessons cite the ids.
 """
 
 from memlab.claims import transformers
-from memlab.claims.fed import copies_in_epoch, moved_in_epoch, reserved, way
+from memlab.claims.fed import copies_in_epoch, moved_in_epoch, reserved, unplanned, way
 from memlab.claims.measured import seconds_over, single_layer
 from memlab.claims.offloaded import (
     average_saved,
@@ -103,6 +103,6 @@ __all__ = [
     "overwriting", "parameter_share", "parameters_of", "peak", "peak_dynamic", "peak_saved",
     "per_parameter", "reserved", "resnet1000", "rnn1000", "rounded_terms", "saved", "seconds_over",
     "share", "single_layer", "slots", "stage_share", "started_before_the_end", "stored",
-    "stored_winograd", "table", "text", "texts", "times_less", "total", "transformers",
+    "stored_winograd", "table", "text", "texts", "times_less", "total", "transformers", "unplanned",
     "values_per_parameter", "verdict", "walked", "way", "with_buffers", "workspace",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ pieces.
 
 from __future__ import annotations
 
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import memlab
@@ -36,6 +37,16 @@ def reserved(network: str, augment: str, buffers: int, batch: int) -> int:
     (B7)."""
     stations = _path(network, batch, buffers, augment).stations
     return sum(each.reserved for each in stations if each.name == "device")
+
+
+def unplanned(augment: str, buffers: int, batch: int) -> int:
+    """Bytes by which what was measured while a small network was fed from a folder differs from the
+    plan of the step and of every buffer, at any moment (B7)."""
+    small = memlab.network("small", image=(3, 32, 32)).conv(8, 3).relu().flatten().linear(10)
+    step = memlab.training_step(small.cross_entropy(), "sgd")
+    with TemporaryDirectory() as folder:
+        memlab.images(folder, 3 * batch, (3, 32, 32))
+        return memlab.feed(step, folder, batch, buffers, augment).residual
 
 
 def _path(network: str, batch: int, buffers: int, augment: str) -> Path:
