@@ -7,14 +7,12 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 
-import numpy as np
-import numpy.typing as npt
-
+from memlab.lines import Integers, np
 from memlab.studies import figures
 from memlab.studies.cut import Cut, say
 from memlab.studies.memory import Curve, StepMemory
 
-Spans = npt.NDArray[np.int64]
+Spans = Integers
 """Of two operations each: the first of a span, and the one after its last."""
 
 

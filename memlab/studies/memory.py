@@ -12,19 +12,17 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, groupby
 from time import monotonic
 
-import numpy as np
-import numpy.typing as npt
-
 from memlab import devices, hardware, strings, units
+from memlab.lines import Column, Floats, np
 from memlab.networks.graph import Network
-from memlab.planner.ledger import Column, Entry, Ledger, Line, Row, column, evaluate
+from memlab.planner.ledger import Entry, Ledger, Line, Row, column, evaluate
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import FLOOR, MOUNTAIN, STACK, Part
 
-Curve = npt.NDArray[np.float64]
+Curve = Floats
 """Bytes inside every operation, for drawing only."""
 
 ROLES = list(Role)
@@ -327,11 +325,13 @@ def budget(name: str | int) -> Budget:
     return Budget(units.short(nbytes), nbytes)
 
 
-def free_here() -> Budget:
-    """What is free on this machine now; it is read at most four times a second."""
-    return Budget(
-        "free", _free(devices.free_memory, int(4 * monotonic())) // STEP * STEP, live=True
-    )
+def free_here() -> list[Budget]:
+    """What is free on this machine now, where it can be asked; it is read at most four times a
+    second."""
+    if not devices.measurable():
+        return []
+    nbytes = _free(devices.free_memory, int(4 * monotonic())) // STEP * STEP
+    return [Budget("free", nbytes, live=True)]
 
 
 @lru_cache(maxsize=1)

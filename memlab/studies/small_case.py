@@ -4,12 +4,15 @@ plans."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memlab import units
 from memlab.networks import zoo
-from memlab.runtime.run import Run, run
 from memlab.step.build import training_step
 from memlab.studies.case import OTHER, TECHNIQUES, say
+
+if TYPE_CHECKING:
+    from memlab.runtime.run import Run
 
 PIXELS, FEW = 64, 16
 """Of the small step: height and width of an image, and images."""
@@ -59,6 +62,8 @@ def measured(lessons: tuple[str, ...]) -> Measured:
     Raises:
         DoesNotFitError: 250 MB are not free.
     """
+    from memlab.runtime.run import run  # compiled code: who runs nothing needs none
+
     net = zoo.resnet((1, 1, 1, 1), image=PIXELS, classes=10, variant="v1.5")
     step = training_step(net, "momentum")
     chosen = [TECHNIQUES[lesson] for lesson in lessons if TECHNIQUES[lesson].runs]

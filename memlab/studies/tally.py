@@ -12,10 +12,9 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from memlab import strings, units
 from memlab.formats import FORMATS
+from memlab.lines import np
 from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network

@@ -13,13 +13,11 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
 from memlab import strings, units
 from memlab.errors import InputError, shorten, whole
+from memlab.lines import Column, np
 from memlab.networks.graph import Network
 from memlab.planner import chains, clock, segments
-from memlab.planner.ledger import Column
 from memlab.step.build import training_step
 from memlab.step.op import Phase
 from memlab.step.step import Step

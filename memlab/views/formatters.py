@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.display import publish_display_data
 
@@ -14,7 +14,6 @@ from memlab.lesson.exercise import Exercise
 from memlab.networks.graph import INPUT, Network
 from memlab.networks.layers import text
 from memlab.planner.ledger import Ledger
-from memlab.runtime.run import Run
 from memlab.studies import lifetimes as small
 from memlab.studies.cut import cut
 from memlab.studies.memory import StepMemory, budget
@@ -25,7 +24,9 @@ from memlab.views.live.widget import Widget
 from memlab.views.memory import lifetimes
 from memlab.views.memory.page import page
 from memlab.views.memory.stack import Shown
-from memlab.views.run import planned_and_measured
+
+if TYPE_CHECKING:
+    from memlab.runtime.run import Run
 
 BATCH = 32
 """The batch of a ledger that is shown as it is, or the nearest one that it holds for."""
@@ -36,7 +37,7 @@ HEADS = ("layer", "kind", "settings", "output", "parameters")
 
 def bundle(value: Any) -> dict[str, Any]:
     """A value as a notebook shows it, by media type; its text is there where it differs."""
-    return next(show(value) for kind, show in SHOWN.items() if isinstance(value, kind))
+    return next((show for kind, show in SHOWN.items() if isinstance(value, kind)), _run)(value)
 
 
 def show_card(card: Card) -> None:
@@ -82,10 +83,17 @@ def _widget(view: Widget) -> dict[str, Any]:
     return data
 
 
+def _run(run: Run) -> dict[str, Any]:
+    """A run beside its plan; where no NumPy runs one, nobody has one to show."""
+    from memlab.views.run import planned_and_measured
+
+    bundle: dict[str, Any] = planned_and_measured(run)._repr_mimebundle_()
+    return bundle
+
+
 SHOWN: dict[type, Callable[[Any], dict[str, Any]]] = {
     Ledger: lambda ledger: {"image/svg+xml": ledger_svg(ledger)},
-    Run: lambda run: planned_and_measured(run)._repr_mimebundle_(),
     Network: lambda network: {"text/html": network_html(network)},
     Exercise: lambda exercise: _widget(exercise_card(exercise)),
 }
-"""What has a picture or a widget, and how each is shown."""
+"""What has a picture or a widget beside a run, and how each is shown."""

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import ClassVar
 
-import numpy as np
-
 from memlab import strings, units
+from memlab.lines import Floats, np
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
@@ -20,7 +19,6 @@ from memlab.views.draw.labels import Phase as Bracket
 from memlab.views.draw.marks import Area, Fact, Glyph, Line, Mark, Points, Rect, Rects, Rule, Stairs
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import TIGHT, Linear, Scale, bytes_over
-from memlab.views.draw.stairs import Floats
 from memlab.views.draw.table import Block, Table, Words
 from memlab.views.draw.theme import PAINTS, Paint
 from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State
@@ -301,7 +299,7 @@ def _bars(found: Waves, high: float) -> Iterator[Mark]:
     slots, others = _slots(found), found.others
     low = np.zeros(len(others))
     for name in PARTS:
-        top = low + [float(wave.parts[name]) for wave in others]
+        top = low + np.array([float(wave.parts[name]) for wave in others])
         ends = zip(slots, low.tolist(), top.tolist(), strict=True)
         yield Rects([(*slot, a, b) for slot, a, b in ends], PAINT[name], edge=0.5)
         low = top

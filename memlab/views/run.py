@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from memlab import strings, units
+from memlab.lines import np
 from memlab.runtime.run import Run
 from memlab.studies.memory import phases
 from memlab.studies.runs import Bar as Peak

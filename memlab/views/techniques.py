@@ -9,9 +9,8 @@ from itertools import pairwise
 from math import ceil
 from typing import Any, ClassVar
 
-import numpy as np
-
 from memlab import units
+from memlab.lines import np
 from memlab.step.tensor import Role
 from memlab.studies.compare import compare_techniques
 from memlab.studies.figures import three

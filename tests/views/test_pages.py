@@ -29,7 +29,8 @@ NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 NUMERAL = re.compile(r"(?<![\w.-])\d[\d,.]*")
 """A figure, and no part of a name: not the 50 of ResNet-50."""
 FEW = 12
-CLASSES = [each for each in vars(views).values() if isinstance(each, type)]
+PUBLIC = [getattr(views, name) for name in views.__all__]
+CLASSES = [each for each in PUBLIC if isinstance(each, type)]
 LIVE = [each.made_by for each in CLASSES if issubclass(each, View) and each is not View]
 OF_DIGITS = {"number"}
 """A view whose digits are what it shows."""

@@ -194,7 +194,7 @@ class ShiftedCopies(View[Lowering]):
     def compose(self, scene: Scene) -> Page:
         now, found = scene.now, self.rows_of(scene.now)
         done = now.done if scene.live or not now.done else replace(now.done, seconds=0.0)
-        budgets = (CARD, free_here()) if scene.live and now.free else (CARD,)
+        budgets = (CARD, *(free_here() if scene.live and now.free else []))
         pin, moving = found.small.parse(now.pin), scene.news and self._came(scene)
         before = self.rows_of(scene.previous) if scene.previous else None
         return page_of(Shown(found, pin, done, budgets, moving, scene.width, before,
@@ -224,7 +224,7 @@ class ShiftedCopies(View[Lowering]):
         whole = say("head.of", total=amount(found.total))
         factor = say("head.times", now=times(found.now)) + say("head.input")
         news = f"{told.headline(found)}. {counter}: {amount(found.written)} {whole}, {factor}."
-        fits = [told.verdict(found, room) for room in (CARD, *([free_here()] if now.free else []))]
+        fits = [told.verdict(found, room) for room in (CARD, *(free_here() if now.free else []))]
         return " ".join([news, *(text for text, refused in fits if refused)])
 
     def fact(self, scene: Scene) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from memlab.views.draw.stairs import Floats, Frame
+from memlab.lines import Floats, least, most, np
+from memlab.views.draw.stairs import Frame
 from memlab.views.draw.svg import Box
+
+Place = tuple[float, float, float]
+"""What a place costs, and the left and the upper edge of a label there."""
 
 MARGIN = 8
 """What a label keeps clear to its left and right."""
@@ -44,38 +46,40 @@ class Board:
     def cheapest(
         self,
         frame: Frame,
-        places: tuple[Floats, Floats],
+        places: Iterable[Place],
         size: tuple[float, float],
-        cost: Floats,
         curves: Sequence[Floats] = (),
         margin: float = 3,
     ) -> Box | None:
         """The free place of the least cost, of those that no curve crosses if there is one; it is
         taken.
 
-        ``places`` are left edges (n,) and upper edges (m,), which all go together; ``cost`` is of
-        shape (m, n), ``size`` how wide and how tall.
+        ``size`` is how wide and how tall.
         """
-        (lefts, tops), (wide, tall) = places, size
-        crossed = np.zeros((len(tops), len(lefts)), bool)
-        for low, high in (_heights(frame, curve, lefts, wide) for curve in curves):
-            crossed |= (low > tops[:, None] - 2) & (high < tops[:, None] + tall + 2)
-        for index in np.lexsort((cost.ravel(), crossed.ravel())).tolist():
-            row, column = divmod(index, len(lefts))
-            left, top = float(lefts[column]), float(tops[row])
-            box = Box(left, top, left + wide, top + tall)
-            if self.free(box, margin):
+        (wide, tall), crossed = size, list[Place]()
+        ordered = sorted(places, key=lambda place: place[0])
+        heights = _heights(frame, curves, dict.fromkeys(left for _, left, _ in ordered), wide)
+        for place in ordered:
+            _, left, top = place
+            if any(low > top - 2 and high < top + tall + 2 for low, high in heights[left]):
+                crossed.append(place)
+            elif self.free(box := Box(left, top, left + wide, top + tall), margin):
                 return self.take(box)
-        return None
+        return self.first((Box(x, y, x + wide, y + tall) for _, x, y in crossed), margin)
 
 
-def _heights(frame: Frame, curve: Floats, lefts: Floats, wide: float) -> tuple[Floats, Floats]:
-    """The lowest and the highest pixel of a curve under labels with these left edges."""
-    ys = frame.columns(curve)
-    span = min(int(wide) + 6, len(ys))
-    windows = np.lib.stride_tricks.sliding_window_view(ys, span)
-    first = np.clip((lefts - frame.box.left - 3).astype(int), 0, len(windows) - 1)
-    return windows[first].max(axis=1), windows[first].min(axis=1)
+def _heights(
+    frame: Frame, curves: Sequence[Floats], lefts: Iterable[float], wide: float
+) -> dict[float, list[tuple[float, float]]]:
+    """The lowest and the highest pixel of each curve under labels with these left edges."""
+    found: dict[float, list[tuple[float, float]]] = {left: [] for left in lefts}
+    for ys in map(frame.columns, curves):
+        span = min(int(wide) + 6, len(ys))
+        at = [min(max(int(x - frame.box.left - 3), 0), len(ys) - span) for x in found]
+        low, high = (best(ys, span, np.array(at)).tolist() for best in (most, least))
+        for each, pair in zip(found.values(), zip(low, high, strict=True), strict=True):
+            each.append(pair)
+    return found
 
 
 def _places(
@@ -86,9 +90,8 @@ def _places(
     tops, bottoms = frame.columns(high), frame.columns(low)
     if span >= len(tops):
         return []
-    slide = np.lib.stride_tricks.sliding_window_view
-    highest = slide(tops, span)[::stride].max(axis=1)
-    lowest = slide(bottoms, span)[::stride].min(axis=1)
+    first = np.arange(0, len(tops) - span + 1, stride)
+    highest, lowest = most(tops, span, first), least(bottoms, span, first)
     room = lowest - highest - tall - 4
     boxes = []
     for index in np.flatnonzero(room > 0).tolist():

@@ -12,11 +12,9 @@ from itertools import pairwise
 from math import inf
 from typing import Any, ClassVar
 
-import numpy as np
-
+from memlab.lines import Floats, least, most, np
 from memlab.views.draw import text as texts
 from memlab.views.draw.marks import Fact, Mark, Pen
-from memlab.views.draw.stairs import Floats
 from memlab.views.draw.svg import Box, text_box
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import HA, lined
@@ -233,13 +231,17 @@ def near(x: float, y: float, curves: Sequence[Floats]) -> Finder:
     """Around a point, across no curve where that can be."""
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
-        box, down = pen.box, np.arange(-44, 60, 12)
-        lefts = np.arange(box.left + 4, box.right - wide - 3, 18)
-        tops = pen.y(y) + down - 9
-        inside = (tops > box.top + 9) & (tops + 12 < box.bottom)
-        aside = np.maximum(np.maximum(lefts - pen.x(x), pen.x(x) - lefts - wide), 0)
-        cost = 1.5 * np.abs(down[inside] + 6)[:, None] + aside
-        return pen.board.cheapest(pen.frame, (lefts, tops[inside]), (wide, 12), cost, curves, 2)
+        box, at, level = pen.box, pen.x(x), pen.y(y)
+        lefts = np.arange(box.left + 4, box.right - wide - 3, 18).tolist()
+        aside = [(left, max(left - at, at - left - wide, 0)) for left in lefts]
+        tops = ((1.5 * abs(down + 6), level + down - 9) for down in range(-44, 60, 12))
+        places = (
+            (off + along, left, top)
+            for off, top in tops
+            if top > box.top + 9 and top + 12 < box.bottom
+            for left, along in aside
+        )
+        return pen.board.cheapest(pen.frame, places, (wide, 12), curves, 2)
 
     return find
 
@@ -249,12 +251,16 @@ def beside(y: float, curves: Sequence[Floats]) -> Finder:
 
     def find(pen: Pen, wide: float, tall: float) -> Box | None:
         box, inner = pen.box, pen.box.right - pen.box.left - wide
-        shares = box.left + inner * np.arange(1, 6) / 6
-        lefts = np.array([box.right - 4 - wide, box.left + 5, *shares])
-        tops = pen.y(y) + np.array([-13.5, 4.5])
-        inside = (tops > box.top) & (tops + 11 < box.bottom)
-        cost = np.arange(2)[inside][:, None] * len(lefts) + np.arange(len(lefts))
-        return pen.board.cheapest(pen.frame, (lefts, tops[inside]), (wide, 11), cost, curves, 1)
+        shares = [box.left + inner * part / 6 for part in range(1, 6)]
+        lefts = [box.right - 4 - wide, box.left + 5, *shares]
+        tops = [pen.y(y) - 13.5, pen.y(y) + 4.5]
+        spots = [(left, top) for top in tops for left in lefts]
+        places = (
+            (cost, left, top)
+            for cost, (left, top) in enumerate(spots)
+            if top > box.top and top + 11 < box.bottom
+        )
+        return pen.board.cheapest(pen.frame, places, (wide, 11), curves, 1)
 
     return find
 
@@ -303,12 +309,11 @@ def _ledges(
     if span > len(highest):
         nothing = np.zeros(0)
         return nothing, nothing, nothing, nothing
-    slide = np.lib.stride_tricks.sliding_window_view
     first = np.arange(0, len(highest) - span + 1, 5)[-last if last else 0 :]
-    bottoms = slide(highest, span)[first].min(axis=1) - 7
-    apart = slide(pen.frame.columns(ground) - highest, span)[first]
+    apart = pen.frame.columns(ground) - highest
     lefts: Floats = (first + (pen.box.left + 5)).astype(np.float64)
-    return lefts, bottoms, apart.min(axis=1), apart.max(axis=1)
+    bottoms = least(highest, span, first) - 7
+    return lefts, bottoms, least(apart, span, first), most(apart, span, first)
 
 
 def _boxes(lefts: Floats, bottoms: Floats, wide: float, tall: float) -> list[Box]:

@@ -13,13 +13,12 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
-import numpy as np
-
 from memlab import strings, units
+from memlab.lines import Floats, np
 from memlab.views.draw import theme
 from memlab.views.draw.board import Board
 from memlab.views.draw.scale import Scale
-from memlab.views.draw.stairs import Floats, Frame
+from memlab.views.draw.stairs import Frame
 from memlab.views.draw.svg import Box, Svg, box_path
 from memlab.views.draw.theme import Paint, filled, hollow, ink, lined, marked
 
@@ -194,10 +193,12 @@ class Line(Mark):
         return theme.DASHES[index % len(theme.DASHES)]
 
     def takes(self, pen: Pen) -> Iterator[Box]:
-        places = np.array([(pen.x(x), pen.y(y)) for x, y in self.points])
-        for one, other in pairwise(places):
-            for x, y in np.linspace(one, other, 1 + int(np.abs(other - one).max() // 6)).tolist():
-                yield Box(x - 1, y - 1, x + 1, y + 1)
+        places = [(pen.x(x), pen.y(y)) for x, y in self.points]
+        for (x, y), (x1, y1) in pairwise(places):
+            count = int(max(abs(x1 - x), abs(y1 - y)) // 6)
+            for share in (part / max(count, 1) for part in range(count + 1)):
+                at, down = x + share * (x1 - x), y + share * (y1 - y)
+                yield Box(at - 1, down - 1, at + 1, down + 1)
 
     def on(self, axes: Any) -> None:
         xs, ys = zip(*self.points, strict=True)
@@ -332,19 +333,16 @@ class Rects(Mark):
         else:
             pen.svg.path(d, class_=self.look)
 
-    def _boxes(self, pen: Pen) -> list[list[float]]:
+    def _boxes(self, pen: Pen) -> list[tuple[float, float, float, float]]:
         """The pixels of all of them at once: left, top, right, bottom."""
-        x0, x1, y0, y1 = np.array(self.places, np.float64).T
-        across, up = (
-            np.sort((pen.x(x0), pen.x(x1)), axis=0),
-            np.sort((pen.y(y0), pen.y(y1)), axis=0),
-        )
-        (left, right), (top, bottom), gap = across, up, self.inset
-        left, top, right, bottom = (left + gap, top + gap, right - gap, bottom - gap)
+        ends = [np.array(each, np.float64) for each in zip(*self.places, strict=True)]
+        (x0, x1), (y0, y1), gap = map(pen.x, ends[:2]), map(pen.y, ends[2:]), self.inset
+        left, top = np.minimum(x0, x1) + gap, np.minimum(y0, y1) + gap
+        right, bottom = np.maximum(x0, x1) - gap, np.maximum(y0, y1) - gap
         if self.bar is not None:
             right = left + np.minimum(self.bar, (right - left) / 3)
-        boxes: list[list[float]] = np.stack((left, top, right, bottom), axis=1).tolist()
-        return boxes
+        edges = (left, top, right, bottom)
+        return list(zip(*(each.tolist() for each in edges), strict=True))
 
     def on(self, axes: Any) -> None:
         for place in self.places if self.bar is None else ():

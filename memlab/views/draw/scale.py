@@ -12,9 +12,8 @@ from functools import lru_cache
 from math import ceil, floor, log, log10
 from typing import Any
 
-import numpy as np
-
 from memlab import units
+from memlab.lines import np
 from memlab.studies.figures import unit_of
 
 Tick = tuple[float, str]
@@ -86,7 +85,7 @@ class Log(Scale):
     def at(self, value: Any) -> Any:
         least = np.maximum(value, self.first)
         found = np.log(least / self.first) / log(self.last / self.first)
-        return found if isinstance(value, np.ndarray) else float(found)
+        return found if hasattr(value, "tolist") else float(found)
 
     @property
     def ticks(self) -> list[Tick]:

@@ -6,12 +6,8 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
-import numpy as np
-import numpy.typing as npt
-
+from memlab.lines import Floats, Integers, Truths, np
 from memlab.views.draw.svg import Box
-
-Floats = npt.NDArray[np.float64]
 
 TALLEST = 40_000
 """Tenths of a pixel that a picture with a staircase has from top to bottom at most."""
@@ -24,7 +20,7 @@ class Stair:
     ``wide`` is the frame in pixels."""
 
     curve: Floats
-    tenths: npt.NDArray[np.int64]
+    tenths: Integers
     x: list[str]
     wide: int
 
@@ -114,7 +110,7 @@ class Frame:
         """The y of every operation to a tenth of a pixel, cut off at the top of the frame."""
         return self.stair(curve).ys
 
-    def _tenths(self, curve: Floats) -> npt.NDArray[np.int64]:
+    def _tenths(self, curve: Floats) -> Integers:
         top, bottom = 10 * self.box.top, 10 * self.box.bottom
         pixels = np.rint(bottom - curve * ((bottom - top) / self.end))
         return np.minimum(np.maximum(pixels, round(top)), round(bottom)).astype(np.int64)
@@ -157,7 +153,7 @@ class Frame:
 
 
 @lru_cache(maxsize=32)
-def _columns(wide: int, operations: int) -> npt.NDArray[np.int64]:
+def _columns(wide: int, operations: int) -> Integers:
     """The operation in every column of pixels."""
     return np.arange(wide) * operations // wide
 
@@ -173,7 +169,7 @@ def _edges(left: float, right: float, operations: int) -> list[str]:
     return [f"H{left + (right - left) * i / operations:.1f}" for i in range(operations + 1)]
 
 
-def runs(seen: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+def runs(seen: Truths) -> list[tuple[int, int]]:
     """Where it is true: the first index and the one after the last of every run."""
     padded = np.concatenate(([False], seen, [False]))
     turns = np.flatnonzero(padded[1:] != padded[:-1]).tolist()

@@ -294,7 +294,7 @@ class Memory(View[Cut]):
     def shown_in(self, scene: Scene) -> Shown:
         """All that the picture of a scene depends on; that of the last one is kept."""
         if self._seen is None or self._seen[0] is not scene:
-            live = [free_here()] if scene.now.free and scene.live else []
+            live = free_here() if scene.now.free and scene.live else []
             self._seen = scene, self._shown(scene, live)
         return self._seen[1]
 

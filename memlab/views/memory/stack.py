@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from memlab import strings
+from memlab.lines import np
 from memlab.studies import figures
 from memlab.studies.cut import BlockRow, Cut, say
 from memlab.studies.cut_changes import before

@@ -8,9 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from memlab import strings
+from memlab.lines import np
 from memlab.planner.streams import COMPUTE, Slot
 from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
