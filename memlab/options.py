@@ -73,6 +73,7 @@ def asked(options: Options) -> dict[str, Any]:
         "recompute": recompute if how else None,
         "offload": options.offload,
         "prefetch": options.prefetch if options.offload else None,
+        "offload_budget_bytes": units.parse(options.budget) if _searched(options) else None,
         "parts": 1 if options.accumulate is None else count("accumulate", options.accumulate),
         "in_place": options.in_place,
         "no_reuse": options.no_reuse,
@@ -191,13 +192,11 @@ def _recomputed(step: Step, options: Options, batch: int | None) -> Step:
 
     how, arguments = options.recompute, _arguments(options)
     if how is None:
-        for name in arguments.keys() - ({"budget"} if _searched(options) else set()):
+        for name in arguments:
             also = f", or of --offload {_SEARCHES}" if name == "budget" else ""
             raise InputError(f"{FLAGS[name]} is of --recompute{also}; add that, or leave it out.")
         return step
     way = pick("way to recompute", how, WAYS)
-    if _searched(options) and "budget" not in way.needs:
-        arguments.pop("budget", None)
     if options.inference:
         raise InputError(
             "inference keeps nothing that could be computed again; leave out --recompute or "
@@ -230,32 +229,39 @@ def _offloaded(step: Step, options: Options, batch: int | None) -> Step:
     """The step whose maps wait on the host, by the policy that was asked for."""
     import memlab
 
-    policy, prefetch, given_here = options.offload, options.prefetch, vars(options)
-    machine, link = given_here.get("machine"), given_here.get("link")
-    if link is not None and "machine" not in given_here and not _searched(options):
-        raise InputError(f"--link is of --offload {_SEARCHES}; add that, or leave it out.")
-    if policy is None:
-        if prefetch is not None:
-            raise InputError("--prefetch is of --offload; add that, or leave it out.")
-        return step
+    policy, prefetch, link = options.offload, options.prefetch, vars(options).get("link")
+    _check_offload(options, batch)
     given: dict[str, Any] = {} if prefetch is None else {"prefetch": prefetch}
+    if policy is None:
+        return step
     if not _searched(options):
-        if prefetch == "budget":
-            raise InputError(
-                f"--prefetch budget is of --offload {_SEARCHES}; try --prefetch needed."
-            )
         return memlab.offload(step, policy, **given)
-    if batch is None:
-        raise InputError(
+    given |= {"batch": batch, "budget": units.parse(options.budget), "in_place": options.in_place}
+    return memlab.offload(step, policy, device=vars(options).get("machine"), link=link, **given)
+
+
+def _check_offload(options: Options, batch: int | None) -> None:
+    """What has no meaning without a search, and what a search needs."""
+    policy, given = options.offload, vars(options)
+    said = ""
+    if not _searched(options):
+        if given.get("link") is not None and "machine" not in given:
+            said = f"--link is of --offload {_SEARCHES}; add that, or leave it out."
+        elif policy is None and options.prefetch is not None:
+            said = "--prefetch is of --offload; add that, or leave it out."
+        elif options.prefetch == "budget":
+            said = f"--prefetch budget is of --offload {_SEARCHES}; try --prefetch needed."
+    elif batch is None:
+        said = (
             f"--offload {policy} decides for one batch, and fit looks for that; try --offload all, "
             "or memlab plan with a --batch."
         )
-    if options.budget is None:
-        raise InputError(f"--offload {policy} needs a --budget, such as --budget '12 GB'.")
-    if machine is None and link is None:
-        raise InputError(f"--offload {policy} needs a --link, such as --link '12 GB/s'.")
-    given |= {"batch": batch, "budget": units.parse(options.budget), "device": machine}
-    return memlab.offload(step, policy, link=link, in_place=options.in_place, **given)
+    elif options.budget is None:
+        said = f"--offload {policy} needs a --budget, such as --budget '12 GB'."
+    elif given.get("machine") is None and given.get("link") is None:
+        said = f"--offload {policy} needs a --link, such as --link '12 GB/s'."
+    if said:
+        raise InputError(said)
 
 
 def _accumulated(step: Step, options: Options) -> Step:
@@ -296,6 +302,7 @@ def _check(how: str, way: Way, arguments: dict[str, Any]) -> None:
 
 
 def _arguments(options: Options) -> dict[str, Any]:
-    """Those of ``memlab.recompute`` that were given."""
+    """Those of ``memlab.recompute`` that were given; a search for maps to move has the budget."""
     given = {name: vars(options).get(name) for name in FLAGS}
+    given |= {"budget": None} if _searched(options) else {}
     return {name: READ[name](text) for name, text in given.items() if text is not None}

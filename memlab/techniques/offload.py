@@ -6,7 +6,7 @@ saved.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memlab import units
 from memlab.errors import InputError, flag, known, pick
@@ -94,12 +94,7 @@ def offload(
     asked: dict[str, object] = {"budget": budget, "link": link, "in_place": shares}
     asked |= {"batch": batch, "device": device} if algorithms is None else {}
     asked["prefetch='budget'"] = True if prefetch == BUDGET else None
-    for name, value in asked.items():
-        if value is not None:
-            raise InputError(
-                f"offload takes {name} for a search, not for {policy if maps is None else 'maps'!r}"
-                "; try 'dynamic', or memlab.clock(step, batch, device=..., link=...) for seconds."
-            )
+    _no_search(asked, policy if maps is None else "maps")
     if algorithms is not None:
         step = optimal(step, algorithms, batch, device)
     if maps is None:
@@ -147,6 +142,16 @@ def _check(step: Step) -> None:
     order.check(step, "offload", ("in_place", "accumulate"))
     if order.offloads(step):
         raise InputError("this step offloads already; start from the step before that.")
+
+
+def _no_search(asked: Mapping[str, object], what: str) -> None:
+    """Refuse what only a search has a use for."""
+    for name, value in asked.items():
+        if value is not None:
+            raise InputError(
+                f"offload takes {name} for a search, not for {what!r}; try 'dynamic', or "
+                "memlab.clock(step, batch, device=..., link=...) for seconds."
+            )
 
 
 def _named(step: Step, names: Sequence[str]) -> set[str]:

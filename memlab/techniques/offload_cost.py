@@ -6,7 +6,7 @@ for thousands of sets: here each takes a fraction of one, by the same rules.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
@@ -249,35 +249,48 @@ class Costs:
         """The ways back that end first of all that fit; none where none ends before what is known,
         where choices are too many, or where operations that run again would have to agree on an
         algorithm."""
-        first, last = max(move.leaves for move in late) + 1, late[-1].waits
+        first = max(move.leaves for move in late) + 1
         if late[0].waits < first or not all(len(twins) == 1 for twins in self.twins):
             return []
-        line = self._line(self._never(late))
-        one = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
-        ways = self.ways if one is None else [[way] for way in one]
-
-        @cache
-        def seconds(number: int, back: int) -> float | None:
-            room = budget - line[number] - back
-            return next((way.seconds for way in ways[number] if way.nbytes <= room), None)
-
-        picks = self._picks(self._line(late), budget, level)
-        rest = [*accumulate((way.seconds for way in reversed(picks[: last + 1])), initial=0.0)]
-        most = (
-            inf if known.over else known.seconds - sum(w.seconds for w in known.picks[last + 1 :])
-        )
-        times = self._times(late, picks)
-        asked = Return(
-            [Trip(move, self.sizes[n], self.takes[n], times.gone[n])
-             for move in late for n in [move.map.storage.name]],
-            first, times.ready[first], seconds, rest[::-1], most, self.few,
-        )  # fmt: skip
         try:
-            found = asked.moves()
+            found = self._asked(late, first, budget, level, known).moves()
         except TooManyError:
             self.given_up = True
             return []
         return [] if found is None else [found]
+
+    def _asked(
+        self, late: list[Move], first: int, budget: float, level: str, known: Cost
+    ) -> Return:
+        """The question for the best ways back, from the first operation on beside which a copy may
+        start."""
+        end = late[-1].waits + 1
+        picks = self._picks(self._line(late), budget, level)
+        rest = [*accumulate((way.seconds for way in reversed(picks[:end])), initial=0.0)][::-1]
+        times, names = self._times(late, picks), [move.map.storage.name for move in late]
+        trips = [
+            Trip(move, self.sizes[name], self.takes[name], times.gone[name])
+            for move, name in zip(late, names, strict=True)
+        ]
+        seconds = self._beside(self._line(self._never(late)), budget, level)
+        most = known.seconds - sum(way.seconds for way in known.picks[end:])
+        most = inf if known.over else most
+        return Return(trips, first, times.ready[first], seconds, rest, most, self.few)
+
+    def _beside(
+        self, line: Sequence[int], budget: float, level: str
+    ) -> Callable[[int, int], float | None]:
+        """The seconds of an operation beside so many bytes more than a line has; None where they
+        leave it no room."""
+        one = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
+        ways = self.ways if one is None else [[way] for way in one]
+
+        @cache
+        def seconds(number: int, nbytes: int) -> float | None:
+            room = budget - line[number] - nbytes
+            return next((way.seconds for way in ways[number] if way.nbytes <= room), None)
+
+        return seconds
 
     def freed(self, chosen: Collection[str], at: int) -> Iterator[tuple[str, int]]:
         """The chosen maps that are away in an operation, and their bytes."""
@@ -328,9 +341,8 @@ class Costs:
         end = end_out = end_in = 0.0
         waits: dict[int, float] = {}
         gone: dict[str, float] = {}
-        took = [way.seconds for way in picks]
-        ready: list[float] = []
         begin: dict[int, float] = {}
+        took, ready = [way.seconds for way in picks], list[float]()
         for number in sorted(_stops(moves)):
             for each in took[len(ready) : number]:  # nobody waits on the way here
                 ready.append(end)
