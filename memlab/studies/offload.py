@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memlab import optimizers, strings, units
 from memlab.hardware import Device
+from memlab.lines import Floats, Integers, np
 from memlab.networks.graph import Network
 from memlab.planner.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
 from memlab.step.build import training_step
@@ -43,7 +41,7 @@ SLOW = 0.2
 LITTLE = 0.0005
 """A share of the time that is none on the page."""
 
-Seconds = NDArray[np.float64]
+Seconds = Floats
 Span = tuple[float, float]
 
 
@@ -84,12 +82,12 @@ class Mountain:
     """Bytes of a memory by role, from each of some seconds on; the last is the end of the step."""
 
     seconds: Seconds
-    parts: dict[Role, NDArray[np.int64]]
+    parts: dict[Role, Integers]
 
     @property
-    def total(self) -> NDArray[np.int64]:
+    def total(self) -> Integers:
         """Of all roles."""
-        found: NDArray[np.int64] = np.sum([*self.parts.values()], axis=0)
+        found: Integers = np.sum([*self.parts.values()], axis=0)
         return found
 
 
@@ -399,7 +397,7 @@ def mountain(schedule: Schedule, memory: str) -> Mountain:
     """The bytes of a memory by role; at each second as they are once all has changed then."""
     changes = sorted(_changes(schedule, memory), key=lambda change: change[0])
     at = np.array([change[0] for change in changes])
-    seconds = np.unique(np.concatenate((at, [0.0, schedule.seconds])))
+    seconds = np.unique(np.append(at, [0.0, schedule.seconds]))
     place = np.searchsorted(seconds, at)
     parts = {}
     for role in ROLES:
@@ -408,7 +406,7 @@ def mountain(schedule: Schedule, memory: str) -> Mountain:
             if its is role:
                 step[index] += nbytes
         if step.any():
-            parts[role] = step.cumsum()
+            parts[role] = np.cumsum(step)
     return Mountain(seconds, parts)
 
 

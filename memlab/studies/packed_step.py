@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from memlab import strings, units
 from memlab.errors import InputError, known, shorten
 from memlab.networks.graph import Network
@@ -298,10 +296,12 @@ def _arrays(found: Run, what: str) -> Mapping[str, Array]:
 def differences(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> tuple[Difference, ...]:
     """Every array compared bit for bit: NaN equals NaN, and 0 is not -0."""
     return tuple(
-        Difference(name, int(np.count_nonzero(_bits(array) != _bits(got[name]))), array.size)
+        Difference(name, int((_bits(array) != _bits(got[name])).sum()), array.size)
         for name, array in wanted.items()
     )
 
 
 def _bits(array: Array) -> Array:
+    import numpy as np  # who runs nothing needs none
+
     return np.ascontiguousarray(array).view(f"u{array.itemsize}")

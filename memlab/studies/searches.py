@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from memlab import units
 from memlab.errors import InputError
 from memlab.hardware import Link
+from memlab.lines import Floats, Truths, np
 from memlab.planner.book import plan
 from memlab.planner.clock import Machine
 from memlab.planner.streams import seconds_of
@@ -77,9 +76,7 @@ def cover(items: Sequence[Map], need: int) -> tuple[str, ...] | None:
     return _back(items, taken) if np.isfinite(best[GRID]) else None
 
 
-def _back(
-    items: Sequence[Map], taken: Sequence[tuple[int, np.ndarray, np.ndarray]]
-) -> tuple[str, ...]:
+def _back(items: Sequence[Map], taken: Sequence[tuple[int, Truths, Floats]]) -> tuple[str, ...]:
     """Which items a cover is of, from the last one back to the first."""
     at, chosen = GRID, list[str]()
     for item, (parts, better, more) in zip(reversed(items), reversed(taken), strict=True):
