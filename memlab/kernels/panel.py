@@ -12,7 +12,7 @@ from memlab.kernels.compile import compiled
 from memlab.kernels.operands import Window, convolution, window
 from memlab.kernels.products import ADD, BIAS, ROWS, VECTORS, ZERO, multiply_panel
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.kernels.tiles import block_lanes, pack
+from memlab.kernels.tiles import block_lanes, check, pack
 from memlab.kernels.vectors import BITS
 from memlab.kernels.workers import own, pieces, spread
 
@@ -24,6 +24,7 @@ def conv2d(call: Call) -> None:
     """``Y = W L``, tile by tile of ``L``; each thread has its own tiles and its own panel."""
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
     at, groups, panels = window(call), convolution(call).groups, own(call["workspace"], 2)
+    check(panels[0])
     tiles = -(-at.rows * at.columns // panels[0].shape[1])
 
     def some(panel: Array, units: range) -> None:

@@ -15,7 +15,7 @@ from memlab.kernels.operands import Window, convolution, window
 from memlab.kernels.products import DOTS, ROWS, VECTORS, ZERO, multiply_panel
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.runs import copy_run
-from memlab.kernels.tiles import add_back, block_lanes, fill_table, pack, shifted
+from memlab.kernels.tiles import add_back, block_lanes, check, fill_table, pack, shifted
 from memlab.kernels.vectors import BITS
 from memlab.kernels.workers import own, spread
 
@@ -35,6 +35,7 @@ def conv2d_backward(call: Call) -> None:
 def _weight_gradients(call: Call) -> None:
     x, dy, dweight = call["x"], call["dy"], call["dweight"]
     at, groups, workspaces = window(call), convolution(call).groups, own(call["lowered"], 2)
+    check(workspaces[0])
     together = len(workspaces[0]) // at.kernel**2
     chunks = groups * -(-dweight.shape[1] // together)
     parts, adds = _parts(chunks, len(workspaces)), call.accumulate_weights
@@ -52,6 +53,7 @@ def _input_gradients(call: Call) -> None:
     dx, dy, weight, add = call["dx"], call["dy"], call["weight"], call.accumulate
     at, groups = window(call), convolution(call).groups
     panels, tables = own(call["panel"], 2), own(call["table"], 3)
+    check(panels[0], ROWS)
     parts = _parts(len(dx), len(panels))
 
     def some(workspace: tuple[Array, Array], units: range) -> None:

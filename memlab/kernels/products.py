@@ -21,8 +21,15 @@ ZERO, BIAS, ADD = 0, 1, 2
 """What a sum starts from: nothing, a number per row, what the output holds."""
 
 VECTORS = 3
-ROWS, DOTS = (8, (4, 6)) if REGISTERS == 32 else (4, (3, 3))
-"""A block of ``ROWS`` x ``VECTORS`` sums, or of ``DOTS`` dot products, fills the registers."""
+
+
+def block(registers: int) -> tuple[int, tuple[int, int]]:
+    """How many rows of ``VECTORS`` sums, and how many by how many dot products, fill that many
+    registers and leave some for what they are made of."""
+    return (8, (4, 6)) if registers == 32 else (4, (3, 3))
+
+
+ROWS, DOTS = block(REGISTERS)
 
 Step = tuple[list[Value], list[Value]]
 """The vectors of a step, and the state of the next one."""

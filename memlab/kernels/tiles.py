@@ -10,13 +10,32 @@ import numpy as np
 
 from memlab.kernels.compile import compiled
 from memlab.kernels.operands import Window
-from memlab.kernels.products import VECTORS
+from memlab.kernels.products import ROWS, VECTORS
 from memlab.kernels.registry import Array
 from memlab.kernels.runs import add_lanes, copy_lanes, copy_run
 from memlab.kernels.vectors import BITS
 from memlab.kernels.windows import inside
 
 _U = np.uint64
+PLACES = 62
+"""The most lanes whose bits ``chosen`` can hold in a whole number with a sign."""
+
+
+def check(panel: Array, rows: int = 0) -> None:
+    """Hold a workspace of tiles against what a kernel writes there, which nothing else checks:
+    whole blocks of sums along each row, and ``rows`` rows behind at least one other.
+
+    Raises:
+        AssertionError: it would write beyond the workspace.
+    """
+    lanes = VECTORS * BITS // (8 * panel.itemsize)
+    if panel.shape[1] % lanes or len(panel) <= rows or lanes > PLACES:
+        raise AssertionError(
+            f"a block of {ROWS} rows of {lanes} lanes ({VECTORS} vectors of {BITS} bits) would "
+            f"write beyond a workspace of {len(panel)} rows of {panel.shape[1]} places; make "
+            f"step.buffers.TILE a multiple of {lanes}, BLOCK at least {ROWS} and lanes at most "
+            f"{PLACES}."
+        )
 
 
 @compiled
@@ -33,8 +52,8 @@ def shifted(at: Window) -> bool:
 
 @compiled
 def chosen(at: Window, first: int, count: int, up: int, left: int) -> int:
-    """A bit for each of up to 62 places, on where the image has a value ``up`` rows down and
-    ``left`` columns to the right; at stride 1."""
+    """A bit for each of up to ``PLACES`` places, on where the image has a value ``up`` rows down
+    and ``left`` columns to the right; at stride 1."""
     bits, lane = 0, 0
     start, stop = inside(at.width, at.columns, 1, left)
     while lane < count:

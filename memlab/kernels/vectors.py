@@ -30,6 +30,12 @@ class Width(NamedTuple):
     feature: str
 
 
+AVX512, AVX2, AVX = Width(512, 32, "avx512f"), Width(256, 16, "avx2"), Width(256, 16, "avx")
+NEON, SSE2, OTHER = Width(128, 32, "neon"), Width(128, 16, "sse2"), Width(128, 16, "")
+WIDTHS = (AVX512, AVX2, AVX, NEON, SSE2, OTHER)
+"""All that the kernels can be compiled for."""
+
+
 def features() -> frozenset[str]:
     """What the processor can do that Numba compiles for: this one, unless ``NUMBA_CPU_FEATURES``
     names another."""
@@ -42,12 +48,12 @@ def width(features: Set[str], triple: str) -> Width:
     """The widest vectors of a processor with those features; ``triple`` is LLVM's name of its
     kind."""
     if "avx512f" in features:
-        return Width(512, 32, "avx512f")
+        return AVX512
     if "avx" in features:
-        return Width(256, 16, "avx2" if "avx2" in features else "avx")
+        return AVX2 if "avx2" in features else AVX
     if triple.startswith(("aarch64", "arm64")):
-        return Width(128, 32, "neon")
-    return Width(128, 16, "sse2" if triple.startswith(("x86_64", "i686")) else "")
+        return NEON
+    return SSE2 if triple.startswith(("x86_64", "i686")) else OTHER
 
 
 FEATURES = features()

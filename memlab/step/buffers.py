@@ -129,9 +129,13 @@ def smooth(size: int) -> int:
         found += 1
 
 
-TILE, PANEL, ROWS, MAPS, BLOCK = 48, 2**15, 36, 512, 8
+TILE, PANEL, LOWERED_ROWS, MAPS, BLOCK = 48, 2**15, 36, 512, 8
 """Output places in a tile; the most values in a panel of lowered ones, and about how many of its
-rows meet ``dY`` at once; the most output maps in a panel of ``dY``, and the rows of ``dL``."""
+rows meet ``dY`` at once; the most output maps in a panel of ``dY``, and the rows of ``dL``.
+
+The kernels write whole blocks of sums, unchecked: ``TILE`` is a multiple of the lanes of a block
+(48 in fp32 where a vector has 512 bits) and ``BLOCK`` at least its rows. ``kernels.tiles.check``
+holds every workspace to that before it is written."""
 
 
 def panel_applies(layer: Conv2d, x: Shape) -> bool:
@@ -151,7 +155,7 @@ def panel_backward(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
     """A few lowered rows at many places, for the gradient of the weights; the maps of a tile of
     ``dY`` and some rows of ``dL``, for that of the input, and where these belong."""
     inner, taps, places = x[0] // layer.groups, layer.kernel**2, y[1] * y[2]
-    together = min(inner, max(1, ROWS // taps))
+    together = min(inner, max(1, LOWERED_ROWS // taps))
     tile = min(-(-places // TILE), PANEL // (together * taps * TILE)) * TILE
     fills = layer.groups * -(-inner // together) * -(-places // tile)
     maps = min(y[0] // layer.groups, MAPS)
