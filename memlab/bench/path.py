@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memlab import units
 from memlab.bench.processor import limited
 from memlab.bench.step import freed_memory_kept
-from memlab.bench.timing import Line, Result, interleave, machine, median
+from memlab.bench.timing import Line, Result, line, machine, median
+from memlab.errors import whole
 from memlab.networks import zoo
 from memlab.runtime.feed import Fed, feed
 from memlab.runtime.folders import noise, write
@@ -29,6 +29,10 @@ LEFT, APART = 0.2, 0.25
 """The stalls of no buffer that two may leave, and how far planned stalls may be from measured ones,
 at most."""
 NONE, TWO, SLOW = "no buffer", "2 buffers", "2 buffers, a third of the disk"
+SETTINGS = {NONE: (0, 1.0), TWO: (2, 1.0), SLOW: (2, 1 / 3)}
+"""The cases: buffers, and the part of the disk's speed."""
+CALIBRATION = 4
+"""Batches by which the disk's speed is chosen."""
 
 
 def run(
@@ -41,47 +45,38 @@ def run(
     with TemporaryDirectory() as there, limited(), freed_memory_kept():
         folder, size = Path(there) / "images", (channels, rows, columns)
         write(folder, "raw", partial(noise, batch * batches, size, 10, 0), 0)
-        alone = feed(step, folder, batch, 0)
-        disk = batch * channels * rows * columns / (SHARE * alone.parts["compute"])
-        found = _fed(step, folder, batch, disk, repeats)
+        rounds = [_round(step, folder, batch, turn) for turn in range(whole("repeats", repeats))]
     what = f"{network}, {image}x{image}, batch {batch}"
-    lines = [
-        Line(f"stalls of a batch, {name}: {what}", median(_stalls(each)), "s", None, _stalls(each))
-        for name, each in found.items()
-    ]
-    rates = [
-        Line(f"images a second, {name}", median(tuple(fed.images_per_second for fed in each)), "")
-        for name, each in found.items()
-    ]
+    stalls = {name: tuple(_stall(each[name]) for each in rounds) for name in SETTINGS}
+    left = tuple(_stall(each[TWO]) / _stall(each[NONE]) for each in rounds)
     return Result("path", machine(), (
-        Line(f"disk {units.short(int(disk))}/s: loading, as a share of compute",
-             median(tuple(map(_share, found[NONE]))), ""),
-        *lines,
-        Line("stalls that two buffers leave",
-             median(_stalls(found[TWO])) / median(_stalls(found[NONE])), "x", LEFT),
-        *(_planned(name, found[name]) for name in (NONE, SLOW)),
-        *rates,
+        Line("loading, as a share of compute", median(tuple(_share(r[NONE]) for r in rounds)), ""),
+        *(line(f"stalls of a batch, {name}: {what}", each) for name, each in stalls.items()),
+        Line("stalls that two buffers leave", median(left), "x", LEFT, left),
+        *(_planned(name, [each[name] for each in rounds]) for name in (NONE, SLOW)),
+        *(Line(f"images a second, {name}",
+               median(tuple(each[name].images_per_second for each in rounds)), "")
+          for name in SETTINGS),
     ))  # fmt: skip
 
 
-def _fed(
-    step: Step, folder: Path, batch: int, disk: float, repeats: int
-) -> dict[str, tuple[Fed, ...]]:
-    """What came of every run; they take turns."""
-    found: dict[str, list[Fed]] = {}
-    settings = {NONE: (0, disk), TWO: (2, disk), SLOW: (2, disk / 3)}
+def _round(step: Step, folder: Path, batch: int, turn: int) -> dict[str, Fed]:
+    """What came of every case, from another one on each time. A machine's speed drifts, so the disk
+    is as fast as the step asks for just before."""
+    alone = feed(step, folder, batch, 0, batches=CALIBRATION)
+    speed = alone.moved.disk / alone.batches / (SHARE * alone.compute)
+    first = turn % len(SETTINGS)
+    names = [*SETTINGS][first:] + [*SETTINGS][:first]
+    found = {}
+    for name in names:
+        buffers, part = SETTINGS[name]
+        found[name] = feed(step, folder, batch, buffers, disk=speed * part)
+    return found
 
-    def one(name: str, turn: int) -> None:
-        buffers, speed = settings[name]
-        found.setdefault(name, []).append(feed(step, folder, batch, buffers, disk=speed))
 
-    interleave({name: partial(one, name) for name in settings}, repeats, warm_up=0)
-    return {name: tuple(found[name]) for name in settings}
-
-
-def _stalls(runs: tuple[Fed, ...]) -> tuple[float, ...]:
-    """Seconds in which compute waits for a batch, in each run."""
-    return tuple(fed.stalled / (fed.batches - 1) for fed in runs)
+def _stall(fed: Fed) -> float:
+    """Seconds in which compute waits for a batch."""
+    return fed.stalled / (fed.batches - 1)
 
 
 def _share(fed: Fed) -> float:
@@ -89,8 +84,7 @@ def _share(fed: Fed) -> float:
     return sum(each for name, each in fed.parts.items() if name != "compute") / fed.compute
 
 
-def _planned(name: str, runs: tuple[Fed, ...]) -> Line:
+def _planned(name: str, runs: list[Fed]) -> Line:
     """How far the stalls are that the clock plans of the measured seconds of the parts."""
-    planned = median(tuple(fed.clocked().stalled / (fed.batches - 1) for fed in runs))
-    return Line(f"planned stalls against measured, {name}",
-                abs(planned / median(_stalls(runs)) - 1), "", APART)  # fmt: skip
+    apart = tuple(abs(fed.clocked().stalled / fed.stalled - 1) for fed in runs)
+    return Line(f"planned stalls from measured, {name}", median(apart), "", APART, apart)

@@ -17,4 +17,4 @@ def test_stalls_are_measured_with_buffers_and_without(monkeypatch: pytest.Monkey
     assert found[f"stalls of a batch, {path.NONE}"].value > 0  # every batch is read before a step
     assert found["stalls that two buffers leave"].aim == path.LEFT
     for name in (path.NONE, path.SLOW):
-        assert found[f"planned stalls against measured, {name}"].aim == path.APART
+        assert found[f"planned stalls from measured, {name}"].aim == path.APART
