@@ -47,6 +47,10 @@ MAPS = memlab.training_step(maps(), "adam")
 LEDGER = memlab.plan(STEP)
 
 
+def _fed(**given: Any) -> object:
+    return memlab.feed(**given)
+
+
 def timed(row: object) -> object:
     return memlab.lowering(MAPS, batch=2, times={"conv1": row})  # type: ignore[dict-item]  # anything
 
@@ -111,7 +115,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] =
         "step": (), "batch": (), "buffers": (ZERO,), "augment": (), "disk": (1.5, 10**45),
         "host": (1.5, 10**45), "link": (NONE, 1.5, 10**45), "device": (NONE,), "batches": (),
         "seconds": (NONE, MAP)}),
-    "feed": (lambda **given: memlab.feed(**({"step": MAPS, "images": ".", "batch": 2} | given)), {
+    "feed": (partial(_fed, step=MAPS, images=".", batch=2), {
         "step": (), "images": (), "batch": (), "buffers": (), "augment": (), "crop": (),
         "flip": (), "mean": (), "deviation": (), "bad": (), "disk": (), "batches": (), "seed": (),
         "settings": (), "device": ()}),

@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -559,7 +560,8 @@ def test_maps_that_fit_a_budget_are_searched_for(run, as_json, policy, more):
     words = ("plan", "vgg11", "--image", "32", "--batch", "4", "--offload", policy, *more)
     on = ("--device", "titan x", "--link", "12 GB/s")
     step = memlab.training_step(memlab.zoo.build("vgg11", image=32))
-    given = {"batch": 4, "device": "titan x", "link": "12 GB/s", "in_place": "--in-place" in more}
+    given = dict[str, Any](batch=4, device="titan x", link="12 GB/s")
+    given |= {"in_place": "--in-place" in more}
     given |= {"prefetch": "budget"} if "--prefetch" in more else {}
     with pytest.raises(memlab.InputError) as error:
         memlab.offload(step, policy, budget=1, **given)

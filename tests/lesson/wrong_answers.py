@@ -206,7 +206,9 @@ def least_delay(maps, ways, link, room):
 
 def ends(load, compute, places, *, early=False, what="done"):
     """The exercise ``finished``, with one part replaced."""
-    loaded, begun, done = [], [], []
+    loaded: list[int] = []
+    begun: list[int] = []
+    done: list[int] = []
     for n in range(len(load)):
         taken = begun if early else done
         free = taken[n - places] if n >= places else 0

@@ -147,7 +147,9 @@ def test_algorithms_are_compared_on_the_same_layer() -> None:
     the default, on another layer."""
     halves = {"im2col-image": {"forward": 0.5}}, {"im2col-image": {"forward": 0.2}}
     other = halves[1] | {"mec": {"forward": 0.4}}
-    shares = {(3, 1, 4, 6, 64): halves[0], (3, 1, 64, 64, 64): other}
+    shares: dict[tuple[int, ...], dict[str, dict[str, float]]] = {
+        (3, 1, 4, 6, 64): halves[0], (3, 1, 64, 64, 64): other
+    }  # fmt: skip
     machine = recordings.Rates({}, "", 1e9, 1e9, shares)
     found = [clock.share(named(step(algorithm=name), "conv1"), machine) for name in other]
     assert found == [0.5, pytest.approx(1.0)]
