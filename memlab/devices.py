@@ -7,7 +7,6 @@ import platform
 import sys
 from collections.abc import Iterator
 from datetime import date
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,14 +55,18 @@ def free_memory(root: Path = Path("/")) -> int:
 
 def measurable() -> bool:
     """Whether what is free can be asked here."""
-    return find_spec("psutil") is not None
+    try:
+        import psutil  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def room(root: Path = Path("/")) -> Room:
     """What arrays can still take here: the least of what the system has left, what the control
     groups that a container or a cluster puts us in still allow, and what the limits of this
     process leave beside the code of a run, its threads and their scratch memory."""
-    import psutil  # ``measurable`` says whether it is there: a web page has none
+    import psutil  # a web page has none: ``measurable``
 
     system = Room(int(psutil.virtual_memory().available), "")
     groups = (Room(left, "a control group") for left in _groups(root))
