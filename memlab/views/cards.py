@@ -5,7 +5,6 @@ A revealed card has a picture: the options, then guesses and figures as bars on 
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,9 +38,6 @@ INDENT, PITCH = 44, 26
 """Pixels before the text of an option, and from bar to bar."""
 THOUSANDS = re.compile(r"\d{1,3},\d{3}(?!,?\d)(?!\s*B\b)")
 """A comma that some people set before decimals."""
-REQUIRED = "MEMLAB_REQUIRE_CARDS"
-"""The variable that, where it is set, lets an error below a card stop the cell: when a lesson is
-made, nobody looks below its cards."""
 THOUSAND = 1000
 """Ratios stand on their axis in thousandths: its ends are whole numbers."""
 
@@ -233,21 +229,10 @@ class PredictionCard(Widget):
         return self._slot
 
     def followed(self) -> list[Output]:
-        """The outputs of what ``then`` has registered; each function runs once.
-
-        Raises:
-            RuntimeError: one failed, where ``REQUIRED`` is set; else its error is its output.
-        """
-        raising = bool(os.environ.get(REQUIRED))
-        for name, function in self.card.follows.items():
+        """The outputs of what ``then`` has registered; each function runs once."""
+        for function in self.card.follows.values():
             if function not in self._followed:
-                try:
-                    self._followed[function] = outputs_of(function, raising)
-                except Exception as error:
-                    raise RuntimeError(
-                        f"{name}, below the card {self.card.topic.name}, raised "
-                        f"{type(error).__name__}: {error}"
-                    ) from error
+                self._followed[function] = outputs_of(function, self.card.topic.name)
         return [each for f in self.card.follows.values() for each in self._followed[f]]
 
     def _fill(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 import threading
 import traceback
@@ -18,14 +19,21 @@ from memlab.errors import InputError
 
 Output = dict[str, Any]
 """An output of a cell, as a notebook file has it."""
+REQUIRED = "MEMLAB_REQUIRE_CARDS"
+"""The variable that, where it is set, lets an error below a card stop the cell: when a lesson is
+made, nobody looks below its cards."""
 
 
-def outputs_of(function: Callable[[], Any], raising: bool = False) -> list[Output]:
-    """Call a function and keep its outputs in their order. One that fails leaves a sentence, or
-    the traceback of a mistake in its code, as its last output; or its error, with ``raising``.
+def outputs_of(function: Callable[[], Any], card: str = "") -> list[Output]:
+    """Call what follows a card and keep its outputs in their order. A function that fails leaves a
+    sentence, or the traceback of a mistake in its code, as its last output.
 
     What other threads show goes where it went before: a card is answered in a thread of its own,
-    and the cells below it run meanwhile."""
+    and the cells below it run meanwhile.
+
+    Raises:
+        RuntimeError: it failed, where ``REQUIRED`` is set.
+    """
     kept: list[Output] = []
     shell: Any = get_ipython()
     publisher = shell.display_pub if shell else None
@@ -34,7 +42,7 @@ def outputs_of(function: Callable[[], Any], raising: bool = False) -> list[Outpu
     out, err = _Stream(kept, "stdout", sys.stdout), _Stream(kept, "stderr", sys.stderr)
     try:
         with redirect_stdout(out), redirect_stderr(err):
-            _call(function, kept, raising)
+            _call(function, kept, card)
     finally:
         if shell:
             shell.display_pub = publisher
@@ -52,14 +60,15 @@ def publish(kept: Iterable[Output]) -> None:
             publish_display_data(output["data"], output["metadata"])  # type: ignore[no-untyped-call]  # IPython has no types
 
 
-def _call(function: Callable[[], Any], kept: list[Output], raising: bool) -> None:
+def _call(function: Callable[[], Any], kept: list[Output], card: str) -> None:
     try:
         returned = function()
         if returned is not None:
             display(returned)  # type: ignore[no-untyped-call]  # IPython has no types
     except Exception as error:
-        if raising:
-            raise
+        if os.environ.get(REQUIRED):
+            told = f"{getattr(function, '__name__', 'it')}, below the card {card}, raised "
+            raise RuntimeError(f"{told}{type(error).__name__}: {error}") from error
         if isinstance(error, InputError):
             print(error)
             return
