@@ -160,7 +160,10 @@ def augment(n: Numbers) -> Truth:
     host, device = (sum(s.reserved for s in way.stations if "device" in s.name) for way in ways)
     quarter = abs(4 * device / host - 1) < LEAST
     found = "quarter" if quarter else "less" if device < host else "same"
-    told: dict[str, object] = {"host": units.short(host), "device": units.short(device)}
+    single = path_of(n["network"], n["batch"], 1).stations[-1].reserved
+    told: dict[str, object] = {
+        "host": units.short(host), "device": units.short(device), "one_host": units.short(single)
+    }  # fmt: skip
     return Truth("more" if device > host else found, seen=told)
 
 
@@ -169,6 +172,8 @@ def augment(n: Numbers) -> Truth:
 BUDGET = "12 GB"
 """What the card has."""
 _WAYS = ("recompute", "offload", "precision", "accumulation")
+LITTLE = 1e-4
+"""A share of the time that is hardly any."""
 
 
 @topic("10.way", Kind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
@@ -178,7 +183,10 @@ def way(n: Numbers) -> Truth:
     """Which of some ways out fits and adds least time to the same images, planned (C8)."""
     rows = ways(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
     extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
-    told: dict[str, object] = {key: f"{100 * (each or 0):.2g}" for key, each in extra.items()}
+    told: dict[str, object] = {
+        key: f"{100 * (each or 0):.2g}" if (each or 0) >= LITTLE else "less than 0.01"
+        for key, each in extra.items()
+    }
     told |= {"bytes": units.short(rows["accumulation"].peak), "peak": _peak(n)}
     return Truth(min(extra, key=lambda key: extra[key] or 0), seen=told)
 
