@@ -28,19 +28,35 @@ def outside_the_hook() -> Iterator[None]:
     if not main or signal.getsignal(signal.SIGINT) is not usual:
         yield
         return
-    signal.signal(signal.SIGINT, _handle)
+    handler = _Handler()
+    signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
+    if handler.withdrawn():
+        raise KeyboardInterrupt
 
 
-def _handle(number: int, frame: FrameType | None) -> None:
-    while frame is not None:
-        if frame.f_globals.get("__name__") == hook.__name__:
-            again = threading.Timer(SOON, interrupt_main)
-            again.daemon = True
-            again.start()
-            return
-        frame = frame.f_back
-    raise KeyboardInterrupt
+class _Handler:
+    """Raises an interrupt, or sends it again where the hook is at work."""
+
+    def __init__(self) -> None:
+        self.again: threading.Timer | None = None
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            if frame.f_globals.get("__name__") == hook.__name__:
+                self.again = threading.Timer(SOON, interrupt_main)
+                self.again.daemon = True
+                self.again.start()
+                return
+            frame = frame.f_back
+        raise KeyboardInterrupt
+
+    def withdrawn(self) -> bool:
+        """Whether one was still to come, which does not come now."""
+        if self.again is None or not self.again.is_alive():
+            return False
+        self.again.cancel()
+        return True

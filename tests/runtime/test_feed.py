@@ -26,7 +26,9 @@ from memlab.runtime.images import Source, source
 from memlab.runtime.loader import Draws, Loader
 from memlab.runtime.meter import Meter
 from memlab.runtime.session import Session
+from memlab.step.op import Op
 from memlab.step.storage import DEVICE, HOST
+from memlab.step.tensor import Role
 
 SHAPE, BATCH = (3, 8, 8), 4
 
@@ -68,6 +70,50 @@ def test_its_values_do_not_depend_on_buffers(step: Step, folder: Path) -> None:
     assert len(found) == 1
     assert len(set(next(iter(found)))) == 6
     assert memlab.feed(step, folder, BATCH, seed=1).losses not in found
+
+
+@pytest.mark.parametrize("augment", ["host", "device"])
+def test_each_batch_has_its_own_images_and_labels(step: Step, folder: Path, augment: str) -> None:
+    """The losses are those of a session that is given the files in the order of their names."""
+    files = sorted(folder.iterdir())[: 6 * BATCH]
+    pixels = np.stack([np.frombuffer(file.read_bytes(), np.uint8) for file in files])
+    x = pixels.reshape(6, BATCH, *SHAPE) / np.float32(127.5) - 1
+    labels = np.array([int(file.stem.rpartition("-")[2]) for file in files]).reshape(6, BATCH)
+    loss = next(each for each in step.live_out if each.role is Role.FEATURE_MAP)
+    wanted = []
+    with Session(step, BATCH) as session:
+        for batch, classes in zip(x, labels, strict=True):
+            session.step(batch, classes)
+            wanted.append(float(session.value(loss)))
+    fed = memlab.feed(step, folder, BATCH, 2, augment, crop=0, flip=False, deviation=0.5)
+    np.testing.assert_allclose(fed.losses, wanted, rtol=1e-5)
+
+
+def test_what_is_drawn_for_an_image_depends_on_its_number_alone(
+    step: Step, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever batch it is in."""
+    drawn: dict[int, set[int]] = {}
+    run = Loader._run
+
+    def watched(self: Loader, op: Op) -> None:
+        run(self, op)
+        if op.kind == "augment":
+            first = int(op.name.split()[1]) * self.batch
+            for n, image in enumerate(self._view(op.writes["y"])):
+                drawn.setdefault(first + n, set()).add(hash(image.tobytes()))
+
+    monkeypatch.setattr(Loader, "_run", watched)
+    for batch in (2, 4, 8):
+        memlab.feed(step, folder, batch)
+    assert {len(each) for each in drawn.values()} == {1}
+    assert len(set().union(*drawn.values())) == len(drawn) == 26
+
+
+def test_numbers_of_buffers_are_whole_however_they_are_written(step: Step, folder: Path) -> None:
+    for buffers in (2.0, np.int64(2)):
+        fed = memlab.feed(step, folder, BATCH, buffers, batches=2)  # type: ignore[arg-type]  # NumPy's
+        assert "batch 4, 2 buffers, augmented" in str(fed)
 
 
 def test_what_a_thread_allocates_is_seen(
@@ -231,7 +277,7 @@ def test_ctrl_c_at_any_moment(step: Step, folder: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Source, "read", slow)
     with pytest.raises(KeyboardInterrupt):
-        memlab.feed(step, folder, BATCH, 2)
+        memlab.feed(step, folder, BATCH, 2, disk="20 kB/s")
 
 
 class Failing(Source):
