@@ -204,9 +204,7 @@ def test_a_gradient_is_added_to_one_that_is_there(case: Case) -> None:
 @pytest.mark.usefixtures("tiles")
 @pytest.mark.parametrize("format", HALVES)
 @pytest.mark.parametrize("case", [case for case in CASES if case.learns], ids=str)
-def test_gradients_of_parameters_are_added_to_those_that_are_there(
-    case: Case, format: str
-) -> None:
+def test_gradients_of_parameters_are_added_to_those_that_are_there(case: Case, format: str) -> None:
     ops, values, rng = drawn(case)
     forward, backward = ops
     values |= plainly(forward, forward, values)
