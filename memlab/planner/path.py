@@ -40,6 +40,9 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 
+LONGEST = 1e100
+"""The seconds of a part are fewer: what follows from them is still in the range of floats."""
+
 
 class Station(NamedTuple):
     """Where images wait: in ``places`` of ``nbytes`` each, in one of memlab's memories, in a
@@ -219,7 +222,7 @@ def data_path(
 
     Raises:
         InputError: no step, or one without images; a batch that it does not hold for; a rate at
-            which nothing moves; no link; an unknown side or part.
+            which nothing moves; no link; an unknown side or part; parts that take no time at all.
     """
     ring = operations(step, batch, buffers, augment, whole("batches", batches, least=2))
     batch, machine = step.held(batch), roofline.machine(device)
@@ -229,6 +232,9 @@ def data_path(
         LINK: _link(link, machine),
     }
     parts = dict(_seconds(ring, step, batch, speeds, machine, _given(seconds)))
+    if not any(parts.values()):
+        raise InputError("a data path whose parts take no time at all has no pace; try "
+                         "seconds={'compute': 0.25}.")  # fmt: skip
     found = slots(ring.ops, [parts[op.name.split()[0]] for op in ring.ops])
     schedule = Schedule(ring, batch, machine.title, speeds[LINK], tuple(found))
     stations = tuple(_stations(ring, batch, speeds))
@@ -256,7 +262,9 @@ def _given(seconds: Mapping[str, float] | None) -> dict[str, float]:
             f"seconds are those of parts by name, got {shorten(seconds)}; try {{'compute': 0.25}}."
         )
     return {
-        known("part of the data path", name, PARTS): real(f"seconds of {name}", each, 0.25, 0.0)
+        known("part of the data path", name, PARTS): real(
+            f"seconds of {name}", each, 0.25, 0.0, below=LONGEST
+        )
         for name, each in seconds.items()
     }
 

@@ -209,7 +209,7 @@ def feed(
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
                    strict=True))  # fmt: skip
     with outside_the_hook(), Meter(hook=place.hook()) as meter:
-        loader = Loader(ring, count, buffers, place, meter, found, convert, draws)
+        loader = Loader(ring, count, int(buffers), place, meter, found, convert, draws)
         loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, _classes(step)
         return _epoch(step, loader, planned, due, augment, seed, settings, device)
 

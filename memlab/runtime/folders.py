@@ -34,7 +34,7 @@ def write(place: Path, kind: str, made: Callable[[], Drawn], nbytes: int) -> int
     Raises:
         InputError: the folder has something in it, or cannot be made, or its disk is full.
     """
-    part = place.with_name(f".{place.name}.{os.urandom(4).hex()}.part")
+    part = place.parent / f".{place.name}.{os.urandom(4).hex()}.part"
     try:
         if place.exists() and (not place.is_dir() or any(place.iterdir())):
             raise InputError(f"{shorten(str(place))} has something in it; try a new folder.")

@@ -175,7 +175,9 @@ def _read_npy(file: io.FileIO, target: Bytes) -> None:
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, fortran, dtype = read(file, max_header_size=HEADER)
-    except (ValueError, KeyError, EOFError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except OSError:
+        raise
+    except Exception:  # NumPy reads the head as Python, which has errors of many kinds
         raise BadImageError("it is no .npy file") from None
     if dtype != np.uint8 or shape != target.shape or fortran:
         raise BadImageError(f"it holds {dtype} {shape}")

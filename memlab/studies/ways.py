@@ -31,7 +31,7 @@ LEANER = {
     "resnet101": "resnet50", "resnet152": "resnet50", "resnet200": "resnet50", "lstm": "rnn",
     "gpt2": "gpt_small",
 }  # fmt: skip
-"""In the place of a network, one for the same task that keeps fewer bytes."""
+"""Instead of a network, one for the same task that keeps fewer bytes."""
 SAME = ("recompute", "offload", "in_place")
 """Ways that keep the card, the batch and the results, bit for bit."""
 SORTS = ("time", "peak")

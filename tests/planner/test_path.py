@@ -54,6 +54,14 @@ def test_images_per_second(googlenet: Step, disk: str | float, wanted: tuple[int
         assert [round(100 * path.waits, 1) for path in found] == [36.7, 2.5, 0, 0]
 
 
+def test_bytes_leave_their_place_on_the_device_once_they_are_converted(small: Step) -> None:
+    """So the link brings the next ones while the step computes."""
+    each = {"read": 0, "copy": 0, "convert": 1, "link": 4, "compute": 4}
+    path = memlab.data_path(small, 4, 2, "device", seconds=each)
+    assert path.seconds_each == 5
+    assert memlab.data_path(small, 4, 0, "device", seconds=each).seconds_each == 9
+
+
 def test_a_slow_disk_is_no_faster_with_more_buffers(googlenet: Step) -> None:
     slow = [
         memlab.data_path(googlenet, 128, n, disk=0.05e9, link="12 GB/s", device="titan x")
@@ -180,6 +188,8 @@ def test_a_kernel_that_converts_runs_on_the_device(small: Step) -> None:
         ({"batches": 1}, "batches must be at least 2"),
         ({"device": "titan x"}, "no source gives the link of titan x"),
         ({"seconds": {"load": 1.0}}, "unknown part of the data path 'load'"),
+        ({"seconds": {"compute": 1e308}}, "below 1e\\+100"),
+        ({"seconds": dict.fromkeys(PARTS, 0)}, "no time at all"),
     ],
 )
 def test_what_is_refused(small: Step, arguments: dict[str, object], said: str) -> None:

@@ -85,6 +85,7 @@ class Bomb:
         ("a.npy", npy(np.zeros((3, 5, 6), np.uint8)), r"it holds uint8 \(3, 5, 6\)"),
         ("a.npy", npy(np.zeros(SHAPE, np.uint8))[:-9], "ends after 81 of 90"),
         ("a.npy", b"\x93NUMPY\x01\x00\xff\xff{", "it is no .npy file"),
+        ("a.npy", b"\x93NUMPY\x01\x00\x01\x00(", "it is no .npy file"),
         ("a.png", b"no picture", "it is no PNG"),
         ("a.png", png(60_000, 60_000), "60,000 rows of 60,000"),
         ("a.png", png(6, 5, kind=6), "8-bit RGB"),
@@ -148,6 +149,7 @@ def test_what_images_refuses(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep")
     for arguments, said in (
         ({"folder": tmp_path}, "has something in it"),
+        ({"folder": tmp_path.anchor}, "has something in it"),
         ({"folder": tmp_path / "a", "shape": (3, 4)}, "channels, rows, columns"),
         ({"folder": tmp_path / "a", "kind": "jpg"}, "unknown kind of file 'jpg'"),
         ({"folder": tmp_path / "a", "shape": (2, 4, 4), "kind": "png"}, "1 or 3 channels"),

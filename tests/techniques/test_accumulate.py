@@ -145,6 +145,16 @@ def test_the_first_part_has_the_names_of_the_plain_step() -> None:
     )
 
 
+def test_each_part_waits_for_its_own_copies() -> None:
+    plain = memlab.offload(step("branches"))
+    found = {op.name: op for op in memlab.accumulate(plain, 2).ops}
+    waiting = [op for op in plain.ops if op.after]
+    assert waiting
+    for op in waiting:
+        assert found[op.name].after == op.after
+        assert found[f"{op.name} in part 2"].after == tuple(f"{n} in part 2" for n in op.after)
+
+
 # -- what stays, and what is refused --------------------------------------------------------------
 
 
