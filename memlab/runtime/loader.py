@@ -137,12 +137,12 @@ class Loader:
             BadImageError: a file holds none, and none is skipped.
         """
         labels: list[int] = []
+        begun, before = perf_counter(), self.read
         while len(labels) < self.batch:
             name = next(self.files, None)
             if name is None:
                 self.labels[number] = labels
                 raise Over
-            until = perf_counter()
             try:
                 size = self.source.read(name, target[len(labels)])
             except BadImageError as error:
@@ -152,7 +152,8 @@ class Loader:
                 continue
             labels.append(self.source.label(name, self.classes or 1))
             self.read += size
-            self._slowed(until + size / self.pace if self.pace else 0.0)
+            if self.pace:  # of the whole batch: who wakes up late for an image makes up for it
+                self._slowed(begun + (self.read - before) / self.pace)
         self.labels[number] = labels
 
     def _slowed(self, until: float) -> None:
