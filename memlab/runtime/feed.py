@@ -59,7 +59,7 @@ class Fed(Paced):
     buffers. ``peaks`` are the measured bytes of the buffers by memory, ``peak`` those of the device
     with the step. ``losses`` are those of every step, without a loss the means of its output.
     ``skipped`` names each file that was passed over, with the reason, ``left`` is how many images
-    filled no batch, ``passed`` how many things in the folder are no images.
+    are in no batch, ``passed`` how many things in the folder are no images.
     """
 
     step: Step
@@ -124,8 +124,8 @@ class Fed(Paced):
             f"link {units.short(self.moved.link)}",
         ]
         if self.skipped or self.left:
-            rows.append(f"skipped   {len(self.skipped):,} files; {self.left:,} images filled no "
-                        "batch")  # fmt: skip
+            rows.append(f"skipped   {len(self.skipped):,} files; {self.left:,} images are in "
+                        "no batch")  # fmt: skip
         return "\n".join(rows)
 
     def as_dict(self) -> dict[str, Any]:

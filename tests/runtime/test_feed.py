@@ -114,6 +114,7 @@ def test_numbers_of_buffers_are_whole_however_they_are_written(step: Step, folde
     for buffers in (2.0, np.int64(2)):
         fed = memlab.feed(step, folder, BATCH, buffers, batches=2)  # type: ignore[arg-type]  # NumPy's
         assert "batch 4, 2 buffers, augmented" in str(fed)
+        assert "18 images are in no batch" in str(fed)
 
 
 def test_what_a_thread_allocates_is_seen(
