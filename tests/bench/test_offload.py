@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import memlab
-from memlab.bench import offload
+from memlab.bench import offload, recorded
 from memlab.runtime.session import Session
 
 
@@ -19,6 +19,22 @@ def test_a_step_is_timed_with_copies_beside_its_kernels_and_without(monkeypatch)
     copies = next(line for name, line in found.items() if name.startswith("copies: "))
     alone = found[f"{offload.COPIES}, maps in RAM"]
     assert alone.value >= 0.99 * copies.value  # no copy is faster than the link
+
+
+def test_the_recorded_figures_are_those_of_the_step_that_they_name() -> None:
+    found = recorded.load(offload.FILE)
+    assert found.command == "memlab bench offload"
+    lines = {line.name: line for line in found.result.lines}
+    step = memlab.training_step(memlab.zoo.build(offload.NETWORK, image=offload.IMAGE), "sgd")
+    moving = memlab.offload(step, offload.POLICY)
+    waiting = memlab.plan(moving).peak(offload.BATCH, "host")
+    assert lines["most that waited in RAM, measured"].value == waiting
+    files = next(line for name, line in lines.items() if "waited in files" in name)
+    assert waiting <= files.value < 1.01 * waiting  # whole blocks
+    assert all(line.value == 0 for line in lines.values() if "residual" in line.name)
+    seconds = [line for line in lines.values() if line.unit == "s" and line.samples]
+    assert {len(line.samples) for line in seconds} == {len(seconds[0].samples)}
+    assert len(seconds) == 7
 
 
 def test_a_paced_copy_takes_what_its_bytes_need_over_the_link(monkeypatch) -> None:
