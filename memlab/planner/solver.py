@@ -12,6 +12,9 @@ from typing import Any
 from memlab import devices
 from memlab.errors import library
 
+OTHER = 4
+"""What SciPy says where HiGHS gives up for no reason of the program."""
+
 
 def scipy(module: str, what: str) -> ModuleType:
     """A module of SciPy, which ``what`` needs.
@@ -34,7 +37,11 @@ def milp(what: str, **program: Any) -> Any:
     """
     optimize = scipy("scipy.optimize", what)
     with _unheard():
-        return optimize.milp(**program)
+        found = optimize.milp(**program)
+        if found.status == OTHER:  # its presolve fails where most of an objective is 0
+            plain = {**program.get("options", {}), "presolve": False}
+            found = optimize.milp(**{**program, "options": plain})
+    return found
 
 
 @contextmanager

@@ -289,7 +289,8 @@ class Cut(Study):
     @cached_property
     def host(self) -> str:
         """What waits in host memory; empty where the step has none there."""
-        return say("host", bytes=units.exact(self._there)) if self._there else ""
+        both = f"{figures.three(self._there)}, {units.exact(self._there)}"
+        return say("host", bytes=both) if self._there else ""
 
     @property
     def waiting(self) -> str:

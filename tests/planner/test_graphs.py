@@ -205,3 +205,9 @@ def test_bad_input_is_one_sentence(call, says: str) -> None:
     with pytest.raises(InputError, match=says) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_a_program_on_which_the_presolve_of_the_solver_fails() -> None:
+    tasks = (Task("first", 0, 5, (), True, 9, 5), Task("alone", 0, 0, (), True, 0, 7),
+             Task("second", 0, 1, (), True, 1, 2), Task("last", 0, 0, (0, 2)))  # fmt: skip
+    assert simulate(tasks, least_memory(tasks)).peak == brute_least(tasks)

@@ -269,6 +269,6 @@ def test_a_step_that_offloads_says_what_the_host_holds_and_its_phases_are_whole(
     assert found == [phase for phase, _, _ in phases(memlab.plan(plain).rows)]
     for detail in ("first", "all"):
         view = memlab.views.memory(moved, 4, detail=detail)
-        assert f"at most {moved.peak(4, 'host'):,} B" in view.text()
+        assert f", {moved.peak(4, 'host'):,} B." in view.text()
         assert "host memory: at most" in " ".join(each.content for each in view.page().svg().labels)
     assert "host memory" not in memlab.views.memory(memlab.plan(plain), 4).text()
