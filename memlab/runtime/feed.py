@@ -174,7 +174,7 @@ def feed(
         crop: how many pixels a crop is moved by at most, black beyond the edge; an eighth of the
             rows where it is None.
         flip: whether left and right change places in every second image.
-        mean, deviation: subtracted and divided by, white being 1.
+        mean, deviation: subtracted and divided by, from 0 to 1, white being 1.
         bad: what becomes of a file that holds no image of the size: ``"refuse"`` or ``"skip"``.
         disk: bytes per second that the disk gives at most, to see a slower one; None: as it is.
         batches: at most so many of them.
@@ -192,8 +192,8 @@ def feed(
     asked = {
         "crop": float(whole("crop", x.axes[2][1] // 8 if crop is None else crop, 0, 2**15)),
         "flip": float(flag("flip", flip)),
-        "mean": 255 * real("mean", mean, 0.5),
-        "scale": 1 / (255 * real("deviation", deviation, 0.25, above=0.0)),
+        "mean": 255 * real("mean", mean, 0.5, 0.0, below=1.0),
+        "scale": 1 / (255 * real("deviation", deviation, 0.25, above=1e-6)),
     }
     known("answer to a bad image", bad, WHEN_BAD)
     pace = None if disk is None else speed("disk", disk, "0.15 GB/s")

@@ -204,7 +204,9 @@ class Ways(Study):
             return say("title.one", **head)
         if most < LITTLE:
             return say("title.free", **head)
-        return say("title.most", **head, most=f"{ceil(1000 * most - 1e-6) / 10:g}")
+        digits = 1 if most < 0.1 else 0  # those of the bars
+        most = ceil(10**digits * 100 * most - 1e-6) / 10**digits
+        return say("title.most", **head, most=f"{most:g}")
 
     @property
     def sentences(self) -> list[str]:

@@ -536,7 +536,7 @@ def test_a_step_above_the_plan_has_its_ratio():
     assert report.ratio == Fraction(40 * 2 * 9, 40 * 2 * 8)  # size 1 is within 64 B of its plan
     lines = str(report).splitlines()
     assert lines[0] == (
-        "The values are right. Your step peaks at 1.12 x the plan: 720 B, the plan has 640 B."
+        "The values are right. What you wrote peaks at 1.12 x the plan: 720 B, the plan has 640 B."
     )
     assert lines[1].startswith("The smallest case where it does: x of shape (80,).")
 

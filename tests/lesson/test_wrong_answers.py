@@ -92,7 +92,7 @@ def test_temporaries_are_counted():
     assert not report.passed
     assert report.ratio is not None
     assert 1.9 < report.ratio < 2.6
-    assert "Your step peaks at 2." in report.text()
+    assert "What you wrote peaks at 2." in report.text()
 
 
 @pytest.mark.measures
