@@ -152,7 +152,12 @@ def speed(what: str, given: str | float, usual: str) -> int:
         InputError: it is none, or nothing moves at it.
     """
     if isinstance(given, str):
-        found = units.parse(given.strip().removesuffix("/s"))
+        try:
+            found = units.parse(given.strip().removesuffix("/s"))
+        except InputError:
+            raise InputError(
+                f"{what} is a rate in bytes per second, got {shorten(given)}; try {usual!r}."
+            ) from None
     else:
         found = int(real(f"{what}, in bytes per second,", given, units.parse(usual[:-2])))
     if found < 1:

@@ -109,3 +109,9 @@ def test_an_unknown_machine_is_refused_with_the_names() -> None:
         hardware.find("titanx")
     with pytest.raises(InputError, match="holds no machine"):
         hardware.find("nowhere.toml")
+
+
+@pytest.mark.parametrize("given", ["fast", "GB/s", "nan GB/s"])
+def test_what_is_no_rate_is_told_what_one_is(given: str) -> None:
+    with pytest.raises(InputError, match=r"disk is a rate in bytes per second, got .*; try '0.15"):
+        hardware.speed("disk", given, "0.15 GB/s")

@@ -23,6 +23,7 @@ from memlab.runtime.arena import ARENA
 from memlab.runtime.compiling import compilations
 from memlab.runtime.copies import RAM
 from memlab.runtime.copies import host as host_memory
+from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.meter import Meter
 from memlab.runtime.session import Session, kernels_of
 from memlab.step.step import Step
@@ -254,7 +255,11 @@ def run(
     kernels_of(step, device)  # loads their modules, whose own arrays are no part of the step
     if place.simulated:
         guard.check_time(step, batch)
-    with compilations(place.compiling) as compiling, Meter(hook=place.hook()) as meter:
+    with (
+        outside_the_hook(),
+        compilations(place.compiling) as compiling,
+        Meter(hook=place.hook()) as meter,
+    ):
         watched = poison and placement is not None
         session = Session(
             step, batch, seed, parameters, settings, meter, device, placement, watched, there

@@ -158,6 +158,15 @@ def test_each_part_waits_for_its_own_copies() -> None:
 # -- what stays, and what is refused --------------------------------------------------------------
 
 
+def test_an_update_that_waits_for_an_operation_waits_for_that_of_the_last_part() -> None:
+    plain = memlab.training_step(memlab.zoo.mnist_cnn(), "sgd")
+    last = next(op for op in reversed(plain.ops) if op.phase is Phase.BACKWARD)
+    ops = [replace(op, after=(last.name,)) if op.phase is Phase.UPDATE else op for op in plain.ops]
+    step = memlab.accumulate(replace(plain, ops=tuple(ops)), 3)
+    waits = {op.after for op in step.ops if op.phase is Phase.UPDATE}
+    assert waits == {(f"{last.name} in part 3",)}
+
+
 def test_what_has_nothing_to_accumulate_stays_as_it_is() -> None:
     inference, training = step("branches", "inference"), step("branches")
     assert memlab.accumulate(inference, 4) is inference

@@ -1,0 +1,40 @@
+"""Ctrl-C in the middle of NumPy's own work."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab.runtime.meter import Meter
+
+
+@pytest.fixture(autouse=True)
+def _heeded() -> Iterator[None]:
+    """Interrupts are raised, also where the shell or an earlier test told to ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_one_that_arrives_inside_the_allocator_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    report, sent = Meter._report, []
+
+    def interrupted(self: Meter, *block: Any) -> None:
+        if self._op == 3 and not sent:
+            sent.append(self._op)
+            signal.raise_signal(signal.SIGINT)
+        report(self, *block)
+
+    monkeypatch.setattr(Meter, "_report", interrupted)
+    step = memlab.training_step(memlab.zoo.mnist_cnn())
+    with pytest.raises(KeyboardInterrupt):
+        memlab.run(step, 2)
+    assert sent
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert memlab.run(step, 2).residual == 0
