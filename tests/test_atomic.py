@@ -16,8 +16,14 @@ WRITING = re.compile(
     r"\b(write_text|write_bytes|savefig|touch|copyfile|copytree|json\.dump)\("
     r"|\bopen\([^)\n]*[\"'][rbt+]*[wxa]"
 )
-STREAMS = ("memlab/cli.py", "memlab/bench/torch_lowering.py", "memlab/views/files.py")
-"""What opens the null device, what has a stream already, and what draws into one."""
+STREAMS = (
+    "memlab/cli.py",
+    "memlab/bench/torch_lowering.py",
+    "memlab/views/files.py",
+    "memlab/runtime/folders.py",
+)
+"""What opens the null device, what has a stream already, what draws into one, and what fills a
+folder that gets its name once it is whole."""
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
 
 

@@ -23,7 +23,8 @@ def _heeded() -> Iterator[None]:
 def test_one_that_arrives_inside_the_allocator_is_an_interrupt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    report, sent = Meter._report, []
+    report = Meter._report
+    sent: list[int] = []
 
     def interrupted(self: Meter, *block: Any) -> None:
         if self._op == 3 and not sent:
