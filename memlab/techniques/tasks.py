@@ -18,7 +18,8 @@ def tasks_of(
 ) -> tuple[list[Task], list[Task], int]:
     """The inputs as tasks, which go free after their last reader, then every operation up to the
     last backward, and the bytes that live throughout."""
-    there = {each.storage.name: each.storage for each in (*step.live_in, *step.live_out)}
+    there = {each.storage.name: each.storage for each in step.live_in}
+    last = {each.storage.name for each in step.live_out} - there.keys()
     inputs = [each.storage for each in step.live_in if each.role is Role.INPUT]
     maker = {storage.name: number for number, storage in enumerate(inputs)}
     there = {name: storage for name, storage in there.items() if name not in maker}
@@ -26,17 +27,24 @@ def tasks_of(
     end = max((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), default=-1) + 1
     for number, op in enumerate(step.ops[:end], len(inputs)):
         there |= {op.writes[n].storage.name: op.writes[n].storage for n in _statistics(op)}
-        tasks.append(_task(op, batch, maker, there, cost([op], batch, machine)))
+        tasks.append(_task(op, batch, maker, there, last, cost([op], batch, machine)))
         maker |= {name: number for name in names_of(op.writes.values()) if name not in there}
     given = [Task(each.name, 0, each.size.at(batch), (), again=False) for each in inputs]
     return given, tasks, sum(storage.size.at(batch) for storage in there.values())
 
 
 def _task(
-    op: Op, batch: int, maker: Mapping[str, int], there: Collection[str], nanoseconds: int
+    op: Op,
+    batch: int,
+    maker: Mapping[str, int],
+    there: Collection[str],
+    last: Collection[str],
+    nanoseconds: int,
 ) -> Task:
+    """What stays to the end of the step counts from here on: gradients of parameters, and what
+    ``last`` names."""
     new = [each for each in op.writes.values() if each.storage.name not in there]
-    left = [each for each in new if each.role is Role.PARAMETER_GRADIENT]
+    left = [t for t in new if t.role is Role.PARAMETER_GRADIENT or t.storage.name in last]
     read = names_of((*op.reads.values(), *op.updates.values()))
     return Task(
         op.name,

@@ -29,7 +29,7 @@ def test_rates_have_units_where_they_are_given(as_json):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--disk", "fast"), "'fast' is no amount of memory"),
+        (("--disk", "fast"), "disk is a rate in bytes per second, got 'fast'; try '0.15 GB/s'"),
         (("--buffers", "-1"), "buffers must be at least 0"),
         (("--augment", "disk"), "unknown side to augment on 'disk'"),
     ],

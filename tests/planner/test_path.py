@@ -184,7 +184,7 @@ def test_a_kernel_that_converts_runs_on_the_device(small: Step) -> None:
         ({"buffers": -1}, "buffers must be at least 0"),
         ({"augment": "disk"}, "unknown side to augment on 'disk'"),
         ({"disk": 0.15}, "disk"),
-        ({"disk": "fast"}, "is no amount of memory"),
+        ({"disk": "fast"}, "disk is a rate in bytes per second"),
         ({"batches": 1}, "batches must be at least 2"),
         ({"device": "titan x"}, "no source gives the link of titan x"),
         ({"seconds": {"load": 1.0}}, "unknown part of the data path 'load'"),

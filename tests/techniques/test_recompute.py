@@ -291,6 +291,19 @@ def test_the_exact_order_is_no_worse_than_any_other(net: Network, batch: int) ->
         assert cost(within.ops, batch) <= cost(each.ops, batch)
 
 
+def test_a_loss_counts_from_where_it_is_born() -> None:
+    """Its 4 B are the difference between the best order within a budget and the next."""
+    x = memlab.network("two", image=(1, 3, 3))
+    first, pooled = x.conv(1, 1, pad=1, bias=False), x.avg_pool(1, 1)
+    second = first.conv(1, 1, pad=1, bias=False)
+    net = pooled.flatten().concat(second.flatten()).squared_error()
+    before = memlab.training_step(net, "sgd")
+    every = memlab.recompute(before, "every")
+    budget = memlab.plan(every).peak(1)
+    within = memlab.recompute(before, "exact", batch=1, budget=budget)
+    assert cost(within.ops, 1) <= cost(every.ops, 1)
+
+
 @given(st.one_of(networks(12), tied(10)), st.integers(1, 4), st.floats(0, 1))
 @settings(max_examples=40, deadline=None)
 def test_the_chain_keeps_any_budget_and_recomputes_only_below_the_plain_peak(
