@@ -326,7 +326,7 @@ def test_a_loop_that_is_left_early(step: Step, folder: Path, buffers: int) -> No
     [
         ({"bad": "ignore"}, "unknown answer to a bad image 'ignore'"),
         ({"buffers": -1}, "buffers must be at least 0"),
-        ({"deviation": 0}, "deviation must be above 0"),
+        ({"deviation": 0}, "deviation must be above 1e-06"),
         ({"disk": "0 B/s"}, "nothing moves"),
         ({"device": "tpu"}, "unknown device 'tpu'"),
         ({"batches": 0}, "batches must be at least 1"),
