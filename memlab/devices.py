@@ -56,7 +56,7 @@ def free_memory(root: Path = Path("/")) -> int:
 def measurable() -> bool:
     """Whether what is free can be asked here."""
     try:
-        import psutil  # noqa: F401
+        import psutil  # noqa: F401 - only whether it is there
     except ImportError:
         return False
     return True

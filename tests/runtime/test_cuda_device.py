@@ -37,7 +37,7 @@ check_time = guard.check_time
 CUDA = backend.find("cuda")
 """The GPU, or the simulator of one; ``numba.cuda`` is imported from here on."""
 
-from numba import cuda  # noqa: E402
+from numba import cuda  # noqa: E402 - after the simulator is chosen
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ from tests.techniques.same import differences
 
 CUDA: Any = backend.find("cuda")
 
-from numba import cuda  # noqa: E402
+from numba import cuda  # noqa: E402 - after the simulator is chosen
 
 pytestmark = pytest.mark.skipif(not CUDA.simulated, reason="a GPU has streams of its own")
 BATCH = 2
@@ -145,7 +145,7 @@ def test_kernels_and_both_ways_have_a_stream_each() -> None:
 
         session._compute = counted  # type: ignore[assignment,method-assign]  # of this session
         session.step()
-        assert [*session.copies.streams] == ["copy out", "copy in"]  # type: ignore[attr-defined]
+        assert [*session.copies.streams] == ["copy out", "copy in"]  # type: ignore[attr-defined]  # of a GPU
         copies = sum(op.phase is Phase.COPY for op in step.ops)
         assert sum(beside) >= copies > 0
         assert not any(stream.left for stream in Stream.opened)
