@@ -7,12 +7,11 @@ start of what writes it there to the end of what reads it there last.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from memlab import strings, units
 from memlab.hardware import Device
@@ -22,6 +21,7 @@ from memlab.planner.streams import COMPUTE, Slot, clock
 from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 from memlab.studies.figures import SECONDS, Study, duration
+from memlab.studies.kept import Kept
 from memlab.studies.offload import plain_step, short, speed
 
 BUFFERS = (0, 1, 2, 4)
@@ -353,9 +353,8 @@ def data_path_of(
     Raises:
         InputError: a network that reads no images; a device without the figures that are needed.
     """
-    made = (network, batch, augment, device)
-    key = (id(network), batch, augment, disk, host, link, id(device))
-    paths = _kept(_PATHS, key, made, lambda: _paths(*made, disk, host, link))
+    made = (network, batch, augment, device, disk, host, link)
+    paths = _PATHS.of(made, lambda: _paths(*made))
     rates = {"disk": disk, "host": host, "link": link}
     return DataPath(network, device, augment, rates, paths[buffers], paths)
 
@@ -365,8 +364,8 @@ def _paths(
 ) -> dict[int, Path]:
     """By the number of buffers."""
     step = plain_step(network, "sgd")
-    key, made = (id(network), batch, id(device)), (network, device)
-    seconds = _kept(_SECONDS, key, made, lambda: clock(step, batch, device).seconds)
+    made = (network, batch, device)
+    seconds = _SECONDS.of(made, lambda: clock(step, batch, device).seconds)
     return {
         each: data_path(step, batch, each, augment, disk, host, link, device, BATCHES,
                         {"compute": seconds})
@@ -374,20 +373,8 @@ def _paths(
     }  # fmt: skip
 
 
-T = TypeVar("T")
-Kept = OrderedDict[tuple[object, ...], tuple[object, T]]
-_PATHS: Kept[dict[int, Path]] = OrderedDict()
-_SECONDS: Kept[float] = OrderedDict()
-
-
-def _kept(found: Kept[T], key: tuple[object, ...], made_of: object, make: Callable[[], T]) -> T:
-    """What was made of these things before, or is made now; the things are kept too, so that no
-    other one gets their number."""
-    if key not in found:
-        found[key] = made_of, make()
-    if len(found) > KEPT:
-        found.popitem(last=False)
-    return found[key][1]
+_PATHS = Kept[dict[int, Path]](KEPT)
+_SECONDS = Kept[float](KEPT)
 
 
 def _job(slot: Slot) -> Job:

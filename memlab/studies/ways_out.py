@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -24,6 +23,7 @@ from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.studies import searches
+from memlab.studies.kept import Kept
 from memlab.studies.recipe import named_or_given, network_of
 from memlab.studies.ways import CHIP, LEANER, Way, Ways, images, number, say
 from memlab.techniques.accumulate import MOST, accumulate
@@ -89,18 +89,13 @@ def _link(given: str | float | Link | None) -> Link:
 def _kept(maker: Maker) -> Ways:
     """The table, made once."""
     network, batch, machine, link, budget, optimizer = maker
-    key = network, batch, id(machine), link, budget, optimizer
-    if key not in _MADE:
-        rows = tuple(maker.rows())
-        _MADE[key] = Ways(network, batch, optimizer, machine, link, budget, rows)
-    _MADE.move_to_end(key)
-    if len(_MADE) > KEPT:
-        _MADE.popitem(last=False)
-    return _MADE[key]
+    return _MADE.of(
+        maker, lambda: Ways(network, batch, optimizer, machine, link, budget, tuple(maker.rows()))
+    )
 
 
-_MADE: OrderedDict[tuple[object, ...], Ways] = OrderedDict()
-"""The last few, by what was asked for; each holds its machine, so that no other one has its id."""
+_MADE = Kept[Ways](KEPT)
+"""The last few, by what was asked for."""
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,39 @@
+"""What was worked out last, kept for who asks again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """The last ``most`` results, by what they were made of.
+
+    What cannot be hashed, as a device, is told apart by its identity: it is kept with the result,
+    so that no other one gets its number.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._found: OrderedDict[tuple[Hashable, ...], tuple[object, T]] = OrderedDict()
+
+    def of(self, made_of: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What was made of these things before, or is made now."""
+        key = tuple(map(_key, made_of))
+        if key not in self._found:
+            self._found[key] = made_of, make()
+        self._found.move_to_end(key)
+        if len(self._found) > self.most:
+            self._found.popitem(last=False)
+        return self._found[key][1]
+
+
+def _key(thing: object) -> Hashable:
+    try:
+        hash(thing)
+    except TypeError:
+        return "id", id(thing)
+    return thing
