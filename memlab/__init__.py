@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from memlab import rounding as rounding
     from memlab import units as units
     from memlab import views as views
+    from memlab.build.step import inference_step as inference_step
+    from memlab.build.step import training_step as training_step
     from memlab.errors import InputError as InputError
     from memlab.lesson.images import images as images
     from memlab.networks import counting as counting
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     from memlab.runtime.run import run as run
     from memlab.runtime.training import History as History
     from memlab.runtime.training import train as train
-    from memlab.step.build import inference_step as inference_step
-    from memlab.step.build import training_step as training_step
     from memlab.step.step import Step as Step
     from memlab.studies.ways_out import ways as ways
     from memlab.techniques.accumulate import accumulate as accumulate
@@ -74,7 +74,7 @@ _HOMES = {
     "feed": "memlab.runtime.feed",
     "images": "memlab.lesson.images",
     "in_place": "memlab.techniques.in_place",
-    "inference_step": "memlab.step.build",
+    "inference_step": "memlab.build.step",
     "kernels": "memlab.kernels",
     "lesson": "memlab.lesson",
     "load": "memlab.planner.files",
@@ -91,7 +91,7 @@ _HOMES = {
     "run": "memlab.runtime.run",
     "save": "memlab.planner.files",
     "train": "memlab.runtime.training",
-    "training_step": "memlab.step.build",
+    "training_step": "memlab.build.step",
     "views": "memlab.views",
     "ways": "memlab.studies.ways_out",
     "zoo": "memlab.networks.zoo",

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from memlab import layers as L  # noqa: N812 - as in memlab
+from memlab.axes import Shape
+from memlab.build.step import inference_step, training_step
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab.layers import algorithms
+from memlab.layers.layer import Layer
 from memlab.networks.builder import Handle, network
-from memlab.networks.layers import Layer, Shape
-from memlab.step import algorithms
-from memlab.step.build import inference_step, training_step
 from memlab.step.op import OF_PART, Op, Phase
 from memlab.step.tensor import Role, Tensor
 from tests import kernel_targets

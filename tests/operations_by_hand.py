@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
-from memlab.networks.layers import Layer, Shape
+from memlab import layers as L  # noqa: N812 - as in memlab
+from memlab.axes import Shape
+from memlab.layers.layer import Layer
 
 Array = np.ndarray[Any, Any]
 Formula = Callable[..., object]

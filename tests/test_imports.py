@@ -12,7 +12,10 @@ import importlib, pkgutil, sys
 import numpy
 before = set(sys.modules)
 import memlab
-low = "errors units formats devices hardware rounding networks step planner techniques".split()
+low = (
+    "axes errors units formats devices hardware rounding step layers networks build planner "
+    "techniques"
+).split()
 for module in pkgutil.iter_modules(memlab.__path__):
     if module.name in low:
         part = importlib.import_module(f"memlab.{module.name}")
@@ -30,6 +33,27 @@ def loaded(code):
 
 def test_the_lower_layers_load_numpy_only():
     assert loaded(LOADED) == []
+
+
+STEP = """
+import importlib, pkgutil, sys
+import memlab
+print(*sorted({"numpy", "numba", "scipy"} & set(sys.modules)))
+step = importlib.import_module("memlab.step")
+for inner in pkgutil.iter_modules(step.__path__):
+    importlib.import_module(f"memlab.step.{inner.name}")
+above = ("layers", "networks", "build", "planner", "techniques", "runtime", "kernels", "views")
+print(*sorted(name for name in sys.modules if name.startswith(tuple(f"memlab.{a}" for a in above))))
+"""
+
+
+def test_importing_memlab_loads_no_array_and_a_step_knows_no_layer():
+    assert loaded(STEP) == []
+
+
+def test_this_test_sees_a_layer():
+    code = STEP.replace("import memlab\n", "import memlab.networks.zoo, numpy\n")
+    assert {"numpy", "memlab.layers"} <= set(loaded(code))
 
 
 def test_this_test_sees_an_import():

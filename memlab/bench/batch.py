@@ -20,12 +20,12 @@ from memlab.bench.convolution import Case, operation
 from memlab.bench.processor import MOST, Samples, Way, limited, prepared, settled
 from memlab.bench.step import blas, keep_freed_memory
 from memlab.bench.timing import Line, Machine, Result, line, machine, median
+from memlab.build.step import inference_step
 from memlab.errors import InputError, listed, several, shorten, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
+from memlab.layers import Conv2d
 from memlab.networks.builder import network
-from memlab.networks.layers import Conv2d
-from memlab.step.build import inference_step
 from memlab.step.op import Op
 
 BATCHES = tuple(2**i for i in range(8))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from memlab import devices, units
+from memlab.axes import Shape
 from memlab.bench.processor import MOST, Way, caches, limited, prepared, settled
 from memlab.bench.step import blas, freed_memory_kept
 from memlab.bench.timing import (
@@ -25,15 +26,15 @@ from memlab.bench.timing import (
     machine,
     ratio,
 )
+from memlab.build.step import inference_step
 from memlab.errors import InputError, pick, several, whole
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.networks.layers import Conv2d, Shape
-from memlab.step.algorithms import ALGORITHMS, on
-from memlab.step.build import inference_step
 from memlab.step.op import Op
 
 AIM = 1 / 0.9

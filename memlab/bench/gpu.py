@@ -21,8 +21,7 @@ from memlab.bench.timing import Line, Result, allow_torch, line, median, ratio
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
-from memlab.networks.layers import Conv2d
-from memlab.step import algorithms
+from memlab.layers import Conv2d, algorithms
 from memlab.step.op import Op
 
 LARGEST, MOST = 2**32, 128

@@ -21,15 +21,15 @@ from memlab.bench import rates
 from memlab.bench.processor import limited
 from memlab.bench.step import blas, freed_memory_kept
 from memlab.bench.timing import Line, Result, machine
+from memlab.build.step import training_step
 from memlab.kernels import registry
 from memlab.kernels.registry import Kernel
+from memlab.layers.algorithms import DEFAULT, on
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner import clock, recordings
 from memlab.runtime.session import Session
-from memlab.step.algorithms import DEFAULT, on
-from memlab.step.build import training_step
 from memlab.step.op import Op
 from memlab.step.step import Step
 

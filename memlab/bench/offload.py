@@ -22,12 +22,12 @@ from memlab.bench.processor import limited
 from memlab.bench.recorded import FOLDER, Recorded, to_dict
 from memlab.bench.step import freed_memory_kept
 from memlab.bench.timing import Line, Result, interleave, line, machine, median, ratio
+from memlab.build.step import training_step
 from memlab.networks import zoo
 from memlab.planner.streams import clock
 from memlab.runtime.copies import RAM
 from memlab.runtime.run import run as run_once
 from memlab.runtime.session import Session
-from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.techniques.offload import offload

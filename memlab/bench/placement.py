@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from memlab.bench.timing import Line, Result, interleave, line, machine, ratio
+from memlab.build.step import training_step
 from memlab.networks.resnets import resnet
 from memlab.planner.placement import Block, arrange, blocks
-from memlab.step.build import training_step
 
 WAYS = ("birth", "best fit", "biggest", "best")
 BATCH = 8

@@ -8,12 +8,12 @@ import sys
 from functools import partial
 
 from memlab.bench.timing import Line, Result, interleave, line, machine, ratio
+from memlab.build.step import training_step
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner.book import plan as book
 from memlab.planner.ledger import Ledger
-from memlab.step.build import training_step
 
 READY, NOTHING, CHAIN, IMPORT = 0.001, 0.05, 5.0, 0.25
 """Aims in seconds."""

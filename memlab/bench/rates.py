@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from memlab.axes import Shape
 from memlab.bench.processor import Way, limited, prepared, timed
 from memlab.bench.step import blas
 from memlab.bench.timing import machine, median
+from memlab.build.step import training_step
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import on
 from memlab.networks.builder import network
-from memlab.networks.layers import Conv2d, Shape
 from memlab.planner import clock
-from memlab.step.algorithms import on
-from memlab.step.build import training_step
 from memlab.step.op import Op
 
 COMMAND = "python -m memlab.bench.rates > memlab/planner/rates.json"

@@ -15,10 +15,10 @@ from memlab.bench.here import Subject, alternated, timed
 from memlab.bench.processor import limited
 from memlab.bench.step import freed_memory_kept
 from memlab.bench.timing import Line, Result, interleave, machine
+from memlab.build.step import training_step
 from memlab.networks import zoo
 from memlab.planner import clock, streams
 from memlab.runtime.session import Session
-from memlab.step.build import training_step
 from memlab.techniques.lowering import lowering
 from memlab.techniques.offload import offload as offloaded
 

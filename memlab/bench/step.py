@@ -12,11 +12,11 @@ import numpy as np
 
 from memlab import devices
 from memlab.bench.timing import Line, Result, allow_torch, interleave, line, machine, ratio
+from memlab.build.step import training_step
 from memlab.kernels.registry import Array
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.runtime.session import SETTINGS, Session
-from memlab.step.build import training_step
 from memlab.step.tensor import Role
 from memlab.techniques.lowering import lowering
 

@@ -19,7 +19,7 @@ from memlab.bench import convolution
 from memlab.bench.convolution import RIVAL, Case
 from memlab.bench.timing import Line, Machine, Result, allow_torch, machine
 from memlab.errors import InputError, whole
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
 from memlab.step.op import Op
 
 CASES = (

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 
-from memlab.networks.graph import INPUT, Network, Node
+from memlab.layers.layer import Node
+from memlab.networks.graph import INPUT, Network
 
 Arrays = Mapping[str, npt.ArrayLike]
 Values = dict[str, Any]

@@ -16,9 +16,9 @@ from torch.utils._pytree import tree_leaves
 
 from memlab.bench.torch_lowering import most_allocated
 from memlab.bench.torch_step import TorchStep
+from memlab.build.step import training_step
 from memlab.networks.graph import Network
 from memlab.runtime.session import SETTINGS, Session
-from memlab.step.build import training_step
 from memlab.step.tensor import Role
 
 Kept = dict[Role, list[Any]]

@@ -16,9 +16,9 @@ from typing import Any
 
 import memlab
 from memlab.bench.timing import Line, Result, machine
+from memlab.build.step import training_step
 from memlab.kernels import registry
 from memlab.networks import zoo
-from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.techniques.precision import precision
 

@@ -6,6 +6,7 @@ verdict compares the result with the figure as it was claimed, to the digits tha
 Docstrings and lessons cite the ids.
 """
 
+from memlab.build.published import chen2016
 from memlab.claims import transformers
 from memlab.claims.fed import copies_in_epoch, moved_in_epoch, reserved, unplanned, way
 from memlab.claims.measured import seconds_over, single_layer
@@ -89,7 +90,6 @@ from memlab.claims.table import (
 )
 from memlab.claims.verdicts import VERDICTS, verdict
 from memlab.planner import slots
-from memlab.step.published import chen2016
 
 __all__ = [
     "FORMULA", "HOW", "SURE", "VERDICTS", "Claim", "Figure", "Row", "Text", "all_times",

@@ -15,7 +15,8 @@ from typing import Any
 import memlab
 from memlab import formats, hardware
 from memlab.hardware import Device, Figure
-from memlab.networks.graph import Network, Node
+from memlab.layers.layer import Node
+from memlab.networks.graph import Network
 from memlab.planner.streams import Schedule
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step

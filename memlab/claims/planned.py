@@ -12,10 +12,11 @@ from math import prod
 
 import memlab
 from memlab import formats, units
-from memlab.networks.graph import Network, Node
-from memlab.networks.layers import Conv2d
+from memlab.build.published import chen2016
+from memlab.layers import Conv2d
+from memlab.layers.layer import Node
+from memlab.networks.graph import Network
 from memlab.step.op import Phase
-from memlab.step.published import chen2016
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 

@@ -16,7 +16,7 @@ from memlab.kernels.compile import compiled, summing
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.sums import sum_values
 from memlab.kernels.tokens import clear
-from memlab.networks.attention import AttentionSoftmax
+from memlab.layers.attention import AttentionSoftmax
 
 
 @kernel("attention_scores")

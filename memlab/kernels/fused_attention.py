@@ -21,7 +21,7 @@ from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.sums import sum_values
 from memlab.kernels.tokens import clear
 from memlab.kernels.workers import own, spread
-from memlab.networks.attention import FusedAttention
+from memlab.layers.attention import FusedAttention
 
 
 @kernel("fused_attention")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from memlab.kernels.arrays import matrix
 from memlab.kernels.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.networks.layers import LocalResponseNorm
+from memlab.layers import LocalResponseNorm
 
 Settings = tuple[int, float, float, float]
 """Size, alpha, beta, k."""

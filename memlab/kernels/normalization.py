@@ -8,7 +8,7 @@ from memlab.kernels.arrays import Span, span, start
 from memlab.kernels.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.sums import sum_products, sum_squares, sum_values
-from memlab.networks.layers import BatchNorm
+from memlab.layers import BatchNorm
 
 Pair = tuple[Array, Array]
 

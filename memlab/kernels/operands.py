@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memlab.kernels.registry import Array, Call
-from memlab.networks.layers import AvgPool2d, Conv2d, Dropout, MaxPool2d
+from memlab.layers import AvgPool2d, Conv2d, Dropout, MaxPool2d
 from memlab.step.staging import GRADIENT
 
 

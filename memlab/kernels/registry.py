@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from memlab import devices
 from memlab.errors import InputError, pick
-from memlab.networks.layer import Layer
-from memlab.step.algorithms import ALGORITHMS, DEFAULT
-from memlab.step.rules import RULES
+from memlab.layers.algorithms import ALGORITHMS, DEFAULT
+from memlab.layers.layer import Layer
+from memlab.layers.rules import RULES
 
 Array = npt.NDArray[Any]
 Key = tuple[str, str, str, str]

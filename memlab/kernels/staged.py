@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from memlab.axes import BATCH
 from memlab.formats import Format
 from memlab.kernels.arrays import lines
 from memlab.kernels.blockwise import narrow_blocks, widen_blocks
@@ -20,8 +21,8 @@ from memlab.kernels.conversions import narrow, widen
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.step import staging
 from memlab.step.op import Op
-from memlab.step.staging import ONE, SCALE, SUFFIX, Cut
-from memlab.step.tensor import BATCH
+from memlab.step.staging import ONE, SCALE, SUFFIX
+from memlab.step.traits import Cut
 
 Arrays = dict[str, Array]
 """Parts of operands by name, or the buffers that they are widened into."""

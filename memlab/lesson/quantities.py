@@ -11,10 +11,11 @@ from fractions import Fraction
 from math import prod
 from typing import NamedTuple
 
+from memlab.axes import Shape
 from memlab.errors import InputError
+from memlab.layers import Conv2d
+from memlab.layers.layer import Node
 from memlab.lesson.misconceptions import Cause
-from memlab.networks.graph import Node
-from memlab.networks.layers import Conv2d, Shape
 from memlab.optimizers import OPTIMIZERS
 
 FP32 = 4

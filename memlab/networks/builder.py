@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Literal
 
+from memlab import layers as L  # noqa: N812 - one letter for the layers' namespace
 from memlab.errors import InputError, named, shorten, whole
-from memlab.networks import layers as L  # noqa: N812 - one letter for the layers' namespace
+from memlab.layers.layer import countable
 from memlab.networks.graph import Network
-from memlab.networks.layer import countable
 from memlab.networks.output import Output, Start
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from math import prod
 
 from memlab.errors import InputError, pick, shorten, whole
-from memlab.networks.graph import INPUT, Network, Node
+from memlab.layers.layer import Node
+from memlab.networks.graph import INPUT, Network
 from memlab.optimizers import OPTIMIZERS
 
 FP32 = 4

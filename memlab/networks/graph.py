@@ -5,42 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from memlab.axes import Shape
 from memlab.errors import InputError, named
-from memlab.networks.layers import Layer, Shape, Weights, text
+from memlab.layers.layer import Node, text
 
 INPUT = "input"
 RESERVED = (INPUT, "labels", "target", "prediction")
 PREFIXES = ("gradient of ", "backward of ", "update of ", "sum ")
 """Names that a step gives to its own blocks and operations."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One layer in its place. Shapes are per sample.
-
-    ``shares`` names the layer whose parameters it uses; then it has none of its own.
-    """
-
-    name: str
-    layer: Layer
-    inputs: tuple[str, ...]
-    input_shapes: tuple[Shape, ...]
-    shape: Shape
-    stage: str = ""
-    parameters: tuple[Weights, ...] = ()
-    buffers: tuple[Weights, ...] = ()
-    shares: str = ""
-
-    @property
-    def kind(self) -> str:
-        """The kind of its layer."""
-        return self.layer.kind
-
-    @property
-    def settings(self) -> str:
-        """Those of its layer in a few words, for tables."""
-        described = self.layer.describe()
-        return f"{described}, parameters of {self.shares}" if self.shares else described
 
 
 @dataclass(frozen=True)

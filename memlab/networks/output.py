@@ -10,10 +10,11 @@ from itertools import count
 from math import prod
 from typing import Self
 
+from memlab.axes import Shape
 from memlab.errors import InputError, named, shorten
-from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layer import Layer, Shape, countable, text
-from memlab.networks.tokens import Embedding
+from memlab.layers.layer import Layer, Node, countable, text
+from memlab.layers.tokens import Embedding
+from memlab.networks.graph import INPUT, Network
 
 _STEMS = {
     "conv2d": "conv",

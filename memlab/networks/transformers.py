@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from memlab.errors import InputError, known, real, whole
-from memlab.networks.attention import (
+from memlab.layers.attention import (
     AttentionScores,
     AttentionSoftmax,
     AttentionValues,

@@ -19,10 +19,10 @@ from memlab import hardware
 from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
 from memlab.hardware import Device
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import DEFAULT
 from memlab.planner import recordings
 from memlab.planner.recordings import HERE, RECORDED, Rates
-from memlab.step.algorithms import DEFAULT
 from memlab.step.op import Op
 from memlab.step.step import Step
 

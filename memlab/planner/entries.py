@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memlab import formats
-from memlab.networks.layers import Dims
+from memlab.axes import Dims
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE, Size
 from memlab.step.tensor import Role, formula

@@ -16,7 +16,7 @@ from memlab.lines import Column, np
 from memlab.planner import answers
 from memlab.planner.answers import Blocks, Fit, Why
 from memlab.planner.entries import BEFORE, Entry, Event, Peak, Row
-from memlab.step.rules import describe
+from memlab.step.step import describe
 from memlab.step.storage import DEVICE, MEMORIES
 from memlab.step.tensor import Role
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memlab.axes import BATCH
 from memlab.errors import InputError, known, shorten, whole
 from memlab.formats import FORMATS
 from memlab.planner.streams import COMPUTE, DISK, IN
@@ -15,7 +16,7 @@ from memlab.step import tensor
 from memlab.step.op import LOAD, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, Size
-from memlab.step.tensor import BATCH, Role, Tensor
+from memlab.step.tensor import Role, Tensor
 
 HOST_SIDE, DEVICE_SIDE = SIDES = ("host", "device")
 """Where images are augmented and become fp32."""

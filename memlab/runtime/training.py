@@ -13,6 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from memlab import strings, units
+from memlab.build.step import inference_step, training_step
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
@@ -21,7 +22,6 @@ from memlab.runtime import backend, guard
 from memlab.runtime.compiling import compilations
 from memlab.runtime.copies import Ram
 from memlab.runtime.session import Session, kernels_of
-from memlab.step.build import inference_step, training_step
 from memlab.step.staging import SCALE
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor

@@ -10,6 +10,7 @@ from typing import Any
 
 from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
+from memlab.step.traits import PLAIN, Again, Traits
 
 Operands = Mapping[str, Tensor]
 """Tensors by the name under which a kernel knows them: ``{"x": ..., "weight": ...}``."""
@@ -58,6 +59,8 @@ class Op:
     numbers. ``workspace`` is alive inside the operation only. ``flops`` counts an addition, a
     multiplication, a comparison and a root as one each; ``bytes_moved`` counts what is read and
     written, workspace included. ``after`` names operations of other streams that must have ended.
+    ``traits`` are what is known of its kind; ``again`` is how it runs another time where it changes
+    something in place, and may run once alone where that is None.
     """
 
     name: str
@@ -75,6 +78,8 @@ class Op:
     stage: str = ""
     stream: str = "compute"
     after: tuple[str, ...] = ()
+    traits: Traits = PLAIN
+    again: Again | None = None
 
     @property
     def pure(self) -> bool:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import StrEnum
 from math import prod
 from typing import Any
 
+from memlab.axes import BATCH, Dims
 from memlab.formats import FORMATS, Format
-from memlab.networks.layers import Dims
 from memlab.optimizers import OPTIMIZERS
 from memlab.step import tensor
 from memlab.step.op import Op
 from memlab.step.storage import Size
-from memlab.step.tensor import BATCH, Role, Tensor
+from memlab.step.tensor import Role, Tensor
+from memlab.step.traits import Cut
 
 COMPUTED = FORMATS["fp32"]
 """What every tile is computed in."""
@@ -31,17 +31,6 @@ ONE = " of one sample"
 LEAST, MOST, MATRIX, MAPS = 2**10, 2**14, 2**18, 2**12
 """Values in a tile: at least and at most where values are cut, at most in one of a weight matrix,
 and about as many in the maps of one sample, which are a quarter of all."""
-
-
-class Cut(StrEnum):
-    """Along what an operation can be cut, so that its parts are computed one after another."""
-
-    WHOLE = "whole"
-    VALUES = "values"
-    SAMPLES = "samples"
-    CHANNELS = "channels"
-    OUTPUTS = "outputs"
-    PARAMETERS = "parameters"
 
 
 CUTS = {

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from memlab.errors import InputError, known, whole
+from memlab.optimizers import title
 from memlab.step.contents import Contents
 from memlab.step.op import Op
-from memlab.step.rules import describe
 from memlab.step.storage import Storage
 from memlab.step.tensor import Role, Tensor
+from memlab.strings import gettext as _
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,14 @@ class Step:
 
     def __repr__(self) -> str:
         return f"<step: {self.describe()}, {len(self.ops)} operations>"
+
+
+def describe(
+    label: str, format: str, optimizer: str, training: bool, notes: tuple[str, ...] = ()
+) -> str:
+    """A step in a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
+    mode = _("training") if training else _("inference")
+    return ", ".join(filter(None, (label, format, title(optimizer), mode, *notes)))
 
 
 def _two_blocks(tensor: Tensor) -> InputError:

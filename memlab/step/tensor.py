@@ -7,12 +7,9 @@ from enum import StrEnum
 from itertools import groupby
 from math import prod
 
+from memlab.axes import BATCH, Dims
 from memlab.formats import Format
-from memlab.networks.layers import Dims
 from memlab.step.storage import DEVICE, Size, Storage
-
-BATCH = ("B", 0)
-"""The batch axis. Its extent is not known to a plan, so it stands as 0."""
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any
 
 from memlab import hardware, strings, units
+from memlab.build.step import training_step
 from memlab.networks import zoo
 from memlab.planner import streams
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role

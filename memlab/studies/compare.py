@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memlab import units
+from memlab.build.step import training_step
 from memlab.errors import InputError, flag, shorten
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
@@ -24,7 +25,6 @@ from memlab.planner.slots import sqrt_slots
 from memlab.runtime import arena, backend, guard
 from memlab.runtime.run import run
 from memlab.runtime.session import kernels_of
-from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.studies.recipe import network_of

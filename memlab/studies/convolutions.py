@@ -14,11 +14,12 @@ from statistics import median
 from typing import Any
 
 from memlab import devices, formats, strings, units
+from memlab.axes import dims
 from memlab.errors import InputError, pick
-from memlab.networks.graph import Network, Node
-from memlab.networks.layers import Conv2d
-from memlab.step import algorithms, tensor
-from memlab.step.rules import dims
+from memlab.layers import Conv2d, algorithms
+from memlab.layers.layer import Node
+from memlab.networks.graph import Network
+from memlab.step import tensor
 from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
 from memlab.studies.small_picture import KERNELS, PADS, STRIDES

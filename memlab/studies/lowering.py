@@ -16,8 +16,9 @@ from typing import Any
 from memlab import strings, units
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.hardware import DEVICES
-from memlab.networks.graph import Network, Node
-from memlab.step.algorithms import pointwise
+from memlab.layers.algorithms import pointwise
+from memlab.layers.layer import Node
+from memlab.networks.graph import Network
 from memlab.studies.convolutions import (
     WAYS,
     Workspace,

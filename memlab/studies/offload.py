@@ -13,11 +13,11 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from memlab import optimizers, strings, units
+from memlab.build.step import training_step
 from memlab.hardware import Device
 from memlab.lines import Floats, Integers, np
 from memlab.networks.graph import Network
 from memlab.planner.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
-from memlab.step.build import training_step
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST

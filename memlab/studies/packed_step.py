@@ -9,13 +9,13 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from memlab import strings, units
+from memlab.build.step import training_step
 from memlab.errors import InputError, known, shorten
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.entries import BEFORE
 from memlab.planner.ledger import Entry, Ledger
 from memlab.planner.placement import HOWS, TOY, Placement, arrange, place
-from memlab.step.build import training_step
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE

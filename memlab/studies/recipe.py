@@ -13,14 +13,14 @@ from inspect import Parameter, signature
 from typing import Any
 
 from memlab import strings, units
+from memlab.build.step import STORABLE, inference_step, training_step
 from memlab.errors import InputError, known, shorten
+from memlab.layers import algorithms
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.networks.resnets import VARIANTS
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.step import algorithms
-from memlab.step.build import STORABLE, inference_step, training_step
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _

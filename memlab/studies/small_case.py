@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memlab import units
+from memlab.build.step import training_step
 from memlab.networks import zoo
-from memlab.step.build import training_step
 from memlab.studies.case import OTHER, TECHNIQUES, say
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from math import dist
 from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.kernels.indices import source
-from memlab.networks.windows import window
+from memlab.layers.windows import window
 
 SIZE = 8
 """Rows and columns of the picture."""

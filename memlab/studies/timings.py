@@ -12,7 +12,7 @@ from memlab import strings, units
 from memlab.bench import recorded
 from memlab.bench.convolution import RIVAL, Comparison
 from memlab.bench.timing import Machine, Timing
-from memlab.networks.layers import text
+from memlab.layers.layer import text
 from memlab.studies.figures import Study, duration, ratio
 
 PATH = ("im2col-batch", "im2col-image", "im2col-tile", "offsets")

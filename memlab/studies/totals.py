@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import Any
 
 from memlab import strings, units
+from memlab.build.step import training_step
 from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.step.build import training_step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study

@@ -14,10 +14,10 @@ from math import floor, prod
 from typing import Any
 
 from memlab import formats, strings, units
+from memlab.build.step import STORABLE
 from memlab.errors import InputError
-from memlab.networks.graph import Network, Node
-from memlab.networks.layers import text
-from memlab.step.build import STORABLE
+from memlab.layers.layer import Node, text
+from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.figures import Part, Study, ratio
 from memlab.studies.recipe import Recipe, memory_of

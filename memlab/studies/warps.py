@@ -21,8 +21,8 @@ from typing import Any
 
 from memlab import strings, units
 from memlab.kernels.indices import source
-from memlab.networks.graph import Network, Node
-from memlab.networks.layers import text
+from memlab.layers.layer import Node, text
+from memlab.networks.graph import Network
 from memlab.studies.convolutions import conv, find
 from memlab.studies.figures import Study
 

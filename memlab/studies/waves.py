@@ -14,11 +14,11 @@ from itertools import groupby
 from typing import Any
 
 from memlab import strings, units
+from memlab.build.step import training_step
 from memlab.errors import InputError, shorten, whole
 from memlab.lines import Column, np
 from memlab.networks.graph import Network
 from memlab.planner import chains, clock, segments
-from memlab.step.build import training_step
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role

@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memlab import hardware, units
+from memlab.build.step import training_step
 from memlab.errors import InputError, pick, whole
 from memlab.hardware import Device, Link
+from memlab.layers import BatchNorm
 from memlab.networks.graph import Network
-from memlab.networks.layers import BatchNorm
 from memlab.networks.zoo import ZOO
 from memlab.optimizers import OPTIMIZERS
 from memlab.planner import clock as roofline
@@ -19,7 +20,6 @@ from memlab.planner.book import plan
 from memlab.planner.clock import Machine
 from memlab.planner.ledger import Ledger
 from memlab.planner.streams import clock
-from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.studies import searches

@@ -12,14 +12,14 @@ from math import inf
 from typing import cast
 
 from memlab import units
+from memlab.axes import Shape
 from memlab.errors import InputError, known, real, shorten
 from memlab.hardware import DEVICES, Device
-from memlab.networks.layers import Conv2d, Shape
+from memlab.layers import Conv2d, algorithms
+from memlab.layers.algorithms import ALGORITHMS, Choice
 from memlab.planner import clock
 from memlab.planner.clock import Machine
 from memlab.planner.recordings import HERE, RECORDED, Rates
-from memlab.step import algorithms
-from memlab.step.algorithms import ALGORITHMS, Choice
 from memlab.step.op import Op
 from memlab.step.staging import COMPUTED, is_staged, tiles
 from memlab.step.step import Step

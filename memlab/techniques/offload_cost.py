@@ -16,11 +16,11 @@ from typing import NamedTuple
 from memlab import hardware
 from memlab.errors import InputError, flag, known
 from memlab.hardware import Device, Link
+from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.planner import clock as roofline
 from memlab.planner.book import plan
 from memlab.planner.clock import Machine
 from memlab.planner.streams import seconds_of
-from memlab.step.algorithms import ALGORITHMS, on
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE

@@ -11,7 +11,7 @@ from memlab.bench import batch, recorded
 from memlab.bench.batch import Curve, Sweep
 from memlab.bench.recorded import Recorded
 from memlab.bench.timing import Line
-from memlab.networks.layers import text as dims
+from memlab.layers.layer import text as dims
 from memlab.studies import timings
 from memlab.studies.figures import Study, columns, duration, ratio
 from memlab.views.draw.chart import Axis, Chart

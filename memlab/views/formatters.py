@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from IPython.display import publish_display_data
 
 from memlab import strings
+from memlab.layers.layer import text
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise
 from memlab.networks.graph import INPUT, Network
-from memlab.networks.layers import text
 from memlab.planner.ledger import Ledger
 from memlab.studies import lifetimes as small
 from memlab.studies.cut import cut

@@ -12,7 +12,7 @@ from memlab.bench import batch
 from memlab.bench.batch import Curve, curves, measure
 from memlab.bench.convolution import Case
 from memlab.bench.timing import Line
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
 
 FALLING = Curve("linear-8", {1: (8.0, 9.0, 7.0), 2: (4.2,), 4: (4.0,), 16: (3.9,)}, 256)
 

@@ -12,7 +12,7 @@ from memlab import bench
 from memlab.bench import convolution, im2col
 from memlab.bench.convolution import Case
 from memlab.cli import main
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
 
 LAYER = Case("small", (3, 8, 9), Conv2d(4, 3, pad=1))
 

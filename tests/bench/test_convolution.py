@@ -8,8 +8,8 @@ import pytest
 
 from memlab.bench import convolution, lanes, reading
 from memlab.bench.convolution import BEST, Case
-from memlab.networks.layers import Conv2d
-from memlab.step.algorithms import on
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import on
 from tests.oracles.requirement import torch_or_skip
 from tests.strange import STRANGE, name_of, said
 

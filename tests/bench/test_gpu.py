@@ -18,8 +18,7 @@ from memlab.bench.convolution import Case as Layer
 from memlab.bench.im2col import Case
 from memlab.bench.timing import Line, Result, machine
 from memlab.kernels.cuda.target import Target
-from memlab.networks.layers import Conv2d
-from memlab.step import algorithms
+from memlab.layers import Conv2d, algorithms
 from tests import gpu as on_gpu
 
 ROOT = Path(__file__).resolve().parents[2]

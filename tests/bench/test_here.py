@@ -9,8 +9,8 @@ import pytest
 
 import memlab
 from memlab.bench import here, rates, seconds
+from memlab.layers.algorithms import DEFAULT, on
 from memlab.planner import clock, recordings
-from memlab.step.algorithms import DEFAULT, on
 
 STEPS: tuple[here.Subject, ...] = (("mnist_cnn", None, 2),)
 SIZES = (16, 8)

@@ -5,7 +5,7 @@ import pytest
 from memlab import bench
 from memlab.bench import convolution, lowering, recorded
 from memlab.bench.convolution import Case
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
 
 CASE = convolution.find(lowering.NETWORK, lowering.LAYER)
 

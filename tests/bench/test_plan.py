@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memlab.bench import plan
-from memlab.step.build import training_step
+from memlab.build.step import training_step
 
 SAFETY = 5
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from memlab.bench import rates
-from memlab.networks.layers import Conv2d
-from memlab.step.algorithms import ALGORITHMS, on
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import ALGORITHMS, on
 
 
 def test_every_algorithm_that_applies_is_measured(monkeypatch) -> None:

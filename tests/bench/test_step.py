@@ -13,9 +13,9 @@ import pytest
 
 from memlab import devices
 from memlab.bench import step
+from memlab.build.step import training_step
 from memlab.networks import zoo
 from memlab.runtime.session import SETTINGS, Session
-from memlab.step.build import training_step
 from tests.oracles.requirement import torch_or_skip
 
 

@@ -13,7 +13,7 @@ from memlab.bench import torch_lowering
 from memlab.bench.convolution import Case
 from memlab.bench.timing import machine
 from memlab.bench.torch_lowering import Scratch
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
 from tests.oracles.requirement import torch_or_skip
 
 CASES = (

@@ -5,8 +5,8 @@ import sys
 import memlab
 from memlab import units
 from memlab.bench import walk
+from memlab.build.step import training_step
 from memlab.runtime.session import Session
-from memlab.step.build import training_step
 
 SINCE = 2
 """What a run enters since the first count: what makes Ctrl-C an interrupt wherever it arrives."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
 from tests.kernels_by_case import CASES, Case, Trial, distance
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle")

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memlab.kernels.registry import Array
-from memlab.networks.windows import Conv2d
-from memlab.step import algorithms
+from memlab.layers import algorithms
+from memlab.layers.windows import Conv2d
 from tests.kernels_by_case import Case, Trial, distance
 
 NAMES = [name for name in algorithms.on("cpu") if name != "direct"]

@@ -19,14 +19,14 @@ from memlab.kernels import compile as compiling
 from memlab.kernels import registry
 from memlab.kernels.nans import nan_places
 from memlab.kernels.registry import Array, Call
+from memlab.layers import algorithms
+from memlab.layers.algorithms import ALGORITHMS
+from memlab.layers.rules import RULES
 from memlab.optimizers import OPTIMIZERS
 from memlab.planner.ring import AUGMENT
 from memlab.runtime.meter import Meter
 from memlab.runtime.session import SETTINGS
-from memlab.step import algorithms
-from memlab.step.algorithms import ALGORITHMS
 from memlab.step.op import Op
-from memlab.step.rules import RULES
 from memlab.step.staging import ADJUST, CHECK
 from tests.kernels_by_case import CASES, Case, Trial, as_slice, convolutions, others
 

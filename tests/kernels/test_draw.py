@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memlab.kernels.registry import Array, Call, find
-from memlab.networks.layers import Dropout
+from memlab.layers import Dropout
 from tests.kernels_by_case import as_slice
 
 SHAPE = (3, 4, 5, 6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memlab.kernels.registry import Array
-from memlab.networks.layers import Tanh
+from memlab.layers import Tanh
 from tests.kernels_by_case import CASES, Case, Trial, as_slice, distance
 
 STEP, NEAR = 1e-5, 1e-6

@@ -14,7 +14,7 @@ from memlab.bench.convolution import Case, operation
 from memlab.kernels import innermost, registry
 from memlab.kernels.innermost import WAYS, conv2d
 from memlab.kernels.registry import Array, Call
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
 
 SETTINGS = [(3, 1, 1), (3, 2, 1), (1, 1, 0), (2, 3, 2), (5, 1, 0)]
 """Kernel, stride, padding."""

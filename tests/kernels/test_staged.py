@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.formats import FORMATS, Format
 from memlab.kernels import registry
 from memlab.kernels.blockwise import narrow_blocks, widen_blocks
@@ -20,15 +21,15 @@ from memlab.kernels.conversions import narrow
 from memlab.kernels.registry import Array, Call
 from memlab.kernels.staged import Staged
 from memlab.kernels.staged_updates import StagedUpdate
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab.layers.algorithms import on
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime import session
 from memlab.step import staging, tensor
-from memlab.step.algorithms import on
 from memlab.step.op import Op, Phase
-from memlab.step.staging import SUFFIX, Cut
+from memlab.step.staging import SUFFIX
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from memlab.step.traits import Cut
 from tests.kernels_by_case import CPU_ALONE, Case, Trial, as_slice, convolutions, poolings
 
 HALVES = ("fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2")

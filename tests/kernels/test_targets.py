@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab.layers import algorithms
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.session import SETTINGS
-from memlab.step import algorithms
 from tests import kernel_targets
 from tests.kernels_by_case import Case, Trial, as_slice, convolutions, distance, others
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import memlab
+from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.kernels import registry, workers
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
 from memlab.runtime.meter import Meter
 from tests.kernels_by_case import Case, Trial
 

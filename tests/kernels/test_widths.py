@@ -17,8 +17,7 @@ import pytest
 
 from memlab.kernels import products, tiles, vectors
 from memlab.kernels.registry import Array
-from memlab.networks.layers import Conv2d
-from memlab.step import buffers
+from memlab.layers import Conv2d, buffers
 from memlab.step.tensor import Tensor
 from tests.kernels_by_case import Case, Trial, distance
 

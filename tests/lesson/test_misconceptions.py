@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import strings, units
+from memlab.build.step import training_step
+from memlab.layers import Conv2d, Linear
 from memlab.lesson import quantities
 from memlab.lesson.guess import amount
 from memlab.lesson.misconceptions import Cause, alike, cause_of, distinct, judge, rounded
 from memlab.networks import zoo
-from memlab.networks.layers import Conv2d, Linear
 from memlab.optimizers import OPTIMIZERS
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.step.build import training_step
 
 
 def grouped():

@@ -11,12 +11,12 @@ import memlab
 from lessons import build
 from memlab import claims, zoo
 from memlab.errors import InputError
+from memlab.layers import Conv2d
 from memlab.lesson import checking, words
 from memlab.lesson.card import Round
 from memlab.lesson.misconceptions import judge
 from memlab.lesson.question import Kind, Part, topics
 from memlab.lesson.task import tasks
-from memlab.networks.layers import Conv2d
 from tests.lessons import numerals
 from tests.lessons.instructed import NAMES, UNIT, at_peak, plan, revealed
 from tests.lessons.structure import FORBIDDEN

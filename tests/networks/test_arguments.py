@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import memlab
+from memlab.layers import LAYERS
 from memlab.networks import transformers, zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
-from memlab.networks.layers import LAYERS
 from tests.strange import mostly_refused
 
 MAP, GATES = {"image": (4, 8, 8)}, {"features": 12}
@@ -60,7 +60,7 @@ def write(method: str, name: str, given: Any) -> None:
             whole_of(x.relu())
         return
     if method == "then":
-        arguments = {"layer": memlab.networks.layers.Linear(4)} | {name: given}
+        arguments = {"layer": memlab.layers.Linear(4)} | {name: given}
         positional = [arguments.pop("layer"), *([given] if name == "others" else [])]
         arguments.pop("others", None)
         whole_of(x.flatten().then(*positional, **arguments))

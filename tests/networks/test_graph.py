@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.errors import InputError
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import memlab
+from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.errors import InputError
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 from memlab.networks.rnns import STAGES

@@ -3,8 +3,8 @@ from collections import Counter
 import pytest
 
 from memlab.errors import InputError
+from memlab.layers import Conv2d
 from memlab.networks import zoo
-from memlab.networks.layers import Conv2d
 from memlab.networks.zoo import ZOO, build
 
 PARAMETERS = {  # H; linear1 is A1

@@ -18,7 +18,7 @@ from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 from torch.overrides import TorchFunctionMode
 
 from memlab.kernels.registry import Call
-from memlab.networks.layers import MaxPool2d
+from memlab.layers import MaxPool2d
 from memlab.runtime.session import Session
 
 

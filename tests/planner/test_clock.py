@@ -9,9 +9,9 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.hardware import DEVICES, Device, Figure
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import ALGORITHMS
 from memlab.planner import clock, recordings
-from memlab.step.algorithms import ALGORITHMS
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.storage import Size

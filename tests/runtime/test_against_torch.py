@@ -11,8 +11,8 @@ import pytest
 
 import memlab
 from memlab.kernels.registry import Array
+from memlab.layers import Dropout
 from memlab.networks.graph import Network
-from memlab.networks.layers import Dropout
 from memlab.runtime.session import Session
 from memlab.step.tensor import Role
 from tests.kernels_by_case import distance

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import memlab
+from memlab.layers.algorithms import on
 from memlab.networks.graph import Network
 from memlab.planner import clock
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.session import Session
-from memlab.step.algorithms import on
 
 
 def small() -> Network:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import memlab
+from memlab.layers.algorithms import ALGORITHMS, DEFAULT
 from memlab.networks.graph import Network
-from memlab.step.algorithms import ALGORITHMS, DEFAULT
 
 NAMES = ("im2col-tile", "offsets")
 

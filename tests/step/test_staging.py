@@ -7,14 +7,16 @@ from dataclasses import replace
 import pytest
 
 import memlab
+from memlab.axes import BATCH
 from memlab.formats import FORMATS
+from memlab.layers.rules import RULES
 from memlab.step import staging
 from memlab.step.op import Op
-from memlab.step.rules import RULES
-from memlab.step.staging import AS_STORED, CUTS, Cut
+from memlab.step.staging import AS_STORED, CUTS
 from memlab.step.step import Step
 from memlab.step.storage import Size
-from memlab.step.tensor import BATCH, Role
+from memlab.step.tensor import Role
+from memlab.step.traits import Cut
 from tests.staged_networks import NETWORKS, OPTIMIZERS, TRAINED, step
 
 

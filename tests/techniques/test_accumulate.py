@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 import memlab
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
+from memlab.layers import Dropout, algorithms
 from memlab.lesson.digits import Digits
 from memlab.networks.graph import Network
-from memlab.networks.layers import Dropout
 from memlab.runtime.inputs import Inputs
 from memlab.runtime.run import Run
 from memlab.runtime.session import Session
-from memlab.step import algorithms
 from memlab.step.op import LOAD, OF_PART, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST

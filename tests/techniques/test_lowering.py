@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError, hardware
+from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.networks.graph import Network
 from memlab.planner import clock
-from memlab.step.algorithms import ALGORITHMS, on
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.techniques.lowering import lowering

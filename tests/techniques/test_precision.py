@@ -17,11 +17,11 @@ from memlab import InputError
 from memlab.formats import FORMATS
 from memlab.kernels import staged_updates
 from memlab.kernels.registry import Array, Call, Kernel
+from memlab.layers.algorithms import on
 from memlab.networks.graph import Network
 from memlab.planner.ledger import Ledger
 from memlab.runtime import session
 from memlab.runtime.session import Session
-from memlab.step.algorithms import on
 from memlab.step.staging import MASTER, SCALE, STEPS, TAKEN, operands
 from memlab.step.step import Step
 from memlab.step.tensor import Role

@@ -18,8 +18,8 @@ from memlab.bench.curves import Measured, Point
 from memlab.bench.reading import Rate, Reading
 from memlab.bench.recorded import Recorded
 from memlab.bench.timing import Group, Line, Machine, Result, Timing
-from memlab.networks.layers import Conv2d
-from memlab.step.algorithms import on
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import on
 from memlab.studies.training import TRAININGS
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"torch": "2.13.0+cpu"})

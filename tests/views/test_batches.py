@@ -12,7 +12,7 @@ import pytest
 from memlab import InputError, views
 from memlab.bench import batch, recorded
 from memlab.bench.convolution import Case
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
 from memlab.views import BatchTimes, batches
 from tests.views.measurements import GPU, ODD, SWEEPS, USUAL, curve, sweep
 from tests.views.shown import charts, drawn

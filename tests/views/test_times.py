@@ -13,9 +13,9 @@ import memlab
 from memlab import InputError, devices, views
 from memlab.bench.convolution import RIVAL
 from memlab.bench.timing import Timing
+from memlab.layers.algorithms import ALGORITHMS as KNOWN
+from memlab.layers.algorithms import on
 from memlab.networks.graph import Network
-from memlab.step.algorithms import ALGORITHMS as KNOWN
-from memlab.step.algorithms import on
 from memlab.studies import timings
 from memlab.studies.figures import duration
 from memlab.studies.timings import Algorithms

@@ -19,7 +19,7 @@ from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Shape, Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import planes
 from memlab.kernels.registry import Call, kernel
-from memlab.networks.layers import LocalResponseNorm
+from memlab.layers import LocalResponseNorm
 
 _U = np.uint64
 

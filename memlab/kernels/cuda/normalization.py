@@ -15,7 +15,7 @@ from memlab.kernels.cuda.grids import planes, values
 from memlab.kernels.cuda.pointwise import copy
 from memlab.kernels.cuda.sums import sum_products, sum_squares, sum_values
 from memlab.kernels.registry import Call, kernel
-from memlab.networks.layers import BatchNorm
+from memlab.layers import BatchNorm
 from memlab.step.op import OF_PART
 
 _U = np.uint64

@@ -6,6 +6,7 @@ from fractions import Fraction
 from random import Random
 
 from memlab import strings, units
+from memlab.build.step import inference_step, training_step
 from memlab.lesson.content.tools import measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, alike
 from memlab.lesson.question import Figure, Kind, Numbers, Part, Truth, topic
@@ -13,7 +14,6 @@ from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
-from memlab.step.build import inference_step, training_step
 from memlab.step.step import Step
 
 # -- what lesson 00 said ------------------------------------------------------------------------

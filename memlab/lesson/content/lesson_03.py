@@ -8,6 +8,9 @@ from random import Random
 
 import numpy as np
 
+from memlab.layers import Conv2d
+from memlab.layers.buffers import TILE
+from memlab.layers.layer import Node
 from memlab.lesson.allocation import measure
 from memlab.lesson.content.lesson_02 import FP32, at, one_convolution
 from memlab.lesson.content.tools import known, measured, planned, step_of
@@ -15,11 +18,9 @@ from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.quantities import lowered
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
-from memlab.networks.graph import Network, Node
-from memlab.networks.layers import Conv2d
+from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.step.buffers import TILE
 from memlab.step.step import Step
 from memlab.techniques.lowering import lowering
 

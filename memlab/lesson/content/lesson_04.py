@@ -8,13 +8,13 @@ from random import Random
 import numpy as np
 
 from memlab import formats
+from memlab.build.step import inference_step
 from memlab.lesson.content.tools import known, measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.planner.book import plan
-from memlab.step.build import inference_step
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.studies.warps import SECTOR, WARP, Warps, moved

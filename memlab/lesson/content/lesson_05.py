@@ -8,13 +8,14 @@ from random import Random
 
 import numpy as np
 
+from memlab.layers.layer import Node
 from memlab.lesson.content.lesson_03 import conv, convolutions
 from memlab.lesson.content.tools import measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
 from memlab.networks.builder import network
-from memlab.networks.graph import Network, Node
+from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.step.tensor import Role
 from memlab.studies.figures import three

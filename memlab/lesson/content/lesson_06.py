@@ -7,6 +7,7 @@ from math import prod
 from random import Random
 
 from memlab import formats, rounding, strings, units
+from memlab.build.step import training_step
 from memlab.lesson import digits
 from memlab.lesson.content.tools import known, measured, planned, step_of
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
@@ -14,7 +15,6 @@ from memlab.networks import zoo
 from memlab.optimizers import OPTIMIZERS, title
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.step.build import training_step
 from memlab.step.tensor import Role
 from memlab.techniques.block_states import eight_bit_states
 from memlab.techniques.precision import precision

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 from random import Random
 
+from memlab.build.step import training_step
 from memlab.lesson import chains
 from memlab.lesson.chains import ALIKE, BATCH
 from memlab.lesson.content import lesson_07
@@ -17,7 +18,6 @@ from memlab.networks.graph import Network
 from memlab.planner import clock, recordings, slots
 from memlab.planner.book import plan
 from memlab.planner.chains import frontier
-from memlab.step.build import training_step
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role

@@ -7,13 +7,13 @@ from functools import cache
 from random import Random
 
 from memlab import units
+from memlab.build.step import training_step
 from memlab.lesson.content.lesson_07 import built, labelled
 from memlab.lesson.content.tools import planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.planner.book import plan
 from memlab.planner.streams import IN, OUT, Schedule, clock
-from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role

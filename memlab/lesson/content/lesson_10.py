@@ -6,12 +6,12 @@ from functools import cache
 from random import Random
 
 from memlab import units
+from memlab.build.step import training_step
 from memlab.lesson.content.lesson_07 import built, labelled
 from memlab.lesson.content.tools import step_of
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.planner.book import plan
 from memlab.planner.path import Path, data_path
-from memlab.step.build import training_step
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.studies.ways_out import ways

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from random import Random
 
 from memlab import formats
+from memlab.layers import Conv2d
 from memlab.lesson.content.tools import any_window, same_rows
 from memlab.lesson.task import Arguments, Slip, task
-from memlab.networks.layers import Conv2d
 
 Vectors = tuple[int, int]
 """How many, and how many of their lanes stay idle."""

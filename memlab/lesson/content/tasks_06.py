@@ -6,12 +6,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
+from memlab.build.step import training_step
 from memlab.lesson.content.lesson_06 import MODEL_STATE
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
-from memlab.step.build import training_step
 from memlab.techniques.block_states import eight_bit_states
 from memlab.techniques.precision import precision
 from memlab.techniques.relu_masks import relu_masks

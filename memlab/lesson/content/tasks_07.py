@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from memlab import formats
+from memlab.build.step import training_step
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.step.build import training_step
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor, new

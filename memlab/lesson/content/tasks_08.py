@@ -9,11 +9,11 @@ from math import isqrt
 from random import Random
 from typing import Any
 
+from memlab.build.step import training_step
 from memlab.errors import InputError, shorten
 from memlab.lesson import chains, values
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.planner.book import plan
-from memlab.step.build import training_step
 from memlab.techniques.recompute import recompute
 
 Kept = tuple[int, ...]

@@ -8,13 +8,13 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
+from memlab.build.step import inference_step, training_step
 from memlab.errors import InputError, shorten
 from memlab.lesson import values
 from memlab.lesson.task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.planner.book import plan
 from memlab.planner.streams import Schedule, clock
-from memlab.step.build import inference_step, training_step
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques.offload import offload

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
+from memlab.build.step import inference_step, training_step
 from memlab.lesson.question import Figure, Numbers, Truth
 from memlab.lesson.task import Arguments
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
-from memlab.step.build import inference_step, training_step
 from memlab.step.step import Step
 
 

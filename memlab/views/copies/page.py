@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from memlab import strings, units
-from memlab.networks.graph import Node
+from memlab.layers.layer import Node
 from memlab.studies import convolutions as convs
 from memlab.studies import lowering as told
 from memlab.studies.convolutions import Written, amount, times

@@ -12,8 +12,9 @@ from memlab import hardware, strings, units, zoo
 from memlab.bench import lowering as bench
 from memlab.bench import recorded
 from memlab.bench.convolution import RIVAL
+from memlab.layers.layer import Node
 from memlab.lesson import quantities
-from memlab.networks.graph import Network, Node
+from memlab.networks.graph import Network
 from memlab.studies import convolutions as convs
 from memlab.studies.convolutions import (
     Workspace,

@@ -7,10 +7,10 @@ from typing import Any
 
 from memlab import optimizers, units
 from memlab.errors import InputError, known, listed, whole
+from memlab.layers import algorithms
 from memlab.networks import counting, zoo
 from memlab.networks.graph import Network
 from memlab.networks.resnets import VARIANTS
-from memlab.step import algorithms
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies import lifetimes as study

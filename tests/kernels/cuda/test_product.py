@@ -15,7 +15,7 @@ from memlab.kernels.cuda import product as module
 from memlab.kernels.cuda import target, tiles
 from memlab.kernels.cuda.product import WAYS, product
 from memlab.kernels.registry import Array
-from memlab.networks.layers import Conv2d
+from memlab.layers import Conv2d
 from tests.kernels_by_case import Case, Trial, distance
 
 TURNS = [False, True]

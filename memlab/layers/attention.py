@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from memlab.axes import Shape
 from memlab.errors import InputError, flag
-from memlab.networks.layer import Layer, Shape, settle, text
-from memlab.networks.tokens import sequence
+from memlab.layers.layer import Layer, settle, text
+from memlab.layers.tokens import sequence
 
 
 def attended(shape: Shape, heads: int) -> tuple[int, int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from memlab import InputError, formats
-from memlab.networks.layers import Conv2d, Shape
-from memlab.step.algorithms import ALGORITHMS, EVERY, Choice, choose, on
-from memlab.step.buffers import smooth
+from memlab.axes import Shape
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import ALGORITHMS, EVERY, Choice, choose, on
+from memlab.layers.buffers import smooth
 from memlab.step.storage import Size
 
 FP32 = formats.find("fp32")

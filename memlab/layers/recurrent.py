@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from memlab.axes import Shape
 from memlab.errors import InputError
-from memlab.networks.layer import Layer, Shape, settle, text
+from memlab.layers.layer import Layer, settle, text
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from memlab.axes import Dims, dims
 from memlab.formats import Format
-from memlab.networks.attention import AttentionSoftmax, FusedAttention
-from memlab.networks.graph import Node
-from memlab.networks.layers import Dims
-from memlab.networks.tokens import GELU
-from memlab.step.rule import Extras, Flops, Rule, dims
+from memlab.layers.attention import AttentionSoftmax, FusedAttention
+from memlab.layers.layer import Node
+from memlab.layers.rule import Extras, Flops, Rule
+from memlab.layers.tokens import GELU
 from memlab.step.storage import Size
 
 TILE = 128

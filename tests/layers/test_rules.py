@@ -8,16 +8,18 @@ from math import prod
 import pytest
 
 from memlab import formats
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
+from memlab import layers as L  # noqa: N812 - as in memlab
+from memlab.axes import BATCH, Dims, Shape
+from memlab.build.step import inference_step, training_step
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import ALGORITHMS, DEFAULT, choose
+from memlab.layers.layer import Layer
 from memlab.networks.builder import Handle, network
-from memlab.networks.layers import Conv2d, Dims, Layer, Shape
 from memlab.optimizers import OPTIMIZERS
-from memlab.step.algorithms import ALGORITHMS, DEFAULT, choose
-from memlab.step.build import inference_step, training_step
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
-from memlab.step.tensor import BATCH, Role, Tensor
+from memlab.step.tensor import Role, Tensor
 from tests import operations_by_hand as by_hand
 
 BYTES = {"fp32": 4, "bf16": 2, "uint8": 1, "int32": 4, "int64": 8}

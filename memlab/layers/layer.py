@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
+from memlab.axes import Dims, Shape
 from memlab.errors import InputError, whole
-
-Shape = tuple[int, ...]
-Dims = tuple[tuple[str, int], ...]
-"""Named extents, outermost first: ``(("K", 64), ("C", 3), ("k", 7), ("k", 7))``."""
 
 VALUES = 10**24
 """The most values of one array: no memory holds as many, and what follows from it stays in the
@@ -66,6 +63,35 @@ class Layer:
     def describe(self) -> str:
         """The settings in a few words, for tables."""
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One layer in its place. Shapes are per sample.
+
+    ``shares`` names the layer whose parameters it uses; then it has none of its own.
+    """
+
+    name: str
+    layer: Layer
+    inputs: tuple[str, ...]
+    input_shapes: tuple[Shape, ...]
+    shape: Shape
+    stage: str = ""
+    parameters: tuple[Weights, ...] = ()
+    buffers: tuple[Weights, ...] = ()
+    shares: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its layer."""
+        return self.layer.kind
+
+    @property
+    def settings(self) -> str:
+        """Those of its layer in a few words, for tables."""
+        described = self.layer.describe()
+        return f"{described}, parameters of {self.shares}" if self.shares else described
 
 
 def text(shape: Shape) -> str:

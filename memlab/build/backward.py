@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from memlab.networks.graph import Node
-from memlab.step.construction import Build, numbered
-from memlab.step.gradients import Gradients
+from memlab.axes import dims
+from memlab.build.construction import Build, numbered
+from memlab.build.gradients import Gradients
+from memlab.layers.layer import Node
+from memlab.layers.rules import RULES
 from memlab.step.op import Operands, Phase
-from memlab.step.rules import RULES, dims
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 

@@ -11,25 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from memlab.axes import Dims
+from memlab.axes import dims as dims
 from memlab.formats import FORMATS, Format
-from memlab.networks.graph import Node
-from memlab.networks.layers import (
-    AvgPool2d,
-    Conv2d,
-    Dims,
-    Linear,
-    LocalResponseNorm,
-    MaxPool2d,
-)
-from memlab.optimizers import title
-from memlab.step.attention_rules import ATTENTION_RULES
-from memlab.step.rule import Extras as Extras
-from memlab.step.rule import Flops as Flops
-from memlab.step.rule import Rule as Rule
-from memlab.step.rule import dims as dims
-from memlab.step.sequence_rules import SEQUENCE_RULES
+from memlab.layers import AvgPool2d, Conv2d, Linear, LocalResponseNorm, MaxPool2d
+from memlab.layers.attention_rules import ATTENTION_RULES
+from memlab.layers.layer import Node
+from memlab.layers.rule import Extras as Extras
+from memlab.layers.rule import Flops as Flops
+from memlab.layers.rule import Rule as Rule
+from memlab.layers.sequence_rules import SEQUENCE_RULES
 from memlab.step.storage import Size
-from memlab.strings import gettext as _
 
 
 def _linear(node: Node) -> Flops:
@@ -137,11 +129,3 @@ RULES: dict[str, Rule] = {
     **SEQUENCE_RULES,
     **ATTENTION_RULES,
 }
-
-
-def describe(
-    label: str, format: str, optimizer: str, training: bool, notes: tuple[str, ...] = ()
-) -> str:
-    """A step in a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
-    mode = _("training") if training else _("inference")
-    return ", ".join(filter(None, (label, format, title(optimizer), mode, *notes)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from memlab.networks.graph import Node
-from memlab.step.rule import Flops, Rule
+from memlab.layers.layer import Node
+from memlab.layers.rule import Flops, Rule
 from memlab.step.storage import Size
 
 

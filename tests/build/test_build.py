@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
+from memlab.build.gradients import Gradients
+from memlab.layers import LAYERS
+from memlab.layers.rules import RULES
 from memlab.networks.builder import network
 from memlab.networks.graph import INPUT, Network
-from memlab.networks.layers import LAYERS
 from memlab.optimizers import OPTIMIZERS
-from memlab.step.gradients import Gradients
 from memlab.step.op import Phase
-from memlab.step.rules import RULES
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from memlab.networks.graph import Node
+from memlab.build.construction import Build
+from memlab.layers.layer import Node
 from memlab.optimizers import OPTIMIZERS
-from memlab.step.construction import Build
 from memlab.step.op import Phase
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor

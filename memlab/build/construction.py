@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from memlab.axes import BATCH, Dims, dims
 from memlab.formats import FORMATS, Format
-from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layers import At, Conv2d, Dims
-from memlab.step import algorithms, tensor
-from memlab.step.algorithms import Choice
+from memlab.layers import At, Conv2d, algorithms
+from memlab.layers.algorithms import Choice
+from memlab.layers.layer import Node
+from memlab.layers.rules import RULES
+from memlab.networks.graph import INPUT, Network
+from memlab.step import tensor
 from memlab.step.op import NONE, Op, Operands, Phase
-from memlab.step.rules import RULES, dims
 from memlab.step.step import Step
 from memlab.step.storage import Size
-from memlab.step.tensor import BATCH, Role, Tensor
+from memlab.step.tensor import Role, Tensor
 
 NOTHING = Choice("", NONE, Size())
 """An operation with no workspace and one way to compute it."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.kernels.registry import Array
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
-from memlab.step.attention_rules import ATTENTION_RULES, TILE
+from memlab.layers.attention_rules import ATTENTION_RULES, TILE
 from memlab.step.op import Op
 from memlab.step.storage import Size
 from memlab.step.tensor import Role

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.errors import InputError
-from memlab.networks import layers as L  # noqa: N812 - as in memlab
-from memlab.networks.layers import LAYERS, Layer, Weights
+from memlab.layers import LAYERS
+from memlab.layers.layer import Layer, Weights
 
 SHAPES = ((4, 8, 8), (16,), (5, 12))
 UNLIKE: dict[str, list[tuple[int, ...]]] = {

@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from memlab.axes import Dims
 from memlab.formats import Format
-from memlab.networks.graph import Node
-from memlab.networks.layers import Dims, Shape
+from memlab.layers.layer import Node
 from memlab.step.storage import Size
-from memlab.step.tensor import BATCH
 
 Extras = Mapping[str, tuple[Dims, Format]]
-
-NAMES = {1: ("F",), 2: ("T", "F"), 3: ("C", "H", "W")}
-"""The names of the axes of a sample: a vector, a sequence of vectors, a map."""
-
-
-def dims(shape: Shape, batched: bool = True) -> Dims:
-    """Named axes of a map ``(C, H, W)``, a sequence ``(T, F)`` or a vector ``(F,)``, with the batch
-    in front."""
-    axes = tuple(zip(NAMES[len(shape)], shape, strict=True))
-    return (BATCH, *axes) if batched else axes
 
 
 @dataclass(frozen=True)

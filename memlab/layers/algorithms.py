@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memlab.axes import BATCH, Dims, Shape
 from memlab.errors import pick
 from memlab.formats import Format
-from memlab.networks.layers import Conv2d, Dims, Shape
-from memlab.step import buffers, tensor
-from memlab.step.buffers import Buffer, Needs, Per
-from memlab.step.buffers import pointwise as pointwise
-from memlab.step.buffers import smooth as smooth
+from memlab.layers import Conv2d, buffers
+from memlab.layers.buffers import Buffer, Needs, Per
+from memlab.layers.buffers import pointwise as pointwise
+from memlab.layers.buffers import smooth as smooth
+from memlab.step import tensor
 from memlab.step.storage import Size
-from memlab.step.tensor import BATCH, Role, Tensor
+from memlab.step.tensor import Role, Tensor
 
 DEFAULT = "im2col-image"
 EVERY = ("cpu", "cuda")

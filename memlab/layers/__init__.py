@@ -1,6 +1,6 @@
 """The layers, and the list of them all.
 
-Nothing here knows of time or bytes; what a layer keeps for backward stands in ``step/rules.py``.
+Nothing here knows of time or bytes; what a layer keeps for backward stands in ``rules.py``.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
+from memlab.axes import Dims, Shape
 from memlab.errors import InputError, flag, real
-from memlab.networks.attention import (
+from memlab.layers.attention import (
     AttentionScores,
     AttentionSoftmax,
     AttentionValues,
     FusedAttention,
 )
-from memlab.networks.layer import Dims, Layer, Shape, Weights, bias_of, maps, settle, text
-from memlab.networks.recurrent import At, LstmOutput, LstmState
-from memlab.networks.tokens import (
+from memlab.layers.layer import Layer, Weights, bias_of, maps, settle, text
+from memlab.layers.recurrent import At, LstmOutput, LstmState
+from memlab.layers.tokens import (
     GELU,
     ClassToken,
     Embedding,
@@ -27,7 +28,7 @@ from memlab.networks.tokens import (
     Patches,
     Positions,
 )
-from memlab.networks.windows import AvgPool2d, Conv2d, MaxPool2d, window
+from memlab.layers.windows import AvgPool2d, Conv2d, MaxPool2d, window
 
 
 @dataclass(frozen=True)

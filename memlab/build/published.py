@@ -6,15 +6,15 @@ Chen, Xu, Zhang and Guestrin 2016, "Training Deep Nets with Sublinear Memory Cos
 
 from __future__ import annotations
 
+from memlab.axes import Dims, dims
+from memlab.build.construction import numbered
 from memlab.errors import InputError, shorten
 from memlab.formats import FORMATS
-from memlab.networks.graph import INPUT, Network, Node
-from memlab.networks.layers import Dims
+from memlab.layers.layer import Node
+from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
 from memlab.step.collector import paused
-from memlab.step.construction import numbered
 from memlab.step.op import NONE, Op, Operands, Phase
-from memlab.step.rules import dims
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 

@@ -7,8 +7,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from memlab import formats
+from memlab.axes import Dims, Shape
 from memlab.formats import Format
-from memlab.networks.layers import Conv2d, Dims, Shape
+from memlab.layers import Conv2d
 
 
 class Per(StrEnum):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from memlab import formats
+from memlab.build.backward import backward
+from memlab.build.construction import Build
+from memlab.build.update import update
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.formats import Format
+from memlab.layers import algorithms
 from memlab.networks.graph import INPUT, Network
 from memlab.optimizers import OPTIMIZERS
-from memlab.step import algorithms
-from memlab.step.backward import backward
 from memlab.step.collector import paused
-from memlab.step.construction import Build
 from memlab.step.step import Step
-from memlab.step.update import update
 
 STORABLE = ("fp64", "fp32", "bf16", "fp16")
 

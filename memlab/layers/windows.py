@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from memlab.axes import Shape
 from memlab.errors import InputError, flag
-from memlab.networks.layer import Layer, Shape, Weights, bias_of, maps, settle
+from memlab.layers.layer import Layer, Weights, bias_of, maps, settle
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from memlab.axes import Shape
 from memlab.errors import InputError, known, real
-from memlab.networks.layer import Layer, Shape, Weights, maps, settle, text
+from memlab.layers.layer import Layer, Weights, maps, settle, text
 
 FORMS = ("exact", "tanh")
 

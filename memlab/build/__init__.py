@@ -1,0 +1,1 @@
+"""From a network to a step: forward, loss, backward, update."""

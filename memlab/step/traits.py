@@ -1,0 +1,56 @@
+"""What a rewrite may do with an operation, beyond what its reads, writes and updates say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from memlab.step.storage import Size
+
+
+class Cut(StrEnum):
+    """Along what an operation can be cut, so that its parts are computed one after another."""
+
+    WHOLE = "whole"
+    VALUES = "values"
+    SAMPLES = "samples"
+    CHANNELS = "channels"
+    OUTPUTS = "outputs"
+    PARAMETERS = "parameters"
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """How an operation that changes something in place runs another time: it reads the outputs that
+    it ``kept``, writes the others anew and changes nothing. ``flops`` are those of then."""
+
+    kept: tuple[str, ...]
+    flops: Size
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of the operations of a kind. Without any, an operation is of an unknown kind:
+    techniques do with it what its reads and writes allow.
+
+    ``over``: by output, the inputs in whose place it may lie: each of its values is computed from
+    the value in its place, and from what is known before the first one is written. ``cut``: along
+    what it can be cut. ``cheap``: it computes little for each byte that it writes. ``as_stored``:
+    it reads bits as they are stored, in any format. ``moves``: it moves values and computes none.
+    ``wide``: in mixed precision, what it reads and writes beside maps stays in fp32. ``apart``: its
+    kernel reads the gradients that it writes, so that where it adds to them it needs room for what
+    it adds.
+    """
+
+    over: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cut: Cut = Cut.WHOLE
+    cheap: bool = False
+    as_stored: bool = False
+    moves: bool = False
+    wide: bool = False
+    apart: bool = False
+
+
+PLAIN = Traits()
+"""Those of an unknown kind."""
