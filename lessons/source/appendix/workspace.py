@@ -16,7 +16,7 @@
 # out: channels share them.
 
 # %%
-from memlab.step.buffers import smooth
+from memlab.layers.buffers import smooth
 
 
 def loops(k, size):
