@@ -39,7 +39,8 @@ check: .venv/test  ## lint, types and the quick tests, in a minute, with times
 test: .venv/test  ## run every check and every test, with times
 	@$(RUN) tests/run.py $(ARGS)
 
-full: .venv/test  ## draw for hours what the tests draw at random for seconds (ARGS=-x)
+full: .venv/test  ## every pair of techniques, then for hours what tests draw for seconds (ARGS=-x)
+	@$(RUN) -m tests.cross
 	@$(LONG) $(RUN) -m pytest -q -s $(ARGS) tests/lesson/test_mutants.py \
 		tests/runtime/test_joins.py tests/cli/test_fuzz.py tests/planner/test_files_fuzz.py
 
