@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy
 import pytest
@@ -81,3 +82,23 @@ def test_windows_are_those_of_numpy(given: list[float], span: int) -> None:
     for best, python in ((lines.most, max), (lines.least, min)):
         found = best(numpy.array(given), span, numpy.array(at))
         assert found.tolist() == [python(given[first : first + span]) for first in at]
+
+
+BLOCKS = st.lists(
+    st.tuples(st.integers(0, 9) | st.integers(0, 2**70), st.integers(-1, 3), st.integers(0, 6))
+)
+
+
+@pytest.mark.parametrize("on", [numpy, plain])
+@given(BLOCKS)
+def test_sums_over_moments_are_those_moment_by_moment(
+    on: Any, given: list[tuple[int, ...]]
+) -> None:
+    """Blocks that are there before or after all moments, and sums that 64 bits do not count."""
+    blocks = [(size, birth, max(birth, 0) + more) for size, birth, more in given]
+    sizes, births, deaths = ([block[of] for block in blocks] for of in range(3))
+    with patch.object(lines, "np", on):
+        born, gone = (on.array(each, on.int64) for each in (births, deaths))
+        found = lines.alive(lines.column(sizes), born, gone, 4).tolist()
+    assert found == [sum(b[0] for b in blocks if b[1] <= at <= b[2]) for at in range(4)]
+    assert all(isinstance(figure, int) for figure in found)

@@ -7,6 +7,7 @@ networks need NumPy itself, and import it themselves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,7 +25,24 @@ else:
         from memlab.lines import plain as np
     Column = Floats = Integers = Truths = Any
 
-__all__ = ["Column", "Floats", "Integers", "Truths", "least", "most", "np"]
+__all__ = ["Column", "Floats", "Integers", "Truths", "alive", "column", "least", "most", "np"]
+
+
+def column(numbers: Sequence[int]) -> Column:
+    """Whole numbers of at least 0 as a line in which every sum of them is exact."""
+    return np.array(numbers, np.int64 if sum(numbers) < 2**63 else object)
+
+
+def alive(sizes: Column, births: Column, deaths: Column, moments: int) -> Column:
+    """The sum of what is alive at each of so many moments, of shape (moments,).
+
+    Each of the ``sizes``, a ``column``, is alive from its birth to its death, both counted; one
+    born before moment 0 is there from then on, one that dies after the last is there until then.
+    """
+    change = np.zeros(moments + 1, sizes.dtype if len(sizes) else np.int64)
+    np.add.at(change, np.maximum(births, 0), sizes)
+    np.subtract.at(change, np.minimum(deaths + 1, moments), sizes)
+    return np.cumsum(change[:-1])
 
 
 def most(line: Floats, span: int, at: Integers) -> Floats:

@@ -6,13 +6,13 @@ Operations are numbered from 0 here; texts and pictures number them from 1, as p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 from memlab.errors import InputError, flag, known, whole
-from memlab.lines import Column, np
+from memlab.lines import Column, alive, column, np
 from memlab.planner import answers
 from memlab.planner.answers import Blocks, Fit, Why
 from memlab.planner.entries import BEFORE, Entry, Event, Peak, Row
@@ -125,14 +125,10 @@ class Ledger:
     def _sum(self, birth: str, death: str, chosen: list[int]) -> Line:
         """Add up the chosen blocks over the operations from one column to another."""
         columns, operations = self._columns, len(self.rows)
-        first = np.maximum(columns[birth][chosen], 0)
-        end = np.minimum(columns[death][chosen] + 1, operations)
-        lines = []
-        for size in ("fixed", "each"):
-            change = np.zeros(operations + 1, columns[size].dtype)
-            np.add.at(change, first, columns[size][chosen])
-            np.subtract.at(change, end, columns[size][chosen])
-            lines.append(np.cumsum(change[:-1]))
+        first, last = columns[birth][chosen], columns[death][chosen]
+        lines = [
+            alive(columns[size][chosen], first, last, operations) for size in ("fixed", "each")
+        ]
         return lines[0], lines[1]
 
     def roles(self, batch: int, at: int | None = None, memory: str = DEVICE) -> dict[Role, int]:
@@ -245,11 +241,6 @@ class Ledger:
 def _listed(numbers: Column) -> list[int]:
     found: list[int] = numbers.tolist()
     return found
-
-
-def column(numbers: Sequence[int]) -> Column:
-    """Numbers of at least 0 as an array in which every sum of them is exact."""
-    return np.array(numbers, np.int64 if sum(numbers) < 2**63 else object)
 
 
 def evaluate(line: Line, batch: int) -> Column:
