@@ -66,8 +66,7 @@ def facts_of(network: Network, step: Step, ledger: Ledger, batch: int) -> dict[s
 
 def placed(step: Step, ledger: Ledger, batch: int, how: str | None) -> dict[str, Any]:
     """The figures of a placement, and the peak with all that is there before the step."""
-    from memlab.planner.placement import place
-    from memlab.runtime.arena import booked
+    from memlab.planner.placement import booked, place
 
     if how is None:
         return {"placement": None, "placed_peak_bytes": None}

@@ -17,14 +17,20 @@ from memlab.planner.blocks import TOY as TOY
 from memlab.planner.blocks import Block as Block
 from memlab.planner.blocks import blocks as blocks
 from memlab.planner.blocks import known, load_of
+from memlab.planner.entries import BEFORE, Entry
+from memlab.planner.ledger import Ledger
 from memlab.planner.packing import Load
 from memlab.planner.ways import WAYS
 from memlab.step.step import Step
+from memlab.step.storage import DEVICE, Size
+from memlab.step.tensor import Role
 
 HOWS = tuple(WAYS)
 """The ways to place."""
 BY_HAND = "by hand"
 """How a placement came about in which a block was moved."""
+ARENA = "arena"
+"""The name of the one block that everything lies in."""
 
 
 @dataclass(frozen=True)
@@ -176,3 +182,15 @@ def arrange(blocks: Iterable[Block], how: str = "best", alignment: int = 64) -> 
     load = load_of(given, alignment)
     order, addresses = way(load)
     return Placement(given, tuple(addresses), tuple(order), how, alignment)
+
+
+def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
+    """The plan of a step whose births all lie in one arena: what is there before it, and that."""
+    there = (e for e in ledger.entries if e.birth == BEFORE or e.memory != DEVICE)
+    whole = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
+    return replace(
+        ledger,
+        entries=(*there, whole),
+        notes=(*ledger.notes, f"placed: {placement.how}"),
+        batches=range(batch, batch + 1),
+    )

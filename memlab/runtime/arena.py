@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from memlab.errors import InputError, shorten
-from memlab.planner.entries import BEFORE, Entry
-from memlab.planner.ledger import Ledger
-from memlab.planner.placement import Block, Placement, blocks
+from memlab.planner.placement import ARENA, Block, Placement, blocks
+from memlab.planner.placement import booked as booked
 from memlab.runtime.backend import Backend, Part
 from memlab.runtime.copies import Host
 from memlab.runtime.memory import Memory, Piece
 from memlab.runtime.meter import Meter
 from memlab.step.step import Step
-from memlab.step.storage import DEVICE, Size, Storage
-from memlab.step.tensor import Role
+from memlab.step.storage import Size, Storage
 
-ARENA = "arena"
 POISON = 0xFF
 """Every byte of what is free. As a float it is NaN in every format."""
 
@@ -66,18 +61,6 @@ class Arena(Memory):
     def clear(self) -> None:
         super().clear()
         self.arena = None
-
-
-def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
-    """The plan of a step whose births all lie in one arena: what is there before it, and that."""
-    there = (e for e in ledger.entries if e.birth == BEFORE or e.memory != DEVICE)
-    whole = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
-    return replace(
-        ledger,
-        entries=(*there, whole),
-        notes=(*ledger.notes, f"placed: {placement.how}"),
-        batches=range(batch, batch + 1),
-    )
 
 
 def check(placement: Placement, step: Step, batch: int, overlapping: bool) -> None:
