@@ -11,11 +11,12 @@ from memlab.axes import BATCH, Dims, dims
 from memlab.formats import FORMATS, Format
 from memlab.layers import At, Conv2d, algorithms
 from memlab.layers.algorithms import Choice
-from memlab.layers.layer import Node
+from memlab.layers.layer import Node, Weights
 from memlab.layers.rules import RULES
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
 from memlab.step.op import NONE, Op, Operands, Phase
+from memlab.step.start import ZEROS, Start
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
@@ -47,17 +48,18 @@ class Build:
         self.parameters: dict[str, Operands] = {}
         """Those that every node uses; they may belong to another node."""
         for node in self.network.nodes:
-            self.parameters[node.name] = self.parameters.get(node.shares) or {
-                array.name: self.new(f"{node.name}.{array.name}", array.dims, Role.PARAMETER)
-                for array in node.parameters
-            }
+            own = self._own(node, node.parameters, Role.PARAMETER)
+            self.parameters[node.name] = self.parameters.get(node.shares) or own
         self.learning = self._learning() if self.training else frozenset()
         self.buffers = {
-            node.name: {
-                array.name: self.new(f"{node.name}.{array.name}", array.dims, Role.BUFFER)
-                for array in node.buffers
-            }
-            for node in self.network.nodes
+            node.name: self._own(node, node.buffers, Role.BUFFER) for node in self.network.nodes
+        }
+
+    def _own(self, node: Node, arrays: tuple[Weights, ...], role: Role) -> dict[str, Tensor]:
+        """What a node keeps between steps."""
+        return {
+            each.name: self.new(f"{node.name}.{each.name}", each.dims, role, start=each.start)
+            for each in arrays
         }
 
     def _input(self) -> Tensor:
@@ -149,9 +151,16 @@ class Build:
             }
         return self.extras.get(node.name, NONE)
 
-    def new(self, name: str, axes: Dims, role: Role, format: Format | None = None) -> Tensor:
+    def new(
+        self,
+        name: str,
+        axes: Dims,
+        role: Role,
+        format: Format | None = None,
+        start: Start = ZEROS,
+    ) -> Tensor:
         """A tensor with a storage of its own, in the format of the step unless another is given."""
-        return tensor.new(name, axes, format or self.format, role)
+        return tensor.new(name, axes, format or self.format, role, start=start)
 
     def choice(self, node: Node, backward: bool = False) -> Choice:
         """What computes a layer, forward or backward, and the workspace that it needs."""

@@ -8,6 +8,7 @@ from memlab.build.construction import Build
 from memlab.layers.layer import Node
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.op import Phase
+from memlab.step.start import Start
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 
@@ -18,24 +19,25 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
     A batch norm is updated together with the layer that feeds it.
     """
     chosen = OPTIMIZERS[optimizer]
-    state: list[Tensor] = []
+    starts = {name: Start(squares=name in chosen.squares) for name in chosen.states}
+    state, states = Role.OPTIMIZER_STATE, list[Tensor]()
     for leader, nodes in _groups(build).items():
         reads, updates, count = dict[str, Tensor](), dict[str, Tensor](), 0
         for parameter in (p for node in nodes for p in build.parameters[node.name].values()):
             gradient = build.gradients[parameter.name]
             reads[gradient.name] = gradient
             own = [
-                build.new(f"{parameter.name}.{slot}", parameter.axes, Role.OPTIMIZER_STATE)
-                for slot in chosen.states
+                build.new(f"{parameter.name}.{name}", parameter.axes, state, start=start)
+                for name, start in starts.items()
             ]
             updates |= {array.name: array for array in (parameter, *own)}
-            state += own
+            states += own
             count += prod(extent for _, extent in parameter.axes)
         node = build.network.by_name[leader]
         name = f"update of {leader}"
         cost = Size(chosen.operations * count)
         build.emit(node, name, optimizer, Phase.UPDATE, reads, {}, updates, flops=cost)
-    return state
+    return states
 
 
 def _groups(build: Build) -> dict[str, list[Node]]:

@@ -17,7 +17,7 @@ from memlab.layers.attention import (
     AttentionValues,
     FusedAttention,
 )
-from memlab.layers.layer import Layer, Weights, bias_of, maps, settle, text
+from memlab.layers.layer import Layer, Weights, bias_of, maps, settle, text, weight_of
 from memlab.layers.recurrent import At, LstmOutput, LstmState
 from memlab.layers.tokens import (
     GELU,
@@ -29,6 +29,7 @@ from memlab.layers.tokens import (
     Positions,
 )
 from memlab.layers.windows import AvgPool2d, Conv2d, MaxPool2d, window
+from memlab.step.start import ONES, Start
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Linear(Layer):
         return (*inputs[0][:-1], self.out_features)
 
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
-        weight = Weights("weight", (("K", self.out_features), ("F", inputs[0][-1])))
+        weight = weight_of((("K", self.out_features), ("F", inputs[0][-1])))
         return (weight, *bias_of(self.out_features, self.bias))
 
     def describe(self) -> str:
@@ -71,11 +72,13 @@ class BatchNorm(Layer):
 
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
         channels = (("C", inputs[0][0]),)
-        return Weights("weight", channels), Weights("bias", channels)
+        return Weights("weight", channels, ONES), Weights("bias", channels)
 
     def buffers(self, *inputs: Shape) -> tuple[Weights, ...]:
         channels = (("C", inputs[0][0]),)
-        return Weights("running_mean", channels), Weights("running_var", channels)
+        return Weights("running_mean", channels), Weights(
+            "running_var", channels, Start(1.0, squares=True)
+        )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError, whole
+from memlab.step.start import ZEROS, Start, he
 
 VALUES = 10**24
 """The most values of one array: no memory holds as many, and what follows from it stays in the
@@ -20,10 +21,12 @@ range of floats."""
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One array that a layer owns: trained (a parameter) or only kept (a buffer)."""
+    """One array that a layer owns, trained (a parameter) or only kept (a buffer), and how it
+    begins."""
 
     name: str
     dims: Dims
+    start: Start = ZEROS
 
     @property
     def count(self) -> int:
@@ -106,6 +109,11 @@ def maps(what: str, shape: Shape) -> tuple[int, int, int]:
             f"{what} needs a map (C, H, W), got {text(shape)}; try it before flatten()."
         )
     return shape
+
+
+def weight_of(dims: Dims) -> Weights:
+    """The weight of a layer, one row for each output."""
+    return Weights("weight", dims, he(dims))
 
 
 def bias_of(count: int, wanted: bool) -> tuple[Weights, ...]:

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 
 from memlab.axes import Shape
 from memlab.errors import InputError, known, real
-from memlab.layers.layer import Layer, Weights, maps, settle, text
+from memlab.layers.layer import Layer, Weights, maps, settle, text, weight_of
+from memlab.step.start import ONES
 
 FORMS = ("exact", "tanh")
 
@@ -44,7 +45,7 @@ class Embedding(Layer):
         return inputs[0][0], self.features
 
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
-        return (Weights("weight", (("V", self.vocabulary), ("F", self.features))),)
+        return (weight_of((("V", self.vocabulary), ("F", self.features))),)
 
     def describe(self) -> str:
         return f"{self.vocabulary} to {self.features}"
@@ -61,7 +62,7 @@ class Positions(Layer):
 
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
         tokens, features = inputs[0]
-        return (Weights("weight", (("T", tokens), ("F", features))),)
+        return (weight_of((("T", tokens), ("F", features))),)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class LayerNorm(Layer):
 
     def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
         features = (("F", inputs[0][-1]),)
-        return Weights("weight", features), Weights("bias", features)
+        return Weights("weight", features, ONES), Weights("bias", features)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from memlab.axes import Shape
 from memlab.errors import InputError, flag
-from memlab.layers.layer import Layer, Weights, bias_of, maps, settle
+from memlab.layers.layer import Layer, Weights, bias_of, maps, settle, weight_of
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Conv2d(Layer):
         inner = inputs[0][0] // self.groups
         label = "C" if self.groups == 1 else "C/g"
         dims = (("K", self.out_channels), (label, inner), ("k", self.kernel), ("k", self.kernel))
-        return (Weights("weight", dims), *bias_of(self.out_channels, self.bias))
+        return (weight_of(dims), *bias_of(self.out_channels, self.bias))
 
     def describe(self) -> str:
         parts = [f"{self.kernel}x{self.kernel}", f"to {self.out_channels}"]

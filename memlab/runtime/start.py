@@ -4,52 +4,41 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from memlab.errors import InputError, shorten, unknown
 from memlab.kernels.registry import Array
-from memlab.step.staging import MASTER, SCALE
-from memlab.step.tensor import Role, Tensor
+from memlab.step.tensor import Tensor
 
 Given = Mapping[str, npt.ArrayLike]
 PIECE = 2**18
 """Values that are drawn at once."""
-SQUARES = ("running_var", "second_moment")
-"""The ends of the names of what is no number below 0: kernels take its root."""
 
 
 def fill_resident(
     tensor: Tensor, values: Array, seed: int, given: Given, settings: Mapping[str, float]
 ) -> None:
-    """Set a parameter, a buffer or a state: as given, else drawn (weights) or constant.
-
-    Weights are normal with variance 2 / fan-in (He et al. 2015); scales and running variances
-    start at 1, the rest at 0. A master copy starts as its parameter does, before that is rounded.
+    """Set a parameter, a buffer or a state: as given, else as it says itself. A master copy starts
+    as its parameter does, before that is rounded.
 
     Raises:
         InputError: a given array of another shape or kind, with NaN or infinity in it, or with a
             negative variance.
     """
-    name = tensor.name.removesuffix(MASTER)
-    learned = tensor.role is Role.PARAMETER or name != tensor.name
+    start, name = tensor.start, tensor.start.of or tensor.name
     if name in given:
         array = numbers(tensor, name, given[name])
-        if name.endswith(SQUARES) and array.min(initial=0) < 0:
+        if start.squares and array.min(initial=0) < 0:
             raise InputError(
-                f"{name} holds {array.min()}, and a mean of squares is at least 0; try 1."
+                f"{name} holds {array.min()}, and a mean or sum of squares is at least 0; try 1."
             )
         _copy(tensor, array, values)
-    elif name == SCALE:
-        values[...] = settings["loss_scale"]
-    elif learned and len(tensor.axes) > 1:
-        fan_in = prod(extent for _, extent in tensor.axes[1:])
-        _draw(values, generator(seed, name), np.sqrt(2 / fan_in))
+    elif start.deviation:
+        _draw(values, generator(seed, name), start.deviation)
     else:
-        is_scale = learned and name.endswith(".weight")
-        values[...] = 1 if is_scale or name.endswith("running_var") else 0
+        values[...] = settings[start.setting] if start.setting else start.value
     _shorten(tensor, values)
 
 
@@ -90,7 +79,7 @@ def check_names(given: Given, residents: Iterable[Tensor]) -> None:
         raise InputError(
             f"parameters are arrays by name, got {shorten(given)}; try {{'conv1.weight': ...}}."
         )
-    known = [tensor.name for tensor in residents if not tensor.name.endswith(MASTER)]
+    known = [tensor.name for tensor in residents if not tensor.start.of]
     for name in given:
         if name not in known:
             raise unknown("parameter", name, known)
@@ -131,7 +120,7 @@ def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> 
         part = flat[first : first + PIECE]
         drawn = draws.standard_normal(part.size, np.float32)
         wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
-        wide *= deviation
+        wide *= np.float64(deviation)  # a number of Python would be rounded to fp32 first
         part[...] = wide
 
 
@@ -172,7 +161,7 @@ def _shorten(tensor: Tensor, values: Array) -> None:
 
 
 def _copy(tensor: Tensor, array: Array, values: Array) -> None:
-    name = tensor.name.removesuffix(MASTER)
+    name = tensor.start.of or tensor.name
     if array.shape != values.shape:
         raise InputError(
             f"{name} must have the shape {values.shape}, got {array.shape}; "

@@ -9,6 +9,7 @@ from math import prod
 
 from memlab.axes import BATCH, Dims
 from memlab.formats import Format
+from memlab.step.start import ZEROS, Start
 from memlab.step.storage import DEVICE, Size, Storage
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -33,7 +34,8 @@ class Tensor:
 
     ``offset`` is in bytes from the start of the storage. ``pitch`` is the distance in bytes from
     one sample to the next where the tensor is a slice of larger samples (a concat's gradient);
-    ``None`` means that its samples lie side by side.
+    ``None`` means that its samples lie side by side. ``start`` is how it begins, where it stays
+    alive between steps.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Tensor:
     role: Role
     offset: int = 0
     pitch: int | None = None
+    start: Start = ZEROS
 
     @property
     def per_sample(self) -> int:
@@ -73,11 +76,18 @@ class Tensor:
 
 
 def new(
-    name: str, axes: Dims, format: Format, role: Role, memory: str = DEVICE, copies: int = 1
+    name: str,
+    axes: Dims,
+    format: Format,
+    role: Role,
+    memory: str = DEVICE,
+    copies: int = 1,
+    start: Start = ZEROS,
 ) -> Tensor:
     """A tensor with a storage of its own, which ``copies`` makes larger (a buffer per thread)."""
     axes = axes if copies == 1 else (("threads", copies), *axes)
-    return Tensor(name, Storage(name, _size(axes, format), memory), axes, format, role)
+    storage = Storage(name, _size(axes, format), memory)
+    return Tensor(name, storage, axes, format, role, start=start)
 
 
 def formula(axes: Dims, format: Format, batch: int | None = None) -> str:

@@ -107,7 +107,7 @@ class _Rewrite:
         format = FORMATS["fp8_e5m2" if part in SQUARES else "fp8_e4m3fn"]
         count = old.size.fixed * 8 // old.format.bits
         blocks = (("blocks", -(-count // self.block)),)
-        codes = tensor.new(old.name, old.axes, format, old.role)
+        codes = tensor.new(old.name, old.axes, format, old.role, start=old.start)
         self.small[old.name] = codes, tensor.new(old.name + SCALES, blocks, COMPUTED, old.role)
         return self.small[old.name]
 

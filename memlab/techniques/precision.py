@@ -28,6 +28,7 @@ from memlab.step.staging import (
     part_of,
     rewritten,
 )
+from memlab.step.start import ZEROS, Start
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
@@ -182,7 +183,11 @@ class _Rewrite:
         self.masters: list[Tensor] = []
         state = Role.OPTIMIZER_STATE
         formats = {SCALE: COMPUTED, STEPS: FORMATS["int32"], TAKEN: FORMATS["int32"]}
-        self.scale = {name: tensor.new(name, (), each, state) for name, each in formats.items()}
+        begin = {SCALE: Start(setting="loss_scale")}
+        self.scale = {
+            name: tensor.new(name, (), format, state, start=begin.get(name, ZEROS))
+            for name, format in formats.items()
+        }
         self.overflow = tensor.new(OVERFLOW, (), FORMATS["bool"], state)
 
     def tensor(self, old: Tensor) -> Tensor:
@@ -229,8 +234,10 @@ class _Rewrite:
         found = {}
         for name, small in updates.items():
             if GRADIENT + name in op.reads and small.format is not COMPUTED:
-                state = Role.OPTIMIZER_STATE
-                found[name + MASTER] = tensor.new(small.name + MASTER, small.axes, COMPUTED, state)
+                state, start = Role.OPTIMIZER_STATE, replace(small.start, of=small.name)
+                found[name + MASTER] = tensor.new(
+                    small.name + MASTER, small.axes, COMPUTED, state, start=start
+                )
         self.masters += found.values()
         return found
 
