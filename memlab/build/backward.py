@@ -9,13 +9,16 @@ from memlab.axes import dims
 from memlab.build.construction import Build, numbered
 from memlab.build.gradients import Gradients
 from memlab.layers.layer import Node
+from memlab.layers.row import Passes, Reads
 from memlab.layers.rules import RULES
 from memlab.step.op import Operands, Phase
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from memlab.step.traits import Cut, Traits
 
 _Slots = dict[str, Tensor]
 _Parts = list[tuple[str, Tensor]]
+_BY_VALUE = Traits(cut=Cut.VALUES)
 
 
 def backward(build: Build, labels: Tensor) -> None:
@@ -27,7 +30,7 @@ def backward(build: Build, labels: Tensor) -> None:
         if node.name not in build.learning:
             continue
         dy = walk.gradients.take(node.name)
-        if RULES[node.kind].gradient_is_view:
+        if RULES[node.kind].passes is not Passes.COMPUTED:
             walk.hand_on(node, dy)
         else:
             walk.differentiate(node, {"dy": dy})
@@ -41,11 +44,11 @@ class _Walk:
 
     def differentiate(self, node: Node, reads: _Slots) -> None:
         """The backward operation of a node, from ``dy`` (or the labels) to what it passes on."""
-        build, rule = self.build, RULES[node.kind]
-        parameters, flops = build.parameters[node.name], rule.flops(node)
+        build, row = self.build, RULES[node.kind]
+        parameters, flops = build.parameters[node.name], row.flops(node)
         passes_on = not build.learning.isdisjoint(node.inputs)
         reads = reads | self.kept(node)
-        if rule.backward_reads_weight and (passes_on or node.kind == "batch_norm"):
+        if row.backward_reads_weight in (Reads.ALWAYS, Reads.PASSING if passes_on else None):
             reads["weight"] = parameters["weight"]
         writes, updates, cost = _Slots(), _Slots(), Size()
         if parameters:
@@ -66,6 +69,7 @@ class _Walk:
             build.choice(node, backward=True),
             cost,
             fills=bool(parameters) + passes_on,
+            traits=row.backward_traits,
         )
         for source, part in parts:
             self.accumulate(source, node, part)
@@ -154,7 +158,7 @@ class _Walk:
             first = source not in self.gradients.current
             name = f"gradient of {source}" if first else _part(source, i, node)
             axes = dims(shape)
-            if node.kind == "concat":
+            if RULES[node.kind].passes is Passes.SLICES:
                 share = dy.slice(name, axes, start)
                 start += share.per_sample
             else:
@@ -174,8 +178,9 @@ class _Walk:
         name = f"sum {self.sums[f'at {source}']} of the gradients of {source}"
         owner = self.build.network.by_name[source]
         self.build.emit(
-            owner, name, "accumulate", Phase.BACKWARD, reads, writes, updates, flops=cost
-        )
+            owner, name, "accumulate", Phase.BACKWARD, reads, writes, updates, flops=cost,
+            traits=_BY_VALUE,
+        )  # fmt: skip
 
 
 def _part(source: str, i: int, node: Node) -> str:

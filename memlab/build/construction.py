@@ -12,6 +12,7 @@ from memlab.formats import FORMATS, Format
 from memlab.layers import At, Conv2d, algorithms
 from memlab.layers.algorithms import Choice
 from memlab.layers.layer import Node, Weights
+from memlab.layers.row import OUTPUT
 from memlab.layers.rules import RULES
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
@@ -20,6 +21,7 @@ from memlab.step.start import ZEROS, Start
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from memlab.step.traits import PLAIN, Again, Traits
 
 NOTHING = Choice("", NONE, Size())
 """An operation with no workspace and one way to compute it."""
@@ -108,6 +110,8 @@ class Build:
             buffers if self.training else NONE,
             self.choice(node),
             flops.forward if self.training or not flops.inference else flops.inference,
+            traits=rule.traits,
+            again=rule.again(node) if rule.again and self.training else None,
         )
 
     def loss(self) -> tuple[Tensor, Tensor]:
@@ -126,6 +130,7 @@ class Build:
             {"x": self.maps[node.inputs[0]], "labels": labels},
             {"loss": loss, **self.write_extras(node)},
             flops=RULES[node.kind].flops(node).forward,
+            traits=RULES[node.kind].traits,
         )
         return labels, loss
 
@@ -138,8 +143,9 @@ class Build:
         output = self.new("prediction", dims(node.shape), Role.FEATURE_MAP)
         flops = RULES[node.kind].flops(node).inference or Size()
         self.emit(
-            node, "prediction", "softmax", Phase.FORWARD, {"x": x}, {"y": output}, flops=flops
-        )
+            node, "prediction", "softmax", Phase.FORWARD, {"x": x}, {"y": output}, flops=flops,
+            traits=Traits(OUTPUT),
+        )  # fmt: skip
         return output
 
     def write_extras(self, node: Node) -> Operands:
@@ -190,6 +196,8 @@ class Build:
         choice: Choice = NOTHING,
         flops: Size = Size(),
         fills: int = 1,
+        traits: Traits = PLAIN,
+        again: Again | None = None,
     ) -> None:
         """Append an operation. Its workspace is filled and read ``fills`` times."""
         fixed = each = 0
@@ -202,7 +210,7 @@ class Build:
         attributes = {"layer": node.layer, "draw": node.name}
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
-               choice.algorithm, flops, moved, node.name, node.stage)
+               choice.algorithm, flops, moved, node.name, node.stage, traits=traits, again=again)
         )  # fmt: skip
 
     def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:

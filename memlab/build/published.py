@@ -11,6 +11,7 @@ from memlab.build.construction import numbered
 from memlab.errors import InputError, shorten
 from memlab.formats import FORMATS
 from memlab.layers.layer import Node
+from memlab.layers.rules import RULES
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
 from memlab.step.collector import paused
@@ -115,7 +116,10 @@ def _new(name: str, axes: Dims, role: Role) -> Tensor:
 def _op(
     node: Node, phase: Phase, reads: Operands, writes: Operands, updates: Operands = NONE
 ) -> Op:
-    name, kind = node.name, node.kind
+    name, kind, row = node.name, node.kind, RULES[node.kind]
+    traits = row.traits
     if phase is Phase.BACKWARD:
-        name, kind = f"backward of {name}", f"{kind}.backward"
-    return Op(name, kind, phase, reads, writes, updates, layer=node.name, stage=node.stage)
+        name, kind, traits = f"backward of {name}", f"{kind}.backward", row.backward_traits
+    return Op(
+        name, kind, phase, reads, writes, updates, layer=node.name, stage=node.stage, traits=traits
+    )

@@ -6,17 +6,21 @@ from math import prod
 
 from memlab.build.construction import Build
 from memlab.layers.layer import Node
+from memlab.layers.rules import RULES
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.op import Phase
 from memlab.step.start import Start
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from memlab.step.traits import Cut, Traits
+
+_UPDATE = Traits(cut=Cut.PARAMETERS)
 
 
 def update(build: Build, optimizer: str) -> list[Tensor]:
     """Append one update per weighted layer; returns the optimizer's state.
 
-    A batch norm is updated together with the layer that feeds it.
+    A layer whose row says so is updated together with the one that feeds it.
     """
     chosen = OPTIMIZERS[optimizer]
     starts = {name: Start(squares=name in chosen.squares) for name in chosen.states}
@@ -36,7 +40,9 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
         node = build.network.by_name[leader]
         name = f"update of {leader}"
         cost = Size(chosen.operations * count)
-        build.emit(node, name, optimizer, Phase.UPDATE, reads, {}, updates, flops=cost)
+        build.emit(
+            node, name, optimizer, Phase.UPDATE, reads, {}, updates, flops=cost, traits=_UPDATE
+        )
     return states
 
 
@@ -44,6 +50,6 @@ def _groups(build: Build) -> dict[str, list[Node]]:
     groups: dict[str, list[Node]] = {}
     for node in build.network.nodes:
         if node.parameters:
-            joins = node.kind == "batch_norm" and node.inputs[0] in groups
+            joins = RULES[node.kind].joins and node.inputs[0] in groups
             groups.setdefault(node.inputs[0] if joins else node.name, []).append(node)
     return groups

@@ -9,9 +9,10 @@ from memlab.axes import Dims, dims
 from memlab.formats import Format
 from memlab.layers.attention import AttentionSoftmax, FusedAttention
 from memlab.layers.layer import Node
-from memlab.layers.rule import Extras, Flops, Rule
+from memlab.layers.row import GRADIENT, NOWHERE, OUTPUT, Extras, Flops, Reads, Row
 from memlab.layers.tokens import GELU
 from memlab.step.storage import Size
+from memlab.step.traits import Cut
 
 TILE = 128
 """The most queries, and keys, whose scores fused attention holds at a time."""
@@ -118,25 +119,107 @@ def _two_tiles(node: Node) -> Dims:
     return ("2", 2), ("tile", _tile(node)), ("tile", _tile(node))
 
 
-ATTENTION_RULES: dict[str, Rule] = {
-    "embedding": Rule(_per_value(0, 1), keeps=("x",), devices=CPU),
-    "positions": Rule(_per_value(1, 1), devices=CPU),
-    "layer_norm": Rule(
-        _layer_norm,
+ATTENTION_RULES: dict[str, Row] = {
+    "embedding": Row(
+        cut=Cut.WHOLE,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_per_value(0, 1),
         keeps=("x",),
-        extras=_token_statistics,
-        backward_reads_weight=True,
         devices=CPU,
     ),
-    "gelu": Rule(_gelu, keeps=("x",), devices=CPU),
-    "patches": Rule(lambda node: NOTHING, devices=CPU),
-    "class_token": Rule(_class_token, devices=CPU),
-    "first_token": Rule(lambda node: NOTHING, devices=CPU),
-    "attention_scores": Rule(_scores, keeps=("x",), axes=("h", "T", "T"), devices=CPU),
-    "attention_softmax": Rule(_softmax, keeps=("y",), axes=("h", "T", "T"), devices=CPU),
-    "attention_values": Rule(_values, keeps=("x",), devices=CPU),
-    "fused_attention": Rule(
-        _fused,
+    "positions": Row(
+        cut=Cut.SAMPLES,
+        over=OUTPUT,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_per_value(1, 1),
+        devices=CPU,
+        keeps=(),
+    ),
+    "layer_norm": Row(
+        cut=Cut.SAMPLES,
+        over=OUTPUT,
+        backward_over=GRADIENT,
+        cheap=True,
+        flops=_layer_norm,
+        keeps=("x",),
+        extras=_token_statistics,
+        backward_reads_weight=Reads.PASSING,
+        devices=CPU,
+    ),
+    "gelu": Row(
+        cut=Cut.VALUES,
+        over=OUTPUT,
+        backward_over=GRADIENT,
+        cheap=True,
+        flops=_gelu,
+        keeps=("x",),
+        devices=CPU,
+    ),
+    "patches": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=lambda node: NOTHING,
+        devices=CPU,
+        keeps=(),
+    ),
+    "class_token": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_class_token,
+        devices=CPU,
+        keeps=(),
+    ),
+    "first_token": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=lambda node: NOTHING,
+        devices=CPU,
+        keeps=(),
+    ),
+    "attention_scores": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_scores,
+        keeps=("x",),
+        axes=("h", "T", "T"),
+        devices=CPU,
+    ),
+    "attention_softmax": Row(
+        cut=Cut.SAMPLES,
+        over=OUTPUT,
+        backward_over=GRADIENT,
+        cheap=False,
+        flops=_softmax,
+        keeps=("y",),
+        axes=("h", "T", "T"),
+        devices=CPU,
+    ),
+    "attention_values": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_values,
+        keeps=("x",),
+        devices=CPU,
+    ),
+    "fused_attention": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_fused,
         keeps=("x", "y"),
         extras=_log_sum_exp,
         forward_workspace=_tile_and_rows,

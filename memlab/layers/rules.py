@@ -17,11 +17,12 @@ from memlab.formats import FORMATS, Format
 from memlab.layers import AvgPool2d, Conv2d, Linear, LocalResponseNorm, MaxPool2d
 from memlab.layers.attention_rules import ATTENTION_RULES
 from memlab.layers.layer import Node
-from memlab.layers.rule import Extras as Extras
-from memlab.layers.rule import Flops as Flops
-from memlab.layers.rule import Rule as Rule
+from memlab.layers.row import GRADIENT, NOWHERE, OUTPUT, Extras, Flops, Passes, Reads, Row
 from memlab.layers.sequence_rules import SEQUENCE_RULES
 from memlab.step.storage import Size
+from memlab.step.traits import Again, Cut
+
+_STATISTICS = ("mean", "inverse_deviation")
 
 
 def _linear(node: Node) -> Flops:
@@ -49,6 +50,12 @@ def _batch_norm(node: Node) -> Flops:
         input=Size(4 * channels, 5 * values),
         inference=Size(3 * channels, 4 * values),
     )
+
+
+def _batch_norm_again(node: Node) -> Again:
+    """With the mean and the deviation of the batch, which are small and kept: the running ones must
+    move once."""
+    return Again(_STATISTICS, Size(node.shape[0], 3 * prod(node.shape)))
 
 
 def _local_response(node: Node) -> Flops:
@@ -92,7 +99,7 @@ def _cross_entropy(node: Node) -> Flops:
 
 def _statistics(node: Node, format: Format) -> Extras:
     channels = dims(node.shape, batched=False)[:1]
-    return {"mean": (channels, format), "inverse_deviation": (channels, format)}
+    return dict.fromkeys(_STATISTICS, (channels, format))
 
 
 def _indices(node: Node, format: Format) -> Extras:
@@ -111,21 +118,133 @@ def _one_image(node: Node) -> Dims:
     return dims(node.shape, batched=False)
 
 
-RULES: dict[str, Rule] = {
-    "linear": Rule(_linear, keeps=("x",), backward_reads_weight=True),
-    "conv2d": Rule(_conv, keeps=("x",), backward_reads_weight=True),
-    "batch_norm": Rule(_batch_norm, keeps=("x",), extras=_statistics, backward_reads_weight=True),
-    "local_response_norm": Rule(_local_response, keeps=("x",), backward_workspace=_one_image),
-    "relu": Rule(_per_value(1, 1), keeps=("y",)),
-    "tanh": Rule(_per_value(1, 3), keeps=("y",)),
-    "max_pool2d": Rule(_pool, extras=_indices),
-    "avg_pool2d": Rule(_pool),
-    "dropout": Rule(_per_value(2, 2), identity_in_inference=True),
-    "add": Rule(_add, gradient_is_view=True),
-    "concat": Rule(_per_value(0, 0), gradient_is_view=True),
-    "flatten": Rule(_per_value(0, 0), is_view=True, gradient_is_view=True),
-    "softmax_cross_entropy": Rule(_cross_entropy, extras=_probabilities),
-    "squared_error": Rule(_per_value(3, 2, fixed=1), keeps=("x",)),
+RULES: dict[str, Row] = {
+    "linear": Row(
+        cut=Cut.OUTPUTS,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_linear,
+        keeps=("x",),
+        backward_reads_weight=Reads.PASSING,
+        vectors=("cuda",),
+    ),
+    "conv2d": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_conv,
+        keeps=("x",),
+        backward_reads_weight=Reads.PASSING,
+    ),
+    "batch_norm": Row(
+        cut=Cut.CHANNELS,
+        over=OUTPUT,
+        backward_over=GRADIENT,
+        cheap=True,
+        flops=_batch_norm,
+        keeps=("x",),
+        extras=_statistics,
+        backward_reads_weight=Reads.ALWAYS,
+        again=_batch_norm_again,
+        wide=True,
+        apart=True,
+        joins=True,
+    ),
+    "local_response_norm": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_local_response,
+        keeps=("x",),
+        backward_workspace=_one_image,
+    ),
+    "relu": Row(
+        cut=Cut.VALUES,
+        over=OUTPUT,
+        backward_over=GRADIENT,
+        cheap=True,
+        flops=_per_value(1, 1),
+        keeps=("y",),
+    ),
+    "tanh": Row(
+        cut=Cut.VALUES,
+        over=OUTPUT,
+        backward_over=GRADIENT,
+        cheap=True,
+        flops=_per_value(1, 3),
+        keeps=("y",),
+    ),
+    "max_pool2d": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=True,
+        flops=_pool,
+        extras=_indices,
+        keeps=(),
+    ),
+    "avg_pool2d": Row(
+        cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=True, flops=_pool, keeps=()
+    ),
+    "dropout": Row(
+        cut=Cut.VALUES,
+        over=OUTPUT,
+        backward_over=GRADIENT,
+        cheap=True,
+        flops=_per_value(2, 2),
+        identity_in_inference=True,
+        keeps=(),
+    ),
+    "add": Row(
+        cut=Cut.VALUES,
+        over={"y": ("x0", "x1")},
+        backward_over={"dx0": ("dy",)},
+        cheap=False,
+        flops=_add,
+        passes=Passes.SAME,
+        keeps=(),
+    ),
+    "concat": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_per_value(0, 0),
+        passes=Passes.SLICES,
+        moves=True,
+        keeps=(),
+    ),
+    "flatten": Row(
+        cut=Cut.WHOLE,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_per_value(0, 0),
+        is_view=True,
+        passes=Passes.SAME,
+        keeps=(),
+    ),
+    "softmax_cross_entropy": Row(
+        cut=Cut.WHOLE,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_cross_entropy,
+        extras=_probabilities,
+        keeps=(),
+        vectors=("cuda",),
+    ),
+    "squared_error": Row(
+        cut=Cut.WHOLE,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_per_value(3, 2, fixed=1),
+        keeps=("x",),
+    ),
     **SEQUENCE_RULES,
     **ATTENTION_RULES,
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memlab.layers.layer import Node
-from memlab.layers.rule import Flops, Rule
+from memlab.layers.row import NOWHERE, Flops, Passes, Row
 from memlab.step.storage import Size
+from memlab.step.traits import Cut
 
 
 def _view(node: Node) -> Flops:
@@ -24,8 +25,33 @@ def _lstm_output(node: Node) -> Flops:
     return Flops(Size(0, 5 * hidden), input=Size(0, 12 * hidden))
 
 
-SEQUENCE_RULES: Mapping[str, Rule] = {
-    "at": Rule(_view, is_view=True, gradient_is_view=True),
-    "lstm_state": Rule(_lstm_state, keeps=("x",), devices=("cpu",)),
-    "lstm_output": Rule(_lstm_output, keeps=("x",), devices=("cpu",)),
+SEQUENCE_RULES: Mapping[str, Row] = {
+    "at": Row(
+        cut=Cut.WHOLE,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_view,
+        is_view=True,
+        passes=Passes.SAME,
+        keeps=(),
+    ),
+    "lstm_state": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_lstm_state,
+        keeps=("x",),
+        devices=("cpu",),
+    ),
+    "lstm_output": Row(
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        flops=_lstm_output,
+        keeps=("x",),
+        devices=("cpu",),
+    ),
 }

@@ -6,7 +6,7 @@ from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
 from memlab.step.op import LOAD, Op, Phase
-from memlab.step.staging import AS_STORED, COMPUTED, COPIES, is_staged, is_update
+from memlab.step.staging import COMPUTED, is_staged, is_update
 from memlab.step.step import Step
 
 VECTORS = ("linear", "softmax", "softmax_cross_entropy")
@@ -51,8 +51,8 @@ def _on_sequences(op: Op) -> bool:
 def _kernel(op: Op, device: str) -> Kernel:
     """The kernel of an operation in the format that it computes in; a copy has none."""
     formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
-    moves = op.kind in (*AS_STORED, *COPIES)
-    format = COMPUTED.name if is_staged(op) or moves or not formats else formats[0]
+    any_format = op.traits.as_stored or op.traits.moves
+    format = COMPUTED.name if is_staged(op) or any_format or not formats else formats[0]
     kernel = registry.find(op.kind, op.algorithm, device, format)
     if not is_staged(op):
         return kernel

@@ -1,8 +1,8 @@
 """How an operation whose tensors are stored in small formats is computed in fp32, tile by tile.
 
 A tile of every small operand is widened into a buffer, the fp32 kernel runs on the buffers, and
-what it wrote is rounded back. The buffers are workspace, so that the plan knows of them. One row
-per kind of operation says along what it can be cut.
+what it wrote is rounded back. The buffers are workspace, so that the plan knows of them. The traits
+of an operation say along what it can be cut.
 """
 
 from __future__ import annotations
@@ -33,47 +33,8 @@ LEAST, MOST, MATRIX, MAPS = 2**10, 2**14, 2**18, 2**12
 and about as many in the maps of one sample, which are a quarter of all."""
 
 
-CUTS = {
-    "linear": Cut.OUTPUTS,
-    "conv2d": Cut.SAMPLES,
-    "batch_norm": Cut.CHANNELS,
-    "local_response_norm": Cut.SAMPLES,
-    "max_pool2d": Cut.SAMPLES,
-    "avg_pool2d": Cut.SAMPLES,
-    "relu": Cut.VALUES,
-    "tanh": Cut.VALUES,
-    "dropout": Cut.VALUES,
-    "add": Cut.VALUES,
-    "accumulate": Cut.VALUES,
-    "concat": Cut.SAMPLES,
-    "embedding": Cut.WHOLE,
-    "positions": Cut.SAMPLES,
-    "layer_norm": Cut.SAMPLES,
-    "gelu": Cut.VALUES,
-    "patches": Cut.SAMPLES,
-    "class_token": Cut.SAMPLES,
-    "first_token": Cut.SAMPLES,
-    "attention_scores": Cut.SAMPLES,
-    "attention_softmax": Cut.SAMPLES,
-    "attention_values": Cut.SAMPLES,
-    "fused_attention": Cut.SAMPLES,
-    "lstm_state": Cut.SAMPLES,
-    "lstm_output": Cut.SAMPLES,
-    "softmax": Cut.WHOLE,
-    "softmax_cross_entropy": Cut.WHOLE,
-    "squared_error": Cut.WHOLE,
-    **dict.fromkeys(OPTIMIZERS, Cut.PARAMETERS),
-}
-"""By kind, backward included. A kind that is not here is computed whole."""
-
 CHECK, ADJUST = "check_finite", "adjust_scale"
 """The kinds of the two operations of a dynamic loss scale."""
-
-AS_STORED = (CHECK, ADJUST)
-"""Kinds that need no tile: they read the bits as they are stored."""
-
-COPIES = ("concat",)
-"""Kinds that move values and compute none: between tensors of one format they need no tile."""
 
 SCALE, OVERFLOW = "loss scale", "overflow"
 """The tensors of a loss scale: the factor, and whether a gradient overflowed."""
@@ -91,7 +52,7 @@ SQUARES = frozenset(name for each in OPTIMIZERS.values() for name in each.square
 def cut(op: Op) -> Cut:
     """Along what an operation is cut. The bits of a mask begin anew with every sample; the outputs
     of a linear layer on sequences lie apart."""
-    found = CUTS.get(op.kind.removesuffix(".backward"), Cut.WHOLE)
+    found = op.traits.cut
     if found is Cut.OUTPUTS and len(op.reads["x"].axes) > 2:
         return Cut.SAMPLES
     masked = "mask" in op.reads or "mask" in op.writes
@@ -138,7 +99,7 @@ _OWN = ("cut", "tile")
 def _needs_tiles(op: Op) -> bool:
     """Whether an operation cannot work on its tensors as they are stored."""
     formats = {each.format for each in op.touched()}
-    if op.kind in AS_STORED or (op.kind in COPIES and len(formats) == 1):
+    if op.traits.as_stored or (op.traits.moves and len(formats) == 1):
         return False
     return SCALE in op.reads or any(map(small, formats))
 

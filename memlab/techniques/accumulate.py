@@ -135,7 +135,7 @@ class _Writer:
         added = {name: each for name, each in op.writes.items() if each.storage.name in self.sums}
         writes = {name: each for name, each in op.writes.items() if name not in added}
         workspace = {name: renamed(each, suffix) for name, each in op.workspace.items()}
-        if op.kind == "batch_norm.backward":
+        if op.traits.apart:
             workspace |= {name + OF_PART: _beside(each, suffix) for name, each in added.items()}
         return rewritten(
             op,

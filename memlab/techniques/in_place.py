@@ -6,7 +6,7 @@ readers must be 1, and backward must not need it, or need the output alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from memlab.errors import InputError, unknown
@@ -15,29 +15,6 @@ from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
 from memlab.techniques import order
-
-_PLACES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "batch_norm": ("y", ("x",)),
-    "relu": ("y", ("x",)),
-    "tanh": ("y", ("x",)),
-    "gelu": ("y", ("x",)),
-    "layer_norm": ("y", ("x",)),
-    "dropout": ("y", ("x",)),
-    "add": ("y", ("x0", "x1")),
-    "softmax": ("y", ("x",)),
-    "attention_softmax": ("y", ("x",)),
-    "positions": ("y", ("x",)),
-    "relu.backward": ("dx", ("dy",)),
-    "tanh.backward": ("dx", ("dy",)),
-    "dropout.backward": ("dx", ("dy",)),
-    "batch_norm.backward": ("dx", ("dy",)),
-    "layer_norm.backward": ("dx", ("dy",)),
-    "gelu.backward": ("dx", ("dy",)),
-    "attention_softmax.backward": ("dx", ("dy",)),
-    "add.backward": ("dx0", ("dy",)),
-}
-"""By kind, the output that may lie where one of these inputs is: each of its values is computed
-from the value in its place, and from what is known before the first one is written."""
 
 BEFORE, AFTER = "what is there before the step", "what outlives the step"
 
@@ -101,12 +78,16 @@ class _Homes:
 
     def settle(self, op: Op) -> str:
         """Move the output of an operation to one of its inputs, or say why that cannot be."""
-        if op.kind not in _PLACES:
+        if not op.traits.over:
             return f"{op.kind} reads values again after it has written others"
-        slot, sources = _PLACES[op.kind]
+        reasons = [self.placed(op, slot, sources) for slot, sources in op.traits.over.items()]
+        return "" if "" in reasons else " and ".join(dict.fromkeys(reasons))
+
+    def placed(self, op: Op, slot: str, sources: Iterable[str]) -> str:
+        """Move one output of an operation, or say why that cannot be."""
         if slot not in op.writes or "addend" in op.reads:
             return "its result is added to a gradient that is there already"
-        output, reasons = op.writes[slot], []
+        output, reasons = op.writes[slot], list[str]()
         if output.storage.name in self.shared:
             return f"{output.name} shares its block with others already"
         for source in sources:

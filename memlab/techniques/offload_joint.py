@@ -32,7 +32,6 @@ from memlab.techniques.offload_search import (
 )  # fmt: skip
 from memlab.techniques.order import AGAIN, recomputes
 from memlab.techniques.recompute import recompute
-from memlab.techniques.schedules import CHEAP
 
 EXACT = 6
 """Maps of which all choices are tried: some 729."""
@@ -67,7 +66,7 @@ class Joint:
         self.plain, self.names = plain, [*plain.sizes]
         ops = [op for op in self.step.ops if op.phase is Phase.FORWARD]
         self.makers = {name: op.name for op in ops for name in made(op) if name in plain.sizes}
-        self.kinds = {op.name: op.kind for op in ops}
+        self.cheap = {op.name for op in ops if op.traits.cheap}
 
     def costs(self, dropped: Maps) -> Costs | None:
         """The step without these maps; None where they cannot be made again, or where so many
@@ -128,7 +127,7 @@ class Joint:
     def starts(self) -> Iterator[State]:
         """Where a search starts: each of the two alone, and what is cheap to compute dropped."""
         nothing: Maps = frozenset()
-        cheap = frozenset(op for op in self.makers.values() if self.kinds[op] in CHEAP)
+        cheap = frozenset(op for op in self.makers.values() if op in self.cheap)
         sets = [CHAIN, cheap]
         for part, start in ((1, nothing), (2, cheap)):
             self.most = ORDERS * part // 3

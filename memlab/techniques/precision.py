@@ -32,6 +32,7 @@ from memlab.step.start import ZEROS, Start
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
+from memlab.step.traits import Traits
 from memlab.techniques import order
 from memlab.techniques.again import STATISTICS
 
@@ -43,6 +44,7 @@ ROLES = tuple(role for role in Role if role is not Role.WORKSPACE)
 
 ROUNDINGS = ("nearest", "stochastic")
 
+_BITS = Traits(as_stored=True)
 _MAPS = (Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP)
 _HALF = (*_MAPS, Role.PARAMETER, Role.PARAMETER_GRADIENT)
 
@@ -256,8 +258,11 @@ def _with_scale(ops: list[Op], rewrite: _Rewrite) -> list[Op]:
         if name.startswith(GRADIENT)
     }
     overflow = {OVERFLOW: rewrite.overflow}
-    check = Op("check of the gradients", CHECK, Phase.UPDATE, gradients, overflow)
-    adjust = Op("update of the loss scale", ADJUST, Phase.UPDATE, overflow, updates=rewrite.scale)
+    check = Op("check of the gradients", CHECK, Phase.UPDATE, gradients, overflow, traits=_BITS)
+    adjust = Op(
+        "update of the loss scale", ADJUST, Phase.UPDATE, overflow, updates=rewrite.scale,
+        traits=_BITS,
+    )  # fmt: skip
     moved = sum((each.size for each in gradients.values()), Size())
     return [*ops[:first], replace(check, bytes_moved=moved), *ops[first:], adjust]
 

@@ -26,9 +26,6 @@ from memlab.techniques.in_place import in_place
 from memlab.techniques.liveness import Liveness
 from memlab.techniques.tasks import tasks_of
 
-CHEAP = ("batch_norm", "layer_norm", "relu", "tanh", "gelu", "dropout", "max_pool2d", "avg_pool2d")
-"""Kinds that compute little for each byte that they write."""
-
 HALVINGS = 10
 """How often the bytes between the least and the most of a chain are halved in a search."""
 
@@ -220,7 +217,7 @@ def _cheap(wish: Wish) -> Order:
     dropped: set[str] = set()
     for op in _forward(step):
         sources = {each.storage.name for each in op.reads.values()}
-        if op.kind in CHEAP and sources <= kept | dropped:
+        if op.traits.cheap and sources <= kept | dropped:
             dropped |= made(op)
     return _on_demand(step, dropped)
 

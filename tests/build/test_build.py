@@ -11,6 +11,7 @@ import memlab
 from memlab import InputError
 from memlab.build.gradients import Gradients
 from memlab.layers import LAYERS
+from memlab.layers.row import Passes
 from memlab.layers.rules import RULES
 from memlab.networks.builder import network
 from memlab.networks.graph import INPUT, Network
@@ -136,7 +137,7 @@ def expected_gradients(net: Network, drawn: dict[str, int]) -> dict[str, np.ndar
             start = 0
             for source, shape in zip(user.inputs, user.input_shapes, strict=True):
                 count = int(np.prod(shape))
-                if source == node.name and RULES[user.kind].gradient_is_view:
+                if source == node.name and RULES[user.kind].passes is not Passes.COMPUTED:
                     total += expected[user.name][start : start + count]
                 elif source == node.name:
                     total += drawn[user.name]

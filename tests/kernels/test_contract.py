@@ -21,6 +21,7 @@ from memlab.kernels.nans import nan_places
 from memlab.kernels.registry import Array, Call
 from memlab.layers import algorithms
 from memlab.layers.algorithms import ALGORITHMS
+from memlab.layers.row import Passes
 from memlab.layers.rules import RULES
 from memlab.optimizers import OPTIMIZERS
 from memlab.planner.ring import AUGMENT
@@ -43,7 +44,7 @@ def due(device: str) -> set[tuple[str, str]]:
     """Kind and algorithm of every operation that a step can hold on a device."""
     rules = {kind: rule for kind, rule in RULES.items() if device in rule.devices}
     kinds = {kind for kind, rule in rules.items() if not rule.is_view}
-    kinds |= {f"{kind}.backward" for kind, rule in rules.items() if not rule.gradient_is_view}
+    kinds |= {f"{kind}.backward" for kind, rule in rules.items() if rule.passes is Passes.COMPUTED}
     kinds |= {*OPTIMIZERS, "accumulate", "softmax", *scaling(device)}
     names = algorithms.on(device)
     found = {("conv2d", name) for name in names}

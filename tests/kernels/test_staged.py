@@ -29,7 +29,7 @@ from memlab.step.op import Op, Phase
 from memlab.step.staging import SUFFIX
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
-from memlab.step.traits import Cut
+from memlab.step.traits import Cut, Traits
 from tests.kernels_by_case import CPU_ALONE, Case, Trial, as_slice, convolutions, poolings
 
 HALVES = ("fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2")
@@ -269,7 +269,8 @@ def update(optimizer: str, format: str, size: int, **attributes: Any) -> Op:
     }
     gradient = tensor.new("gradient of w", axes, FORMATS["fp32"], Role.PARAMETER_GRADIENT)
     op = Op("update", optimizer, Phase.UPDATE, {"gradient of w": gradient}, {}, updates,
-            attributes={"layer": None, **attributes}, bytes_moved=Size())  # fmt: skip
+            attributes={"layer": None, **attributes}, bytes_moved=Size(),
+            traits=Traits(cut=Cut.PARAMETERS))  # fmt: skip
     return in_format(op, FORMATS[format])
 
 

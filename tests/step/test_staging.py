@@ -12,12 +12,11 @@ from memlab.formats import FORMATS
 from memlab.layers.rules import RULES
 from memlab.step import staging
 from memlab.step.op import Op
-from memlab.step.staging import AS_STORED, CUTS
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
 from memlab.step.traits import Cut
-from tests.staged_networks import NETWORKS, OPTIMIZERS, TRAINED, step
+from tests.staged_networks import NETWORKS, OPTIMIZERS, step
 
 
 def in_half(network: str, optimizer: str = "adam") -> Step:
@@ -28,17 +27,11 @@ def named(step: Step, name: str) -> Op:
     return next(op for op in step.ops if op.name == name)
 
 
-@pytest.mark.parametrize("kind", [*RULES, *TRAINED, "accumulate", "softmax"])
-def test_every_kind_has_its_cut(kind: str) -> None:
-    view = kind in RULES and RULES[kind].is_view
-    assert ((kind in CUTS) + (kind in AS_STORED) + view) == 1
-
-
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_operation_on_small_tensors_computes_on_buffers(network: str, optimizer: str) -> None:
     for op in in_half(network, optimizer).ops:
-        assert staging.is_staged(op) != (op.kind in (*AS_STORED, *staging.COPIES))
+        assert staging.is_staged(op) != (op.traits.as_stored or op.traits.moves)
         buffers = staging.tiles(op)
         assert all(each.format is staging.COMPUTED for each in buffers.values())
         assert all(each.role is Role.WORKSPACE for each in buffers.values())
@@ -52,7 +45,12 @@ def test_a_copy_between_formats_computes_on_buffers() -> None:
 
 def test_the_networks_hold_every_kind() -> None:
     kinds = {op.kind for name in NETWORKS for op in step(name).ops}
-    assert CUTS.keys() - {"softmax", *TRAINED} <= kinds
+    assert {kind for kind, row in RULES.items() if not row.is_view} <= kinds
+
+
+def test_the_bits_of_gradients_are_looked_at_as_they_are_stored() -> None:
+    ops = memlab.precision(step("sums", "adam"), "mixed fp16").ops
+    assert {op.kind for op in ops if op.traits.as_stored} == {staging.CHECK, staging.ADJUST}
 
 
 def test_what_is_in_fp32_has_no_buffers() -> None:
