@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from lessons import build
-from tests.lessons import lock, numerals
+from tests.lessons import numerals
 from tests.lessons.contract import MEASURING, RULES
 from tests.lessons.parts import read
 from tests.lessons.small import QUESTION, SHOWN, SVG, VIEW, output
@@ -26,13 +26,6 @@ def named(value):
 @pytest.mark.parametrize("source", SOURCES, ids=named)
 def test_a_lesson_keeps_the_contract(source, rule):
     assert rule(stored_lesson(source)) == []
-
-
-@pytest.mark.measures
-@pytest.mark.parametrize("source", SOURCES, ids=named)
-def test_no_view_unlocks_a_card(source):
-    solved = build.LESSONS / "solutions" / f"{source.stem}.ipynb"
-    assert lock.view_leaks(stored_lesson(source), lock.views_of(solved)) == []
 
 
 # -- and the small lesson of small.py ---------------------------------------------------------

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -29,26 +29,49 @@ def run(notebook: Path) -> list[str]:
     """What its live views show, cell by cell, as JSON; a cell that fails ends it."""
     from IPython.core.interactiveshell import InteractiveShell
 
+    shell: Any = InteractiveShell.instance()
+    shell.display_formatter.active_types = shell.display_formatter.format_types
+    memlab._show_in_notebooks()  # a notebook runs before memlab is loaded
+    found = listen(shell)
+    os.chdir(notebook.parent)
+    cells = code_of(notebook)
+    for source in cells:
+        shell.run_cell(source).raise_error()
+    return [json.dumps(each) for each in named(found, cells)]
+
+
+def listen(shell: Any) -> list[Shown]:
+    """What live views show from now on; for the id of a cell stands its source, which is all that
+    a kernel knows of it."""
     from memlab.views import View
 
     found: list[Shown] = []
     now = [""]
-    shell: Any = InteractiveShell.instance()
-    shell.display_formatter.active_types = shell.display_formatter.format_types
-    memlab._show_in_notebooks()  # a notebook runs before memlab is loaded
     told = View._repr_mimebundle_
 
     def tell(view: Any, **kwargs: Any) -> Any:
         found.extend(states(now[0], view))
         return told(view, **kwargs)
 
+    def begin(cell: Any) -> None:
+        now[0] = cell.raw_cell
+
     setattr(View, told.__name__, tell)
-    os.chdir(notebook.parent)
-    for cell in nbformat.read(notebook, as_version=4).cells:
-        if cell.cell_type == "code":
-            now[0] = cell.id
-            shell.run_cell(cell.source).raise_error()
-    return list(dict.fromkeys(json.dumps(each) for each in found))
+    shell.events.register("pre_run_cell", begin)
+    return found
+
+
+def code_of(notebook: Path) -> dict[str, str]:
+    """The code cells of a notebook: their ids by their sources."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    return {cell.source: cell.id for cell in cells if cell.cell_type == "code"}
+
+
+def named(found: Iterable[Iterable[Any]], cells: Mapping[str, str]) -> list[Shown]:
+    """What was shown, each once, with the ids of its cells."""
+    shown = [Shown(*each) for each in found]
+    once = {json.dumps(each): each for each in shown}
+    return [each._replace(cell=cells[each.cell]) for each in once.values()]
 
 
 def states(cell: str, view: Any) -> Iterator[Shown]:
