@@ -38,6 +38,7 @@ import json
 print(json.dumps(_shown))
 """
 LARGEST = """
+import re
 from pathlib import Path
 
 from memlab.runtime.measured import resident_set
