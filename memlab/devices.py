@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memlab import units
-from memlab.errors import InputError
+from memlab.errors import InputError, library
 
 MB = 10**6
 START, KERNELS, SCIPY, TORCH = 110 * MB, 320 * MB, 180 * MB, 600 * MB
@@ -28,6 +28,8 @@ LITTLE = 1000 * MB
 """With less than this, any library may fail, in a way of its own."""
 LOADED = "memlab.kernels.windows"
 """A module that is there once Numba and the kernels are."""
+COMPUTING = ("numpy", "numba", "scipy")
+"""What the kernels are made with."""
 LIMITS = {
     "Max address space": ("VmSize", "ulimit -v"),
     "Max data size": ("VmData", "ulimit -d"),
@@ -66,9 +68,8 @@ def room(root: Path = Path("/")) -> Room:
     """What arrays can still take here: the least of what the system has left, what the control
     groups that a container or a cluster puts us in still allow, and what the limits of this
     process leave beside the code of a run, its threads and their scratch memory."""
-    import psutil  # a web page has none: ``measurable``
-
-    system = Room(int(psutil.virtual_memory().available), "")
+    memory = library("psutil", "asking how much memory is free").virtual_memory()
+    system = Room(int(memory.available), "")
     groups = (Room(left, "a control group") for left in _groups(root))
     own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
     least = min([system, *groups, *own])
@@ -104,10 +105,12 @@ def require_kernels() -> None:
     """Let Numba and the kernels be loaded where there is room for them.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or they are not installed.
     """
     if LOADED not in sys.modules:
         require("loading Numba and the kernels", KERNELS)
+        for package in COMPUTING:
+            library(package, "computing")
 
 
 def _beside_arrays() -> int:

@@ -2,52 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 
-from memlab.bench import (
-    batch,
-    convolution,
-    gpu,
-    here,
-    im2col,
-    lanes,
-    lowering,
-    offload,
-    path,
-    placement,
-    plan,
-    seconds,
-    step,
-    torch_lowering,
-    torch_memory,
-    views,
-    walk,
-)
 from memlab.bench.timing import Result
 from memlab.errors import unknown
 
 Benchmark = Callable[[], Result]
 
-BENCHMARKS: dict[str, Benchmark] = {
-    "machine": here.run,
-    "clock": seconds.run,
-    "plan": plan.run,
-    "placement": placement.run,
-    "step": step.run,
-    "im2col": im2col.run,
-    "convolution": convolution.run,
-    "convolution-resnet50": convolution.resnet50,
-    "batch": batch.run,
-    "lanes": lanes.run,
-    "lowering": lowering.run,
-    "offload": offload.run,
-    "path": path.run,
-    "torch-lowering": torch_lowering.run,
-    "torch-memory": torch_memory.run,
-    "views": views.run,
-    "walk": walk.run,
-    "gpu": gpu.run,
-}
+
+class _Benchmarks(Mapping[str, Benchmark]):
+    """Functions by name, each loaded with its module when it is asked for: what was recorded is
+    read without what measures."""
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._homes = homes
+
+    def __getitem__(self, name: str) -> Benchmark:
+        module, _, function = self._homes[name].partition(".")
+        found: Benchmark = getattr(import_module(f"memlab.bench.{module}"), function or "run")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+
+BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks({
+    "machine": "here",
+    "clock": "seconds",
+    "plan": "plan",
+    "placement": "placement",
+    "step": "step",
+    "im2col": "im2col",
+    "convolution": "convolution",
+    "convolution-resnet50": "convolution.resnet50",
+    "batch": "batch",
+    "lanes": "lanes",
+    "lowering": "lowering",
+    "offload": "offload",
+    "path": "path",
+    "torch-lowering": "torch_lowering",
+    "torch-memory": "torch_memory",
+    "views": "views",
+    "walk": "walk",
+    "gpu": "gpu",
+})  # fmt: skip
 
 PLOTTED = ("im2col", "convolution", "convolution-resnet50")
 """Those whose result has groups of timings, which a plot shows."""

@@ -13,8 +13,6 @@ from functools import partial
 from math import prod
 from typing import NamedTuple
 
-import numpy as np
-
 from memlab import devices, units
 from memlab.bench.convolution import Case, operation
 from memlab.bench.processor import MOST, Samples, Way, limited, prepared, settled
@@ -198,6 +196,8 @@ def _pixels() -> Layer:
 
 def _innermost(way: str) -> Layer:
     """The same convolution of a batch whose samples are neighbours."""
+    import numpy as np
+
     from memlab.kernels import innermost
 
     layer, shape = LAYER.layer, LAYER.shape
@@ -224,6 +224,8 @@ WAYS: dict[str, Callable[[], Layer]] = {
 
 
 def _drawn(shape: tuple[int, ...]) -> Array:
+    import numpy as np
+
     return np.random.default_rng(0).standard_normal(shape, np.float32)
 
 

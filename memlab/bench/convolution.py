@@ -128,8 +128,8 @@ def measure(
     names = several("algorithm", algorithms, ALGORITHMS)
     chosen = {name: operation(case, name, threads) for name in names}
     ops = {name: op for name, op in chosen.items() if op.algorithm == name}
-    _check(case, batch, ops)
     registry.load()
+    _check(case, batch, ops)
     with limited(threads), freed_memory_kept():
         _compile(case, ops, threads)
         calls = _calls(case.layer, ops, batch)

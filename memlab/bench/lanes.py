@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tqdm import tqdm
 
+from memlab import devices
 from memlab.bench.curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
 from memlab.bench.processor import set_apart
 from memlab.bench.timing import Line, Result, interleave, machine
@@ -72,6 +73,7 @@ def measure(
     Raises:
         InputError: no such format, none that this processor computes, or no such number of lanes.
     """
+    devices.require_kernels()
     from memlab.kernels.lanes import ARITHMETIC, available
     from memlab.kernels.vectors import WIDTH
 

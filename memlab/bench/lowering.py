@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter, process_time
 
-import numpy as np
-
 from memlab.bench import convolution, torch_lowering
 from memlab.bench.convolution import RIVAL, Case
 from memlab.bench.recorded import FOLDER
@@ -28,6 +26,8 @@ def copied(
 ) -> tuple[int, list[float]]:
     """Lower one image of a layer under the meter, into new memory: the most bytes that this took,
     and the seconds of each time by a clock."""
+    import numpy as np
+
     from memlab.kernels import im2col
     from memlab.runtime.meter import Meter
 

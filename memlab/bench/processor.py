@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 
-import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 from tqdm import tqdm
 
@@ -118,6 +117,8 @@ def prepared(op: Op, batch: int, operands: dict[str, Array] | None = None) -> Wa
 
     ``operands`` are shared with others: what is not in it is drawn and put there.
     """
+    import numpy as np
+
     shared = {} if operands is None else operands
     drawn = np.random.default_rng(0)
     for name, tensor in {**op.reads, **op.writes, **op.updates}.items():

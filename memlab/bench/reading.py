@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 from tqdm import tqdm
 
 from memlab import devices, units
@@ -67,6 +66,9 @@ def measure(
     Raises:
         InputError: no such format, one of less than a byte, or too little free memory.
     """
+    devices.require_kernels()
+    import numpy as np
+
     from memlab.kernels.reading import total
 
     chosen = [FORMATS[name] for name in several("format", formats, FORMATS)]

@@ -6,9 +6,7 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from memlab import devices
 from memlab.bench.timing import Line, Result, allow_torch, interleave, line, machine, ratio
@@ -16,9 +14,11 @@ from memlab.build.step import training_step
 from memlab.kernels.registry import Array
 from memlab.networks import zoo
 from memlab.networks.graph import Network
-from memlab.runtime.session import SETTINGS, Session
 from memlab.step.tensor import Role
 from memlab.techniques.lowering import lowering
+
+if TYPE_CHECKING:
+    from memlab.runtime.session import Session
 
 AIM, CHOSEN_AIM = 4.0, 1.3
 """memlab's median time, at most this many times PyTorch's: with its default algorithm, and with the
@@ -31,6 +31,10 @@ MAPPED, TRIMMED = 65_536, 128 * 1024
 
 def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int = 5) -> Result:
     """Time a training step of ResNet-50 at batch 8, beside PyTorch's where it is installed."""
+    import numpy as np
+
+    from memlab.runtime.session import Session
+
     network, threads = zoo.build(name, image=image), devices.cores()
     keep_freed_memory()
     rng = np.random.default_rng(0)
@@ -55,6 +59,7 @@ def _in_torch(network: Network, session: Session, threads: int, x: Array, labels
     import torch
 
     from memlab.bench.torch_step import TorchStep
+    from memlab.runtime.session import SETTINGS
 
     torch.set_num_threads(threads)
     start = {

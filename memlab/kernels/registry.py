@@ -10,18 +10,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from memlab import devices
 from memlab.errors import InputError, pick
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT
 from memlab.layers.layer import Layer
 from memlab.layers.rules import RULES
+from memlab.lines import Column
 
-Array = npt.NDArray[Any]
+Array = Column
 Key = tuple[str, str, str, str]
 
 
@@ -80,8 +77,8 @@ MODULES = {
 """The files that register the kernels of a device; they load Numba, so the first kernel that is
 asked for loads them."""
 
-DTYPES = {"fp32": np.float32, "fp64": np.float64}
-"""The formats that every device computes in."""
+DTYPES = {"fp32": "float32", "fp64": "float64"}
+"""The formats that every device computes in, and what NumPy calls them."""
 
 
 def kernel(kind: str, algorithm: str = "", device: str = "cpu") -> Callable[[Kernel], Kernel]:

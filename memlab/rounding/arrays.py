@@ -15,20 +15,12 @@ import numpy.typing as npt
 
 from memlab import errors
 from memlab.errors import InputError, pick, shorten, whole
-from memlab.formats import NUMBERS, Format
+from memlab.formats import Format
+from memlab.rounding.exact import find, no_nan
 
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
 NEAREST, STOCHASTIC = ROUNDINGS = "nearest", "stochastic"
-
-
-def find(format: str | Format) -> Format:
-    """The format of that name, if numbers are rounded to it.
-
-    Raises:
-        InputError: no such format.
-    """
-    return pick("format", format.name if isinstance(format, Format) else format, NUMBERS)
 
 
 def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST, seed: int = 0,
@@ -103,7 +95,7 @@ def _drawn(steps: Doubles, seed: int) -> Doubles:
 def _bounded(held: Doubles, format: Format) -> Doubles:
     if format.kind == "int":
         if np.isnan(held).any():
-            raise InputError(f"{format} holds no NaN; try np.nan_to_num(values), or fp16.")
+            raise no_nan(format)
         return np.clip(held, format.lowest, format.largest)
     beyond = np.copysign(inf if format.infinities else nan, held)
     return np.where(np.abs(held) > format.largest, beyond, held)

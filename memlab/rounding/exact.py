@@ -7,15 +7,13 @@ largest finite value is infinity or NaN. A number between two values has a place
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction
 from math import ceil, copysign, floor, inf, isfinite, isnan, ldexp, nan
 from numbers import Rational, Real
 from typing import NamedTuple
 
-from memlab.errors import InputError, shorten
-from memlab.formats import Format
-from memlab.rounding.arrays import encode, find, rounded
+from memlab.errors import InputError, pick, shorten
+from memlab.formats import NUMBERS, Format
 
 Number = int | float | Fraction
 
@@ -39,6 +37,15 @@ class Error(NamedTuple):
     ulps: Fraction
 
 
+def find(format: str | Format) -> Format:
+    """The format of that name, if numbers are rounded to it.
+
+    Raises:
+        InputError: no such format.
+    """
+    return pick("format", format.name if isinstance(format, Format) else format, NUMBERS)
+
+
 def nearest(value: Number, format: str | Format) -> float:
     """The value of the format that is nearest to a number, of two the even one; what lies beyond
     the largest is as in ``encode``.
@@ -48,7 +55,9 @@ def nearest(value: Number, format: str | Format) -> float:
     """
     found, number = find(format), _number(value)
     if number != number:
-        return float(rounded(nan, found))
+        if not found.nan:
+            raise no_nan(found)
+        return nan
     held = _value(round(_place(number, found)), found)
     negative = number < 0 or (number == 0 and copysign(1, value) < 0)
     return -abs(held) if negative and found.kind == "float" else held
@@ -105,14 +114,13 @@ def bits(value: Number, format: str | Format) -> Bits:
     Raises:
         InputError: as ``nearest``.
     """
-    found = find(format)
-    stored = encode(nearest(value, found), found).tobytes()
-    word = int.from_bytes(stored, sys.byteorder) % 2**found.bits
-    written = f"{word:0{found.bits}b}"
+    found, held = find(format), nearest(value, format)
     if found.kind == "int":
+        written = f"{int(held) % 2**found.bits:0{found.bits}b}"
         return Bits(written[0], "", written[1:])
-    middle = 1 + found.exponent
-    return Bits(written[0], written[1:middle], written[middle : middle + found.mantissa])
+    written = f"{_word(held, found):0{found.exponent + found.mantissa}b}"
+    sign = "1" if copysign(1, held) < 0 else "0"
+    return Bits(sign, written[: found.exponent], written[found.exponent :])
 
 
 def error(value: Number, format: str | Format) -> Error | None:
@@ -127,6 +135,21 @@ def error(value: Number, format: str | Format) -> Error | None:
     absolute = Fraction(held) - number
     relative = absolute / abs(number) if number else Fraction(0)
     return Error(absolute, relative, absolute / ulp(number, format))
+
+
+def no_nan(format: Format) -> InputError:
+    """What is said where NaN was to be held as a whole number."""
+    return InputError(f"{format} holds no NaN; try np.nan_to_num(values), or fp16.")
+
+
+def _word(held: float, format: Format) -> int:
+    """Exponent and mantissa bits of a value of a floating-point format, as one integer; those of
+    NaN are the largest exponent with the highest bit of the mantissa, or all ones where there are
+    no infinities."""
+    if held == held:
+        return abs(int(_place(_number(held), format)))
+    ones = 1 << format.exponent + format.mantissa
+    return ones - (1 << format.mantissa - 1) if format.infinities else ones - 1
 
 
 def _number(value: object) -> Fraction | float:

@@ -7,24 +7,18 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from statistics import median
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memlab import units
 from memlab.build.step import training_step
 from memlab.errors import InputError, flag, shorten
-from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
 from memlab.planner import chains, clock, exact
 from memlab.planner.book import plan
 from memlab.planner.clock import Machine
 from memlab.planner.graphs import LARGEST
-from memlab.planner.placement import Block, Placement, arrange, blocks
+from memlab.planner.placement import Block, Placement, arrange, blocks, booked
 from memlab.planner.slots import sqrt_slots
-from memlab.runtime import arena, backend, guard
-from memlab.runtime.run import run
-from memlab.runtime.session import kernels_of
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.studies.recipe import network_of
@@ -35,6 +29,9 @@ from memlab.techniques.in_place import in_place
 from memlab.techniques.liveness import Liveness
 from memlab.techniques.no_reuse import no_reuse
 from memlab.techniques.recompute import recompute
+
+if TYPE_CHECKING:
+    from memlab.kernels.registry import Array
 
 BESIDE = ("every", "cheap", "greedy")
 """Techniques that the best schedule of a chain is compared with."""
@@ -201,7 +198,7 @@ def _planned(
     step, ledger = choice.step, plan(choice.step)
     placement = _placement(blocks(step, batch)) if choice.placed else None
     if placement is not None:
-        ledger = arena.booked(ledger, placement, batch)
+        ledger = booked(ledger, placement, batch)
     peak = ledger.peak(batch)
     again = [op for op in step.ops if order.AGAIN in op.attributes]
     beside = known and choice.key in BESIDE
@@ -308,6 +305,8 @@ def _same(one: object, other: object) -> bool:
     """Bit for bit; NaN is NaN."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    import numpy as np
+
     return np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
@@ -316,6 +315,9 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
 
     Each also runs once with its gradients kept, to compare them.
     """
+    from memlab.runtime import backend, guard
+    from memlab.runtime.session import kernels_of
+
     room = backend.find("cpu").room()
     for step in (each for row in rows for each in (row.step, _kept(row.step))):
         guard.check(plan(step), batch, room)
@@ -332,6 +334,8 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
 
 def _runs(row: Technique, batch: int, progress: bool) -> list[tuple[int, int, float]]:
     """Peak, residual and seconds of some runs: one where it takes long."""
+    from memlab.runtime.run import run
+
     found = list[tuple[int, int, float]]()
     while len(found) < MOST and sum(seconds for _, _, seconds in found) < ENOUGH:
         done = run(row.step, batch, placement=row.placement, poison=False, progress=progress)
@@ -345,6 +349,8 @@ def _kept(step: Step) -> Step:
 
 def _results(row: Technique, batch: int, progress: bool) -> Results:
     """Of a run in which nobody may read what is free."""
+    from memlab.runtime.run import run
+
     step = _kept(row.step)
     placement = None if row.placement is None else arrange(blocks(step, batch))
     done = run(step, batch, placement=placement, progress=progress)
