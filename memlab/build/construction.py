@@ -233,7 +233,7 @@ class Build:
             threads=self.threads,
             notes=tuple(notes),
         )
-        step.check_blocks(made_once=True)
+        step.check_made_once()
         return step
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from memlab.errors import InputError, known, whole
 from memlab.optimizers import title
-from memlab.step.contents import Contents
+from memlab.step.lifetimes import Lifetimes, two_blocks
 from memlab.step.op import Op
-from memlab.step.storage import Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.strings import gettext as _
 
@@ -40,27 +39,24 @@ class Step:
     batches: range | None = None
 
     def __post_init__(self) -> None:
-        self._check_names()
-        self._check_order()
-
-    def _check_names(self) -> None:
-        names = Counter(op.name for op in self.ops)
-        if len(names) < len(self.ops):
-            name = names.most_common(1)[0][0]
+        if len({op.name for op in self.ops}) < len(self.ops):
+            name = Counter(op.name for op in self.ops).most_common(1)[0][0]
             raise InputError(f"two operations of this step are named {name!r}; rename one.")
-        self.check_blocks()
+        _ = self.lifetimes
 
-    def check_blocks(self, made_once: bool = False) -> None:
-        """Refuse two blocks of one name, which would be taken for one.
+    @cached_property
+    def lifetimes(self) -> Lifetimes:
+        """When every block is alive, and who uses it."""
+        return Lifetimes(self.ops, self.live_in, self.live_out)
+
+    def check_made_once(self) -> None:
+        """Refuse two blocks of one name, even if they are alike.
 
         Raises:
-            InputError: two are unlike; or, where each was ``made_once``, they are two at all.
+            InputError: two were made.
         """
-        storages: dict[str, Storage] = {}
-        for tensor in self._tensors():
-            first = storages.setdefault(tensor.storage.name, tensor.storage)
-            if first is not tensor.storage and (made_once or first != tensor.storage):
-                raise _two_blocks(tensor)
+        if self.lifetimes.twice:
+            raise two_blocks(self.lifetimes.twice)
 
     def check_new(self, tensors: Iterable[Tensor]) -> None:
         """Refuse blocks that a technique is about to add under names that this step has already.
@@ -68,35 +64,10 @@ class Step:
         Raises:
             InputError: there is one.
         """
+        names = self.lifetimes.names
         for tensor in tensors:
-            if tensor.storage.name in self._blocks:
-                raise _two_blocks(tensor)
-
-    @cached_property
-    def _blocks(self) -> frozenset[str]:
-        return frozenset(tensor.storage.name for tensor in self._tensors())
-
-    def _tensors(self) -> Iterator[Tensor]:
-        yield from self.live_in
-        for op in self.ops:
-            for operands in (op.reads, op.writes, op.updates, op.workspace):
-                yield from operands.values()
-        yield from self.live_out
-
-    def _check_order(self) -> None:
-        born = {tensor.storage.name for tensor in self.live_in}
-        contents = Contents()
-        for op in self.ops:
-            for tensor in (*op.reads.values(), *op.updates.values()):
-                if tensor.storage.name not in born:
-                    raise InputError(f"{op.name} reads {tensor.name} before anything writes it.")
-                contents.read(tensor, op)
-            for tensor in (*op.writes.values(), *op.updates.values()):
-                contents.write(tensor, op)
-            born.update(tensor.storage.name for tensor in op.writes.values())
-        for tensor in self.live_out:
-            if tensor.storage.name not in born:
-                raise InputError(f"{tensor.name} should outlive the step, but nothing writes it.")
+            if tensor.storage.name in names:
+                raise two_blocks(tensor)
 
     def keep(self, what: str) -> Step:
         """The same step with ``'gradients'`` alive at its end, and so in its plan.
@@ -142,8 +113,3 @@ def describe(
     """A step in a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
     mode = _("training") if training else _("inference")
     return ", ".join(filter(None, (label, format, title(optimizer), mode, *notes)))
-
-
-def _two_blocks(tensor: Tensor) -> InputError:
-    name = tensor.storage.name
-    return InputError(f"two blocks of memory are named {name!r}; rename a layer.")

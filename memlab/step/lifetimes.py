@@ -1,0 +1,197 @@
+"""When every block of memory of a step is alive, and who uses it: found once, in one pass.
+
+The pass refuses what no step may do: read what nobody has written or what was written over, or have
+two blocks of one name. The ledger, placement, techniques and runs ask here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from memlab.errors import InputError
+from memlab.step.contents import Contents
+from memlab.step.op import Op, Phase
+from memlab.step.tensor import Tensor
+
+BEFORE = -1
+"""The birth of what is alive before the step."""
+
+
+@dataclass(slots=True, eq=False)
+class Life:
+    """The life of one block: the tensor that fills it, and the numbers of the first and the last
+    operation inside which it is alive, the first one 0.
+
+    ``birth`` is -1 where it was there before the step, ``death`` the number of operations where it
+    stays. ``followers`` fill it after its first tensor, each from the operation that writes it.
+    """
+
+    tensor: Tensor
+    birth: int
+    death: int
+    followers: tuple[tuple[str, int], ...] = ()
+    over: str | None = None
+    """The tensor that was last written over all that was there."""
+
+    def follow(self, tensor: Tensor, number: int) -> None:
+        """A tensor takes the place of the one before it."""
+        if tensor.name != (self.followers[-1][0] if self.followers else self.tensor.name):
+            self.followers = (*self.followers, (tensor.name, number))
+        if tensor.pitch is None:
+            self.over = tensor.name
+
+
+@dataclass(slots=True)
+class Uses:
+    """The operations that read a block and those that write it, by number; who updates does both.
+    An operation that reads it twice is there twice."""
+
+    reads: list[int] = field(default_factory=list)
+    writes: list[int] = field(default_factory=list)
+
+    @property
+    def last(self) -> int:
+        """The last of all; -1 where there is none."""
+        return max(*self.reads[-1:], *self.writes[-1:], BEFORE, BEFORE)
+
+
+class Lifetimes(Mapping[str, Life]):
+    """The lives of all storages of a step but workspaces, by name and in the order of birth.
+
+    A storage lives from its first writer, or from before the step, to its last reader, or beyond
+    the step. A copy in a stream of its own holds what it reads until somebody waits for it.
+    """
+
+    def __init__(
+        self, ops: Sequence[Op], live_in: Sequence[Tensor], live_out: Sequence[Tensor]
+    ) -> None:
+        self.ops = ops
+        self.blocks: list[Life] = []
+        """The lives of all storages, workspaces too, in the order of birth."""
+        self.twice: Tensor | None = None
+        """One whose storage is another object than that of the same name before, though equal."""
+        self._found: dict[str, Life] = {}
+        self._scratch: dict[str, Tensor] = {}
+        self._doubted: set[str] = set()
+        self._begin(live_in)
+        for number, op in enumerate(ops):
+            self._read(op, number)
+            self._write(op, number)
+        self._wait()
+        self._end(live_out)
+
+    def __getitem__(self, name: str) -> Life:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def names(self) -> Set[str]:
+        """Those of all blocks, workspaces too."""
+        return self._found.keys() | self._scratch.keys()
+
+    @cached_property
+    def uses(self) -> dict[str, Uses]:
+        """The operations that read and write every storage but workspaces, by its name."""
+        found = {name: Uses() for name in self._found}
+        for number, op in enumerate(self.ops):
+            for tensor in (*op.reads.values(), *op.updates.values()):
+                found[tensor.storage.name].reads.append(number)
+            for tensor in (*op.writes.values(), *op.updates.values()):
+                found[tensor.storage.name].writes.append(number)
+        return found
+
+    def _begin(self, live_in: Sequence[Tensor]) -> None:
+        for tensor in live_in:
+            life = self._found.get(tensor.storage.name)
+            if life is None:
+                self._born(tensor, BEFORE, 0)
+            else:
+                self._same(life.tensor, tensor)
+
+    def _read(self, op: Op, number: int) -> None:
+        """What an operation reads is there, and nobody has written over it."""
+        found = self._found
+        for tensor in (*op.reads.values(), *op.updates.values()):
+            life = found.get(tensor.storage.name)
+            if life is None:
+                raise InputError(f"{op.name} reads {tensor.name} before anything writes it.")
+            if life.tensor.storage is not tensor.storage:
+                self._same(life.tensor, tensor)
+            if life.over is not None and life.over != tensor.name:
+                self._doubted.add(tensor.storage.name)
+            life.death = number
+
+    def _write(self, op: Op, number: int) -> None:
+        """What an operation writes is born, or takes the place of what was there."""
+        found = self._found
+        for tensor in op.writes.values():
+            life = found.get(tensor.storage.name)
+            if life is None:
+                self._born(tensor, number, number)
+                continue
+            self._same(life.tensor, tensor)
+            life.death = number
+            life.follow(tensor, number)
+        for tensor in op.updates.values():
+            if tensor.pitch is None:
+                found[tensor.storage.name].over = tensor.name
+        for tensor in op.workspace.values():
+            self._same(self._scratch.setdefault(tensor.storage.name, tensor), tensor)
+            self.blocks.append(Life(tensor, number, number))
+
+    def _born(self, tensor: Tensor, birth: int, death: int) -> None:
+        self._found[tensor.storage.name] = life = Life(tensor, birth, death)
+        self.blocks.append(life)
+
+    def _same(self, first: Tensor, tensor: Tensor) -> None:
+        """Two tensors of one block lie in the same one."""
+        if first.storage is not tensor.storage:
+            if first.storage != tensor.storage:
+                raise two_blocks(tensor)
+            self.twice = self.twice or tensor
+
+    def _wait(self) -> None:
+        """Copies hold what they read until an operation after them waits for them."""
+        copies = {op.name: op for op in self.ops if op.phase is Phase.COPY}
+        for number, op in enumerate(self.ops if copies else ()):
+            for name in op.after:
+                for tensor in copies.pop(name).reads.values() if name in copies else ():
+                    life = self._found[tensor.storage.name]
+                    life.death = max(life.death, number - 1)
+
+    def _end(self, live_out: Sequence[Tensor]) -> None:
+        """What stays is there, and every block has one name."""
+        for tensor in live_out:
+            life = self._found.get(tensor.storage.name)
+            if life is None:
+                raise InputError(f"{tensor.name} should outlive the step, but nothing writes it.")
+            self._same(life.tensor, tensor)
+            life.death = len(self.ops)
+        for name in self._scratch.keys() & self._found.keys():
+            self._same(self._found[name].tensor, self._scratch[name])
+        if self._doubted:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Follow what lies in the blocks that were written over and are read by another name."""
+        contents, doubted = Contents(), self._doubted
+        for op in self.ops:
+            for tensor in (*op.reads.values(), *op.updates.values()):
+                if tensor.storage.name in doubted:
+                    contents.read(tensor, op)
+            for tensor in (*op.writes.values(), *op.updates.values()):
+                if tensor.storage.name in doubted:
+                    contents.write(tensor, op)
+
+
+def two_blocks(tensor: Tensor) -> InputError:
+    """What is said where a block has the name of another one."""
+    name = tensor.storage.name
+    return InputError(f"two blocks of memory are named {name!r}; rename a layer.")
