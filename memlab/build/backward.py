@@ -10,7 +10,6 @@ from memlab.build.construction import Build, numbered
 from memlab.build.gradients import Gradients
 from memlab.layers.layer import Node
 from memlab.layers.row import Passes, Reads
-from memlab.layers.rules import RULES
 from memlab.step.op import Operands, Phase
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
@@ -30,7 +29,7 @@ def backward(build: Build, labels: Tensor) -> None:
         if node.name not in build.learning:
             continue
         dy = walk.gradients.take(node.name)
-        if RULES[node.kind].passes is not Passes.COMPUTED:
+        if node.row.passes is not Passes.COMPUTED:
             walk.hand_on(node, dy)
         else:
             walk.differentiate(node, {"dy": dy})
@@ -44,8 +43,8 @@ class _Walk:
 
     def differentiate(self, node: Node, reads: _Slots) -> None:
         """The backward operation of a node, from ``dy`` (or the labels) to what it passes on."""
-        build, row = self.build, RULES[node.kind]
-        parameters, flops = build.parameters[node.name], row.flops(node)
+        build, row, flops = self.build, node.row, node.flops
+        parameters = build.parameters[node.name]
         passes_on = not build.learning.isdisjoint(node.inputs)
         reads = reads | self.kept(node)
         if row.backward_reads_weight in (Reads.ALWAYS, Reads.PASSING if passes_on else None):
@@ -77,7 +76,7 @@ class _Walk:
     def kept(self, node: Node) -> _Slots:
         """What forward kept for the backward operation of a node."""
         maps, found = self.build.maps, _Slots()
-        for name in RULES[node.kind].keeps:
+        for name in node.row.keeps:
             inputs = numbered([maps[source] for source in node.inputs])
             found |= inputs if name == "x" else {name: maps[node.name]}
         return {**found, **self.build.extras.get(node.name, {})}
@@ -158,7 +157,7 @@ class _Walk:
             first = source not in self.gradients.current
             name = f"gradient of {source}" if first else _part(source, i, node)
             axes = dims(shape)
-            if RULES[node.kind].passes is Passes.SLICES:
+            if node.row.passes is Passes.SLICES:
                 share = dy.slice(name, axes, start)
                 start += share.per_sample
             else:

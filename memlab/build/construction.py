@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 
 from memlab.axes import BATCH, Dims, dims
 from memlab.formats import FORMATS, Format
-from memlab.layers import At, Conv2d, algorithms
-from memlab.layers.algorithms import Choice
+from memlab.layers import algorithms
 from memlab.layers.layer import Node, Weights
-from memlab.layers.row import OUTPUT
-from memlab.layers.rules import RULES
+from memlab.layers.losses import Loss
+from memlab.layers.row import NOTHING, Choice, made
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
 from memlab.step.op import NONE, Op, Operands, Phase
@@ -22,9 +21,6 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import PLAIN, Again, Traits
-
-NOTHING = Choice("", NONE, Size())
-"""An operation with no workspace and one way to compute it."""
 
 
 @dataclass
@@ -92,13 +88,13 @@ class Build:
 
     def run(self, node: Node) -> None:
         """The forward operation of a node; a view makes none."""
-        rule, inputs = RULES[node.kind], [self.maps[name] for name in node.inputs]
-        if rule.is_view or (rule.identity_in_inference and not self.training):
-            self.maps[node.name] = _view(node, inputs[0])
+        row, inputs = node.row, [self.maps[name] for name in node.inputs]
+        if row.is_view or (row.identity_in_inference and not self.training):
+            self.maps[node.name] = node.layer.view(node.name, _axes(node, inputs[0]), inputs[0])
             return
         output = self.new(node.name, _axes(node, inputs[0]), Role.FEATURE_MAP)
         self.maps[node.name] = output
-        flops, buffers = rule.flops(node), self.buffers[node.name]
+        flops, buffers = node.flops, self.buffers[node.name]
         reads = {**numbered(inputs), **self.parameters[node.name]}
         self.emit(
             node,
@@ -110,17 +106,15 @@ class Build:
             buffers if self.training else NONE,
             self.choice(node),
             flops.forward if self.training or not flops.inference else flops.inference,
-            traits=rule.traits,
-            again=rule.again(node) if rule.again and self.training else None,
+            traits=row.traits,
+            again=node.layer.again(node.shape, *node.input_shapes) if self.training else None,
         )
 
     def loss(self) -> tuple[Tensor, Tensor]:
         """The loss of a training step; returns what it is compared with, and itself."""
         node = self.network.loss
-        if node.kind == "softmax_cross_entropy":
-            labels = self.new("labels", dims(node.shape)[:-1], Role.INPUT, FORMATS["int64"])
-        else:
-            labels = self.new("target", dims(node.shape), Role.INPUT)
+        name, axes, format = self._loss.target(self.format, node.shape)
+        labels = self.new(name, axes, Role.INPUT, format)
         loss = self.new(node.name, (), Role.FEATURE_MAP)
         self.emit(
             node,
@@ -129,31 +123,39 @@ class Build:
             Phase.LOSS,
             {"x": self.maps[node.inputs[0]], "labels": labels},
             {"loss": loss, **self.write_extras(node)},
-            flops=RULES[node.kind].flops(node).forward,
-            traits=RULES[node.kind].traits,
+            flops=node.flops.forward,
+            traits=node.row.traits,
         )
         return labels, loss
 
     def predict(self) -> Tensor:
-        """What the network predicts: the softmax of the scores, or the last output itself."""
-        node = self.network.loss
+        """What the network predicts: what its loss makes of the scores, or the scores."""
+        node, chosen = self.network.loss, self._loss.predicts
         x = self.maps[node.inputs[0]]
-        if node.kind != "softmax_cross_entropy":
+        if chosen is None:
             return x
+        kind, traits = chosen
         output = self.new("prediction", dims(node.shape), Role.FEATURE_MAP)
-        flops = RULES[node.kind].flops(node).inference or Size()
+        flops = node.flops.inference or Size()
         self.emit(
-            node, "prediction", "softmax", Phase.FORWARD, {"x": x}, {"y": output}, flops=flops,
-            traits=Traits(OUTPUT),
+            node, "prediction", kind, Phase.FORWARD, {"x": x}, {"y": output}, flops=flops,
+            traits=traits,
         )  # fmt: skip
         return output
+
+    @property
+    def _loss(self) -> Loss:
+        layer = self.network.loss.layer
+        assert isinstance(layer, Loss)  # the network has seen to it
+        return layer
 
     def write_extras(self, node: Node) -> Operands:
         """What forward writes beside its output, where a backward will read it."""
         if node.name in self.learning:
+            found = node.layer.extras(self.format, node.shape, *node.input_shapes)
             self.extras[node.name] = {
                 name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
-                for name, (axes, format) in RULES[node.kind].extras(node, self.format).items()
+                for name, (axes, format) in found.items()
             }
         return self.extras.get(node.name, NONE)
 
@@ -170,19 +172,9 @@ class Build:
 
     def choice(self, node: Node, backward: bool = False) -> Choice:
         """What computes a layer, forward or backward, and the workspace that it needs."""
-        if isinstance(node.layer, Conv2d):
-            return algorithms.choose(
-                self.algorithm, node.layer, node.input_shapes[0], node.shape, backward,
-                node.name, self.format, self.threads,
-            )  # fmt: skip
-        rule = RULES[node.kind]
-        axes = rule.backward_workspace(node) if backward else rule.forward_workspace(node)
-        if not axes:
-            return NOTHING
-        name = f"{node.name}.{'backward ' if backward else ''}workspace"
-        buffer = tensor.new(name, axes, self.format, Role.WORKSPACE, copies=self.threads)
-        moved = Size(0, 2 * rule.fills(node) * buffer.size.fixed // self.threads)
-        return Choice("", {"workspace": buffer}, moved)
+        shapes = node.shape, *node.input_shapes
+        name, buffers = node.layer.choose(self.algorithm, *shapes, backward=backward)
+        return made(name, buffers, backward, node.name, self.format, self.threads)
 
     def emit(
         self,
@@ -244,17 +236,9 @@ def numbered(inputs: list[Tensor]) -> dict[str, Tensor]:
     return {f"x{i}": x for i, x in enumerate(inputs)}
 
 
-def _view(node: Node, x: Tensor) -> Tensor:
-    """An output that is a view of the input, or of one step of it."""
-    axes = _axes(node, x)
-    if isinstance(node.layer, At):
-        return x.slice(node.name, axes, x.format.nbytes(node.layer.t * node.shape[0]))
-    return x.view(node.name, axes)
-
-
 def _axes(node: Node, x: Tensor) -> Dims:
     """The axes of an output: those of its first input where it has the same shape."""
-    names = RULES[node.kind].axes
+    names = node.row.axes
     if names:
         return (BATCH, *zip(names, node.shape, strict=True))
     return x.axes if node.shape == node.input_shapes[0] else dims(node.shape)

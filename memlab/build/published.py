@@ -1,4 +1,4 @@
-"""A training step as a paper counts it, which keeps another table than ``rules``.
+"""A training step as a paper counts it, which keeps another table than the rows of layers.
 
 Chen, Xu, Zhang and Guestrin 2016, "Training Deep Nets with Sublinear Memory Cost" (arXiv
 1604.06174): one tensor for the output of every operation, and one for its gradient.
@@ -11,7 +11,6 @@ from memlab.build.construction import numbered
 from memlab.errors import InputError, shorten
 from memlab.formats import FORMATS
 from memlab.layers.layer import Node
-from memlab.layers.rules import RULES
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
 from memlab.step.collector import paused
@@ -116,7 +115,7 @@ def _new(name: str, axes: Dims, role: Role) -> Tensor:
 def _op(
     node: Node, phase: Phase, reads: Operands, writes: Operands, updates: Operands = NONE
 ) -> Op:
-    name, kind, row = node.name, node.kind, RULES[node.kind]
+    name, kind, row = node.name, node.kind, node.row
     traits = row.traits
     if phase is Phase.BACKWARD:
         name, kind, traits = f"backward of {name}", f"{kind}.backward", row.backward_traits

@@ -6,7 +6,6 @@ from math import prod
 
 from memlab.build.construction import Build
 from memlab.layers.layer import Node
-from memlab.layers.rules import RULES
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.op import Phase
 from memlab.step.start import Start
@@ -50,6 +49,6 @@ def _groups(build: Build) -> dict[str, list[Node]]:
     groups: dict[str, list[Node]] = {}
     for node in build.network.nodes:
         if node.parameters:
-            joins = RULES[node.kind].joins and node.inputs[0] in groups
+            joins = node.row.joins and node.inputs[0] in groups
             groups.setdefault(node.inputs[0] if joins else node.name, []).append(node)
     return groups

@@ -9,7 +9,7 @@ import numpy as np
 
 from memlab.errors import InputError, shorten, whole
 from memlab.kernels.registry import DTYPES
-from memlab.layers.windows import window
+from memlab.layers import window
 
 Shape = tuple[int, ...]
 

@@ -16,7 +16,7 @@ from memlab.kernels.linear import add_bias, sum_bias
 from memlab.kernels.lowering import col2im, im2col
 from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.layers.windows import Conv2d
+from memlab.layers import Conv2d
 
 IMAGE, BATCH = "im2col-image", "im2col-batch"
 

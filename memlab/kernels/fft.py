@@ -21,7 +21,7 @@ import numpy as np
 from memlab.kernels.compile import compiled
 from memlab.kernels.linear import add_bias, sum_bias
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.layers.windows import Conv2d
+from memlab.layers import Conv2d
 
 
 @kernel("conv2d", "fft")

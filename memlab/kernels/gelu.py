@@ -9,7 +9,7 @@ import numpy as np
 from memlab.kernels.arrays import lines
 from memlab.kernels.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.layers.tokens import GELU
+from memlab.layers import GELU
 
 _ROOT_HALF, _DENSITY = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 _ROOT, _CUBE = math.sqrt(2 / math.pi), 0.044715

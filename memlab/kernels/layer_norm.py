@@ -8,7 +8,7 @@ from memlab.kernels.arrays import Span, span
 from memlab.kernels.compile import compiled, summing
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.kernels.sums import sum_squares, sum_values
-from memlab.layers.tokens import LayerNorm
+from memlab.layers import LayerNorm
 
 Pair = tuple[Array, Array]
 

@@ -14,8 +14,7 @@ from importlib import import_module
 from memlab import devices
 from memlab.errors import InputError, pick
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT
-from memlab.layers.layer import Layer
-from memlab.layers.rules import RULES
+from memlab.layers.layer import LAYERS, Layer
 from memlab.lines import Column
 
 Array = Column
@@ -118,9 +117,9 @@ def _hint(kind: str, algorithm: str, device: str) -> str:
             return f"{algorithm} is planned only: try memlab.lowering(step, {DEFAULT!r}) to run it"
         if others:
             return f"try device {' or '.join(others)}, or plan it instead of running it"
-    rule = RULES.get(kind.removesuffix(".backward"))
-    if rule is not None and device not in rule.devices:
-        return f"try device {' or '.join(rule.devices)}, or plan it instead of running it"
+    layer = LAYERS.get(kind.removesuffix(".backward"))
+    if layer is not None and device not in layer.row.devices:
+        return f"try device {' or '.join(layer.row.devices)}, or plan it instead of running it"
     return "plan it instead of running it"
 
 

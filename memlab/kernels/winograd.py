@@ -28,7 +28,7 @@ from memlab.kernels.winograd_transforms import (
     transform_output,
     transform_weights,
 )
-from memlab.layers.windows import Conv2d
+from memlab.layers import Conv2d
 
 
 @kernel("conv2d", "winograd")

@@ -7,20 +7,21 @@ apply, or has no backward of its own, it names the one that takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from memlab.axes import BATCH, Dims, Shape
+from memlab.axes import Shape
 from memlab.errors import pick
 from memlab.formats import Format
-from memlab.layers import Conv2d, buffers
-from memlab.layers.buffers import Buffer, Needs, Per
+from memlab.layers import buffers
+from memlab.layers.buffers import Needs
 from memlab.layers.buffers import pointwise as pointwise
 from memlab.layers.buffers import smooth as smooth
-from memlab.step import tensor
-from memlab.step.storage import Size
-from memlab.step.tensor import Role, Tensor
+from memlab.layers.row import Buffers, Choice, Per, made
+
+if TYPE_CHECKING:
+    from memlab.layers.convolution import Conv2d
 
 DEFAULT = "im2col-image"
 EVERY = ("cpu", "cuda")
@@ -132,54 +133,27 @@ def find(name: str) -> Algorithm:
     return pick("algorithm", name, ALGORITHMS)
 
 
-class Choice(NamedTuple):
-    """What computes one operation of a layer: the name of the kernel, and its workspace.
+def needed(way: str, layer: Conv2d, x: Shape, y: Shape, backward: bool) -> tuple[str, Buffers]:
+    """The algorithm of that name for one operation of a layer, or the one that it uses instead, and
+    its workspace. ``x`` and ``y`` are shapes per sample.
 
-    ``moved`` are the bytes that go to the workspace and back in one pass.
+    Raises:
+        InputError: no such algorithm.
     """
-
-    algorithm: str
-    workspace: Mapping[str, Tensor]
-    moved: Size
+    found = find(way)
+    while not found.applies(layer, x) or (backward and not found.own_backward):
+        found = find(found.instead)
+    needs = found.backward if backward and found.backward else found.forward
+    return found.name, needs(layer, x, y)
 
 
 def choose(
     name: str, layer: Conv2d, x: Shape, y: Shape, backward: bool, scope: str, of: Format,
     threads: int = 1,
 ) -> Choice:  # fmt: skip
-    """The algorithm ``name`` for one operation of a layer, or what it uses instead.
-
-    ``x`` and ``y`` are shapes per sample; buffers are named ``"<scope>.workspace"``, those of the
-    format ``of`` unless they have their own.
+    """The same with tensors, as ``row.made`` makes them.
 
     Raises:
         InputError: no such algorithm.
     """
-    found = find(name)
-    while not found.applies(layer, x) or (backward and not found.own_backward):
-        found = find(found.instead)
-    needs = found.backward if backward and found.backward else found.forward
-    prefix = f"{scope}.{'backward ' if backward else ''}"
-    parts = needs(layer, x, y)
-    tensors = {
-        key: tensor.new(prefix + key, _axes(part, threads), part.format or of, Role.WORKSPACE)
-        for key, part in parts.items()
-    }
-    moved = Size()
-    for key, part in parts.items():
-        moved += _moved(part, tensors[key].size, threads)
-    return Choice(found.name, tensors, moved)
-
-
-def _axes(buffer: Buffer, threads: int) -> Dims:
-    if buffer.per is Per.BATCH:
-        return (BATCH, *buffer.axes)
-    several = buffer.per is Per.THREAD and threads > 1
-    return (("threads", threads), *buffer.axes) if several else buffer.axes
-
-
-def _moved(buffer: Buffer, size: Size, threads: int) -> Size:
-    """Written and read at each fill: for each sample, or once for the operation."""
-    if buffer.per is Per.THREAD:
-        return Size(0, 2 * buffer.fills * size.fixed // threads)
-    return 2 * buffer.fills * size
+    return made(*needed(name, layer, x, y, backward), backward, scope, of, threads)

@@ -13,10 +13,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from memlab.axes import Shape
+from memlab.axes import Shape, dims
 from memlab.errors import InputError, flag
-from memlab.layers.layer import Layer, settle, text
-from memlab.layers.tokens import sequence
+from memlab.formats import Format
+from memlab.layers.layer import Layer, sequence, settle, text
+from memlab.layers.row import (
+    DX_OVER_DY,
+    NOWHERE,
+    Y_OVER_X,
+    Buffer,
+    Buffers,
+    Extras,
+    Flops,
+    Row,
+)
+from memlab.step.storage import Size
+from memlab.step.traits import Cut
+
+TILE = 128
+"""The most queries, and keys, whose scores fused attention holds at a time."""
+_MATRICES = ("h", "T", "T")
 
 
 def attended(shape: Shape, heads: int) -> tuple[int, int]:
@@ -50,10 +66,25 @@ class AttentionScores(_Heads):
     """``Q K^T / sqrt(d)`` for each head: ``(T, 3F)`` to ``(heads, T, T)``."""
 
     kind: ClassVar[str] = "attention_scores"
+    row: ClassVar[Row] = Row(
+        keeps=("x",),
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        axes=_MATRICES,
+        devices=("cpu",),
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         tokens, _ = attended(inputs[0], self.heads)
         return self.heads, tokens, tokens
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        (heads, tokens, _), features = y, inputs[0][1] // 3
+        products = Size(0, 2 * tokens**2 * features)
+        scaled = Size(0, 2 * tokens * features)
+        return Flops(products + Size(0, heads * tokens**2), input=2 * products + scaled)
 
 
 @dataclass(frozen=True)
@@ -63,6 +94,15 @@ class AttentionSoftmax(Layer):
 
     causal: bool = False
     kind: ClassVar[str] = "attention_softmax"
+    row: ClassVar[Row] = Row(
+        keeps=("y",),
+        cut=Cut.SAMPLES,
+        over=Y_OVER_X,
+        backward_over=DX_OVER_DY,
+        cheap=False,
+        axes=_MATRICES,
+        devices=("cpu",),
+    )
 
     def __post_init__(self) -> None:
         settle(self, "attention softmax", "causal", flag)
@@ -78,6 +118,11 @@ class AttentionSoftmax(Layer):
     def describe(self) -> str:
         return "causal" if self.causal else ""
 
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        heads, tokens, _ = y
+        pairs = heads * _pairs(tokens, self.causal)
+        return Flops(Size(0, 5 * pairs - 2 * heads * tokens), input=Size(0, 4 * pairs))
+
 
 @dataclass(frozen=True)
 class AttentionValues(_Heads):
@@ -85,6 +130,14 @@ class AttentionValues(_Heads):
 
     kind: ClassVar[str] = "attention_values"
     arity: ClassVar[int | None] = 2
+    row: ClassVar[Row] = Row(
+        keeps=("x",),
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        devices=("cpu",),
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs) != 2:
@@ -97,6 +150,11 @@ class AttentionValues(_Heads):
             )
         return tokens, features
 
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        tokens, features = y
+        products = Size(0, 2 * tokens**2 * features)
+        return Flops(products, input=2 * products)
+
 
 @dataclass(frozen=True)
 class FusedAttention(_Heads):
@@ -104,6 +162,14 @@ class FusedAttention(_Heads):
 
     causal: bool = False
     kind: ClassVar[str] = "fused_attention"
+    row: ClassVar[Row] = Row(
+        keeps=("x", "y"),
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        devices=("cpu",),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -114,3 +180,38 @@ class FusedAttention(_Heads):
 
     def describe(self) -> str:
         return f"{self.heads} heads" + (", causal" if self.causal else "")
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        """Two products of matrices forward, five backward, where the scores are computed again."""
+        tokens, features = y
+        each = _pairs(tokens, self.causal)
+        pairs, products = self.heads * each, 2 * each * features
+        return Flops(
+            forward=Size(0, 2 * products + 6 * pairs - 2 * self.heads * tokens),
+            input=Size(0, 5 * products + 5 * pairs + 4 * tokens * features),
+        )
+
+    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+        batch, tokens, _ = dims(y)
+        return {"log_sum_exp": ((batch, ("h", self.heads), tokens), format)}
+
+    def workspace(self, y: Shape, *inputs: Shape) -> Buffers:
+        """The scores of a tile; then for each of its rows the largest one, and the sum."""
+        tile = min(TILE, y[0])
+        axes = ("tile", tile), ("tile + 2", tile + 2)
+        return {"workspace": Buffer(axes, fills=self._tiles(y[0]))}
+
+    def backward_workspace(self, y: Shape, *inputs: Shape) -> Buffers:
+        """Probabilities, and the gradient of the scores."""
+        tile = min(TILE, y[0])
+        axes = ("2", 2), ("tile", tile), ("tile", tile)
+        return {"workspace": Buffer(axes, fills=self._tiles(y[0]))}
+
+    def _tiles(self, tokens: int) -> int:
+        """How many tiles of scores all heads have; a causal one skips those that no query sees."""
+        return self.heads * _pairs(-(-tokens // min(TILE, tokens)), self.causal)
+
+
+def _pairs(tokens: int, causal: bool) -> int:
+    """How many keys all queries of a head see."""
+    return tokens * (tokens + 1) // 2 if causal else tokens**2

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from memlab import formats
-from memlab.axes import Dims, Shape
-from memlab.formats import Format
-from memlab.layers import Conv2d
+from memlab.axes import Shape
+from memlab.layers.row import Buffer, Buffers, Per
+
+if TYPE_CHECKING:
+    from memlab.layers.convolution import Conv2d
 
 
-class Per(StrEnum):
-    """What a buffer is there for, once each."""
-
-    THREAD = "thread"
-    BATCH = "sample"
-    STEP = "operation"
-
-
-class Buffer(NamedTuple):
-    """A part of the workspace: its axes without batch and threads, and how often it is there."""
-
-    axes: Dims
-    per: Per = Per.THREAD
-    format: Format | None = None
-    """None for the format of the step."""
-    fills: int = 1
-    """How often it is written and read for each image (or sample, or operation) in one pass."""
-
-
-Buffers = Mapping[str, Buffer]
-"""The parts of a workspace by the name under which the kernel knows them."""
-Needs = Callable[[Conv2d, Shape, Shape], Buffers]
+Needs = Callable[["Conv2d", Shape, Shape], Buffers]
 """From a layer and its input and output per sample."""
 
 

@@ -1,4 +1,4 @@
-"""What every layer answers: the shape it makes of its inputs, the arrays it owns.
+"""What every layer answers: the shape it makes of its inputs, the arrays it owns, what it costs.
 
 A shape is per sample, without the batch: ``(C, H, W)`` for maps, ``(F,)`` for vectors.
 """
@@ -12,7 +12,14 @@ from typing import Any, ClassVar
 
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError, whole
+from memlab.formats import Format
+from memlab.layers.row import Buffers, Extras, Flops, Row
 from memlab.step.start import ZEROS, Start, he
+from memlab.step.tensor import Tensor
+from memlab.step.traits import Again
+
+Needed = tuple[str, Buffers]
+"""The name of an algorithm, empty where there is one way, and its workspace."""
 
 VALUES = 10**24
 """The most values of one array: no memory holds as many, and what follows from it stays in the
@@ -34,18 +41,45 @@ class Weights:
         return prod(extent for _, extent in self.dims)
 
 
+LAYERS: dict[str, type[Layer]] = {}
+"""Every kind of layer: the classes with a row, by their kind."""
+
+
 @dataclass(frozen=True)
 class Layer:
-    """What every layer answers. ``kind`` keys the registries of rules and kernels."""
+    """What every layer answers about itself. Its class has a ``kind``, which keys the kernels, and
+    a ``row``, which says what holds for all layers of that kind.
+
+    ``y`` is the shape of its output and ``inputs`` are those of its inputs.
+    """
 
     kind: ClassVar[str] = ""
+    row: ClassVar[Row]
     arity: ClassVar[int | None] = 1
     """The most inputs that it takes; ``None``: two or more."""
     is_loss: ClassVar[bool] = False
     of_input: ClassVar[bool] = False
     """Whether it reads the input of the network alone, and so hands no gradient back."""
+    of_tokens: ClassVar[bool] = False
+    """Whether it reads whole numbers below the vocabulary of a network, and nothing else."""
     can_share: ClassVar[bool] = False
     """Whether several layers may use its parameters."""
+
+    def __init_subclass__(cls) -> None:
+        """A class with a row is a kind of layer from here on.
+
+        Raises:
+            InputError: another class has its kind.
+        """
+        super().__init_subclass__()
+        if "row" in vars(cls):
+            known = LAYERS.setdefault(cls.kind, cls)
+            if known.__qualname__ != cls.__qualname__:
+                raise InputError(
+                    f"{cls.__name__} is of the kind {cls.kind!r}, which {known.__name__} is "
+                    "already; give it a kind of its own."
+                )
+            LAYERS[cls.kind] = cls
 
     def output(self, *inputs: Shape) -> Shape:
         """The shape per sample that comes out.
@@ -62,6 +96,34 @@ class Layer:
     def buffers(self, *inputs: Shape) -> tuple[Weights, ...]:
         """The arrays that a step changes without a gradient."""
         return ()
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        """Its operations."""
+        raise NotImplementedError(f"{type(self).__name__} says nothing of its operations")
+
+    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+        """What forward writes for backward alone, in a step of that format."""
+        return {}
+
+    def workspace(self, y: Shape, *inputs: Shape) -> Buffers:
+        """What its operation in forward needs beside its operands."""
+        return {}
+
+    def backward_workspace(self, y: Shape, *inputs: Shape) -> Buffers:
+        """The same of its operation in backward."""
+        return {}
+
+    def choose(self, way: str, y: Shape, *inputs: Shape, backward: bool = False) -> Needed:
+        """The algorithm by which it is computed where ``way`` is asked for, and its workspace."""
+        return "", (self.backward_workspace if backward else self.workspace)(y, *inputs)
+
+    def again(self, y: Shape, *inputs: Shape) -> Again | None:
+        """How it runs another time where it updates its buffers; ``None``: it may run once."""
+        return None
+
+    def view(self, name: str, axes: Dims, x: Tensor) -> Tensor:
+        """Its output where that is its input, or a part of it."""
+        return x.view(name, axes)
 
     def describe(self) -> str:
         """The settings in a few words, for tables."""
@@ -91,6 +153,16 @@ class Node:
         return self.layer.kind
 
     @property
+    def row(self) -> Row:
+        """The row of its kind."""
+        return self.layer.row
+
+    @property
+    def flops(self) -> Flops:
+        """Its operations."""
+        return self.layer.flops(self.shape, *self.input_shapes)
+
+    @property
     def settings(self) -> str:
         """Those of its layer in a few words, for tables."""
         described = self.layer.describe()
@@ -109,6 +181,37 @@ def maps(what: str, shape: Shape) -> tuple[int, int, int]:
             f"{what} needs a map (C, H, W), got {text(shape)}; try it before flatten()."
         )
     return shape
+
+
+def sequence(what: str, shape: Shape) -> tuple[int, int]:
+    """The shape of a sequence, or the error that ``what`` needs one."""
+    if len(shape) != 2:
+        raise InputError(
+            f"{what} needs a sequence (T, F), got {text(shape)}; "
+            "try embedding() on tokens, or patches() on a map."
+        )
+    return shape
+
+
+def window(
+    what: str, size: int, kernel: int, stride: int, pad: int, dilation: int = 1, ceil: bool = False
+) -> int:
+    """How many places a sliding window has along one axis (Dumoulin and Visin 2016, section 4).
+
+    Raises:
+        InputError: the kernel is wider than the padded input.
+    """
+    room = size + 2 * pad - dilation * (kernel - 1) - 1
+    places = (-(-room // stride) if ceil else room // stride) + 1
+    if ceil and (places - 1) * stride >= size + pad:
+        places -= 1
+    if places < 1 or (room < 0 and not ceil):
+        reach = dilation * (kernel - 1) + 1
+        raise InputError(
+            f"{what}: a kernel that reaches over {reach} does not fit into {size} + 2 x {pad} "
+            "of padding; try a larger image, a smaller kernel or more padding."
+        )
+    return places
 
 
 def weight_of(dims: Dims) -> Weights:

@@ -12,9 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from memlab.axes import Shape
+from memlab.axes import Dims, Shape
 from memlab.errors import InputError
 from memlab.layers.layer import Layer, settle, text
+from memlab.layers.row import NOWHERE, VIEW, Flops, Row, by_value
+from memlab.step.tensor import Tensor
+from memlab.step.traits import Cut
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class At(Layer):
     t: int
     kind: ClassVar[str] = "at"
     of_input: ClassVar[bool] = True
+    row: ClassVar[Row] = VIEW
 
     def __post_init__(self) -> None:
         settle(self, "at", "t", least=0)
@@ -41,6 +45,10 @@ class At(Layer):
 
     def describe(self) -> str:
         return f"index {self.t}"
+
+    def view(self, name: str, axes: Dims, x: Tensor) -> Tensor:
+        features = x.axes[-1][1]
+        return x.slice(name, axes, x.format.nbytes(self.t * features))
 
 
 def _hidden(kind: str, gates: Shape, *states: Shape) -> Shape:
@@ -64,9 +72,20 @@ class LstmState(Layer):
 
     kind: ClassVar[str] = "lstm_state"
     arity: ClassVar[int | None] = 2
+    row: ClassVar[Row] = Row(
+        keeps=("x",),
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        devices=("cpu",),
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         return _hidden("lstm_state", *inputs)
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, *((10, 20) if len(inputs) == 2 else (5, 12)))
 
 
 @dataclass(frozen=True)
@@ -75,8 +94,19 @@ class LstmOutput(Layer):
 
     kind: ClassVar[str] = "lstm_output"
     arity: ClassVar[int | None] = 2
+    row: ClassVar[Row] = Row(
+        keeps=("x",),
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        devices=("cpu",),
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs) != 2:
             raise InputError("lstm_output needs gates and a state; try gates.lstm_output(c).")
         return _hidden("lstm_output", *inputs)
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, 5, 12)

@@ -1,43 +1,22 @@
-"""The row of a kind of layer: what a step, and every rewrite of a step, asks of it.
-
-One row per kind. The counts of operations are those of the formula, whichever algorithm computes
-it; an addition, a product, a comparison, a root, an exponential and a power count as one each, a
-sigmoid as an exponential, an addition and a division.
-"""
+"""The row of a kind of layer: what a step, and every rewrite of a step, asks of it; and the values
+in which a layer answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from math import prod
+from typing import NamedTuple
 
-from memlab.axes import Dims
+from memlab.axes import BATCH, Dims, Shape
 from memlab.formats import Format
-from memlab.layers.layer import Node
+from memlab.step import tensor
+from memlab.step.op import NONE, Operands
 from memlab.step.storage import Size
-from memlab.step.traits import Again, Cut, Traits
-
-Extras = Mapping[str, tuple[Dims, Format]]
-Over = Mapping[str, tuple[str, ...]]
-"""By output, the inputs in whose place it may lie."""
-
-NOWHERE: Over = {}
-OUTPUT: Over = {"y": ("x",)}
-GRADIENT: Over = {"dx": ("dy",)}
-
-
-@dataclass(frozen=True)
-class Flops:
-    """Operations of one layer: forward, backward for what it learns, backward for its input.
-
-    ``inference`` is forward without training, where it differs.
-    """
-
-    forward: Size = Size()
-    weights: Size = Size()
-    input: Size = Size()
-    inference: Size | None = None
+from memlab.step.tensor import Role
+from memlab.step.traits import Cut, Traits
 
 
 class Passes(StrEnum):
@@ -60,49 +39,47 @@ class Reads(StrEnum):
     ALWAYS = "always"
 
 
-def _no_extras(node: Node, format: Format) -> Extras:
-    return {}
+Over = Mapping[str, tuple[str, ...]]
+"""By output, the inputs in whose place it may lie (``Traits.over``)."""
+
+NOWHERE: Over = {}
+Y_OVER_X: Over = {"y": ("x",)}
+DX_OVER_DY: Over = {"dx": ("dy",)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What is known of a kind of layer. What stands first has no default that could be right.
+    """What is known of a kind of layer. The first five have no default that could be right.
 
     ``keeps``: which of its input ``x`` and output ``y`` backward reads. ``cut``: along what it and
-    its backward can be cut. ``over``, ``backward_over``: as in ``Traits``. ``cheap``: it computes
-    little for each byte that it writes.
+    its backward can be cut. ``over`` and ``backward_over``: what may lie over what. ``cheap``: it
+    computes little for each byte that it writes.
 
-    ``extras`` are small arrays that forward writes for backward alone. ``axes`` are the names of
-    the axes of an output that is no map, sequence or vector. A workspace is there once for each
-    thread; ``fills`` is how often it is filled for a sample. ``again``: how it runs another time
-    where it updates something in forward. ``moves``, ``wide``, ``apart``: as in ``Traits``.
-    ``joins``: its parameters are updated together with those of the layer that feeds it.
-    ``devices`` have kernels for it, and those in ``vectors`` only for one vector in each sample.
+    ``axes`` are the names of the axes of an output that is no map, sequence or vector. ``is_view``:
+    its output is the input, or a part of it; as ``identity_in_inference`` says, then alone.
+    ``moves``, ``wide`` and ``apart``: as in ``Traits``. ``joins``: its parameters are updated
+    together with those of the layer that feeds it. ``devices`` have kernels for it, those in
+    ``vectors`` only where a sample is one vector. ``stem`` begins the names that its layers get.
     """
 
-    flops: Callable[[Node], Flops]
     keeps: tuple[str, ...]
     cut: Cut
     over: Over
     backward_over: Over
     cheap: bool
 
-    extras: Callable[[Node, Format], Extras] = _no_extras
     backward_reads_weight: Reads = Reads.NEVER
-    axes: tuple[str, ...] = ()
-    forward_workspace: Callable[[Node], Dims] = lambda node: ()
-    backward_workspace: Callable[[Node], Dims] = lambda node: ()
-    fills: Callable[[Node], int] = lambda node: 1
-    again: Callable[[Node], Again] | None = None
-    is_view: bool = False
     passes: Passes = Passes.COMPUTED
+    axes: tuple[str, ...] = ()
+    is_view: bool = False
     identity_in_inference: bool = False
     moves: bool = False
     wide: bool = False
     apart: bool = False
     joins: bool = False
     devices: tuple[str, ...] = ("cpu", "cuda")
-    vectors: tuple[str, ...] = field(default=())
+    vectors: tuple[str, ...] = ()
+    stem: str = ""
 
     @cached_property
     def traits(self) -> Traits:
@@ -115,3 +92,104 @@ class Row:
         return Traits(
             self.backward_over, self.cut, moves=self.moves, wide=self.wide, apart=self.apart
         )
+
+
+VIEW = Row(
+    keeps=(), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False,
+    passes=Passes.SAME, is_view=True,
+)  # fmt: skip
+"""Of a layer that no operation computes."""
+
+
+@dataclass(frozen=True)
+class Flops:
+    """Operations of one layer: forward, backward for what it learns, backward for its input.
+
+    ``inference`` is forward without training, where it differs. They are those of the formula,
+    whichever algorithm computes it: an addition, a product, a comparison, a root, an exponential
+    and a power count as one each, a sigmoid as an exponential, an addition and a division.
+    """
+
+    forward: Size = Size()
+    weights: Size = Size()
+    input: Size = Size()
+    inference: Size | None = None
+
+
+def by_value(shape: Shape, forward: int, backward: int, fixed: int = 0) -> Flops:
+    """So many operations for each value of an output, and of a gradient that is passed on."""
+    values = prod(shape)
+    return Flops(Size(fixed, forward * values), input=Size(0, backward * values))
+
+
+Extras = Mapping[str, tuple[Dims, Format]]
+"""Small arrays that forward writes for backward alone: axes and format by name."""
+
+
+class Per(StrEnum):
+    """What a buffer is there for, once each."""
+
+    THREAD = "thread"
+    BATCH = "sample"
+    STEP = "operation"
+
+
+class Buffer(NamedTuple):
+    """A part of the workspace: its axes without batch and threads, and how often it is there."""
+
+    axes: Dims
+    per: Per = Per.THREAD
+    format: Format | None = None
+    """None for the format of the step."""
+    fills: int = 1
+    """How often it is written and read for each image (or sample, or operation) in one pass."""
+
+
+Buffers = Mapping[str, Buffer]
+"""The parts of a workspace by the name under which the kernel knows them."""
+
+
+class Choice(NamedTuple):
+    """What computes one operation of a layer: the name of the kernel, and its workspace.
+
+    ``moved`` are the bytes that go to the workspace and back in one pass.
+    """
+
+    algorithm: str
+    workspace: Operands
+    moved: Size
+
+
+NOTHING = Choice("", NONE, Size())
+"""An operation with no workspace and one way to compute it."""
+
+
+def made(
+    algorithm: str, buffers: Buffers, backward: bool, scope: str, of: Format, threads: int = 1
+) -> Choice:
+    """The choice of an algorithm with these buffers, named ``"<scope>.workspace"``, in the format
+    ``of`` unless they have their own."""
+    if not buffers:
+        return Choice(algorithm, NONE, Size()) if algorithm else NOTHING
+    prefix, moved = f"{scope}.{'backward ' if backward else ''}", Size()
+    workspace = {}
+    for name, each in buffers.items():
+        format = each.format or of
+        found = tensor.new(prefix + name, _axes(each, threads), format, Role.WORKSPACE)
+        moved += _moved(each, found.size, threads)
+        workspace[name] = found
+    return Choice(algorithm, workspace, moved)
+
+
+def _axes(buffer: Buffer, threads: int) -> Dims:
+    if buffer.per is Per.BATCH:
+        return (BATCH, *buffer.axes)
+    several = buffer.per is Per.THREAD and threads > 1
+    return (("threads", threads), *buffer.axes) if several else buffer.axes
+
+
+def _moved(buffer: Buffer, size: Size, threads: int) -> Size:
+    """Written and read at each fill: for each sample, or once for the operation."""
+    if buffer.per is Per.THREAD:
+        return Size(0, 2 * buffer.fills * size.fixed // threads)
+    return 2 * buffer.fills * size

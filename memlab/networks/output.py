@@ -13,17 +13,8 @@ from typing import Self
 from memlab.axes import Shape
 from memlab.errors import InputError, named, shorten
 from memlab.layers.layer import Layer, Node, countable, text
-from memlab.layers.tokens import Embedding
 from memlab.networks.graph import INPUT, Network
 
-_STEMS = {
-    "conv2d": "conv",
-    "max_pool2d": "pool",
-    "avg_pool2d": "pool",
-    "batch_norm": "norm",
-    "local_response_norm": "norm",
-    "linear": "fc",
-}
 _born = count()
 
 
@@ -131,14 +122,14 @@ def _check_tokens(layer: Layer, inputs: tuple[Output, ...]) -> None:
     """Tokens are looked up before anything else is done with them, and nothing else is."""
     for output in inputs:
         are_tokens = output.layer is None and output.start.vocabulary > 0
-        if are_tokens and not isinstance(layer, Embedding):
+        if are_tokens and not layer.of_tokens:
             raise InputError(
                 f"{layer.kind} cannot read tokens, which are whole numbers; "
                 "try embedding(768) before it."
             )
-        if isinstance(layer, Embedding) and not are_tokens:
+        if layer.of_tokens and not are_tokens:
             raise InputError(
-                f"embedding reads tokens, got {text(output.shape)} values; "
+                f"{layer.kind} reads tokens, got {text(output.shape)} values; "
                 "try network('name', tokens=1024, vocabulary=50257)."
             )
 
@@ -200,7 +191,7 @@ def _names(outputs: Sequence[Output], network: str) -> dict[Output, str]:
         name = output.name
         while name is None:
             assert output.layer is not None
-            stem = _STEMS.get(output.layer.kind, output.layer.kind)
+            stem = output.layer.row.stem or output.layer.kind
             numbers[stem] += 1
             free = f"{stem}{numbers[stem]}"
             name = free if free not in taken else None

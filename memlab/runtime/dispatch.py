@@ -9,9 +9,6 @@ from memlab.step.op import LOAD, Op, Phase
 from memlab.step.staging import COMPUTED, is_staged, is_update
 from memlab.step.step import Step
 
-VECTORS = ("linear", "softmax", "softmax_cross_entropy")
-"""The kinds whose kernels for a GPU take one vector for each sample."""
-
 
 def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
     """The kernel of every operation.
@@ -25,7 +22,7 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
             f"a step that is stored in other formats than it is computed in runs on cpu, got "
             f"{device}; plan it instead of running it there."
         )
-    if device != "cpu" and any(map(_on_sequences, step.ops)):
+    if any(_on_sequences(op, device) for op in step.ops):
         raise InputError(
             f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
             "instead of running it there."
@@ -42,10 +39,12 @@ def _none(call: Call) -> None:
     """What moves bytes takes no kernel: the session does it."""
 
 
-def _on_sequences(op: Op) -> bool:
-    """Whether an operation of vectors has a sequence of them in each sample."""
-    names = {name for tensor in op.touched() for name, _ in tensor.axes}
-    return "T" in names and op.kind.removesuffix(".backward") in VECTORS
+def _on_sequences(op: Op, device: str) -> bool:
+    """Whether a sample has a sequence of vectors where the kernel of a device takes one vector."""
+    layer = op.attributes.get("layer")
+    if layer is None or op.phase is Phase.UPDATE or device not in layer.row.vectors:
+        return False
+    return any(name == "T" for tensor in op.touched() for name, _ in tensor.axes)
 
 
 def _kernel(op: Op, device: str) -> Kernel:

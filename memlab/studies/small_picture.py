@@ -17,7 +17,7 @@ from math import dist
 from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.kernels.indices import source
-from memlab.layers.windows import window
+from memlab.layers import window
 
 SIZE = 8
 """Rows and columns of the picture."""

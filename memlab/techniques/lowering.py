@@ -16,7 +16,8 @@ from memlab.axes import Shape
 from memlab.errors import InputError, known, real, shorten
 from memlab.hardware import DEVICES, Device
 from memlab.layers import Conv2d, algorithms
-from memlab.layers.algorithms import ALGORITHMS, Choice
+from memlab.layers.algorithms import ALGORITHMS
+from memlab.layers.row import Choice
 from memlab.planner import clock
 from memlab.planner.clock import Machine
 from memlab.planner.recordings import HERE, RECORDED, Rates

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memlab.kernels.registry import Array
-from memlab.layers import algorithms
-from memlab.layers.windows import Conv2d
+from memlab.layers import Conv2d, algorithms
 from tests.kernels_by_case import Case, Trial, distance
 
 NAMES = [name for name in algorithms.on("cpu") if name != "direct"]

@@ -1,4 +1,4 @@
-"""What every kernel owes: a rule that asks for it, no array of its own, compiled code that
+"""What every kernel owes: a row that asks for it, no array of its own, compiled code that
 allocates nothing."""
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from memlab.kernels import compile as compiling
 from memlab.kernels import registry
 from memlab.kernels.nans import nan_places
 from memlab.kernels.registry import Array, Call
-from memlab.layers import algorithms
+from memlab.layers import LAYERS, algorithms
 from memlab.layers.algorithms import ALGORITHMS
 from memlab.layers.row import Passes
-from memlab.layers.rules import RULES
 from memlab.optimizers import OPTIMIZERS
 from memlab.planner.ring import AUGMENT
 from memlab.runtime.meter import Meter
@@ -42,9 +41,9 @@ def scaling(device: str) -> set[str]:
 
 def due(device: str) -> set[tuple[str, str]]:
     """Kind and algorithm of every operation that a step can hold on a device."""
-    rules = {kind: rule for kind, rule in RULES.items() if device in rule.devices}
-    kinds = {kind for kind, rule in rules.items() if not rule.is_view}
-    kinds |= {f"{kind}.backward" for kind, rule in rules.items() if rule.passes is Passes.COMPUTED}
+    rows = {kind: each.row for kind, each in LAYERS.items() if device in each.row.devices}
+    kinds = {kind for kind, row in rows.items() if not row.is_view}
+    kinds |= {f"{kind}.backward" for kind, row in rows.items() if row.passes is Passes.COMPUTED}
     kinds |= {*OPTIMIZERS, "accumulate", "softmax", *scaling(device)}
     names = algorithms.on(device)
     found = {("conv2d", name) for name in names}
@@ -53,7 +52,7 @@ def due(device: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("device", registry.MODULES)
-def test_there_is_a_kernel_for_every_rule_and_a_rule_for_every_kernel(device: str) -> None:
+def test_there_is_a_kernel_for_every_row_and_a_row_for_every_kernel(device: str) -> None:
     registry.load(device)
     expected = {(*each, device, format) for each in due(device) for format in FORMATS}
     of_steps = {key for key in registry.KERNELS if key[0] != AUGMENT}  # that feeds them

@@ -7,8 +7,9 @@ import pytest
 from memlab import InputError, formats
 from memlab.axes import Shape
 from memlab.layers import Conv2d
-from memlab.layers.algorithms import ALGORITHMS, EVERY, Choice, choose, on
+from memlab.layers.algorithms import ALGORITHMS, EVERY, choose, on
 from memlab.layers.buffers import smooth
+from memlab.layers.row import Choice
 from memlab.step.storage import Size
 
 FP32 = formats.find("fp32")

@@ -11,7 +11,7 @@ import pytest
 import memlab
 from memlab import InputError, optimizers
 from memlab.kernels.registry import Array
-from memlab.layers.attention_rules import TILE
+from memlab.layers.attention import TILE
 from memlab.networks.graph import Network
 from memlab.runtime.session import kernels_of
 from memlab.step.step import Step

@@ -9,7 +9,7 @@ import pytest
 import memlab
 from memlab.axes import BATCH
 from memlab.formats import FORMATS
-from memlab.layers.rules import RULES
+from memlab.layers import LAYERS
 from memlab.step import staging
 from memlab.step.op import Op
 from memlab.step.step import Step
@@ -45,7 +45,7 @@ def test_a_copy_between_formats_computes_on_buffers() -> None:
 
 def test_the_networks_hold_every_kind() -> None:
     kinds = {op.kind for name in NETWORKS for op in step(name).ops}
-    assert {kind for kind, row in RULES.items() if not row.is_view} <= kinds
+    assert {kind for kind, layer in LAYERS.items() if not layer.row.is_view} <= kinds
 
 
 def test_the_bits_of_gradients_are_looked_at_as_they_are_stored() -> None:

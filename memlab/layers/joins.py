@@ -1,0 +1,79 @@
+"""Layers that compute nothing or little: outputs that meet, and outputs in another shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from memlab.axes import Shape
+from memlab.errors import InputError
+from memlab.layers.layer import Layer, text
+from memlab.layers.row import NOWHERE, VIEW, Flops, Passes, Row, by_value
+from memlab.step.traits import Cut
+
+
+@dataclass(frozen=True)
+class Add(Layer):
+    """The sum of two or more inputs of one shape: where a shortcut joins."""
+
+    kind: ClassVar[str] = "add"
+    arity: ClassVar[int | None] = None
+    row: ClassVar[Row] = Row(
+        keeps=(),
+        cut=Cut.VALUES,
+        over={"y": ("x0", "x1")},
+        backward_over={"dx0": ("dy",)},
+        cheap=False,
+        passes=Passes.SAME,
+    )
+
+    def output(self, *inputs: Shape) -> Shape:
+        if len(set(inputs)) > 1:
+            shapes = " and ".join(text(shape) for shape in inputs)
+            raise InputError(
+                f"add needs inputs of one shape, got {shapes}; try a 1x1 convolution on one."
+            )
+        return inputs[0]
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, len(inputs) - 1, 0)
+
+
+@dataclass(frozen=True)
+class Concat(Layer):
+    """Inputs of one map size side by side along the channels."""
+
+    kind: ClassVar[str] = "concat"
+    arity: ClassVar[int | None] = None
+    row: ClassVar[Row] = Row(
+        keeps=(),
+        cut=Cut.SAMPLES,
+        over=NOWHERE,
+        backward_over=NOWHERE,
+        cheap=False,
+        passes=Passes.SLICES,
+        moves=True,
+    )
+
+    def output(self, *inputs: Shape) -> Shape:
+        if len({(len(shape), *shape[1:]) for shape in inputs}) > 1:
+            shapes = " and ".join(text(shape) for shape in inputs)
+            raise InputError(
+                f"concat needs maps of one height and width, got {shapes}; try padding."
+            )
+        return (sum(shape[0] for shape in inputs), *inputs[0][1:])
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return Flops()
+
+
+@dataclass(frozen=True)
+class Flatten(Layer):
+    """A map read as a vector: no copy."""
+
+    kind: ClassVar[str] = "flatten"
+    row: ClassVar[Row] = VIEW
+
+    def output(self, *inputs: Shape) -> Shape:
+        return (prod(inputs[0]),)

@@ -1,0 +1,79 @@
+"""What a network ends in: a layer that compares its output with what it should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from memlab.axes import Dims, Shape, dims
+from memlab.errors import InputError
+from memlab.formats import FORMATS, Format
+from memlab.layers.layer import Layer, text
+from memlab.layers.row import NOWHERE, Y_OVER_X, Extras, Flops, Row, by_value
+from memlab.step.storage import Size
+from memlab.step.traits import Cut, Traits
+
+Target = tuple[str, Dims, Format]
+"""The name, axes and format of a tensor."""
+
+
+@dataclass(frozen=True)
+class Loss(Layer):
+    """What every loss answers beside."""
+
+    is_loss: ClassVar[bool] = True
+    predicts: ClassVar[tuple[str, Traits] | None] = None
+    """The kind and the traits of the operation that makes a prediction of what the loss reads;
+    ``None`` where that is the prediction."""
+
+    def target(self, format: Format, y: Shape) -> Target:
+        """What it compares with, in a step of that format."""
+        return "target", dims(y), format
+
+
+@dataclass(frozen=True)
+class SoftmaxCrossEntropy(Loss):
+    """Softmax over the classes, then the mean of ``-log p[label]``; labels are int64, one for a
+    sample or one for each token of a sequence ``(T, classes)``."""
+
+    kind: ClassVar[str] = "softmax_cross_entropy"
+    row: ClassVar[Row] = Row(
+        keeps=(), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False, vectors=("cuda",)
+    )
+    predicts: ClassVar[tuple[str, Traits] | None] = "softmax", Traits(Y_OVER_X)
+
+    def output(self, *inputs: Shape) -> Shape:
+        if len(inputs[0]) > 2:
+            raise InputError(
+                f"cross entropy needs a vector, got {text(inputs[0])}; try flatten() and linear()."
+            )
+        return inputs[0]
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        *tokens, classes = y
+        rows = prod(tokens)
+        return Flops(
+            forward=Size(1, 5 * classes * rows),
+            input=Size(0, (classes + 1) * rows),
+            inference=Size(0, (5 * classes - 2) * rows),
+        )
+
+    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+        return {"probabilities": (dims(y), format)}
+
+    def target(self, format: Format, y: Shape) -> Target:
+        return "labels", dims(y)[:-1], FORMATS["int64"]
+
+
+@dataclass(frozen=True)
+class SquaredError(Loss):
+    """The mean over the batch of ``sum (y - t)^2``; the target t has the shape of y (A1)."""
+
+    kind: ClassVar[str] = "squared_error"
+    row: ClassVar[Row] = Row(
+        keeps=("x",), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False
+    )
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, 3, 2, fixed=1)

@@ -1,0 +1,154 @@
+"""Layers that normalise: over the batch, over neighbouring channels, over the values of a token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import ClassVar
+
+from memlab.axes import Shape, dims
+from memlab.errors import real
+from memlab.formats import Format
+from memlab.layers.layer import Layer, Weights, maps, sequence, settle
+from memlab.layers.row import (
+    DX_OVER_DY,
+    NOWHERE,
+    Y_OVER_X,
+    Buffer,
+    Buffers,
+    Extras,
+    Flops,
+    Reads,
+    Row,
+    by_value,
+)
+from memlab.step.start import ONES, Start
+from memlab.step.storage import Size
+from memlab.step.traits import Again, Cut
+
+_STATISTICS = ("mean", "inverse_deviation")
+
+
+@dataclass(frozen=True)
+class BatchNorm(Layer):
+    """Normalises each channel over the batch; learns scale and shift (Ioffe and Szegedy 2015)."""
+
+    epsilon: float = 1e-5
+    momentum: float = 0.1
+    kind: ClassVar[str] = "batch_norm"
+    row: ClassVar[Row] = Row(
+        keeps=("x",),
+        cut=Cut.CHANNELS,
+        over=Y_OVER_X,
+        backward_over=DX_OVER_DY,
+        cheap=True,
+        backward_reads_weight=Reads.ALWAYS,
+        wide=True,
+        apart=True,
+        joins=True,
+        stem="norm",
+    )
+
+    def __post_init__(self) -> None:
+        settle(self, "batch norm", "epsilon", real, usual=1e-5, least=0)
+        settle(self, "batch norm", "momentum", real, usual=0.1, least=0)
+
+    def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
+        channels = (("C", inputs[0][0]),)
+        return Weights("weight", channels, ONES), Weights("bias", channels)
+
+    def buffers(self, *inputs: Shape) -> tuple[Weights, ...]:
+        channels = (("C", inputs[0][0]),)
+        return Weights("running_mean", channels), Weights(
+            "running_var", channels, Start(1.0, squares=True)
+        )
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        values, channels = prod(y), y[0]
+        return Flops(
+            forward=Size(11 * channels, 8 * values),
+            weights=Size(0, 5 * values),
+            input=Size(4 * channels, 5 * values),
+            inference=Size(3 * channels, 4 * values),
+        )
+
+    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+        """What it normalised by, for each channel."""
+        return dict.fromkeys(_STATISTICS, (dims(y, batched=False)[:1], format))
+
+    def again(self, y: Shape, *inputs: Shape) -> Again:
+        """By the mean and the deviation of the batch, which are small and kept: the running ones
+        must move once."""
+        return Again(_STATISTICS, Size(y[0], 3 * prod(y)))
+
+
+@dataclass(frozen=True)
+class LocalResponseNorm(Layer):
+    """``y = x / (k + alpha/size * sum of x^2 over size neighbouring channels)^beta``."""
+
+    size: int = 5
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
+    kind: ClassVar[str] = "local_response_norm"
+    row: ClassVar[Row] = Row(
+        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False, stem="norm"
+    )
+
+    def __post_init__(self) -> None:
+        settle(self, "local response norm", "size")
+        for name, usual in (("alpha", 1e-4), ("beta", 0.75), ("k", 1.0)):
+            settle(self, "local response norm", name, real, usual=usual, least=0)
+
+    def output(self, *inputs: Shape) -> Shape:
+        return maps("local response norm", inputs[0])
+
+    def describe(self) -> str:
+        return f"over {self.size} channels"
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, 2 * self.size + 3, 3 * self.size + 8)
+
+    def backward_workspace(self, y: Shape, *inputs: Shape) -> Buffers:
+        return {"workspace": Buffer(dims(y, batched=False))}
+
+
+@dataclass(frozen=True)
+class LayerNorm(Layer):
+    """Normalises the F values of each token, or of a vector; learns scale and shift
+    (Ba, Kiros and Hinton 2016)."""
+
+    epsilon: float = 1e-5
+    kind: ClassVar[str] = "layer_norm"
+    row: ClassVar[Row] = Row(
+        keeps=("x",),
+        cut=Cut.SAMPLES,
+        over=Y_OVER_X,
+        backward_over=DX_OVER_DY,
+        cheap=True,
+        backward_reads_weight=Reads.PASSING,
+        devices=("cpu",),
+    )
+
+    def __post_init__(self) -> None:
+        settle(self, "layer norm", "epsilon", real, usual=1e-5, least=0)
+
+    def output(self, *inputs: Shape) -> Shape:
+        return inputs[0] if len(inputs[0]) == 1 else sequence("layer norm", inputs[0])
+
+    def parameters(self, *inputs: Shape) -> tuple[Weights, ...]:
+        features = (("F", inputs[0][-1]),)
+        return Weights("weight", features, ONES), Weights("bias", features)
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        *rows, features = y
+        tokens = prod(rows)
+        return Flops(
+            forward=Size(0, tokens * (8 * features + 5)),
+            weights=Size(0, tokens * 5 * features),
+            input=Size(0, tokens * (10 * features + 2)),
+        )
+
+    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+        """What it normalised by, for each token."""
+        return dict.fromkeys(_STATISTICS, (dims(y)[:-1], format))

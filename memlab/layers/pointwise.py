@@ -1,0 +1,92 @@
+"""Layers that compute each value of the output from the value in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from memlab.axes import Shape
+from memlab.errors import known, real
+from memlab.layers.layer import Layer, settle
+from memlab.layers.row import DX_OVER_DY, Y_OVER_X, Flops, Row, by_value
+from memlab.step.traits import Cut
+
+FORMS = ("exact", "tanh")
+"""Of a GELU."""
+
+
+@dataclass(frozen=True)
+class ReLU(Layer):
+    """``max(x, 0)``."""
+
+    kind: ClassVar[str] = "relu"
+    row: ClassVar[Row] = Row(
+        keeps=("y",), cut=Cut.VALUES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True
+    )
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, 1, 1)
+
+
+@dataclass(frozen=True)
+class Tanh(Layer):
+    """The hyperbolic tangent: the f of the single-layer example (A1)."""
+
+    kind: ClassVar[str] = "tanh"
+    row: ClassVar[Row] = Row(
+        keeps=("y",), cut=Cut.VALUES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True
+    )
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, 1, 3)
+
+
+@dataclass(frozen=True)
+class GELU(Layer):
+    """``x Phi(x)`` with the normal distribution function Phi, or GPT-2's ``tanh`` in place of it
+    (Hendrycks and Gimpel 2016)."""
+
+    form: Literal["exact", "tanh"] = "exact"
+    kind: ClassVar[str] = "gelu"
+    row: ClassVar[Row] = Row(
+        keeps=("x",),
+        cut=Cut.VALUES,
+        over=Y_OVER_X,
+        backward_over=DX_OVER_DY,
+        cheap=True,
+        devices=("cpu",),
+    )
+
+    def __post_init__(self) -> None:
+        known("form of GELU", self.form, FORMS)
+
+    def describe(self) -> str:
+        return self.form
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, *((5, 11) if self.form == "exact" else (9, 19)))
+
+
+@dataclass(frozen=True)
+class Dropout(Layer):
+    """Sets each value to 0 with probability p and scales the others by 1 / (1 - p)."""
+
+    p: float = 0.5
+    kind: ClassVar[str] = "dropout"
+    row: ClassVar[Row] = Row(
+        keeps=(),
+        cut=Cut.VALUES,
+        over=Y_OVER_X,
+        backward_over=DX_OVER_DY,
+        cheap=True,
+        identity_in_inference=True,
+    )
+
+    def __post_init__(self) -> None:
+        settle(self, "dropout", "p", real, usual=0.5, least=0, below=1)
+
+    def describe(self) -> str:
+        return f"p {self.p:g}"
+
+    def flops(self, y: Shape, *inputs: Shape) -> Flops:
+        return by_value(y, 2, 2)
