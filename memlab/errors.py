@@ -30,6 +30,10 @@ class InputError(ValueError):
     """Bad input. The message says what was given, what is allowed and what to try."""
 
 
+class BusyError(InputError):
+    """A measurement inside another one."""
+
+
 def unknown(what: str, given: object, allowed: Iterable[str]) -> InputError:
     """The error for a name that is not in a registry, with the nearest names first; an empty one,
     which stands for no choice, is not listed.

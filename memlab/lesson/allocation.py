@@ -15,7 +15,6 @@ from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.lesson import words
 from memlab.lesson.question import Kind
-from memlab.runtime.meter import Meter
 from memlab.strings import gettext as _
 
 
@@ -50,6 +49,8 @@ def measure(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Allocati
                 given=shorten(function),
             )
         )
+    from memlab.runtime.meter import Meter
+
     with Meter() as meter:
         result = function(*args, **kwargs)
     return Allocation(result, meter.peak)

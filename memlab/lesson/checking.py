@@ -14,15 +14,13 @@ from inspect import signature
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from memlab import strings
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import BusyError, InputError, shorten, whole
 from memlab.lesson import values, words
 from memlab.lesson.allocation import in_bytes, measure
 from memlab.lesson.task import Arguments, Task
 from memlab.lesson.values import Numbers
-from memlab.runtime.meter import BusyError
+from memlab.lines import np
 from memlab.strings import gettext as _
 
 LONGEST = 200
@@ -182,10 +180,10 @@ def there(task: Task, held: Held) -> str:
     if answer.refused:
         return f"{_say('returned', name=name, value=answer.shown)} {answer.refused}"
     if task.score is not None and answer.numbers is not None:
-        ratio = Fraction(answer.numbers.item()) / Fraction(held.numbers.item())
+        ratio = Fraction(answer.numbers.first) / Fraction(held.numbers.first)
         return _say("choice", name=name, value=answer.shown, ratio=float(ratio))
     if task.run is not None and answer.numbers is not None:
-        wrong, moved = answer.numbers
+        wrong, moved = answer.numbers.flat
         return _say("kernel", name=name, wrong=wrong, moved=moved)
     if answer.numbers is None:
         key = "no_number"

@@ -10,20 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from memlab.errors import InputError, whole
+from memlab.lines import Column, np
 from memlab.networks.builder import network as start
 from memlab.networks.graph import Network
 from memlab.strings import gettext as _
 
 if TYPE_CHECKING:
     from memlab.runtime.training import History
-
-Floats = npt.NDArray[np.float32]
 
 TEST = 360
 """Of the 1,797 images, those that are kept for the test."""
@@ -42,10 +38,10 @@ class Digits:
     int64, or targets (1437, 10); ``y_test`` are classes.
     """
 
-    x: Floats = field(repr=False)
-    y: npt.NDArray[Any] = field(repr=False)
-    x_test: Floats = field(repr=False)
-    y_test: npt.NDArray[np.int64] = field(repr=False)
+    x: Column = field(repr=False)
+    y: Column = field(repr=False)
+    x_test: Column = field(repr=False)
+    y_test: Column = field(repr=False)
 
 
 def load(seed: int = 0) -> Digits:

@@ -15,8 +15,6 @@ from inspect import signature
 from itertools import combinations, product
 from typing import Any, TypeVar
 
-import numpy as np
-
 from memlab.errors import shorten
 from memlab.lesson import values
 
@@ -157,10 +155,9 @@ def tasks() -> dict[str, Task]:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, np.ndarray) and value.ndim:
-        return f"of shape {value.shape}"
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.item()
+    value = values.single(value)
+    if shape := getattr(value, "shape", ()):
+        return f"of shape {shape}"
     if isinstance(value, float):
         return f"{value:.4g}"
     return value if isinstance(value, str) else shorten(value)

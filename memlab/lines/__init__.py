@@ -56,7 +56,7 @@ def least(line: Floats, span: int, at: Integers) -> Floats:
 
 
 def _windows(line: Floats, span: int, at: Integers, best: Any) -> Floats:
-    if hasattr(np, "lib"):
+    if np.__name__ == "numpy":
         windows = np.lib.stride_tricks.sliding_window_view(line, span)[at]
         found: Floats = windows.max(axis=1) if best is max else windows.min(axis=1)
         return found

@@ -13,7 +13,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NoReturn
+
+from memlab.errors import library
 
 int64, float64, bool_, inf = int, float, bool, math.inf
 
@@ -330,3 +332,14 @@ def unique(line: Array, return_index: bool = False) -> Any:
     found = sorted(first)
     places = Array(first[figure] for figure in found)
     return (Array(found), places) if return_index else Array(found)
+
+
+def __getattr__(name: str) -> NoReturn:
+    """All else of NumPy.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    if not name.startswith("_"):
+        library("numpy", "computing with arrays")
+    raise AttributeError(name)

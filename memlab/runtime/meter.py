@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from memlab.errors import InputError
+from memlab.errors import BusyError
 from memlab.runtime.hook import Hook, HookError, Report
 from memlab.step.storage import DEVICE
 
@@ -36,10 +36,6 @@ class Reporting(Protocol):
 
     def restore(self, before: Any) -> None:
         """Give the allocator from before back."""
-
-
-class BusyError(InputError):
-    """A measurement inside another one."""
 
 
 @cache

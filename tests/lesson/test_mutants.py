@@ -100,7 +100,7 @@ def gone(given: Any, case: Arguments) -> int:
 def chosen(given: Any, count: int) -> list[int]:
     numbers = values.read(given)
     assert numbers is not None
-    assert numbers.ndim == 1
+    assert len(numbers.shape) == 1
     assert {*numbers.flat} <= {*range(count)}
     return sorted({int(number) for number in numbers.flat})
 

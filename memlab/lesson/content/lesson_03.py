@@ -6,8 +6,6 @@ from fractions import Fraction
 from math import prod
 from random import Random
 
-import numpy as np
-
 from memlab.layers import Conv2d
 from memlab.layers.buffers import TILE
 from memlab.layers.layer import Node
@@ -17,6 +15,7 @@ from memlab.lesson.content.tools import known, measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.quantities import lowered
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.planner.book import plan

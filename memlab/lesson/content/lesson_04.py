@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
-import numpy as np
-
 from memlab import formats
 from memlab.build.step import inference_step
 from memlab.lesson.content.tools import known, measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.planner.book import plan

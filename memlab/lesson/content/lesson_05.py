@@ -6,13 +6,12 @@ from fractions import Fraction
 from math import prod
 from random import Random
 
-import numpy as np
-
 from memlab.layers.layer import Node
 from memlab.lesson.content.lesson_03 import conv, convolutions
 from memlab.lesson.content.tools import measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
@@ -69,8 +68,6 @@ def places(node: Node) -> int:
 
 def _columns_written(node: Node) -> int:
     """Columns of the matrix that the kernel writes for 1 image."""
-    import numpy as np
-
     from memlab.kernels import im2col
 
     image, layer = np.zeros((1, *node.input_shapes[0]), np.float32), conv(node)

@@ -7,13 +7,12 @@ from fractions import Fraction
 from functools import cache
 from random import Random
 
-import numpy as np
-
 from memlab import strings, units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.lesson.content.tools import step_of
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network

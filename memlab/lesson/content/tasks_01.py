@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from memlab.lesson.content.lesson_01 import single
 from memlab.lesson.content.tools import step_of
 from memlab.lesson.task import Arguments, Slip, task
+from memlab.lines import Floats as Vector
+from memlab.lines import np
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.step.step import Step
-
-Vector = npt.NDArray[np.float64]
 
 
 def two_layers(inputs: int, hidden: int, outputs: int) -> Network:
@@ -102,7 +100,7 @@ def my_step(x: Vector, t: Vector, w1: float, w2: float) -> list[float]:
     """Both gradients of the single layer, averaged over the samples, out of a run."""
     from memlab.runtime.run import run
 
-    given: dict[str, npt.ArrayLike] = {"h.weight": [[w1]], "h.bias": [w2]}
+    given: dict[str, Any] = {"h.weight": [[w1]], "h.bias": [w2]}
     inputs = x[:, None], t[:, None]
     done = run(_single_step(len(x)), len(x), *inputs, given, keep="gradients").gradients
     return [done["gradient of h.weight"].item(), done["gradient of h.bias"].item()]

@@ -7,15 +7,12 @@ from random import Random
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memlab.errors import InputError
 from memlab.lesson.content.lesson_02 import FP32
 from memlab.lesson.task import Arguments, Slip, task
+from memlab.lines import Column as Values
+from memlab.lines import np
 from memlab.studies.warps import WARP, moved
-
-Values = NDArray[Any]
 
 
 class Threads:

@@ -94,7 +94,7 @@ def _score(given: Any, a: Arguments) -> int:
     """
     last, numbers = len(a["maps"]) - 2, values.read(given)
     chosen = set() if numbers is None else {*numbers.flat}
-    if numbers is None or numbers.ndim != 1 or not chosen <= {*range(last + 1)}:
+    if numbers is None or len(numbers.shape) != 1 or not chosen <= {*range(last + 1)}:
         allowed = f"a list of numbers from 0 to {last}, or []" if last else "[0] or []"
         raise InputError(f"Of {last + 2} maps a choice is {allowed}, got {shorten(given)}.")
     return planned(tuple(a["maps"]), tuple(sorted(map(int, chosen))))

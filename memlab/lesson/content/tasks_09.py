@@ -215,7 +215,7 @@ def _score(given: Any, a: Arguments) -> int:
     """
     last, numbers = len(a["maps"]) - 1, values.read(given)
     chosen = set() if numbers is None else {*numbers.flat}
-    if numbers is None or numbers.ndim != 1 or not chosen <= {*range(last + 1)}:
+    if numbers is None or len(numbers.shape) != 1 or not chosen <= {*range(last + 1)}:
         raise InputError(
             f"Of {last + 1} maps a choice is a list of numbers from 0 to {last}, "
             f"got {shorten(given)}."

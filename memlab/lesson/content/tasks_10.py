@@ -6,15 +6,13 @@ from collections.abc import Callable
 from itertools import accumulate
 from random import Random
 
-import numpy as np
-import numpy.typing as npt
-
 from memlab import formats
 from memlab.lesson.task import Arguments, Slip, task
+from memlab.lines import Column, np
 from memlab.planner.streams import COMPUTE, DISK, slots
 from memlab.step.op import Op, Phase
 
-Images = npt.NDArray[np.uint8]
+Images = Column
 """As they are stored: 1 B for each value."""
 
 # -- when compute has finished --------------------------------------------------------------------
