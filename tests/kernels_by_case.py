@@ -17,9 +17,16 @@ from memlab.kernels.registry import Array, Call
 from memlab.layers import algorithms
 from memlab.layers.layer import Layer
 from memlab.networks.builder import Handle, network
-from memlab.step.op import OF_PART, Op, Phase
+from memlab.optimizers import OPTIMIZERS
+from memlab.step.op import OF_PART, Op, Phase, Slot
 from memlab.step.tensor import Role, Tensor
 from tests import kernel_targets
+
+
+def slot(optimizer: str, name: str = "w") -> Slot:
+    """A parameter of an update, its gradient and its states, under names that say nothing."""
+    states = enumerate(OPTIMIZERS[optimizer].states)
+    return Slot(name, f"{name}'", {state: f"{name}{number}" for number, state in states})
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from memlab.layers.losses import Loss
 from memlab.layers.row import NOTHING, Choice, made
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
-from memlab.step.op import NONE, Op, Operands, Phase
+from memlab.step.op import NONE, Op, Operands, Phase, Slot
 from memlab.step.start import ZEROS, Start
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -190,6 +190,7 @@ class Build:
         fills: int = 1,
         traits: Traits = PLAIN,
         again: Again | None = None,
+        slots: tuple[Slot, ...] = (),
     ) -> None:
         """Append an operation. Its workspace is filled and read ``fills`` times."""
         fixed = each = 0
@@ -202,7 +203,8 @@ class Build:
         attributes = {"layer": node.layer, "draw": node.name}
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
-               choice.algorithm, flops, moved, node.name, node.stage, traits=traits, again=again)
+               choice.algorithm, flops, moved, node.name, node.stage, traits=traits, again=again,
+               slots=slots)
         )  # fmt: skip
 
     def step(self, live_in: list[Tensor], live_out: list[Tensor], optimizer: str = "") -> Step:

@@ -7,13 +7,10 @@ from math import prod
 from memlab.build.construction import Build
 from memlab.layers.layer import Node
 from memlab.optimizers import OPTIMIZERS
-from memlab.step.op import Phase
+from memlab.step.op import Phase, Slot
 from memlab.step.start import Start
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
-from memlab.step.traits import Cut, Traits
-
-_UPDATE = Traits(cut=Cut.PARAMETERS)
 
 
 def update(build: Build, optimizer: str) -> list[Tensor]:
@@ -23,26 +20,29 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
     """
     chosen = OPTIMIZERS[optimizer]
     starts = {name: Start(squares=name in chosen.squares) for name in chosen.states}
-    state, states = Role.OPTIMIZER_STATE, list[Tensor]()
+    role, state = Role.OPTIMIZER_STATE, list[Tensor]()
     for leader, nodes in _groups(build).items():
         reads, updates, count = dict[str, Tensor](), dict[str, Tensor](), 0
+        slots: list[Slot] = []
         for parameter in (p for node in nodes for p in build.parameters[node.name].values()):
             gradient = build.gradients[parameter.name]
             reads[gradient.name] = gradient
-            own = [
-                build.new(f"{parameter.name}.{name}", parameter.axes, state, start=start)
+            own = {
+                name: build.new(f"{parameter.name}.{name}", parameter.axes, role, start=start)
                 for name, start in starts.items()
-            ]
-            updates |= {array.name: array for array in (parameter, *own)}
-            states += own
+            }
+            updates |= {array.name: array for array in (parameter, *own.values())}
+            state += own.values()
+            named = {name: array.name for name, array in own.items()}
+            slots.append(Slot(parameter.name, gradient.name, named))
             count += prod(extent for _, extent in parameter.axes)
         node = build.network.by_name[leader]
         name = f"update of {leader}"
         cost = Size(chosen.operations * count)
         build.emit(
-            node, name, optimizer, Phase.UPDATE, reads, {}, updates, flops=cost, traits=_UPDATE
+            node, name, optimizer, Phase.UPDATE, reads, {}, updates, flops=cost, slots=tuple(slots)
         )
-    return states
+    return state
 
 
 def _groups(build: Build) -> dict[str, list[Node]]:

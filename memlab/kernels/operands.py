@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memlab.kernels.registry import Array, Call
 from memlab.layers import AvgPool2d, Conv2d, Dropout, MaxPool2d
-from memlab.step.staging import GRADIENT
+from memlab.step.op import GRADIENT, PARAMETER
 
 
 class Window(NamedTuple):
@@ -43,12 +43,10 @@ def inputs(call: Call) -> list[Array]:
     return [call[f"x{i}"] for i in range(count)]
 
 
-def parameters(call: Call, *slots: str) -> Iterator[tuple[Array, ...]]:
-    """Each parameter of an update with its gradient and its state."""
-    for name in call.arrays:
-        if name.startswith(GRADIENT):
-            own = name.removeprefix(GRADIENT)
-            yield tuple(call[each] for each in (own, name, *(f"{own}.{slot}" for slot in slots)))
+def parameters(call: Call, *states: str) -> Iterator[tuple[Array, ...]]:
+    """Each parameter of an update with its gradient and its states."""
+    for slot in call.slots:
+        yield tuple(call[slot.parts[part]] for part in (PARAMETER, GRADIENT, *states))
 
 
 def adam_settings(call: Call) -> tuple[float, float, float, float, float]:

@@ -48,9 +48,9 @@ def adam(call: Call) -> None:
         _adam(w, g, m, v, *settings)
 
 
-def _lines(call: Call, *slots: str) -> Iterator[tuple[Array, ...]]:
-    """Each parameter with its gradient and its state, as lines."""
-    for arrays in parameters(call, *slots):
+def _lines(call: Call, *states: str) -> Iterator[tuple[Array, ...]]:
+    """Each parameter with its gradient and its states, as lines."""
+    for arrays in parameters(call, *states):
         yield tuple(array.reshape(-1) for array in arrays)
 
 

@@ -16,6 +16,7 @@ from memlab.errors import InputError, pick
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT
 from memlab.layers.layer import LAYERS, Layer
 from memlab.lines import Column
+from memlab.step.op import Slot
 
 Array = Column
 Key = tuple[str, str, str, str]
@@ -33,6 +34,7 @@ class Call:
     ``key`` seeds what an operation draws: the same key draws the same numbers, so a
     recomputation is exact. ``first`` is the index in the batch of the first value, where a call
     has some values of an operation. ``settings`` are the optimizer's: rate, momentum, betas, step.
+    ``slots`` are those of an update.
     """
 
     arrays: Mapping[str, Array]
@@ -44,6 +46,7 @@ class Call:
     settings: Mapping[str, float] = field(default_factory=dict)
     updates: Collection[str] = ()
     parts: int = 1
+    slots: tuple[Slot, ...] = ()
 
     @property
     def accumulate_weights(self) -> bool:

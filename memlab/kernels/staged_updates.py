@@ -13,23 +13,21 @@ from memlab.kernels.blockwise import narrow_blocks, widen_blocks
 from memlab.kernels.compile import compiled
 from memlab.kernels.conversions import narrow, widen
 from memlab.kernels.registry import Array, Call, Kernel
-from memlab.kernels.staged import Arrays, multiply, prepare, split
+from memlab.kernels.staged import multiply, prepare
 from memlab.step import staging
-from memlab.step.op import Op
-from memlab.step.staging import GRADIENT, MASTER, OVERFLOW, SCALE, SCALES, TAKEN
+from memlab.step.op import GRADIENT, PARAMETER, Op, Slot
+from memlab.step.staging import OVERFLOW, SCALE, SUFFIX, TAKEN
 
 
 class StagedUpdate:
     """What computes the update of some parameters with the optimizer's fp32 kernel."""
 
     def __init__(self, kernel: Kernel, op: Op) -> None:
-        self.kernel = kernel
+        self.kernel, self.slots = kernel, op.slots
         self.tile: int = op.attributes["tile"]
         self.block: int = op.attributes.get("block", 0)
-        self.formats = {name: each.format for name, each in staging.operands(op).items()}
-        self.parts = {name: staging.part_of(op, name) for name in self.formats}
-        self.updated = frozenset(op.updates)
-        prepare(self.formats.values(), blocks=self.block > 0)
+        self.operands = staging.operands(op)
+        prepare((each.format for each in self.operands.values()), blocks=self.block > 0)
         self.stochastic: frozenset[str] = op.attributes.get("stochastic", frozenset())
 
     def __call__(self, call: Call) -> None:
@@ -37,67 +35,60 @@ class StagedUpdate:
         if OVERFLOW in call.arrays and call[OVERFLOW][()]:
             return
         call = _counted(call)
-        arrays, buffers = split(call.arrays)
-        factor = 1 / float(arrays[SCALE][()]) if SCALE in arrays else 1.0
-        lines = {name: array.reshape(-1) for name, array in arrays.items() if array.ndim}
-        for gradient in [name for name in lines if name.startswith(GRADIENT)]:
-            own = gradient.removeprefix(GRADIENT)
-            states = [name for name in lines if name.startswith(f"{own}.")]
-            names = [own, gradient, *states]
-            for first in range(0, lines[gradient].size, self.tile):
-                some = {name: lines[name][self._some(name, first)] for name in names}
-                self._update(call, own, some, buffers, first, factor)
+        factor = 1 / float(call[SCALE][()]) if SCALE in call.arrays else 1.0
+        for slot in self.slots:
+            for first in range(0, call[slot.gradient].size, self.tile):
+                self._update(call, slot, first, factor)
 
-    def _some(self, name: str, first: int) -> slice:
-        """The part of a tile: of scales, those of its blocks."""
-        each = self.block if name.endswith(SCALES) else 1
-        return slice(first // each, -(-(first + self.tile) // each))
-
-    def _update(
-        self, call: Call, own: str, some: Arrays, buffers: Arrays, first: int, factor: float
-    ) -> None:
+    def _update(self, call: Call, slot: Slot, first: int, factor: float) -> None:
         """One tile of one parameter."""
-        size, master = some[own].size, own + MASTER
-        room = {
-            name: buffers[self.parts[name]][:size]
-            for name in some
-            if self.parts[name] in buffers and not (name == own and master in some)
+        parts = slot.parts
+        some = {part: self._some(call[name], first) for part, name in parts.items()}
+        scales = {
+            state: self._some(call[name], first, self.block) for state, name in slot.scales.items()
         }
-        for name, buffer in room.items():
-            self._load(name, some, buffer)
+        room = {
+            part: call[part + SUFFIX][: values.size]
+            for part, values in some.items()
+            if part + SUFFIX in call.arrays and not (part == PARAMETER and slot.master)
+        }
+        for part, buffer in room.items():
+            self._load(parts[part], some[part], scales.get(part), buffer)
         if factor != 1:
-            multiply(room[GRADIENT + own], factor)
-        arrays = {**some, **room}
-        if master in some:
-            arrays[own] = arrays.pop(master)
-        self.kernel(replace(call, arrays=arrays))
-        for name, buffer in room.items():
-            if name in self.updated:
-                self._store(call, name, some, buffer, first)
-        if master in some:
-            narrow(some[master], some[own], self.formats[own], self._key(call, own), first)
+            multiply(room[GRADIENT], factor)
+        if slot.master:
+            room[PARAMETER] = self._some(call[slot.master], first)
+        arrays = {name: room.get(part, some[part]) for part, name in parts.items()}
+        self.kernel(replace(call, arrays=arrays, slots=(slot,)))
+        room.pop(GRADIENT, None)
+        for part, buffer in room.items():
+            key = zlib.crc32(f"{call.key} {parts[part]}".encode())
+            drawn = key if part in self.stochastic else None
+            self._store(parts[part], buffer, some[part], scales.get(part), drawn, first)
 
-    def _load(self, name: str, some: Arrays, buffer: Array) -> None:
-        scales, format = some.get(name + SCALES), self.formats[name]
+    def _some(self, values: Array, first: int, each: int = 1) -> Array:
+        """The part of a tile; one for ``each`` of its values."""
+        return values.reshape(-1)[first // each : -(-(first + self.tile) // each)]
+
+    def _load(self, name: str, values: Array, scales: Array | None, buffer: Array) -> None:
+        operand = self.operands[name]
         if scales is None:
-            widen(some[name], buffer, format)
+            widen(values, buffer, operand.format)
             return
-        widen_blocks(some[name], scales, buffer, format, self.block)
-        if self.parts[name] in staging.SQUARES:
-            _at_least(buffer, scales, format.smallest, self.block)
+        widen_blocks(values, scales, buffer, operand.format, self.block)
+        if operand.start.squares:
+            _at_least(buffer, scales, operand.format.smallest, self.block)
 
-    def _store(self, call: Call, name: str, some: Arrays, buffer: Array, first: int) -> None:
-        scales, format = some.get(name + SCALES), self.formats[name]
-        key = self._key(call, name)
+    def _store(
+        self, name: str, buffer: Array, values: Array, scales: Array | None, key: int | None,
+        first: int,
+    ) -> None:  # fmt: skip
+        """Rounded, stochastically where there is a key to draw from."""
+        format = self.operands[name].format
         if scales is None:
-            narrow(buffer, some[name], format, key, first)
+            narrow(buffer, values, format, key, first)
         else:
-            narrow_blocks(buffer, some[name], scales, format, self.block, key, first)
-
-    def _key(self, call: Call, name: str) -> int | None:
-        """What an operand's rounding draws from, where it is stochastic."""
-        drawn = self.parts[name] in self.stochastic
-        return zlib.crc32(f"{call.key} {name}".encode()) if drawn else None
+            narrow_blocks(buffer, values, scales, format, self.block, key, first)
 
 
 def _counted(call: Call) -> Call:

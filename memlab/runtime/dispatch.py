@@ -6,7 +6,7 @@ from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
 from memlab.step.op import LOAD, Op, Phase
-from memlab.step.staging import COMPUTED, is_staged, is_update
+from memlab.step.staging import COMPUTED, is_staged
 from memlab.step.step import Step
 
 
@@ -58,4 +58,4 @@ def _kernel(op: Op, device: str) -> Kernel:
     from memlab.kernels.staged import Staged
     from memlab.kernels.staged_updates import StagedUpdate
 
-    return StagedUpdate(kernel, op) if is_update(op) else Staged(kernel, op)
+    return StagedUpdate(kernel, op) if op.slots else Staged(kernel, op)

@@ -252,6 +252,7 @@ class Session:
                 settings={**self.settings, "step": float(self.steps)},
                 updates=op.updates.keys(),
                 parts=op.attributes.get(PARTS, 1),
+                slots=op.slots,
             )
         )
 

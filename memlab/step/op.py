@@ -50,6 +50,31 @@ class Phase(StrEnum):
     COPY = "copy"
 
 
+PARAMETER, GRADIENT = "parameter", "gradient"
+"""What two of the parts of an update are called; the others are states, by their own names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One parameter of an update and what belongs to it, each by its name among the operands.
+
+    ``states`` are those of the optimizer, by what it calls them; ``scales``, by the same, are those
+    of the blocks of a state in 8 bits. ``master`` is the copy of the parameter in fp32, where it
+    has one.
+    """
+
+    parameter: str
+    gradient: str
+    states: Mapping[str, str] = field(default_factory=dict)
+    master: str = ""
+    scales: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """What the optimizer computes with: gradient, parameter and states."""
+        return {GRADIENT: self.gradient, PARAMETER: self.parameter, **self.states}
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """A named operation.
@@ -60,7 +85,8 @@ class Op:
     multiplication, a comparison and a root as one each; ``bytes_moved`` counts what is read and
     written, workspace included. ``after`` names operations of other streams that must have ended.
     ``traits`` are what is known of its kind; ``again`` is how it runs another time where it changes
-    something in place, and may run once alone where that is None.
+    something in place, and may run once alone where that is None. ``slots`` say of an update which
+    operands belong to each of its parameters.
     """
 
     name: str
@@ -80,6 +106,7 @@ class Op:
     after: tuple[str, ...] = ()
     traits: Traits = PLAIN
     again: Again | None = None
+    slots: tuple[Slot, ...] = ()
 
     @property
     def pure(self) -> bool:

@@ -14,9 +14,8 @@ from typing import Any
 
 from memlab.axes import BATCH, Dims
 from memlab.formats import FORMATS, Format
-from memlab.optimizers import OPTIMIZERS
 from memlab.step import tensor
-from memlab.step.op import Op
+from memlab.step.op import GRADIENT, PARAMETER, Op, Slot
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Cut
@@ -41,18 +40,11 @@ SCALE, OVERFLOW = "loss scale", "overflow"
 STEPS, TAKEN = "steps without overflow", "updates taken"
 """Its counts: since the scale last moved, and since the start."""
 
-GRADIENT, MASTER, SCALES = "gradient of ", ".master", ".scales"
-"""In an update: before the name of a parameter, the name of its gradient; after it, that of its
-copy in fp32; after the name of a state in 8 bits, that of the scales of its blocks."""
-
-SQUARES = frozenset(name for each in OPTIMIZERS.values() for name in each.squares)
-"""The states that hold squares."""
-
 
 def cut(op: Op) -> Cut:
     """Along what an operation is cut. The bits of a mask begin anew with every sample; the outputs
     of a linear layer on sequences lie apart."""
-    found = op.traits.cut
+    found = Cut.PARAMETERS if op.slots else op.traits.cut
     if found is Cut.OUTPUTS and len(op.reads["x"].axes) > 2:
         return Cut.SAMPLES
     masked = "mask" in op.reads or "mask" in op.writes
@@ -178,34 +170,18 @@ def _of_update(op: Op) -> Iterator[tuple[str, Dims]]:
     """One buffer for each part of an update, whichever parameter it is about: the parameter
     itself, its gradient, and each state."""
     tile = (("tile", extent(op, Cut.PARAMETERS)),)
-    parts: dict[str, bool] = {}
-    for name, operand in operands(op).items():
-        part, widened = part_of(op, name), small(operand.format)
-        if part == "gradient":
-            widened = widened or SCALE in op.reads
-        elif part == "parameter":
-            widened = widened and name + MASTER not in op.updates
-        if part:
-            parts[part] = parts.get(part, False) or widened
-    for part, widened in parts.items():
-        if widened:
-            yield part, tile
+    for part in dict.fromkeys(part for slot in op.slots for part in _widened(op, slot)):
+        yield part, tile
 
 
-def part_of(op: Op, name: str) -> str:
-    """What an operand of an update is to its parameter: ``gradient``, ``parameter``, ``master``,
-    or the name of a state; empty for what belongs to no parameter and for scales."""
-    if name.startswith(GRADIENT):
-        return "gradient"
-    if GRADIENT + name in op.reads:
-        return "parameter"
-    own, _, state = name.rpartition(".")
-    return state if GRADIENT + own in op.reads else ""
-
-
-def is_update(op: Op) -> bool:
-    """Whether an operation is an optimizer's."""
-    return op.kind in OPTIMIZERS
+def _widened(op: Op, slot: Slot) -> Iterator[str]:
+    """The parts of an update of one parameter that are computed on buffers."""
+    found = operands(op)
+    for part, name in slot.parts.items():
+        copied = part == PARAMETER and slot.master
+        scaled = part == GRADIENT and SCALE in op.reads
+        if scaled or (small(found[name].format) and not copied):
+            yield part
 
 
 def operands(op: Op) -> dict[str, Tensor]:

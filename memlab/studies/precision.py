@@ -15,7 +15,7 @@ from memlab.lines import np
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
 from memlab.planner.ledger import evaluate
-from memlab.step.staging import COMPUTED, GRADIENT, MASTER
+from memlab.step.staging import COMPUTED, operands
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study, figure, percent, sum_of, three
@@ -185,14 +185,14 @@ def way(name: str, memory: StepMemory, batch: int) -> Way:
 @lru_cache(maxsize=32)
 def _arrays(memory: StepMemory) -> tuple[tuple[Array, ...], Fraction]:
     """What is kept of each value of the largest parameter, and its share in block scales."""
-    entries = [each for each in memory.ledger.entries if each.role in STATE and each.axes]
-    named = max((e for e in entries if e.role is Role.PARAMETER), key=lambda e: e.size.fixed)
-    own = [e for e in entries if f"{e.name.removeprefix(GRADIENT)}.".startswith(f"{named.name}.")]
-    values = [each for each in own if each.axes == named.axes]
-    count = prod(extent for _, extent in named.axes)
-    scales = Fraction(sum(e.size.fixed for e in own if e not in values), count)
-    found = [Array(e.role, e.format, e.name.endswith(MASTER)) for e in values]
-    return tuple(sorted(found, key=lambda each: (STATE.index(each.role), not each.copy))), scales
+    assert memory.step is not None
+    slots = [(slot, operands(op)) for op in memory.step.ops for slot in op.slots]
+    slot, found = max(slots, key=lambda each: each[1][each[0].parameter].size.fixed)
+    values = [*slot.parts.values(), slot.master] if slot.master else slot.parts.values()
+    arrays = [Array(found[e].role, found[e].format.name, e == slot.master) for e in values]
+    count = prod(extent for _, extent in found[slot.parameter].axes)
+    scales = Fraction(sum(found[name].size.fixed for name in slot.scales.values()), count)
+    return tuple(sorted(arrays, key=lambda each: (STATE.index(each.role), not each.copy))), scales
 
 
 # -- the ways side by side -------------------------------------------------------------------------

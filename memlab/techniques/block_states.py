@@ -11,23 +11,17 @@ from dataclasses import replace
 from memlab.errors import InputError, shorten, whole
 from memlab.formats import FORMATS
 from memlab.step import tensor
-from memlab.step.op import Op
-from memlab.step.staging import (
-    COMPUTED,
-    MASTER,
-    MOST,
-    SCALES,
-    SQUARES,
-    is_update,
-    part_of,
-    rewritten,
-)
+from memlab.step.op import Op, Slot
+from memlab.step.staging import COMPUTED, MOST, rewritten
 from memlab.step.step import Step
-from memlab.step.tensor import Role, Tensor
+from memlab.step.tensor import Tensor
 from memlab.techniques import order
 
 BLOCK = 2048
 """Values that share a scale, as in the paper."""
+
+SCALES = ".scales"
+"""After the name of a state, the name of the scales of its blocks."""
 
 LEAST = 64
 """The smallest block: its scale is a sixteenth of it."""
@@ -48,8 +42,9 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
     block = _check(step, block)
     if not step.training:
         return step
+    order.check_updates(step, "states in 8 bits")
     rewrite = _Rewrite(block)
-    ops = [rewrite.op(op) if is_update(op) else op for op in step.ops]
+    ops = [rewrite.op(op) for op in step.ops]
     if not rewrite.small:
         raise InputError(
             f"the optimizer of this step ({step.describe()}) has no state in fp32; call "
@@ -87,24 +82,28 @@ class _Rewrite:
         self.small: dict[str, tuple[Tensor, Tensor]] = {}
 
     def op(self, op: Op) -> Op:
-        """An update with its states in 8 bits."""
-        updates, drawn = dict(op.updates), set[str]()
-        for name, old in op.updates.items():
-            part = part_of(op, name)
-            if old.role is Role.OPTIMIZER_STATE and old.format is COMPUTED and part:
-                if name.endswith(MASTER):
-                    continue
-                updates[name], updates[name + SCALES] = self._state(old, part)
-                drawn.add(part)
-        if not drawn:
+        """The operation; an update has its states in 8 bits."""
+        updates = dict(op.updates)
+        slots = tuple(self._slot(slot, updates) for slot in op.slots)
+        drawn = frozenset(state for slot in slots for state in slot.scales)
+        if slots == op.slots:
             return op
         stochastic = op.attributes.get("stochastic", frozenset()) | drawn
         attributes = {**op.attributes, "block": self.block, "stochastic": stochastic}
-        return rewritten(op, updates=updates, attributes=attributes)
+        return rewritten(op, updates=updates, attributes=attributes, slots=slots)
 
-    def _state(self, old: Tensor, part: str) -> tuple[Tensor, Tensor]:
+    def _slot(self, slot: Slot, updates: dict[str, Tensor]) -> Slot:
+        """With codes and scales for each state in fp32."""
+        scales = dict(slot.scales)
+        for state, name in slot.states.items():
+            if updates[name].format is COMPUTED:
+                scales[state] = name + SCALES
+                updates[name], updates[name + SCALES] = self._state(updates[name])
+        return replace(slot, scales=scales)
+
+    def _state(self, old: Tensor) -> tuple[Tensor, Tensor]:
         """The codes of a state and their scales."""
-        format = FORMATS["fp8_e5m2" if part in SQUARES else "fp8_e4m3fn"]
+        format = FORMATS["fp8_e5m2" if old.start.squares else "fp8_e4m3fn"]
         count = old.size.fixed * 8 // old.format.bits
         blocks = (("blocks", -(-count // self.block)),)
         codes = tensor.new(old.name, old.axes, format, old.role, start=old.start)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from memlab.errors import InputError, listed, shorten
 from memlab.step.op import Phase
 from memlab.step.step import Step
+from memlab.step.tensor import Role
 
 AGAIN = "again"
 """The attribute of an operation that runs another time: how often it has run before."""
@@ -44,6 +45,21 @@ def check(
                 f"try memlab.{later}(memlab.{technique}(step, ...))."
             )
     return step
+
+
+def check_updates(step: Step, what: str) -> None:
+    """Refuse an operation that changes a parameter without saying what belongs to it.
+
+    Raises:
+        InputError: there is one.
+    """
+    for op in step.ops:
+        for changed in op.updates.values():
+            if changed.role is Role.PARAMETER and not op.slots:
+                raise InputError(
+                    f"{op.name} changes {changed.name} and does not say which gradient and states "
+                    f"belong to it, so there are no {what} for it; give this Op its slots."
+                )
 
 
 def names(given: object, what: str = "layers") -> tuple[str, ...]:

@@ -12,20 +12,16 @@ from types import MappingProxyType
 from memlab.errors import InputError, flag, known, pick
 from memlab.formats import FORMATS, Format
 from memlab.step import tensor
-from memlab.step.op import Op, Operands, Phase
+from memlab.step.op import PARAMETER, Op, Operands, Phase, Slot
 from memlab.step.staging import (
     ADJUST,
     CHECK,
     COMPUTED,
-    GRADIENT,
-    MASTER,
     OVERFLOW,
     SCALE,
     STEPS,
     TAKEN,
     is_staged,
-    is_update,
-    part_of,
     rewritten,
 )
 from memlab.step.start import ZEROS, Start
@@ -34,7 +30,6 @@ from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Traits
 from memlab.techniques import order
-from memlab.techniques.again import STATISTICS
 
 STORED = ("fp32", "tf32", "bf16", "fp16", "fp8_e4m3fn", "fp8_e5m2")
 """The formats that a role can be stored in."""
@@ -43,6 +38,9 @@ ROLES = tuple(role for role in Role if role is not Role.WORKSPACE)
 """The roles that can have a format of their own; a workspace has that of what is computed."""
 
 ROUNDINGS = ("nearest", "stochastic")
+
+MASTER = ".master"
+"""After the name of a parameter, the name of its copy in fp32."""
 
 _BITS = Traits(as_stored=True)
 _MAPS = (Role.INPUT, Role.FEATURE_MAP, Role.GRADIENT_MAP)
@@ -100,6 +98,8 @@ def precision(
     chosen = Mode("fp32", ()) if mode is None else pick("mode", mode, MODES)
     by_role = dict.fromkeys(chosen.roles, FORMATS[chosen.half])
     by_role |= {Role(name): _stored(format) for name, format in roles.items()}
+    if chosen.master or scaling:
+        order.check_updates(step, "fp32 master weights or loss scaling")
     scaled = _scaled(step, chosen, scaling)
     kept = _normalization(step) if chosen.master else _statistics(step)
     rewrite = _Rewrite(by_role, kept, chosen.master and step.training, scaled)
@@ -152,7 +152,7 @@ def _stored(format: str | Format) -> Format:
 
 def _scaled(step: Step, mode: Mode, wanted: bool | None) -> bool:
     """Whether the loss is scaled: as wanted, else as the mode does; never in an inference."""
-    learns = any(map(is_update, step.ops))
+    learns = any(op.slots for op in step.ops)
     if wanted and step.training and not learns:
         raise InputError("scaling needs a training step that updates parameters; leave it out.")
     return learns and (mode.scaling if wanted is None else wanted)
@@ -160,18 +160,15 @@ def _scaled(step: Step, mode: Mode, wanted: bool | None) -> bool:
 
 def _normalization(step: Step) -> frozenset[str]:
     """The storages of batch norm that are no maps: parameters, their gradients, statistics."""
-    found: set[str] = set()
-    for op in step.ops:
-        if op.kind.startswith("batch_norm"):
-            found.update(t.storage.name for t in op.touched() if not t.size.per_sample)
-    return frozenset(found)
+    wide = (tensor for op in step.ops if op.traits.wide for tensor in op.touched())
+    return frozenset(tensor.storage.name for tensor in wide if not tensor.size.per_sample)
 
 
 def _statistics(step: Step) -> frozenset[str]:
     """The storages of what a batch norm keeps of the batch. They stay as they were computed: a
     batch norm that runs again reads them, and must give the same."""
-    norms = [op for op in step.ops if op.kind == "batch_norm" and step.training]
-    return frozenset(op.writes[name].storage.name for op in norms for name in STATISTICS)
+    again = ((op, op.again) for op in step.ops if op.again)
+    return frozenset(op.writes[name].storage.name for op, how in again for name in how.kept)
 
 
 class _Rewrite:
@@ -214,34 +211,33 @@ class _Rewrite:
     def op(self, op: Op, drawn: bool) -> Op:
         """The operation on the new tensors, with the buffers of its tiles."""
         reads, updates = self.operands(op.reads), self.operands(op.updates)
-        attributes = dict(op.attributes)
-        if is_update(op):
+        attributes, slots = dict(op.attributes), op.slots
+        if slots:
             if self.master:
-                updates |= self._masters(op, updates)
+                slots = tuple(self._with_master(slot, updates) for slot in slots)
             if self.scaled:
                 reads |= {name: self.scale[name] for name in (SCALE, TAKEN)}
                 reads[OVERFLOW] = self.overflow
             if drawn:
-                parts = {part_of(op, name) for name in op.updates}
-                attributes["stochastic"] = frozenset(parts)
+                states = (state for slot in slots for state in slot.states)
+                attributes["stochastic"] = frozenset((PARAMETER, *states))
         elif self.scaled and "labels" in reads and op.phase is Phase.BACKWARD:
             reads[SCALE] = self.scale[SCALE]
         return rewritten(
             op, reads=reads, writes=self.operands(op.writes), updates=updates,
-            attributes=attributes,
+            attributes=attributes, slots=slots,
         )  # fmt: skip
 
-    def _masters(self, op: Op, updates: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The copies in fp32 of the parameters that are small now."""
-        found = {}
-        for name, small in updates.items():
-            if GRADIENT + name in op.reads and small.format is not COMPUTED:
-                state, start = Role.OPTIMIZER_STATE, replace(small.start, of=small.name)
-                found[name + MASTER] = tensor.new(
-                    small.name + MASTER, small.axes, COMPUTED, state, start=start
-                )
-        self.masters += found.values()
-        return found
+    def _with_master(self, slot: Slot, updates: dict[str, Tensor]) -> Slot:
+        """With a copy in fp32 of the parameter, where that is small now; it begins as that does."""
+        small, name = updates[slot.parameter], slot.parameter + MASTER
+        if small.format is COMPUTED:
+            return slot
+        state, start = Role.OPTIMIZER_STATE, replace(small.start, of=small.name)
+        master = tensor.new(small.name + MASTER, small.axes, COMPUTED, state, start=start)
+        self.masters.append(master)
+        updates[name] = master
+        return replace(slot, master=name)
 
 
 def _sizes(size: Size) -> tuple[int, int]:
@@ -250,13 +246,9 @@ def _sizes(size: Size) -> tuple[int, int]:
 
 def _with_scale(ops: list[Op], rewrite: _Rewrite) -> list[Op]:
     """Before the updates, one operation looks for overflow; after them, one adjusts the scale."""
-    first = next(index for index, op in enumerate(ops) if is_update(op))
-    gradients = {
-        name: each
-        for op in ops[first:]
-        for name, each in op.reads.items()
-        if name.startswith(GRADIENT)
-    }
+    first = next(index for index, op in enumerate(ops) if op.slots)
+    found = [op.reads[slot.gradient] for op in ops[first:] for slot in op.slots]
+    gradients = {each.name: each for each in found}
     overflow = {OVERFLOW: rewrite.overflow}
     check = Op("check of the gradients", CHECK, Phase.UPDATE, gradients, overflow, traits=_BITS)
     adjust = Op(

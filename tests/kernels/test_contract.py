@@ -28,7 +28,7 @@ from memlab.runtime.meter import Meter
 from memlab.runtime.session import SETTINGS
 from memlab.step.op import Op
 from memlab.step.staging import ADJUST, CHECK
-from tests.kernels_by_case import CASES, Case, Trial, as_slice, convolutions, others
+from tests.kernels_by_case import CASES, Case, Trial, as_slice, convolutions, others, slot
 
 FORMATS = ("fp32", "fp64")
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,10 +128,10 @@ def other_calls(format: str) -> list[tuple[str, Call]]:
     drawn = np.random.default_rng(0)
     dtype = registry.DTYPES[format]
     found = []
-    for kind, each in OPTIMIZERS.items():
-        names = ["w", "gradient of w", *(f"w.{state}" for state in each.states)]
-        arrays = {name: drawn.random((4, 3)).astype(dtype) for name in names}
-        found.append((kind, Call(arrays, settings=SETTINGS | {"step": 1.0})))
+    for kind in OPTIMIZERS:
+        own = slot(kind)
+        arrays = {name: drawn.random((4, 3)).astype(dtype) for name in own.parts.values()}
+        found.append((kind, Call(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,))))
     dx, dy = (drawn.random((2, 3, 4)).astype(dtype) for _ in range(2))
     found.append(("accumulate", Call({"dx": dx, "dy": as_slice(dy)})))
     return found

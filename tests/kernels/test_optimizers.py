@@ -7,7 +7,7 @@ import pytest
 
 from memlab.kernels.registry import Array, Call, find
 from memlab.optimizers import OPTIMIZERS
-from tests.kernels_by_case import distance
+from tests.kernels_by_case import distance, slot
 from tests.oracles.optimizers import oracle
 
 SETTINGS = {
@@ -36,14 +36,15 @@ def theirs(kind: str) -> list[Array]:
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_an_optimizer_is_pytorchs(kind: str, format: str, near: float) -> None:
     dtype = {"fp32": np.float32, "fp64": np.float64}[format]
-    names = ("conv1.weight", "conv1.bias")
-    arrays = {name: array.astype(dtype) for name, array in zip(names, drawn(0), strict=True)}
-    for name in names:
-        for state in OPTIMIZERS[kind].states:
-            arrays[f"{name}.{state}"] = np.zeros_like(arrays[name])
+    slots = slot(kind, "weight"), slot(kind, "gradient of weight")
+    arrays: dict[str, Array] = {}
+    for own, array in zip(slots, drawn(0), strict=True):
+        arrays |= {name: np.zeros(array.shape, dtype) for name in own.parts.values()}
+        arrays[own.parameter] = array.astype(dtype)
     for step in range(1, STEPS + 1):
-        for name, gradient in zip(names, drawn(step), strict=True):
-            arrays[f"gradient of {name}"] = gradient.astype(dtype)
-        find(kind, format=format)(Call(arrays, settings=SETTINGS | {"step": float(step)}))
-    for name, expected in zip(names, theirs(kind), strict=True):
-        assert distance(arrays[name], expected) < near
+        for own, gradient in zip(slots, drawn(step), strict=True):
+            arrays[own.gradient] = gradient.astype(dtype)
+        call = Call(arrays, settings=SETTINGS | {"step": float(step)}, slots=slots)
+        find(kind, format=format)(call)
+    for own, expected in zip(slots, theirs(kind), strict=True):
+        assert distance(arrays[own.parameter], expected) < near

@@ -29,8 +29,8 @@ from memlab.step.op import Op, Phase
 from memlab.step.staging import SUFFIX
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
-from memlab.step.traits import Cut, Traits
-from tests.kernels_by_case import CPU_ALONE, Case, Trial, as_slice, convolutions, poolings
+from memlab.step.traits import Cut
+from tests.kernels_by_case import CPU_ALONE, Case, Trial, as_slice, convolutions, poolings, slot
 
 HALVES = ("fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2")
 CASES = [
@@ -263,14 +263,14 @@ def test_the_gradient_of_a_loss_is_scaled_before_it_is_rounded() -> None:
 def update(optimizer: str, format: str, size: int, **attributes: Any) -> Op:
     """The update of one parameter, with its operands in a format."""
     axes = (("F", size),)
-    names = ["w", *(f"w.{state}" for state in OPTIMIZERS[optimizer].states)]
+    own = slot(optimizer)
     updates = {
-        name: tensor.new(name, axes, FORMATS["fp32"], Role.OPTIMIZER_STATE) for name in names
+        name: tensor.new(name, axes, FORMATS["fp32"], Role.OPTIMIZER_STATE)
+        for name in (own.parameter, *own.states.values())
     }
-    gradient = tensor.new("gradient of w", axes, FORMATS["fp32"], Role.PARAMETER_GRADIENT)
-    op = Op("update", optimizer, Phase.UPDATE, {"gradient of w": gradient}, {}, updates,
-            attributes={"layer": None, **attributes}, bytes_moved=Size(),
-            traits=Traits(cut=Cut.PARAMETERS))  # fmt: skip
+    gradient = tensor.new(own.gradient, axes, FORMATS["fp32"], Role.PARAMETER_GRADIENT)
+    op = Op("update", optimizer, Phase.UPDATE, {own.gradient: gradient}, {}, updates,
+            attributes={"layer": None, **attributes}, bytes_moved=Size(), slots=(own,))  # fmt: skip
     return in_format(op, FORMATS[format])
 
 
@@ -293,7 +293,7 @@ def test_an_update_is_computed_in_fp32_and_rounded(optimizer: str, format: str) 
     op = update(optimizer, format, 133)
     arrays = arrays_of(op)
     wide = {name: arrays[name].astype(np.float32) for name in staging.operands(op)}
-    registry.find(optimizer)(Call(wide, settings=SETTINGS))
+    registry.find(optimizer)(Call(wide, settings=SETTINGS, slots=op.slots))
     StagedUpdate(registry.find(optimizer), op)(Call(arrays, settings=SETTINGS))
     for name, each in op.updates.items():
         np.testing.assert_array_equal(arrays[name], wide[name].astype(each.format.dtype()))
@@ -306,13 +306,13 @@ def test_a_stochastic_update_draws_by_key_name_and_place() -> None:
     for key in (1, 1, 2):
         arrays = arrays_of(op)
         wide = {name: arrays[name].astype(np.float32) for name in staging.operands(op)}
-        registry.find("momentum")(Call(wide, settings=SETTINGS))
+        registry.find("momentum")(Call(wide, settings=SETTINGS, slots=op.slots))
         StagedUpdate(registry.find("momentum"), op)(Call(arrays, key=key, settings=SETTINGS))
         expected = np.empty_like(arrays["w"])
         narrow(wide["w"], expected, FORMATS["bf16"], zlib.crc32(f"{key} w".encode()))
         np.testing.assert_array_equal(arrays["w"], expected)
-        state = wide["w.momentum"].astype(FORMATS["bf16"].dtype())
-        np.testing.assert_array_equal(arrays["w.momentum"], state)  # to the nearest
+        state = wide["w0"].astype(FORMATS["bf16"].dtype())
+        np.testing.assert_array_equal(arrays["w0"], state)  # to the nearest
         found.append(arrays["w"])
     assert (found[0] == found[1]).all()
     assert (found[0] != found[2]).any()
@@ -322,23 +322,23 @@ def test_a_stochastic_update_draws_by_key_name_and_place() -> None:
 def test_states_in_blocks_are_widened_changed_and_rounded(size: int) -> None:
     block = 64
     op = update("momentum", "fp32", size, block=block, stochastic=frozenset({"momentum"}))
-    codes = tensor.new("w.momentum", (("F", size),), FORMATS["fp8_e4m3fn"], Role.OPTIMIZER_STATE)
+    codes = tensor.new("w0", (("F", size),), FORMATS["fp8_e4m3fn"], Role.OPTIMIZER_STATE)
     count = -(-size // block)
-    scales = tensor.new("w.momentum.scales", (("b", count),), FORMATS["fp32"], codes.role)
-    updates = {**op.updates, "w.momentum": codes, "w.momentum.scales": scales}
-    op = staging.rewritten(op, updates=updates)
+    scales = tensor.new("s", (("b", count),), FORMATS["fp32"], codes.role)
+    slots = (replace(*op.slots, scales={"momentum": "s"}),)
+    op = staging.rewritten(op, updates={**op.updates, "w0": codes, "s": scales}, slots=slots)
     arrays = arrays_of(op)
-    wide = {name: arrays[name].copy() for name in ("w", "gradient of w")}
-    wide["w.momentum"] = np.empty(size, np.float32)
-    old = arrays["w.momentum"].copy(), arrays["w.momentum.scales"].copy()
-    widen_blocks(*old, wide["w.momentum"], codes.format, block)
-    registry.find("momentum")(Call(wide, settings=SETTINGS))
+    wide = {name: arrays[name].copy() for name in ("w", "w'")}
+    wide["w0"] = np.empty(size, np.float32)
+    old = arrays["w0"].copy(), arrays["s"].copy()
+    widen_blocks(*old, wide["w0"], codes.format, block)
+    registry.find("momentum")(Call(wide, settings=SETTINGS, slots=op.slots))
     StagedUpdate(registry.find("momentum"), op)(Call(arrays, key=4, settings=SETTINGS))
-    key = zlib.crc32(b"4 w.momentum")
-    narrow_blocks(wide["w.momentum"], *old, codes.format, block, key)
+    key = zlib.crc32(b"4 w0")
+    narrow_blocks(wide["w0"], *old, codes.format, block, key)
     np.testing.assert_array_equal(arrays["w"], wide["w"])
-    np.testing.assert_array_equal(arrays["w.momentum"].view(np.uint8), old[0].view(np.uint8))
-    np.testing.assert_array_equal(arrays["w.momentum.scales"], old[1])
+    np.testing.assert_array_equal(arrays["w0"].view(np.uint8), old[0].view(np.uint8))
+    np.testing.assert_array_equal(arrays["s"], old[1])
 
 
 def test_a_mask_is_written_beside_a_small_map() -> None:

@@ -19,7 +19,7 @@ from memlab.layers import algorithms
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.session import SETTINGS
 from tests import kernel_targets
-from tests.kernels_by_case import Case, Trial, as_slice, convolutions, distance, others
+from tests.kernels_by_case import Case, Trial, as_slice, convolutions, distance, others, slot
 
 NEAR = 1e-10
 TARGETS = ("python", "cudasim", "cuda")
@@ -155,9 +155,9 @@ def test_inference(target: str, case: Case) -> None:
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_updates(target: str, kind: str) -> None:
     drawn = np.random.default_rng(0)
-    names = ["w", "gradient of w", *(f"w.{state}" for state in OPTIMIZERS[kind].states)]
-    arrays = {name: drawn.random((4, 3)) for name in names}
-    compare(target, kind, arrays, settings=SETTINGS | {"step": 2.0})
+    own = slot(kind)
+    arrays = {name: drawn.random((4, 3)) for name in own.parts.values()}
+    compare(target, kind, arrays, settings=SETTINGS | {"step": 2.0}, slots=(own,))
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -11,7 +11,7 @@ from memlab.axes import BATCH
 from memlab.formats import FORMATS
 from memlab.layers import LAYERS
 from memlab.step import staging
-from memlab.step.op import Op
+from memlab.step.op import Op, Slot
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
@@ -135,14 +135,13 @@ def test_bytes_moved_are_the_small_ones_and_those_through_the_buffers(network: s
         assert new.bytes_moved.at(8) == op.bytes_moved.at(8) + more
 
 
-def test_parts_of_an_update() -> None:
-    op = named(memlab.precision(step("sums", "adam"), "mixed fp16"), "update of fc2")
-    parts = {name: staging.part_of(op, name) for name in staging.operands(op)}
-    assert parts["gradient of fc2.weight"] == "gradient"
-    assert parts["fc2.weight"] == "parameter"
-    assert parts["fc2.weight.master"] == "master"
-    assert parts["fc2.bias.second_moment"] == "second_moment"
-    assert parts[staging.SCALE] == parts[staging.OVERFLOW] == ""
+def test_an_update_says_what_belongs_to_each_parameter() -> None:
+    small = memlab.eight_bit_states(memlab.precision(step("sums", "adam"), "mixed fp16"))
+    weight, bias = named(memlab.accumulate(small, 2), "update of fc2").slots
+    states = {name: f"fc2.bias.{name}" for name in ("first_moment", "second_moment")}
+    scales = {name: f"{state}.scales" for name, state in states.items()}
+    assert bias == Slot("fc2.bias", "gradient of fc2.bias", states, "fc2.bias.master", scales)
+    assert weight.parameter == "fc2.weight"
 
 
 def test_the_bits_of_a_mask_are_cut_by_samples() -> None:

@@ -22,11 +22,10 @@ from memlab.networks.graph import Network
 from memlab.planner.ledger import Ledger
 from memlab.runtime import session
 from memlab.runtime.session import Session
-from memlab.step.staging import MASTER, SCALE, STEPS, TAKEN, operands
+from memlab.step.staging import SCALE, STEPS, TAKEN, operands
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.again import STATISTICS
-from memlab.techniques.precision import MODES, ROLES, ROUNDINGS, STORED, precision
+from memlab.techniques.precision import MASTER, MODES, ROLES, ROUNDINGS, STORED, precision
 from tests.networks_at_random import networks
 from tests.staged_networks import NETWORKS, OPTIMIZERS, TRAINED, WITH_STATE, pairwise, step
 
@@ -148,7 +147,8 @@ def test_pure_half_precision_halves_every_role(mode: str) -> None:
         plain = step(network, optimizer)
         for op, small in zip(plain.ops, precision(plain, mode).ops, strict=True):
             norm = op.kind.startswith("batch_norm")
-            kept = [t for name, t in operands(op).items() if norm and name in STATISTICS]
+            statistics = ("mean", "inverse_deviation") if norm else ()
+            kept = [t for name, t in operands(op).items() if name in statistics]
             for old, new in zip(op.touched(), small.touched(), strict=True):
                 halved = old.format is FORMATS["fp32"] and old.axes and old not in kept
                 factor = 2 if halved else 1

@@ -46,8 +46,8 @@ def adam(call: Call) -> None:
     _launch(_adam, call, ["first_moment", "second_moment"], *adam_settings(call))
 
 
-def _launch(kernel: Any, call: Call, slots: list[str], *settings: float) -> None:
-    for arrays in parameters(call, *slots):
+def _launch(kernel: Any, call: Call, states: list[str], *settings: float) -> None:
+    for arrays in parameters(call, *states):
         lines = (line(array) for array in arrays)
         launch(kernel, values(arrays[0].size), *lines, arrays[0].size, *settings)
 

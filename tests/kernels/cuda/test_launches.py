@@ -19,7 +19,7 @@ from memlab.kernels.registry import Call
 from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.meter import Meter
 from memlab.runtime.session import SETTINGS
-from tests.kernels_by_case import OTHERS, Case, Trial, convolutions
+from tests.kernels_by_case import OTHERS, Case, Trial, convolutions, slot
 
 SIZES = [(1, 1, 1), (7, 7, 3), (1, 5, 2), (56, 56, 64), (224, 3, 70_000), (1000, 200_000, 2)]
 
@@ -119,12 +119,12 @@ def test_an_update_makes_no_array(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("counts what the host allocates, in its place")
     fake = type(cuda.jit(lambda: None))
     monkeypatch.setattr(fake, "__call__", lambda self, *arguments: None)
-    for kind, each in OPTIMIZERS.items():
-        names = ["w", "gradient of w", *(f"w.{state}" for state in each.states)]
-        arrays = {name: cuda.to_device(np.ones((4, 3))) for name in names}
+    for kind in OPTIMIZERS:
+        own = slot(kind)
+        arrays = {name: cuda.to_device(np.ones((4, 3))) for name in own.parts.values()}
         kernel = registry.find(kind, device="cuda", format="fp64")
         with Meter() as meter:
-            kernel(Call(arrays, settings=SETTINGS | {"step": 1.0}))
+            kernel(Call(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,)))
             assert not meter.seen
 
 
