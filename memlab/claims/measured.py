@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 import memlab
 from memlab.errors import pick
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 WAYS = ("direct", "im2col-image", "offsets")
 """The textbook's loops, lowering and BLAS, and blocks that never lower."""
