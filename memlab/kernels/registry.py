@@ -6,10 +6,12 @@ receives as workspace, so that the plan knows of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 
 from memlab import devices
 from memlab.errors import InputError, pick
@@ -64,20 +66,9 @@ class Call:
 Kernel = Callable[[Call], None]
 KERNELS: dict[Key, Kernel] = {}
 
-_EVERYWHERE = ("convolution", "direct", "draw", "linear", "local_response", "loss",
-               "normalization", "optimizers", "pointwise", "pooling")  # fmt: skip
-MODULES = {
-    "cpu": tuple(
-        f"memlab.kernels.{name}"
-        for name in (
-            *_EVERYWHERE, "attention", "fft", "fused_attention", "gelu", "layer_norm", "offsets",
-            "panel", "panel_gradients", "recurrent", "scaling", "tokens", "winograd",
-        )
-    ),
-    "cuda": tuple(f"memlab.kernels.cuda.{name}" for name in (*_EVERYWHERE, "implicit")),
-}  # fmt: skip
-"""The files that register the kernels of a device; they load Numba, so the first kernel that is
-asked for loads them."""
+FOLDERS = {"cpu": "", "cuda": "cuda"}
+"""Where the kernels of a device are, from this folder on."""
+_REGISTERS = re.compile(r"^@kernel\(", re.MULTILINE)
 
 DTYPES = {"fp32": "float32", "fp64": "float64"}
 """The formats that every device computes in, and what NumPy calls them."""
@@ -126,6 +117,24 @@ def _hint(kind: str, algorithm: str, device: str) -> str:
     return "plan it instead of running it"
 
 
+def modules(device: str) -> list[str]:
+    """The files that register kernels of a device, found by what stands in them: a new one needs no
+    line here. They load Numba, so the first kernel that is asked for loads them.
+
+    Raises:
+        InputError: no such device.
+    """
+    part = pick("device", device, FOLDERS)
+    package = ".".join(filter(None, ("memlab.kernels", part)))
+    folder = files("memlab.kernels").joinpath(part)
+    sources = {each.name: each for each in folder.iterdir() if each.name.endswith(".py")}
+    return [
+        f"{package}.{name.removesuffix('.py')}"
+        for name, source in sorted(sources.items())
+        if _REGISTERS.search(source.read_text(encoding="utf-8"))
+    ]
+
+
 @cache
 def load(device: str = "cpu") -> None:
     """Fill the list for a device, and let Numba load its own tables. They are arrays that stay, so
@@ -135,9 +144,9 @@ def load(device: str = "cpu") -> None:
         InputError: no such device, Numba's CUDA package cannot be imported, or too little room for
             Numba itself.
     """
-    modules = pick("device", device, MODULES)
+    found = modules(device)
     devices.require_kernels()
-    for name in modules:
+    for name in found:
         import_module(name)
     if device == "cpu":
         import_module("memlab.kernels.windows").inside(1, 1, 1, 0)

@@ -44,26 +44,25 @@ def due(device: str) -> set[tuple[str, str]]:
     rows = {kind: each.row for kind, each in LAYERS.items() if device in each.row.devices}
     kinds = {kind for kind, row in rows.items() if not row.is_view}
     kinds |= {f"{kind}.backward" for kind, row in rows.items() if row.passes is Passes.COMPUTED}
-    kinds |= {*OPTIMIZERS, "accumulate", "softmax", *scaling(device)}
+    kinds |= {*OPTIMIZERS, "accumulate", "softmax", AUGMENT, *scaling(device)}
     names = algorithms.on(device)
     found = {("conv2d", name) for name in names}
     found |= {("conv2d.backward", n) for n in names if ALGORITHMS[n].own_backward}
     return found | {(kind, "") for kind in kinds if not kind.startswith("conv2d")}
 
 
-@pytest.mark.parametrize("device", registry.MODULES)
+@pytest.mark.parametrize("device", registry.FOLDERS)
 def test_there_is_a_kernel_for_every_row_and_a_row_for_every_kernel(device: str) -> None:
     registry.load(device)
     expected = {(*each, device, format) for each in due(device) for format in FORMATS}
-    of_steps = {key for key in registry.KERNELS if key[0] != AUGMENT}  # that feeds them
-    assert {key for key in of_steps if key[2] == device} == expected
+    assert {key for key in registry.KERNELS if key[2] == device} == expected
 
 
-@pytest.mark.parametrize("device", registry.MODULES)
+@pytest.mark.parametrize("device", registry.FOLDERS)
 def test_the_cases_reach_every_layer_and_algorithm(device: str) -> None:
     cases = (*convolutions(device), *others(device))
     reached = {(op.kind, op.algorithm) for case in cases for op in case.ops("fp32")}
-    kinds = (*OPTIMIZERS, "accumulate", "softmax", *scaling(device))
+    kinds = (*OPTIMIZERS, "accumulate", "softmax", AUGMENT, *scaling(device))
     apart = {(kind, "") for kind in kinds}
     assert reached | apart == due(device)
 
@@ -101,7 +100,7 @@ def test_a_device_loads_no_kernels_of_another() -> None:
             import sys
             from memlab.kernels import registry
             registry.load("{device}")
-            sys.exit(any(name in sys.modules for name in registry.MODULES["{other}"]))
+            sys.exit(any(name in sys.modules for name in registry.modules("{other}")))
         """
         subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -124,7 +123,7 @@ def calls(trial: Trial) -> list[tuple[Op, Call]]:
 
 
 def other_calls(format: str) -> list[tuple[str, Call]]:
-    """Updates, and the sum of two gradients."""
+    """Updates, the sum of two gradients, and images as numbers."""
     drawn = np.random.default_rng(0)
     dtype = registry.DTYPES[format]
     found = []
@@ -134,6 +133,8 @@ def other_calls(format: str) -> list[tuple[str, Call]]:
         found.append((kind, Call(arrays, settings=SETTINGS | {"step": 1.0}, slots=(own,))))
     dx, dy = (drawn.random((2, 3, 4)).astype(dtype) for _ in range(2))
     found.append(("accumulate", Call({"dx": dx, "dy": as_slice(dy)})))
+    images = {"x": np.zeros((2, 1, 3, 3), np.uint8), "y": np.zeros((2, 1, 3, 3), dtype)}
+    found.append((AUGMENT, Call(images, settings={"crop": 1, "flip": 1, "mean": 0, "scale": 1})))
     return found
 
 
@@ -184,7 +185,7 @@ def test_a_temporary_of_8_bytes_is_seen() -> None:
 def dispatchers() -> dict[str, Any]:
     """Compiled functions that Python calls, by full name: their code holds those they call."""
     registry.load()
-    names = (*registry.MODULES["cpu"], "memlab.kernels.lowering", "memlab.kernels.nans")
+    names = (*registry.modules("cpu"), "memlab.kernels.lowering", "memlab.kernels.nans")
     modules = [import_module(name) for name in names]
     found = {f for module in modules for f in vars(module).values() if hasattr(f, "inspect_llvm")}
     called = {f.py_func.__globals__.get(n) for f in found for n in f.py_func.__code__.co_names}
