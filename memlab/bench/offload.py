@@ -26,6 +26,7 @@ from memlab.build.step import training_step
 from memlab.networks import zoo
 from memlab.planner.streams import clock
 from memlab.runtime.copies import RAM
+from memlab.runtime.program import Program
 from memlab.runtime.run import run as run_once
 from memlab.runtime.session import Session
 from memlab.step.step import Step
@@ -51,7 +52,7 @@ def run(network: str = NETWORK, image: int = IMAGE, batch: int = BATCH, repeats:
     nbytes, planned = copied(moving, batch), clock(step, batch).seconds
     with limited(), freed_memory_kept(), TemporaryDirectory() as folder:
         hosts: Hosts = {"in RAM": RAM, "in files": Path(folder)}
-        with Session(step, batch) as alone:
+        with Session(Program(step, batch)) as alone:
             first = median(interleave({PLAIN: lambda turn: alone.step()}, repeats)[PLAIN])
             speed = round(nbytes / (SHARE * first))
             samples = _timed(alone, moving, speed, repeats, hosts)
@@ -110,7 +111,8 @@ def _timed(alone: Session, step: Step, speed: int, repeats: int, hosts: Hosts) -
     with ExitStack() as stack:
         for where, host in hosts.items():
             for name in (BESIDE, AFTER):
-                session = stack.enter_context(Session(step, alone.batch, host=host))
+                program = Program(step, alone.program.batch, host=host)
+                session = stack.enter_context(Session(program))
                 session.copies.threads = name == BESIDE
                 taken[where] = stack.enter_context(paced(session, speed))
                 cases[f"{name}, maps {where}"] = partial(_step, session)
@@ -135,7 +137,7 @@ def paced(session: Session, speed: int) -> Iterator[list[float]]:
     def slowly(source: Storage, target: Storage, stream: Any = None) -> None:
         begin = perf_counter()
         copy(source, target, stream)
-        sleep(max(0.0, begin + source.size.at(session.batch) / speed - perf_counter()))
+        sleep(max(0.0, begin + source.size.at(session.program.batch) / speed - perf_counter()))
         taken.append(perf_counter() - begin)
 
     session.memory.copy = slowly  # type: ignore[method-assign]  # a slower link, for this session

@@ -18,6 +18,7 @@ from memlab.bench.timing import Line, Result, interleave, machine
 from memlab.build.step import training_step
 from memlab.networks import zoo
 from memlab.planner import clock, streams
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.techniques.lowering import lowering
 from memlab.techniques.offload import offload as offloaded
@@ -92,7 +93,7 @@ def _offloaded(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
             moving = offloaded(step, "conv")
             speed = round(offload.copied(moving, batch) / (clock.total(step, batch) / 2))
             planned = streams.clock(moving, batch, link=speed).seconds
-            with Session(moving, batch) as session, offload.paced(session, speed):
+            with Session(Program(moving, batch)) as session, offload.paced(session, speed):
                 measured = _median(session, rounds)
             what = f"{name}, batch {batch}, offload: {planned:.3f} of {measured:.3f} s"
             yield Line(what, planned / measured, "x")

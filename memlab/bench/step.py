@@ -33,6 +33,7 @@ def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int =
     """Time a training step of ResNet-50 at batch 8, beside PyTorch's where it is installed."""
     import numpy as np
 
+    from memlab.runtime.program import Program
     from memlab.runtime.session import Session
 
     network, threads = zoo.build(name, image=image), devices.cores()
@@ -41,7 +42,8 @@ def run(name: str = "resnet50", image: int = 224, batch: int = 8, repeats: int =
     x = rng.standard_normal((batch, *network.input_shape), np.float32)
     labels = rng.integers(0, network.loss.shape[0], batch)
     step = training_step(network, threads=threads)
-    with Session(step, batch) as session, Session(lowering(step, batch=batch), batch) as chosen:
+    lowered = Program(lowering(step, batch=batch), batch)
+    with Session(Program(step, batch)) as session, Session(lowered) as chosen:
         cases: dict[str, Any] = {
             DEFAULT: lambda turn: session.step(x, labels),
             CHOSEN: lambda turn: chosen.step(x, labels),

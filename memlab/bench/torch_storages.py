@@ -18,6 +18,7 @@ from memlab.bench.torch_lowering import most_allocated
 from memlab.bench.torch_step import TorchStep
 from memlab.build.step import training_step
 from memlab.networks.graph import Network
+from memlab.runtime.program import Program
 from memlab.runtime.session import SETTINGS, Session
 from memlab.step.tensor import Role
 
@@ -43,7 +44,7 @@ def at_peak(network: Network, batch: int, threads: int) -> dict[Role, int]:
 
 def _started(network: Network, batch: int) -> tuple[TorchStep, Any, Any]:
     """A step in PyTorch from the values that memlab begins with, and what it reads."""
-    with Session(training_step(network), batch) as session:
+    with Session(Program(training_step(network), batch)) as session:
         arrays = {
             tensor.name: session.value(tensor).copy()
             for tensor in session.residents

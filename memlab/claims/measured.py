@@ -61,11 +61,12 @@ class Layer:
 
 def single_layer(x: float, t: float, w1: float, w2: float, rate: float) -> Layer:
     """Run one step of the single layer (A1)."""
+    from memlab.runtime.program import Program
     from memlab.runtime.session import Session
 
     step = memlab.training_step(memlab.zoo.linear1(), "sgd", "fp64").keep("gradients")
     start: dict[str, npt.ArrayLike] = {"h.weight": [[w1]], "h.bias": [w2]}
-    with Session(step, batch=1, parameters=start, settings={"rate": rate}) as session:
+    with Session(Program(step, 1), parameters=start, settings={"rate": rate}) as session:
         session.step([[x]], [[t]])
 
         found = {tensor.name: float(session.value(tensor).item()) for tensor in step.live_out}

@@ -55,7 +55,7 @@ class Arena(Memory):
 
     def _wipe(self, address: int, nbytes: int) -> None:
         if self.poison and nbytes:
-            values = self.backend.view(self.arena, Part((nbytes,), "uint8", address, None))
+            values = self.backend.view(self.arena, Part((nbytes,), "uint8", 0, None), address)
             self.backend.fill(values, lambda array: array.fill(POISON))
 
     def clear(self) -> None:

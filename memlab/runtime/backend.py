@@ -57,8 +57,8 @@ class Backend(ABC):
         """New bytes."""
 
     @abstractmethod
-    def view(self, block: Any, part: Part) -> Array:
-        """A part of a block as an array, without a copy."""
+    def view(self, block: Any, part: Part, start: int = 0) -> Array:
+        """A part of what begins at the byte ``start`` of a block as an array, without a copy."""
 
     @abstractmethod
     def fill(self, values: Array, write: Callable[[Array], None]) -> None:

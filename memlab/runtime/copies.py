@@ -12,7 +12,7 @@ import mmap
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -69,20 +69,20 @@ class Copies:
         """Whether a copy was begun, and nobody has waited for it yet."""
         return name in self._running
 
-    def wait(self, names: Iterable[str]) -> None:
-        """Return when these have ended; an operation that is no copy under way has."""
-        for name in names:
-            future = self._running.pop(name, None)
-            if future is not None:
-                future.result()
+    def wait(self, name: str) -> None:
+        """Return when it has ended; an operation that is no copy under way has."""
+        future = self._running.pop(name, None)
+        if future is not None:
+            future.result()
 
     def finish(self) -> None:
         """Return when all have ended."""
-        self.wait(list(self._running))
+        for name in list(self._running):
+            self.wait(name)
 
     def release(self, storage: str) -> None:
         """Return when no copy uses this block any more."""
-        self.wait([self._uses.pop(storage, "")])
+        self.wait(self._uses.pop(storage, ""))
 
     def close(self) -> None:
         """Wait for what is under way, whatever becomes of it, and end the threads."""

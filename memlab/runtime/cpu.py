@@ -34,8 +34,8 @@ class Cpu(Backend):
     def block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
 
-    def view(self, block: Array, part: Part) -> Array:
-        return np.ndarray(part.shape, part.dtype, block, part.offset, part.strides)
+    def view(self, block: Array, part: Part, start: int = 0) -> Array:
+        return np.ndarray(part.shape, part.dtype, block, start + part.offset, part.strides)
 
     def fill(self, values: Array, write: Callable[[Array], None]) -> None:
         write(values)

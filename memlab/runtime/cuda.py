@@ -149,13 +149,13 @@ class Gpu(DeviceArrays):
         if stream.external:  # Numba ends its own
             driver.cuStreamDestroy(int(stream))
 
-    def view(self, block: Any, part: Part) -> Array:
+    def view(self, block: Any, part: Part, start: int = 0) -> Array:
         first, _ = block.__cuda_array_interface__["data"]
         description = {
             "shape": part.shape,
             "strides": part.strides,
             "typestr": np.dtype(part.dtype).str,
-            "data": (first + part.offset, False),
+            "data": (first + start + part.offset, False),
             "version": 3,
         }
         view: Array = self.cuda.from_cuda_array_interface(description, owner=block)

@@ -23,8 +23,7 @@ from memlab.errors import InputError, flag, known, real, shorten, whole
 from memlab.hardware import speed
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
-from memlab.planner.book import Life, plan
-from memlab.planner.entries import BEFORE
+from memlab.planner.entries import BEFORE, Entry
 from memlab.planner.ledger import Ledger
 from memlab.planner.path import Moves, Paced, Path, data_path
 from memlab.planner.ring import (
@@ -36,13 +35,13 @@ from memlab.planner.ring import (
     operations,
 )
 from memlab.planner.streams import Schedule
-from memlab.runtime import backend, guard
-from memlab.runtime.copies import Ram
+from memlab.runtime import guard
 from memlab.runtime.images import REFUSE, WHEN_BAD, Images, Source, source
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.loader import Draws, Loader
 from memlab.runtime.meter import Meter
-from memlab.runtime.session import Session, kernels_of
+from memlab.runtime.program import Program
+from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST
 from memlab.step.tensor import Role, Tensor
@@ -199,19 +198,19 @@ def feed(
     pace = None if disk is None else speed("disk", disk, "0.15 GB/s")
     found = source(images, (x.axes[1][1], x.axes[2][1], x.axes[3][1]))
     ring = operations(step, count, buffers, augment, _batches(found, count, batches))
-    place = backend.find(device)
-    planned = together(step, ring, count)
-    for ledger, room in guard.rooms(planned, place, Ram()):
-        guard.check(ledger, count, room)
-    kernels_of(step, device)
+    program = Program(step, count, device)
+    place, planned = program.place, together(program, ring)
+    guard.check_rooms(planned, count, place, program.host)
+    program.load()
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")
     draws = Draws(zlib.crc32(f"{whole('seed', seed, 0)} images".encode()), asked)
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
                    strict=True))  # fmt: skip
+    classes = next((each.below for each in program.inputs if each.what == "labels"), 0)
     with outside_the_hook(), Meter(hook=place.hook()) as meter:
         loader = Loader(ring, count, int(buffers), place, meter, found, convert, draws)
-        loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, _classes(step)
-        return _epoch(step, loader, planned, due, augment, seed, settings, device)
+        loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, classes
+        return _epoch(program, loader, planned, due, augment, seed, settings)
 
 
 def _check(step: Step, x: Tensor) -> None:
@@ -232,30 +231,28 @@ def _batches(found: Source, batch: int, most: int | None) -> int:
     return full if most is None else min(full, whole("batches", most))
 
 
-def _classes(step: Step) -> int:
-    """How many classes a label may name; 0 where the step takes none."""
-    loss = [op for op in step.ops if "labels" in op.reads and "x" in op.reads]
-    return loss[0].reads["x"].axes[-1][1] if loss else 0
-
-
-def together(step: Step, ring: Step, batch: int) -> Ledger:
+def together(program: Program, ring: Step) -> Ledger:
     """The plan of a step whose input lies in a ring: its own blocks without the input, and all
     places before, during and after it."""
-    planned, x = plan(step), images_of(step)
+    planned, x, batch = program.planned, images_of(program.step), program.batch
     own = (entry for entry in planned.entries if entry.name != x.name)
-    there = (Life(place, BEFORE, len(step.ops), "", "").entry() for place in ring.live_in)
+    there = (
+        Entry(p.name, p.role, p.storage.size, BEFORE, len(planned.rows), p.axes, p.format.name,
+              memory=p.storage.memory)
+        for p in ring.live_in
+    )  # fmt: skip
     entries = (*there, *own)
     return replace(planned, entries=entries, batches=range(batch, batch + 1))
 
 
 def _epoch(
-    step: Step, loader: Loader, planned: Ledger, due: Sequence[tuple[int, int, int]],
-    augment: str, seed: int, settings: Mapping[str, float] | None, device: str,
+    program: Program, loader: Loader, planned: Ledger, due: Sequence[tuple[int, int, int]],
+    augment: str, seed: int, settings: Mapping[str, float] | None,
 ) -> Fed:  # fmt: skip
     """Run it; whatever happens, threads end and memory is given back."""
-    meter, batch = loader.meter, loader.batch
+    step, batch, device = program.step, program.batch, program.device
     losses, residual, peak = [], 0, 0
-    with loader, Session(step, batch, seed, None, settings, meter, device) as session:
+    with loader, Session(program, seed, settings=settings, meter=loader.meter) as session:
         loss = next(t for t in step.live_out if t.role is Role.FEATURE_MAP)
         with closing(loader.batches()) as given:
             for each in given:

@@ -24,6 +24,9 @@ OPERATION, BYTE = 10_000, 2_500
 """Nanoseconds that the simulator takes for an arithmetic operation, and for a byte that is moved:
 a rule of thumb, within a factor of 3 for layers of some size."""
 
+WAITING = {MEMORIES: "with what waits in RAM", (HOST,): "what waits in RAM"}
+"""What is said of a plan that is looked at in these memories."""
+
 
 class DoesNotFitError(InputError):
     """A plan needs more than is free. It carries the plan, what is free and the largest batch."""
@@ -58,20 +61,33 @@ def check(ledger: Ledger, batch: int, room: Room) -> None:
         raise DoesNotFitError(ledger, batch, room)
 
 
-def rooms(ledger: Ledger, place: Backend, host: Host) -> list[tuple[Ledger, Room]]:
-    """What must fit, and where. Maps that wait in RAM take it beside the step, where the device has
-    no memory of its own; the files of a folder are no memory."""
-    if not isinstance(host, Ram) or all(entry.memory == DEVICE for entry in ledger.entries):
-        return [(ledger, place.room())]
+def rooms(used: Collection[str], place: Backend, host: Host) -> list[tuple[tuple[str, ...], Room]]:
+    """Of the memories that a step has used, which must fit together, and where. Maps that wait in
+    RAM take it beside the step, where the device has no memory of its own; the files of a folder
+    are no memory."""
+    if not isinstance(host, Ram) or set(used) == {DEVICE}:
+        return [((DEVICE,), place.room())]
     if place.one_memory:
-        return [(_as_one(ledger, MEMORIES, "with what waits in RAM"), place.room())]
-    return [(ledger, place.room()), (_as_one(ledger, [HOST], "what waits in RAM"), devices.room())]
+        return [(MEMORIES, place.room())]
+    return [((DEVICE,), place.room()), ((HOST,), devices.room())]
 
 
-def _as_one(ledger: Ledger, memories: Collection[str], note: str) -> Ledger:
+def check_rooms(ledger: Ledger, batch: int, place: Backend, host: Host, beside: int = 0) -> None:
+    """Let a plan pass that fits into what is free, beside so many bytes.
+
+    Raises:
+        DoesNotFitError: it does not.
+    """
+    for memories, room in rooms({entry.memory for entry in ledger.entries}, place, host):
+        check(as_one(ledger, memories), batch, room.beside(beside))
+
+
+def as_one(ledger: Ledger, memories: tuple[str, ...]) -> Ledger:
     """The same plan of these memories, as if they were the device's."""
+    if memories == (DEVICE,):
+        return ledger
     entries = (replace(e, memory=DEVICE) for e in ledger.entries if e.memory in memories)
-    return replace(ledger, entries=tuple(entries), notes=(*ledger.notes, note))
+    return replace(ledger, entries=tuple(entries), notes=(*ledger.notes, WAITING[memories]))
 
 
 def check_time(step: Step, batch: int) -> None:

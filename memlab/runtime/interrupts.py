@@ -11,6 +11,7 @@ import threading
 from _thread import interrupt_main
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 
 from memlab.runtime import hook
@@ -38,11 +39,11 @@ def outside_the_hook() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+@dataclass
 class _Handler:
     """Raises an interrupt, or sends it again where the hook is at work."""
 
-    def __init__(self) -> None:
-        self.again: threading.Timer | None = None
+    again: threading.Timer | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         while frame is not None:

@@ -24,6 +24,25 @@ class Piece(NamedTuple):
     start: int = 0
 
 
+Operand = tuple[str, Part]
+"""The name of a storage, and what is seen of its block."""
+
+
+def part_of(tensor: Tensor, batch: int) -> Part:
+    """What a tensor is of the block of its storage. Single bits are packed, sample by sample, into
+    bytes."""
+    if tensor.format.bits % 8:
+        return Part((batch, tensor.per_sample), np.dtype(np.uint8), tensor.offset, None)
+    shape, dtype = tensor.shape(batch), tensor.format.dtype()
+    strides = None
+    if tensor.pitch is not None:
+        inner = [dtype.itemsize]
+        for extent in reversed(shape[2:]):
+            inner.insert(0, inner[0] * extent)
+        strides = (tensor.pitch, *inner)
+    return Part(shape, dtype, tensor.offset, strides)
+
+
 class Memory:
     """Storages by name as blocks of bytes; tensors are views of them at one batch. Those of the
     host lie in ``host``.
@@ -104,32 +123,24 @@ class Memory:
 
     def view(self, tensor: Tensor) -> Array:
         """The values of a tensor, without a copy."""
-        shape, dtype = self._seen(tensor)
-        strides = None
-        if tensor.pitch is not None:
-            inner = [dtype.itemsize]
-            for extent in reversed(shape[2:]):
-                inner.insert(0, inner[0] * extent)
-            strides = (tensor.pitch, *inner)
-        piece = self.blocks[tensor.storage.name]
-        return self.backend.view(
-            piece.block, Part(shape, dtype, piece.start + tensor.offset, strides)
-        )
+        block, start = self.blocks[tensor.storage.name]
+        return self.backend.view(block, part_of(tensor, self.batch), start)
 
-    def _seen(self, tensor: Tensor) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Shape and type of its array; single bits are packed, sample by sample, into bytes."""
-        if tensor.format.bits % 8 == 0:
-            return tensor.shape(self.batch), tensor.format.dtype()
-        return (self.batch, tensor.per_sample), np.dtype(np.uint8)
+    def views(self, operands: Mapping[str, Operand]) -> dict[str, Array]:
+        """The values of several, by their names."""
+        found = {}
+        for name, (storage, part) in operands.items():
+            block, start = self.blocks[storage]
+            found[name] = self.backend.view(block, part, start)
+        return found
 
     def bytes_of(self, storage: Storage) -> Any:
         """All bytes of a storage, where it lies."""
         piece = self.blocks[storage.name]
         if storage.memory == HOST:
             return piece.block
-        return self.backend.view(
-            piece.block, Part((storage.size.at(self.batch),), np.uint8, piece.start, None)
-        )
+        part = Part((storage.size.at(self.batch),), np.uint8, 0, None)
+        return self.backend.view(piece.block, part, piece.start)
 
     def copy(self, source: Storage, target: Storage, stream: Any = None) -> None:
         """Copy a block from one memory to another, in a stream of the device where it has any."""
@@ -146,7 +157,3 @@ class Memory:
     def read(self, tensor: Tensor) -> Array:
         """The values of a tensor on the host: a copy where they are not there already."""
         return self.backend.read(self.view(tensor))
-
-    def views(self, operands: Mapping[str, Tensor]) -> dict[str, Array]:
-        """The values of several, by their names."""
-        return {name: self.view(tensor) for name, tensor in operands.items()}

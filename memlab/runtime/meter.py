@@ -82,7 +82,7 @@ class Meter:
     """Measures inside a ``with`` block, in this thread: NumPy's arrays, or what ``hook`` sees.
 
     ``label`` names the blocks that are allocated next, ``memory`` the memory that they stand for;
-    ``peak`` are the most bytes alive on the device since the last ``start_peak``.
+    ``peak`` are the most bytes alive on the device since the last ``begin``.
     """
 
     def __init__(self, hook: Reporting | None = None) -> None:
@@ -131,10 +131,11 @@ class Meter:
         self.hook.report = None
         self.hook.restore(self._before)
 
-    def start_peak(self) -> int:
-        """Begin to look for a new peak; the bytes alive now."""
-        self.peak = self.live
-        return self.peak
+    def begin(self, number: int) -> int:
+        """An operation begins, and with it the look for a new peak; the bytes alive now."""
+        self.hook.settle()
+        self._op, self.peak = number, self._live
+        return self._live
 
     def count(self, nbytes: int) -> Seen:
         """A block that another counter than the hook sees, such as a file system: born now."""

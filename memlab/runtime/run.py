@@ -13,19 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import units
-from memlab.errors import InputError, flag, shorten, whole
+from memlab.errors import InputError, flag, shorten
 from memlab.kernels.registry import Array
-from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
-from memlab.planner.placement import Placement, arrange, blocks
-from memlab.runtime import arena, backend, guard, measured
-from memlab.runtime.arena import ARENA
+from memlab.planner.placement import ARENA, Placement
+from memlab.runtime import guard, measured
 from memlab.runtime.compiling import compilations
 from memlab.runtime.copies import RAM
-from memlab.runtime.copies import host as host_memory
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.meter import Meter
-from memlab.runtime.session import Session, kernels_of
+from memlab.runtime.program import Program
+from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.step.storage import HOST, Size
 from memlab.step.tensor import Role
@@ -242,74 +240,66 @@ def run(
         flag(name, given)
     if not isinstance(step, Step):
         raise InputError(f"a step is run, got {shorten(step)}; try memlab.training_step(network).")
-    batch = whole("batch", batch)
     step = step if keep is None else step.keep(keep)
-    planned, place, there = plan(step), backend.find(device), host_memory(host)
-    if isinstance(placement, str):
-        placement = arrange(blocks(step, batch), placement)
-    if placement is not None:
-        arena.check(placement, step, batch, overlapping)
-        planned = arena.booked(planned, placement, batch)
-    for ledger, room in guard.rooms(planned, place, there):
-        guard.check(ledger, batch, room)
-    kernels_of(step, device)  # loads their modules, whose own arrays are no part of the step
-    if place.simulated:
+    program = Program(step, batch, device, placement, host, overlapping)
+    for memories, room in program.lacks():
+        raise guard.DoesNotFitError(guard.as_one(program.planned, memories), batch, room)
+    program.load()  # its modules have arrays of their own, which are no part of the step
+    if program.place.simulated:
         guard.check_time(step, batch)
+    poison = poison and program.placement is not None
     with (
         outside_the_hook(),
-        compilations(place.compiling) as compiling,
-        Meter(hook=place.hook()) as meter,
+        compilations(program.place.compiling) as compiling,
+        Meter(hook=program.place.hook()) as meter,
+        Session(program, seed, parameters, settings, meter, poison) as session,
     ):
-        watched = poison and placement is not None
-        session = Session(
-            step, batch, seed, parameters, settings, meter, device, placement, watched, there
-        )
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
-        seconds = time.perf_counter() - begin
-        seen = measured.ledger(planned, meter.seen, batch, place)
+        seconds = time.perf_counter() - begin - compiling.seconds
+        seen = measured.ledger(program.planned, meter.seen, program.batch, program.place)
+        results = _results(session)
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
-    live = {tensor.name: session.value(tensor) for tensor in step.live_out}
-    if placement is not None:  # a view of the arena would keep all of it
-        born = {block.name for block in placement.blocks}
-        inside_arena = [t.name for t in step.live_out if t.storage.name in born]
-        live |= {name: np.array(live[name]) for name in inside_arena}
-    session.copies.close()
-    if placement is not None:
-        session.close()
-    again = partial(Session, step, batch, seed, parameters, settings, None, device, host=there)
-    fits = not session.nan or all(
-        ledger.peak(batch) <= room.nbytes for ledger, room in guard.rooms(plan(step), place, there)
-    )
-    outputs = [t for t in step.live_out if t.role is Role.FEATURE_MAP]
+    again = partial(Session, seed=seed, parameters=parameters, settings=settings, poison=True)
+    nan, unclear = _poisoned(session, again, x, labels, progress)
     return Run(
         step,
-        batch,
-        planned,
+        program.batch,
+        program.planned,
         seen,
         before,
         inside,
         after,
-        seconds - compiling.seconds,
+        seconds,
         compiling.seconds,
         measured.resident_set(),
-        loss=float(live[outputs[0].name][()]) if step.training else None,
-        output=None if step.training else live[outputs[0].name],
-        parameters={
-            t.name: live[t.name] for t in step.live_out if t.role in (Role.PARAMETER, Role.BUFFER)
-        },
-        gradients={
-            t.name: live[t.name] for t in step.live_out if t.role is Role.PARAMETER_GRADIENT
-        },
-        device=place.name,
-        simulated=place.simulated,
-        outside=place.outside,
-        counted=place.counted(),
-        placement=placement,
-        nan=_poisoned(session.nan, again, x, labels, progress) if fits else (),
-        unclear=() if fits else tuple(session.nan),
-        host_grain=there.grain,
+        **results,
+        device=program.place.name,
+        simulated=program.place.simulated,
+        outside=program.place.outside,
+        counted=program.place.counted(),
+        placement=program.placement,
+        nan=nan,
+        unclear=unclear,
+        host_grain=program.host.grain,
     )
+
+
+def _results(session: Session) -> dict[str, Any]:
+    """What a step gives back, by the fields of a run that hold it."""
+    step, placement = session.program.step, session.program.placement
+    born = {block.name for block in placement.blocks} if placement is not None else set()
+    live: dict[Role, dict[str, Array]] = {role: {} for role in Role}
+    for tensor in step.live_out:
+        values = session.value(tensor)  # a view of an arena would keep all of it
+        live[tensor.role][tensor.name] = np.array(values) if tensor.storage.name in born else values
+    (output, *_) = live[Role.FEATURE_MAP].values()
+    return {
+        "loss": float(output[()]) if step.training else None,
+        "output": None if step.training else output,
+        "parameters": live[Role.PARAMETER] | live[Role.BUFFER],
+        "gradients": live[Role.PARAMETER_GRADIENT],
+    }
 
 
 def _in_blocks(ledger: Ledger, batch: int, grain: int) -> Ledger:
@@ -324,19 +314,23 @@ def _in_blocks(ledger: Ledger, batch: int, grain: int) -> Ledger:
 
 
 def _poisoned(
-    found: Mapping[str, tuple[int, ...]],
+    session: Session,
     again: Callable[..., Session],
     x: npt.ArrayLike | None,
     labels: npt.ArrayLike | None,
     progress: bool,
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Of the operations that wrote NaN in an arena those that do not write it at the same places
-    outside."""
+    outside; and all of them, where there is no room outside."""
+    found, placed = session.nan, session.program
     if not found:
-        return ()
-    with again(poison=True) as plain:
+        return (), ()
+    program = Program(placed.step, placed.batch, placed.device, host=placed.host)
+    if program.lacks():
+        return (), tuple(found)
+    with again(program) as plain:
         plain.step(x, labels, progress)
-        return tuple(name for name, places in found.items() if plain.nan.get(name) != places)
+        return tuple(name for name in found if plain.nan.get(name) != found[name]), ()
 
 
 def _some(names: Sequence[str]) -> str:

@@ -6,29 +6,22 @@ import zlib
 from collections.abc import Mapping
 from functools import partial
 from math import inf
-from pathlib import Path
 from types import TracebackType
 
 import numpy.typing as npt
 from tqdm import tqdm
 
 from memlab.errors import InputError, flag, known, real, shorten, whole
-from memlab.kernels.registry import Array, Call, Kernel
+from memlab.kernels.registry import Array, Call
 from memlab.optimizers import OPTIMIZERS
-from memlab.planner.book import Life, lives
-from memlab.planner.placement import Placement
-from memlab.runtime import arena, backend, start
+from memlab.runtime import start
 from memlab.runtime.arena import Arena
-from memlab.runtime.copies import RAM, Host
-from memlab.runtime.copies import host as host_memory
-from memlab.runtime.dispatch import kernels_of as kernels_of
-from memlab.runtime.inputs import Inputs
+from memlab.runtime.inputs import Inputs, aside
 from memlab.runtime.memory import Memory, Piece
 from memlab.runtime.meter import Meter
+from memlab.runtime.program import Program, Turn
 from memlab.step.op import LOAD, Op, Phase
-from memlab.step.step import Step
-from memlab.step.storage import DEVICE
-from memlab.step.tensor import Role, Tensor
+from memlab.step.tensor import Tensor
 from memlab.techniques.order import PART, PARTS
 
 SETTINGS = {
@@ -50,54 +43,38 @@ moves by 1 - alpha, and a loss scale is a normal fp32. The others are at least 0
 
 
 class Session:
-    """Holds the parameters, buffers and optimizer state of a step at one batch, on a device.
+    """Holds the parameters, buffers and optimizer state of a program.
 
-    Use it in a ``with`` block, or call ``close``: then all that it held is free. With a
-    ``placement``, what is born in the step lies in one arena. ``poison`` fills what is free there
-    with NaN, and lets ``nan`` tell which operations wrote one in the last step, and where: a
-    number for each array, 0 for none.
+    Use it in a ``with`` block, or call ``close``: then all that it held is free. ``poison`` fills
+    what is free in an arena with NaN, and lets ``nan`` tell which operations wrote one in the last
+    step, and where: a number for each array, 0 for none.
 
     Raises:
-        InputError: no such device, no kernel for an operation, a batch that the step does not hold
-            for, an unknown name or a wrong shape of a given array, NaN or infinity in one; a seed
-            that is no whole number from 0 on; a setting that is no number from 0 on; a placement of
-            another step.
+        InputError: no kernel for an operation, an unknown name or a wrong shape of a given array,
+            NaN or infinity in one; a seed that is no whole number from 0 on; a setting that is no
+            number from 0 on.
     """
 
     def __init__(
         self,
-        step: Step,
-        batch: int,
+        program: Program,
         seed: int = 0,
         parameters: start.Given | None = None,
         settings: Mapping[str, float] | None = None,
         meter: Meter | None = None,
-        device: str = "cpu",
-        placement: Placement | None = None,
         poison: bool = False,
-        host: str | Path | Host = RAM,
     ) -> None:
-        if not isinstance(step, Step):
-            raise InputError(f"a session runs a step, got {shorten(step)}; try "
-                             "memlab.training_step(network).")  # fmt: skip
-        self.plan = step
-        self.backend = backend.find(device)
-        self.batch = step.held(batch)
+        self.program, self.place, batch = program, program.place, program.batch
         self.seed = whole("seed", seed, least=0)
-        self.settings = _settings(step.optimizer, {} if settings is None else settings)
-        self.kernels = kernels_of(step, device)
-        self.lives = lives(step)
-        self.ends = _ends(self.lives, len(step.ops))
+        self.settings = _settings(program.step.optimizer, {} if settings is None else settings)
+        self.turns, self.residents = program.load(), program.residents
         self.meter = meter
         self.poison = flag("poison", poison)
-        if placement is not None:
-            arena.check(placement, step, self.batch, overlapping=True)
-        self.copies = self.backend.copies()
-        there = host_memory(host)
+        self.copies = self.place.copies()
         self.memory = (
-            Memory(self.batch, self.backend, meter, there)
-            if placement is None
-            else Arena(self.batch, self.backend, meter, placement, poison, there)
+            Memory(batch, self.place, meter, program.host)
+            if program.placement is None
+            else Arena(batch, self.place, meter, program.placement, poison, program.host)
         )
         self.nan: dict[str, tuple[int, ...]] = {}
         self.closed = False
@@ -118,11 +95,6 @@ class Session:
         except BaseException:
             self.close()
             raise
-
-    @property
-    def residents(self) -> list[Tensor]:
-        """What stays alive between steps."""
-        return [tensor for tensor in self.plan.live_in if tensor.role is not Role.INPUT]
 
     def step(
         self,
@@ -145,13 +117,13 @@ class Session:
         self.nan.clear()
         try:
             self._feed(x, labels)
-            with self.backend.running(self.plan.threads):
-                bar = tqdm(self.plan.ops, delay=1, disable=not progress, leave=False, unit="op")
-                counts = [self._operate(index, op) for index, op in enumerate(bar)]
+            with self.place.running(self.program.step.threads):
+                bar = tqdm(self.turns, delay=1, disable=not progress, leave=False, unit="op")
+                counts = [self._operate(index, turn) for index, turn in enumerate(bar)]
                 self.copies.finish()
                 return counts
         except BaseException as error:
-            self.backend.let_go(error)
+            self.place.let_go(error)
             self.close()
             raise
 
@@ -162,69 +134,59 @@ class Session:
             self.memory.free(name)
         lent = x if isinstance(x, Piece) else None
         given = None if isinstance(x, Piece) else x
-        self.inputs = Inputs(self.plan, self.batch, self.seed + self.steps, given, labels)
-        for number, tensor in enumerate(self.inputs.tensors):
+        self.inputs = Inputs(self.program, self.seed + self.steps, given, labels)
+        for number, (tensor, *_) in enumerate(self.program.inputs):
             if lent is not None and not number:
                 self.memory.blocks[tensor.storage.name] = lent
                 continue
             self.memory.allocate(tensor.storage, tensor.name)
             self.memory.fill(tensor, partial(self.inputs.write, tensor.name, tensor, 1))
 
-    def _operate(self, index: int, op: Op) -> tuple[int, int, int]:
-        meter, memory = self.meter, self.memory
-        self.copies.wait(op.after)
-        before = 0
-        if meter is not None:
-            meter.op = index
-            before = meter.start_peak()
-        self._allocate(op)
+    def _operate(self, index: int, turn: Turn) -> tuple[int, int, int]:
+        meter, memory, op = self.meter, self.memory, turn.op
+        for name in op.after:
+            self.copies.wait(name)
+        before = meter.begin(index) if meter is not None else 0
         if op.phase is Phase.COPY:
-            self._start(op)
-        elif op.kind == LOAD:
-            self._load(op)
+            self._copy(turn)
         else:
-            self._start_beside(index)
-            self._compute(op, self.kernels[index])
-            if self.poison:
-                self._look_for_nan(op)
-        for tensor in op.workspace.values():
-            memory.free(tensor.storage.name)
-        for name in self.ends.get(index, ()):
+            for tensor in turn.births:
+                memory.allocate(tensor.storage, tensor.name)
+            if turn.beside and self.copies.threads:
+                self._begin_beside(index, turn)
+            if op.kind == LOAD:
+                self._load(op)
+            else:
+                self._compute(turn)
+        for name in turn.deaths:
             self.copies.release(name)
             memory.free(name)
         return (before, meter.peak, meter.live) if meter is not None else (0, 0, 0)
 
-    def _allocate(self, op: Op) -> None:
-        for tensor in (*op.writes.values(), *op.workspace.values()):
-            if tensor.storage.name not in self.memory.blocks:
-                self.memory.allocate(tensor.storage, tensor.name)
+    def _copy(self, turn: Turn) -> None:
+        """Begin a copy that did not begin beside an operation before it."""
+        if self.copies.started(turn.op.name):
+            return
+        for tensor in turn.births:
+            self.memory.allocate(tensor.storage, tensor.name)
+        (source,), (target,) = turn.op.reads.values(), turn.op.writes.values()
+        self.copies.start(turn.op, partial(self.memory.copy, source.storage, target.storage))
 
     def _load(self, op: Op) -> None:
         """The inputs of another part of the batch."""
         for name, tensor in op.writes.items():
             write = partial(self.inputs.write, name, tensor, op.attributes[PART])
-            self.memory.fill(tensor, write)
+            self.memory.fill(tensor, partial(aside, write))
 
-    def _start_beside(self, index: int) -> None:
-        """Begin the copies that go to the host while an operation runs, where they run beside it:
-        they stand after it, and wait for none but those before it."""
-        meter, ops = self.meter, self.plan.ops
-        for number in range(index + 1, len(ops) if self.copies.threads else 0):
-            op = ops[number]
-            if op.phase is not Phase.COPY or ops[index].name in op.after or _to_device(op):
-                break
-            if meter is not None:
-                meter.op = number
-            self._allocate(op)
-            self._start(op)
-        if meter is not None:
-            meter.op = index
-
-    def _start(self, op: Op) -> None:
-        if not self.copies.started(op.name):
-            (source,), (target,) = op.reads.values(), op.writes.values()
-            copy = partial(self.memory.copy, source.storage, target.storage)
-            self.copies.start(op, copy)
+    def _begin_beside(self, index: int, turn: Turn) -> None:
+        """Begin the copies to the host that run beside an operation; what they allocate is
+        theirs."""
+        for number in turn.beside:
+            if self.meter is not None:
+                self.meter.op = number
+            self._copy(self.turns[number])
+        if self.meter is not None:
+            self.meter.op = index
 
     def _look_for_nan(self, op: Op) -> None:
         from memlab.kernels.nans import nan_places
@@ -234,19 +196,17 @@ class Session:
         if any(places):
             self.nan[op.name] = places
 
-    def _compute(self, op: Op, kernel: Kernel) -> None:
-        memory = self.memory
-        operands = {**op.reads, **op.writes, **op.updates, **op.workspace}
-        addend = operands.pop("addend", None)
-        arrays = memory.views(operands)
+    def _compute(self, turn: Turn) -> None:
+        op, arrays = turn.op, self.memory.views(turn.operands)
+        addend = op.reads.get("addend")
         if addend is not None:
-            self.backend.copy(memory.view(addend), arrays["dx"])
+            self.place.copy(self.memory.view(addend), arrays["dx"])
         draw = f"{self.seed} {self.steps} {op.attributes.get('draw', op.name)}"
-        kernel(
+        turn.kernel(
             Call(
                 arrays,
                 op.attributes.get("layer"),
-                training=self.plan.training,
+                training=self.program.step.training,
                 accumulate=addend is not None or "dx" in op.updates,
                 key=zlib.crc32(draw.encode()),
                 settings={**self.settings, "step": float(self.steps)},
@@ -255,6 +215,8 @@ class Session:
                 slots=op.slots,
             )
         )
+        if self.poison:
+            self._look_for_nan(op)
 
     def value(self, tensor: Tensor) -> Array:
         """The values of a tensor that is alive now: themselves on the processor, a copy from
@@ -279,20 +241,6 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _to_device(op: Op) -> bool:
-    """Whether a copy brings a map back: it takes bytes of the device when its turn comes."""
-    return any(tensor.storage.memory == DEVICE for tensor in op.writes.values())
-
-
-def _ends(lives: Mapping[str, Life], operations: int) -> dict[int, list[str]]:
-    """The storages that die after each operation."""
-    ends: dict[int, list[str]] = {}
-    for name, life in lives.items():
-        if life.death < operations:
-            ends.setdefault(life.death, []).append(name)
-    return ends
 
 
 def _settings(optimizer: str, settings: Mapping[str, float]) -> dict[str, float]:

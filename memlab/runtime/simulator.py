@@ -102,8 +102,9 @@ class Simulator(DeviceArrays):
     def block(self, nbytes: int) -> Any:
         return self.cuda.device_array(nbytes, np.uint8)
 
-    def view(self, block: Any, part: Part) -> Array:
-        values = np.ndarray(part.shape, part.dtype, np.asarray(block), *part[2:])
+    def view(self, block: Any, part: Part, start: int = 0) -> Array:
+        data, first = np.asarray(block), start + part.offset
+        values = np.ndarray(part.shape, part.dtype, data, first, part.strides)
         view: Array = self.cuda.devicearray.FakeCUDAArray(values)
         return view
 

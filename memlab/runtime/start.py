@@ -15,6 +15,8 @@ from memlab.step.tensor import Tensor
 Given = Mapping[str, npt.ArrayLike]
 PIECE = 2**18
 """Values that are drawn at once."""
+MORE = {"labels": "more classes", "tokens": "a larger vocabulary"}
+"""What a network needs to take larger ones."""
 
 
 def fill_resident(
@@ -44,7 +46,7 @@ def fill_resident(
 
 def generator(seed: int, name: str) -> np.random.Generator:
     """What draws the values of a tensor."""
-    return np.random.default_rng(_key(seed, name))
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
 def fill_input(
@@ -85,29 +87,16 @@ def check_names(given: Given, residents: Iterable[Tensor]) -> None:
             raise unknown("parameter", name, known)
 
 
-def check_labels(labels: Array, classes: int) -> None:
-    """Refuse a label that names no class.
+def check_numbers(what: str, values: Array, below: int) -> None:
+    """Refuse ``"labels"`` that name no class, or ``"tokens"`` that the table has no row for.
 
     Raises:
-        InputError: a label below 0, or of ``classes`` or more.
+        InputError: one is below 0, or not ``below`` the limit.
     """
-    if not 0 <= labels.min() <= labels.max() < classes:
+    if not 0 <= values.min() <= values.max() < below:
         raise InputError(
-            f"labels must lie between 0 and {classes - 1}, got {labels.min()} to {labels.max()}; "
-            "try a network with more classes."
-        )
-
-
-def check_tokens(tokens: Array, vocabulary: int) -> None:
-    """Refuse a token that the table has no row for.
-
-    Raises:
-        InputError: a token below 0, or of ``vocabulary`` or more.
-    """
-    if not 0 <= tokens.min() <= tokens.max() < vocabulary:
-        raise InputError(
-            f"tokens must lie between 0 and {vocabulary - 1}, got {tokens.min()} to "
-            f"{tokens.max()}; try a network with a larger vocabulary."
+            f"{what} must lie between 0 and {below - 1}, got {values.min()} to {values.max()}; "
+            f"try a network with {MORE[what]}."
         )
 
 
@@ -122,10 +111,6 @@ def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> 
         wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
         wide *= np.float64(deviation)  # a number of Python would be rounded to fp32 first
         part[...] = wide
-
-
-def _key(seed: int, name: str) -> list[int]:
-    return [seed, zlib.crc32(name.encode())]
 
 
 def numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:

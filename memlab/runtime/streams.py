@@ -7,7 +7,7 @@ given back that a copy uses, and at the end of a step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -44,15 +44,15 @@ class Streams(Copies):
     def started(self, name: str) -> bool:
         return name in self._ends
 
-    def wait(self, names: Iterable[str]) -> None:
-        """Let the kernels that are launched from now on wait until these have ended."""
-        for name in names:
-            ended = self._ends.pop(name, None)
-            if ended is not None:
-                ended.wait()
+    def wait(self, name: str) -> None:
+        """Let the kernels that are launched from now on wait until it has ended."""
+        ended = self._ends.pop(name, None)
+        if ended is not None:
+            ended.wait()
 
     def finish(self) -> None:
-        self.wait(list(self._ends))
+        for name in list(self._ends):
+            self.wait(name)
         for stream in self.streams.values():
             stream.synchronize()
 

@@ -17,11 +17,10 @@ from memlab.build.step import inference_step, training_step
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
-from memlab.planner.book import plan
-from memlab.runtime import backend, guard
+from memlab.runtime import guard
 from memlab.runtime.compiling import compilations
-from memlab.runtime.copies import Ram
-from memlab.runtime.session import Session, kernels_of
+from memlab.runtime.program import Program
+from memlab.runtime.session import Session
 from memlab.step.staging import SCALE
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
@@ -146,13 +145,14 @@ def train(
     samples = batch * order.parts(learning)
     _check(data, samples)
     testing = _rewritten(inference_step(network), rewrite)
-    peak = _fits((learning, batch), (testing, len(data.x_test)))
+    learn, tests = Program(learning, batch), Program(testing, len(data.x_test))
+    _check_rooms(learn, tests)
     orders, record = np.random.default_rng(seed), _Record()
     bar = tqdm(total=epochs * (len(data.x) // samples), delay=1, disable=not progress, unit="step")
     with (
-        compilations(backend.find("cpu").compiling) as compiling,
-        Session(learning, batch, seed, settings=settings) as session,
-        Session(testing, len(data.x_test), seed) as test,
+        compilations(learn.place.compiling) as compiling,
+        Session(learn, seed, settings=settings) as session,
+        Session(tests, seed) as test,
         bar,
     ):
         begin = time.perf_counter()
@@ -163,7 +163,7 @@ def train(
             record.errors.append(_error(session, test, data))
         seconds = time.perf_counter() - begin - compiling.seconds
     losses, errors, scales = map(tuple, (record.losses, record.errors, record.scales))
-    return History(learning.describe(), batch, losses, errors, peak, seconds, scales)
+    return History(learning.describe(), batch, losses, errors, learn.peak(), seconds, scales)
 
 
 @dataclass
@@ -179,7 +179,7 @@ class _Record:
         scales = [tensor for tensor in session.residents if tensor.name == SCALE]
         self.scales += [float(session.value(tensor)[()]) for tensor in scales]
         session.step(x, y)
-        self.losses.append(float(session.value(_output(session.plan))[()]))
+        self.losses.append(float(session.value(_output(session.program.step))[()]))
 
 
 def _rewritten(step: Step, rewrite: object) -> Step:
@@ -203,18 +203,14 @@ def _rewritten(step: Step, rewrite: object) -> Step:
     return found
 
 
-def _fits(learning: tuple[Step, int], testing: tuple[Step, int]) -> int:
-    """The planned peak of learning. Both steps keep their parameters while the other one runs: each
-    must fit beside what the other leaves alive."""
-    place = backend.find("cpu")
-    for step, _ in (learning, testing):
-        kernels_of(step)  # says first what has no kernel
-    ledgers = [(plan(step), batch) for step, batch in (learning, testing)]
-    for (ledger, batch), (other, its_batch) in zip(ledgers, reversed(ledgers), strict=True):
-        for needs, room in guard.rooms(ledger, place, Ram()):
-            guard.check(needs, batch, room.beside(other.after(its_batch)[-1]))
-    ledger, batch = ledgers[0]
-    return ledger.peak(batch)
+def _check_rooms(*programs: Program) -> None:
+    """Refuse before the first step. Both keep their parameters while the other one runs: each must
+    fit beside what the other leaves alive."""
+    for program in programs:
+        program.load()  # says first what has no kernel
+    for program, other in zip(programs, reversed(programs), strict=True):
+        left = other.planned.after(other.batch)[-1]
+        guard.check_rooms(program.planned, program.batch, program.place, program.host, left)
 
 
 def _batches(order: Array, batch: int) -> list[Array]:
@@ -233,7 +229,7 @@ def _error(session: Session, test: Session, data: Data) -> float:
         if tensor.role in (Role.PARAMETER, Role.BUFFER):
             test.memory.fill(tensor, partial(_copy, session.value(learned[tensor.name])))
     test.step(data.x_test)
-    output = test.value(_output(test.plan)).astype(np.float64)
+    output = test.value(_output(test.program.step)).astype(np.float64)
     right = (output.argmax(1) == data.y_test) & np.isfinite(output).all(1)
     return float(1 - right.mean())
 

@@ -316,7 +316,7 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
     Each also runs once with its gradients kept, to compare them.
     """
     from memlab.runtime import backend, guard
-    from memlab.runtime.session import kernels_of
+    from memlab.runtime.dispatch import kernels_of
 
     room = backend.find("cpu").room()
     for step in (each for row in rows for each in (row.step, _kept(row.step))):

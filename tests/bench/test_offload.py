@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import memlab
 from memlab.bench import offload, recorded
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 
 
@@ -42,7 +43,7 @@ def test_a_paced_copy_takes_what_its_bytes_need_over_the_link(monkeypatch) -> No
     monkeypatch.setattr(offload, "sleep", slept.append)
     step = memlab.offload(memlab.training_step(memlab.zoo.mnist_cnn(), "sgd"), "conv")
     nbytes = offload.copied(step, 2)
-    with Session(step, 2) as session:
+    with Session(Program(step, 2)) as session:
         session.copies.threads = False
         copy = session.memory.copy
         with offload.paced(session, speed=1):

@@ -15,6 +15,7 @@ from memlab import devices
 from memlab.bench import step
 from memlab.build.step import training_step
 from memlab.networks import zoo
+from memlab.runtime.program import Program
 from memlab.runtime.session import SETTINGS, Session
 from tests.oracles.requirement import torch_or_skip
 
@@ -61,12 +62,14 @@ def test_both_sides_compute_the_same(torch):
 
     network = zoo.build("resnet50", image=64, classes=10)
     x, labels = torch.randn(2, 3, 64, 64), torch.tensor([3, 8])
-    with Session(training_step(network, format="fp64"), 2) as session:
+    with Session(Program(training_step(network, format="fp64"), 2)) as session:
         start = {t.name: session.value(t) for t in session.residents if "." in t.name}
         there = TorchStep(network, start, SETTINGS["rate"], SETTINGS["momentum"])
         for _ in range(2):
             session.step(x.numpy(), labels.numpy())
-            (loss,) = (session.value(t)[()] for t in session.plan.live_out if t.name == "loss")
+            (loss,) = (
+                session.value(t)[()] for t in session.program.step.live_out if t.name == "loss"
+            )
             assert there.step(x.double(), labels) == pytest.approx(loss, rel=1e-9)
 
 

@@ -42,9 +42,11 @@ def record(session: Session) -> Decisions:
         found.places.append(torch.from_numpy(_places(call)))
 
     notes = {"relu": relu, "max_pool2d": pool}
-    session.kernels = [
-        _then(kernel, notes[op.kind]) if op.kind in notes else kernel
-        for op, kernel in zip(session.plan.ops, session.kernels, strict=True)
+    session.turns = [
+        turn._replace(kernel=_then(turn.kernel, notes[turn.op.kind]))
+        if turn.op.kind in notes
+        else turn
+        for turn in session.turns
     ]
     return found
 

@@ -13,6 +13,7 @@ import memlab
 from memlab.kernels.registry import Array
 from memlab.layers import Dropout
 from memlab.networks.graph import Network
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.tensor import Role
 from tests.kernels_by_case import distance
@@ -95,7 +96,7 @@ class Found:
 
 def opened(name: str, optimizer: str, format: str, seed: int = 0) -> Session:
     step = memlab.training_step(build(name), optimizer, format).keep("gradients")
-    return Session(step, BATCH, seed, settings=SETTINGS)
+    return Session(Program(step, BATCH), seed, settings=SETTINGS)
 
 
 def start_of(session: Session) -> dict[str, Array]:
@@ -106,7 +107,7 @@ def start_of(session: Session) -> dict[str, Array]:
 
 def ours(session: Session, images: Array, labels: Array) -> Found:
     session.step(images, labels)
-    live = {t: session.value(t) for t in session.plan.live_out}
+    live = {t: session.value(t) for t in session.program.step.live_out}
     (loss,) = (float(v[()]) for t, v in live.items() if t.role is Role.FEATURE_MAP)
     gradients = {
         t.name.removeprefix("gradient of "): v

@@ -13,11 +13,11 @@ from memlab.devices import Room
 from memlab.errors import InputError
 from memlab.kernels.registry import Call, Kernel
 from memlab.planner.placement import Placement
-from memlab.runtime import run, session
+from memlab.runtime import program, run
 from memlab.runtime.arena import Arena
 from memlab.runtime.meter import Meter
+from memlab.runtime.program import Program, Turn
 from memlab.runtime.session import Session
-from memlab.step.op import Op
 from memlab.step.step import Step
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
@@ -66,8 +66,8 @@ def test_an_inference_and_a_second_step_in_the_same_arena() -> None:
     for plain in (step("branches", "inference"), step("branches")):
         placement = memlab.place(plain, 2)
         with (
-            Session(plain, 2) as one,
-            Session(plain, 2, placement=placement, poison=True) as other,
+            Session(Program(plain, 2)) as one,
+            Session(Program(plain, 2, placement=placement), poison=True) as other,
         ):
             for _ in range(3):
                 one.step()
@@ -80,10 +80,11 @@ def test_an_inference_and_a_second_step_in_the_same_arena() -> None:
 def test_who_reads_what_is_free_gets_nan() -> None:
     """A planted error: a map is freed one operation before its last reader."""
     plain = step("sums")
-    session = Session(plain, 2, placement=memlab.place(plain, 2), poison=True)
-    index = next(i for i, names in session.ends.items() if "fc1" in names)
-    session.ends[index].remove("fc1")
-    session.ends.setdefault(index - 1, []).append("fc1")
+    session = Session(Program(plain, 2, placement=memlab.place(plain, 2)), poison=True)
+    index = next(i for i, turn in enumerate(session.turns) if "fc1" in turn.deaths)
+    deaths = session.program.deaths
+    deaths[index].remove("fc1")
+    deaths[index - 1].append("fc1")
     keep = session.memory.free
 
     def early(name: str) -> None:
@@ -163,9 +164,9 @@ def test_who_reads_what_is_free_is_named_where_the_training_overflows_too(
     before = plain.ops[plain.ops.index(reader) - 1].name
     compute = Session._compute
 
-    def early(self: Session, op: Op, kernel: Kernel) -> None:
-        compute(self, op, kernel)
-        if op.name == before and isinstance(self.memory, Arena):
+    def early(self: Session, turn: Turn) -> None:
+        compute(self, turn)
+        if turn.op.name == before and isinstance(self.memory, Arena):
             self.memory._wipe(*self.memory.addresses[map_])
 
     with monkeypatch.context() as patch:
@@ -223,7 +224,7 @@ def test_an_arena_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_an_error_inside_an_operation_frees_the_arena(
     error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain, real = memlab.in_place(memlab.recompute(step("branches"))), session.kernels_of
+    plain, real = memlab.in_place(memlab.recompute(step("branches"))), program.kernels_of
     placement = memlab.place(plain, 3)
     first = memlab.run(plain, 3, placement=placement)
 
@@ -234,9 +235,9 @@ def test_an_error_inside_an_operation_frees_the_arena(
         raise error
 
     with monkeypatch.context() as patch, Meter() as meter:
-        patch.setattr(session, "kernels_of", kernels_of)
+        patch.setattr(program, "kernels_of", kernels_of)
         before = meter.live
-        held = Session(plain, 3, placement=placement, poison=True, meter=meter)
+        held = Session(Program(plain, 3, placement=placement), meter=meter, poison=True)
         assert meter.live >= before + placement.arena
         with pytest.raises(error):
             held.step()

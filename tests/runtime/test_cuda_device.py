@@ -26,6 +26,7 @@ from memlab.layers.algorithms import EVERY
 from memlab.runtime import backend, guard
 from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.meter import Meter
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.runtime.simulator import SOON
 from memlab.step.step import Step
@@ -93,7 +94,7 @@ def test_maps_that_wait_on_the_host_change_no_bit(prefetch: str) -> None:
     found = []
     for each in (plain, step):
         placed = memlab.place(each, 4)
-        with Session(each, 4, device="cuda", placement=placed) as session:
+        with Session(Program(each, 4, device="cuda", placement=placed)) as session:
             for _ in range(3):
                 session.step()
             found.append([np.array(session.value(t)).tobytes() for t in session.residents])
@@ -126,10 +127,10 @@ def test_on_the_processor_nothing_is_said_of_a_device() -> None:
 def test_a_session_takes_several_steps_on_the_device() -> None:
     found = []
     for device in EVERY:
-        with Session(tiny(), 2, settings={"rate": 0.1}, device=device) as session:
+        with Session(Program(tiny(), 2, device=device), settings={"rate": 0.1}) as session:
             for _ in range(3):
                 session.step()
-            found.append([np.array(session.value(t)) for t in session.plan.live_out])
+            found.append([np.array(session.value(t)) for t in session.program.step.live_out])
         assert session.memory.blocks == {}
     for here, there in zip(*found, strict=True):
         np.testing.assert_allclose(here, there, rtol=1e-4, atol=1e-6)
@@ -256,7 +257,7 @@ def test_an_interrupted_run_frees_what_it_held(
 
     planted(monkeypatch, "relu", fail)
     with Meter(hook=CUDA.hook()) as meter:
-        session = Session(tiny(), 2, device="cuda")
+        session = Session(Program(tiny(), 2, device="cuda"))
         assert meter.live > 0
         with pytest.raises(failure):
             session.step()

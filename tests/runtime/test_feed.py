@@ -25,6 +25,7 @@ from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.images import Source, source
 from memlab.runtime.loader import Draws, Loader
 from memlab.runtime.meter import Meter
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.op import Op
 from memlab.step.storage import DEVICE, HOST
@@ -81,7 +82,7 @@ def test_each_batch_has_its_own_images_and_labels(step: Step, folder: Path, augm
     labels = np.array([int(file.stem.rpartition("-")[2]) for file in files]).reshape(6, BATCH)
     loss = next(each for each in step.live_out if each.role is Role.FEATURE_MAP)
     wanted = []
-    with Session(step, BATCH) as session:
+    with Session(Program(step, BATCH)) as session:
         for batch, classes in zip(x, labels, strict=True):
             session.step(batch, classes)
             wanted.append(float(session.value(loss)))

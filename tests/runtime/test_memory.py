@@ -11,6 +11,7 @@ from memlab.errors import InputError
 from memlab.runtime import start
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.meter import Meter
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 
@@ -25,7 +26,7 @@ def wide(features: int = 700, format: str = "fp32") -> Step:
 def test_first_values_are_drawn_in_pieces(format, monkeypatch):
     plain = memlab.run(wide(format=format), 2)
     monkeypatch.setattr(start, "PIECE", 1000)
-    with Meter() as meter, Session(wide(format=format), 2, meter=meter) as session:
+    with Meter() as meter, Session(Program(wide(format=format), 2), meter=meter) as session:
         most = meter.peak - sum(each.storage.size.at(2) for each in session.residents)
     assert 0 < most <= 100_000
     again = memlab.run(wide(format=format), 2)

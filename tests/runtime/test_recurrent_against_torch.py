@@ -10,6 +10,7 @@ import pytest
 import memlab
 from memlab.kernels.registry import Array
 from memlab.optimizers import OPTIMIZERS
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.tensor import Role
 from tests.kernels_by_case import distance
@@ -59,7 +60,7 @@ def test_as_pytorch(name: str, optimizer: str, batch: int) -> None:
     rng = np.random.default_rng(batch)
     x = rng.standard_normal((batch, STEPS, FEATURES))
     labels = rng.integers(0, CLASSES, batch)
-    with Session(step, batch, settings=SETTINGS) as session:
+    with Session(Program(step, batch), settings=SETTINGS) as session:
         oracle = Oracle(name, {t.name: session.value(t).copy() for t in session.residents})
         learned = [oracle.get_parameter(theirs) for theirs in NAMES.values()]
         rule = optimizers.oracle(optimizer, learned, SETTINGS)
@@ -69,7 +70,7 @@ def test_as_pytorch(name: str, optimizer: str, batch: int) -> None:
             loss = torch.nn.functional.cross_entropy(oracle(torch.tensor(x)), torch.tensor(labels))
             loss.backward()
             rule.step()
-            live = {t.name: session.value(t) for t in session.plan.live_out}
+            live = {t.name: session.value(t) for t in session.program.step.live_out}
             assert live["loss"] == pytest.approx(loss.item(), rel=1e-12)
             for ours, theirs in NAMES.items():
                 parameter = oracle.get_parameter(theirs)

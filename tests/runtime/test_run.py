@@ -15,9 +15,10 @@ from memlab import InputError, optimizers
 from memlab.devices import Room
 from memlab.kernels.registry import Call, Kernel
 from memlab.networks.graph import Network
+from memlab.runtime import program
 from memlab.runtime import run as runs
-from memlab.runtime import session
 from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from tests.networks_at_random import networks
@@ -92,14 +93,14 @@ def tiny(classes: int = 3) -> Step:
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, change: object) -> None:
-    real = session.kernels_of
+    real = program.kernels_of
 
     def kernels_of(step: Step, device: str) -> list[Kernel]:
         kernels = real(step, device)
         kernels[2] = change(kernels[2])  # type: ignore[operator]  # a function
         return kernels
 
-    monkeypatch.setattr(session, "kernels_of", kernels_of)
+    monkeypatch.setattr(program, "kernels_of", kernels_of)
 
 
 def test_a_hidden_temporary_of_8_bytes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,7 +323,7 @@ def test_an_interrupted_run_frees_what_it_held(
 
 def test_a_closed_session_says_so() -> None:
     step = memlab.training_step(memlab.zoo.linear1())
-    with Session(step, 2) as held:
+    with Session(Program(step, 2)) as held:
         held.step()
     with pytest.raises(InputError, match="this session is closed and holds nothing; open another"):
         held.step()

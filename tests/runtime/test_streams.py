@@ -16,6 +16,7 @@ import memlab
 from memlab.kernels import registry
 from memlab.runtime import backend, guard
 from memlab.runtime.meter import Meter
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -136,7 +137,7 @@ def test_kernels_and_both_ways_have_a_stream_each() -> None:
     """Some copies are still to be done when the next kernel is launched beside them."""
     beside: list[int] = []
     step = offload(plain(), "conv")
-    with Session(step, BATCH, device="cuda") as session:
+    with Session(Program(step, BATCH, device="cuda")) as session:
         compute = session._compute
 
         def counted(*given: Any) -> None:
@@ -163,7 +164,7 @@ def test_pages_are_locked_once_where_nothing_is_measured(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(type(CUDA), "waiting", lock)
     step = offload(plain(), "all")
-    with Session(step, BATCH, device="cuda") as session:
+    with Session(Program(step, BATCH, device="cuda")) as session:
         session.step()
         first = len(locked)
         session.step()
@@ -184,7 +185,7 @@ def test_after_an_error_nothing_is_left(fails: str, monkeypatch: pytest.MonkeyPa
     else:
         monkeypatch.setattr(type(CUDA), fails, fail)
     with Meter(hook=CUDA.hook()) as meter:
-        session = Session(offload(plain(), "all"), BATCH, meter=meter, device="cuda")
+        session = Session(Program(offload(plain(), "all"), BATCH, device="cuda"), meter=meter)
         with pytest.raises(RuntimeError, match="the link is down"):
             session.step()
         assert Stream.opened == []

@@ -21,6 +21,7 @@ from memlab.layers import Dropout, algorithms
 from memlab.lesson.digits import Digits
 from memlab.networks.graph import Network
 from memlab.runtime.inputs import Inputs
+from memlab.runtime.program import Program
 from memlab.runtime.run import Run
 from memlab.runtime.session import Session
 from memlab.step.op import LOAD, OF_PART, Op, Phase
@@ -342,11 +343,11 @@ def test_a_bad_sample_of_a_later_part_is_refused_before_the_first_runs(
     bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[str] = []
-    monkeypatch.setattr(Session, "_operate", lambda self, index, op: begun.append(op.name))
+    monkeypatch.setattr(Session, "_operate", lambda self, index, turn: begun.append(turn.op.name))
     given = samples()
     given[bad][-1] = np.nan if bad == "x" else 3
     says = "input holds NaN" if bad == "x" else "labels must lie between 0 and 2, got 0 to 3"
-    with Session(memlab.accumulate(step("joins"), 4), 2) as session:
+    with Session(Program(memlab.accumulate(step("joins"), 4), 2)) as session:
         with pytest.raises(InputError, match=says):
             session.step(given["x"], given["labels"])
         assert session.closed
@@ -363,8 +364,8 @@ def normed() -> Network:
 
 def drawn(before: Step, count: int, seed: int = 0) -> list[Array]:
     """Samples and labels as a run draws them."""
-    inputs, found = Inputs(before, count, seed, None, None), []
-    for tensor in inputs.tensors:
+    inputs, found = Inputs(Program(before, count), seed, None, None), []
+    for tensor, *_ in inputs.wanted.values():
         found.append(np.empty(tensor.shape(count), tensor.format.dtype()))
         inputs.write(tensor.name, tensor, 1, found[-1])
     return found
@@ -374,7 +375,7 @@ def in_turn(before: Step, batch: int, given: list[Array]) -> list[Array]:
     """The mean of the gradients of steps that change nothing, one for each part: an oracle whatever
     looks at the batch."""
     found: list[list[Array]] = []
-    with Session(before, batch, settings={"rate": 0.0}) as session:
+    with Session(Program(before, batch), settings={"rate": 0.0}) as session:
         for first in range(0, len(given[0]), batch):
             x, labels = (array[first : first + batch] for array in given)
             session.step(x, labels)
@@ -392,7 +393,7 @@ def test_random_networks(net: Network, parts: int, batch: int, way: str) -> None
     due = in_turn(before, batch, samples)
     after = memlab.accumulate(BEFORE[way](before), parts)
     assume(order.accumulates(after))  # a network without parameters has no backward
-    with Session(after, batch, settings={"rate": 0.0}) as session:
+    with Session(Program(after, batch), settings={"rate": 0.0}) as session:
         session.step(samples[0], samples[1])
         found = list(alive(session, Role.PARAMETER_GRADIENT).values())
     whole = np.concatenate([each.ravel() for each in due] or [np.zeros(1)])
@@ -408,13 +409,13 @@ def test_a_batch_norm_sees_one_part_at_a_time() -> None:
     before, rng = memlab.training_step(normed(), "sgd", "fp64").keep("gradients"), np.random
     x, labels = rng.default_rng(1).normal(size=(8, 3, 6, 5)), np.arange(8) % 3
     still = {"rate": 0.0}
-    with Session(before, 4, settings=still) as session:
+    with Session(Program(before, 4), settings=still) as session:
         gradients = []
         for part in (slice(0, 4), slice(4, 8)):
             session.step(x[part], labels[part])
             gradients.append(alive(session, Role.PARAMETER_GRADIENT))
         statistics = alive(session, Role.BUFFER)
-    with Session(memlab.accumulate(before, 2), 4, settings=still) as session:
+    with Session(Program(memlab.accumulate(before, 2), 4), settings=still) as session:
         session.step(x, labels)
         found, moved = alive(session, Role.PARAMETER_GRADIENT), alive(session, Role.BUFFER)
     for name, value in found.items():
@@ -427,7 +428,7 @@ def test_a_batch_norm_sees_one_part_at_a_time() -> None:
 
 def alive(session: Session, role: Role) -> dict[str, Array]:
     """Copies of what outlives a step in a role."""
-    chosen = [tensor for tensor in session.plan.live_out if tensor.role is role]
+    chosen = [tensor for tensor in session.program.step.live_out if tensor.role is role]
     return {tensor.name: np.array(session.value(tensor)) for tensor in chosen}
 
 
@@ -439,7 +440,7 @@ def test_dropout_draws_its_own_numbers_for_each_part() -> None:
     dropped = [op.writes["y"] for op in after.ops if op.kind == "dropout"]
     kept = replace(after, live_out=(*after.live_out, *dropped))
     rows = np.random.default_rng(0).normal(size=(3, 40))
-    with Session(kept, 3) as session:
+    with Session(Program(kept, 3)) as session:
         session.step(np.concatenate([rows, rows]), np.zeros(6, int))
         one, other = (np.array(session.value(tensor)) for tensor in dropped)
     assert ((one == 0) != (other == 0)).any()
@@ -497,7 +498,7 @@ def test_one_update_a_step(optimizer: str) -> None:
     """Three steps of a session end where three steps on whole batches end."""
     before, ends = step("joins", optimizer, format="fp64"), []
     for of, batch in ((before, 8), (memlab.accumulate(before, 2), 4)):
-        with Session(of, batch, settings={"rate": 0.001}) as session:
+        with Session(Program(of, batch), settings={"rate": 0.001}) as session:
             for _ in range(3):
                 session.step()
             ends.append(alive(session, Role.PARAMETER) | alive(session, Role.OPTIMIZER_STATE))

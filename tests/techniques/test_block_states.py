@@ -12,6 +12,7 @@ from memlab import InputError
 from memlab.kernels.registry import Array
 from memlab.optimizers import OPTIMIZERS
 from memlab.planner.ledger import Ledger
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.step.tensor import Role
@@ -79,7 +80,7 @@ def residents(held: Session) -> dict[str, Array]:
 
 
 def after_a_step(step: Step) -> dict[str, Array]:
-    with Session(step, 3) as held:
+    with Session(Program(step, 3)) as held:
         held.step()
         return residents(held)
 
@@ -119,7 +120,7 @@ def test_training_goes_on_as_in_fp32(optimizer: str) -> None:
     for small in (plain, eight_bit_states(plain, 64)):
         loss = next(t for t in small.live_out if t.role is Role.FEATURE_MAP)
         losses = []
-        with Session(small, 7) as held:
+        with Session(Program(small, 7)) as held:
             for _ in range(30):
                 held.step(x, labels)
                 losses.append(float(held.value(loss)))
@@ -134,11 +135,11 @@ def test_a_seed_decides_how_states_are_rounded() -> None:
     """From the second step on, the parameters show it."""
 
     small = eight_bit_states(step("sums", "adam"))
-    with Session(small, 1) as held:
+    with Session(Program(small, 1)) as held:
         given = {n: v for n, v in residents(held).items() if n.count(".") == 1}
 
     def trained(seed: int) -> Array:
-        with Session(small, 3, seed, given) as held:
+        with Session(Program(small, 3), seed, given) as held:
             for _ in range(3):
                 held.step(np.ones((3, 11)), np.ones((3, 4)))
             return residents(held)["fc3.bias"]
@@ -189,7 +190,7 @@ def test_a_mean_of_squares_that_was_rounded_to_0_does_not_divide() -> None:
     net = memlab.network("one", features=64).linear(1, bias=False).squared_error()
     small = eight_bit_states(memlab.training_step(net, "adam"), 64)
     x = np.zeros((1, 64), np.float32)
-    with Session(small, 1, settings={"rate": 0.01}) as held:
+    with Session(Program(small, 1), settings={"rate": 0.01}) as held:
         values = {tensor.name: held.value(tensor) for tensor in held.residents}
         values["fc1.weight.first_moment"][0, 1:] = 448
         values["fc1.weight.first_moment.scales"][:] = 1e-3

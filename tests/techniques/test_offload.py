@@ -22,6 +22,7 @@ from memlab.runtime import copies
 from memlab.runtime.arena import Arena
 from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.memory import Memory
+from memlab.runtime.program import Program, Turn
 from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -176,10 +177,10 @@ def test_a_copy_runs_beside_the_operation_that_it_hides_behind(
 
     compute = Session._compute
 
-    def computing(self: Session, op: object, kernel: object) -> None:
-        if str(op) == "c2":
+    def computing(self: Session, turn: Turn) -> None:
+        if turn.op.name == "c2":
             assert begun.wait(5)
-        compute(self, op, kernel)  # type: ignore[arg-type]  # passed on
+        compute(self, turn)
 
     monkeypatch.setattr("memlab.runtime.memory.Memory.copy", copy)
     monkeypatch.setattr(Session, "_compute", computing)
@@ -240,7 +241,7 @@ def test_each_map_is_copied_once(threads: bool, monkeypatch: pytest.MonkeyPatch)
         "memlab.runtime.memory.Memory.copy", lambda _, source, target: copied.append(target.name)
     )
     step = offload(chain(), "all")
-    with Session(step, 2) as session:
+    with Session(Program(step, 2)) as session:
         session.copies.threads = threads
         session.step()
     assert copied == [op.writes["y"].name for op in step.ops if op.phase is Phase.COPY]

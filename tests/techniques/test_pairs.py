@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab.networks.graph import Network
 from memlab.runtime import arena
+from memlab.runtime.program import Program
 from memlab.runtime.run import Run
 from memlab.runtime.session import Session
 from memlab.step.op import Phase
@@ -144,7 +145,8 @@ def steps(of: Step, values: dict[str, float], placed: bool = False) -> list[byte
     kept = of.keep("gradients")
     placement = memlab.place(kept, BATCH) if placed else None
     found = []
-    with Session(kept, BATCH, 0, settings=values, placement=placement, poison=placed) as session:
+    program = Program(kept, BATCH, placement=placement)
+    with Session(program, 0, settings=values, poison=placed) as session:
         for _ in range(3):
             session.step()
             alive = sorted(kept.live_out, key=lambda tensor: tensor.name)

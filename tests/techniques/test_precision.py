@@ -20,7 +20,8 @@ from memlab.kernels.registry import Array, Call, Kernel
 from memlab.layers.algorithms import on
 from memlab.networks.graph import Network
 from memlab.planner.ledger import Ledger
-from memlab.runtime import session
+from memlab.runtime import program
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.staging import SCALE, STEPS, TAKEN, operands
 from memlab.step.step import Step
@@ -272,9 +273,9 @@ def test_values_that_a_format_holds_are_those_of_fp32(format: str, scaling: bool
 
 
 def test_tf32_holds_10_bits_of_a_mantissa() -> None:
-    with Session(precision(step("sums"), input="tf32", parameter="tf32"), 3) as held:
+    with Session(Program(precision(step("sums"), input="tf32", parameter="tf32"), 3)) as held:
         held.step()
-        for tensor in held.plan.live_out:
+        for tensor in held.program.step.live_out:
             if tensor.role is Role.PARAMETER:
                 bits = held.value(tensor).view(np.uint32)
                 assert bits.any()
@@ -308,7 +309,7 @@ def test_without_underflow_a_scale_changes_nothing(network: str, optimizer: str)
 @pytest.mark.parametrize("mode", ["fp16", "mixed fp16"])
 def test_an_overflow_leaves_everything_and_halves_the_scale(mode: str, optimizer: str) -> None:
     small = precision(step("sums", optimizer), mode, scaling=True)
-    with Session(small, 3, settings={"loss_scale": 2**30, "scale_interval": 2}) as held:
+    with Session(Program(small, 3), settings={"loss_scale": 2**30, "scale_interval": 2}) as held:
         before = states(held, Role.PARAMETER, Role.OPTIMIZER_STATE)
         held.step()
         after = states(held, Role.PARAMETER, Role.OPTIMIZER_STATE)
@@ -322,7 +323,7 @@ def test_an_overflow_leaves_everything_and_halves_the_scale(mode: str, optimizer
 def test_a_scale_doubles_after_its_interval_and_finds_its_size() -> None:
     small = precision(step("sums"), "mixed fp16")
     scale, steps = (next(t for t in small.live_in if t.name == name) for name in (SCALE, STEPS))
-    with Session(small, 3, settings={"loss_scale": 8, "scale_interval": 3}) as held:
+    with Session(Program(small, 3), settings={"loss_scale": 8, "scale_interval": 3}) as held:
         seen = []
         for _ in range(7):
             held.step()
@@ -342,7 +343,7 @@ def left_after(overflows: int, updates: int, optimizer: str = "adam") -> dict[st
     """What stays alive after some steps that overflow and some that do not."""
     small, given = one_weight(optimizer)
     settings = {"rate": 0.01, "loss_scale": 2.0 ** (14 + overflows)}
-    with Session(small, 1, parameters=given, settings=settings) as held:
+    with Session(Program(small, 1), parameters=given, settings=settings) as held:
         weight = next(t for t in small.live_in if t.name == "h.weight")
         for taken in range(overflows + updates):
             held.step([[1.0]], [[0.0]])
@@ -416,7 +417,7 @@ def at_1(rounding: str, mode: str = "bf16", seed: int = 0, steps: int = 1) -> Ar
     net = memlab.network("still", features=1).linear(count, bias=False, name="h").squared_error()
     small = precision(memlab.training_step(net, "sgd"), mode, rounding=rounding)
     weights = {"h.weight": np.ones((count, 1))}
-    with Session(small, 1, seed, weights, {"rate": 2.0**-12}) as held:
+    with Session(Program(small, 1), seed, weights, {"rate": 2.0**-12}) as held:
         for _ in range(steps):
             held.step([[1.0]], np.full((1, count), 0.5))
         weight = next(t for t in small.live_in if t.name == "h.weight")
@@ -454,7 +455,7 @@ def test_a_network_learns(mode: str, optimizer: str) -> None:
     x, labels = rng.standard_normal((7, 3, 9, 7)), np.arange(7) % 3
     loss = next(t for t in small.live_out if t.role is Role.FEATURE_MAP)
     losses = []
-    with Session(small, 7, settings={"epsilon": 1e-4}) as held:
+    with Session(Program(small, 7), settings={"epsilon": 1e-4}) as held:
         for _ in range(30):
             held.step(x, labels)
             losses.append(float(held.value(loss)))
@@ -469,15 +470,15 @@ def test_an_interrupted_run_frees_what_it_held(
     def failing(call: Call) -> None:
         raise failure
 
-    real = session.kernels_of
+    real = program.kernels_of
 
     def kernels_of(step: Step, device: str) -> list[Kernel]:
         kernels = real(step, device)
         kernels[-3] = failing
         return kernels
 
-    monkeypatch.setattr(session, "kernels_of", kernels_of)
-    held = Session(precision(step("branches"), "mixed fp16"), 2)
+    monkeypatch.setattr(program, "kernels_of", kernels_of)
+    held = Session(Program(precision(step("branches"), "mixed fp16"), 2))
     with pytest.raises(failure):
         held.step()
     assert held.memory.blocks == {}
