@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -53,12 +54,16 @@ def strangely(old: Step) -> Step:
     return replace(old, ops=tuple(ops), live_in=live_in, live_out=live_out)
 
 
+def opened(step: Step, given: Mapping[str, Array] | None = None) -> Session:
+    return Session(step, 3, parameters=given)
+
+
 def after(step: Step) -> list[Array]:
     """What three steps leave, from the parameters of any other."""
     drawn = np.random.default_rng(0)
     learned = [tensor for tensor in step.live_in if tensor.role is Role.PARAMETER]
     given = {tensor.name: drawn.standard_normal(tensor.shape(3)) for tensor in learned}
-    with Session(step, 3, parameters=given) as held:
+    with opened(step, given) as held:
         for _ in range(3):
             held.step(np.ones((3, 11)), np.ones((3, 4)))
         return [held.value(tensor).copy() for tensor in held.residents]
@@ -86,6 +91,33 @@ def test_strange_names_train_as_any_others(optimizer: str, mode: str) -> None:
     if OPTIMIZERS[optimizer].states and mode != "fp16":
         # they are rounded by what is drawn for a name
         assert memlab.run(memlab.eight_bit_states(MODES[mode](odd)), 3).residual == 0
+
+
+@pytest.mark.measures
+def test_strange_names_begin_as_any_others() -> None:
+    """Weights are drawn, biases 0, and a master copy is its parameter before that is rounded."""
+    small = MODES["mixed fp16"](strangely(step("sums", "adam")))
+    weight, bias = STRANGE.values()
+    with opened(small) as held:
+        found = {tensor.name: held.value(tensor).copy() for tensor in held.residents}
+    assert found[weight].std() == pytest.approx(np.sqrt(2 / 11), rel=0.2)
+    assert not found[bias].any()
+    np.testing.assert_array_equal(found[f"{weight}.master"].astype(np.float16), found[weight])
+    given = np.full_like(found[f"{weight}.master"], 0.1)
+    with opened(small, {weight: given}) as held:
+        (master,) = (t for t in held.residents if t.start.of == weight)
+        np.testing.assert_array_equal(held.value(master), given)
+    with pytest.raises(InputError, match=re.escape(f"unknown parameter '{weight}.master'")):
+        opened(small, {f"{weight}.master": given})
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("optimizer", [name for name, row in OPTIMIZERS.items() if row.squares])
+def test_squares_below_0_are_refused(optimizer: str) -> None:
+    (state,) = OPTIMIZERS[optimizer].squares
+    given = {f"fc2.bias.{state}": -np.ones(9, np.float32)}
+    with pytest.raises(InputError, match=r"holds -1\.0, and a mean or sum of squares is at least 0"):
+        opened(step("sums", optimizer), given)
 
 
 @pytest.mark.measures
