@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memlab.errors import InputError, shorten, whole
-from memlab.planner.book import lives
-from memlab.planner.entries import BEFORE
 from memlab.planner.packing import Load
 from memlab.step.collector import paused
+from memlab.step.lifetimes import BEFORE
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 
@@ -48,17 +47,10 @@ def blocks(step: Step, batch: int) -> tuple[Block, ...]:
     """
     last = len(_checked(step).ops) - 1
     batch = step.held(batch)
-    born = [
-        (life.tensor.storage, life.birth, min(life.death, last))
-        for life in lives(step).values()
-        if life.birth != BEFORE
-    ]
-    for index, op in enumerate(step.ops):
-        born += [(tensor.storage, index, index) for tensor in op.workspace.values()]
     return tuple(
-        Block(storage.name, storage.size.at(batch), birth, death)
-        for storage, birth, death in sorted(born, key=lambda one: one[1])
-        if storage.memory == DEVICE
+        Block(life.tensor.storage.name, life.size.at(batch), life.birth, min(life.death, last))
+        for life in step.lifetimes.blocks
+        if life.birth != BEFORE and life.memory == DEVICE
     )
 
 

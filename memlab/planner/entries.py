@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar, overload
 
 from memlab import formats
 from memlab.axes import Dims
+from memlab.step.collector import paused
+from memlab.step.lifetimes import BEFORE as BEFORE
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE, Size
 from memlab.step.tensor import Role, formula
 
-BEFORE = -1
-"""The birth of what is alive before the step."""
 UNNAMED = "unnamed"
 """The name of every block that a run took and no plan has."""
+
+Made = TypeVar("Made")
+
+
+class Later(Sequence[Made]):
+    """A tuple whose members are made of what is given when somebody looks at them: a plan of
+    100,000 blocks is asked for its peak more often than for each block."""
+
+    def __init__(self, given: Sequence[Any], make: Callable[[Any], Made]) -> None:
+        self.given, self._make = given, make
+
+    @cached_property
+    def _all(self) -> tuple[Made, ...]:
+        with paused():
+            return tuple(map(self._make, self.given))
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    def __iter__(self) -> Iterator[Made]:
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, at: int) -> Made: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Made, ...]: ...
+    def __getitem__(self, at: int | slice) -> Made | tuple[Made, ...]:
+        return self._all[at] if isinstance(at, slice) else self._make(self.given[at])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | Later) and self._all == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def __repr__(self) -> str:
+        return repr(self._all)
 
 
 @dataclass(frozen=True, slots=True)

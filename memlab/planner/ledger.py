@@ -6,7 +6,7 @@ Operations are numbered from 0 here; texts and pictures number them from 1, as p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -15,7 +15,8 @@ from memlab.errors import InputError, flag, known, whole
 from memlab.lines import Column, alive, column, np
 from memlab.planner import answers
 from memlab.planner.answers import Blocks, Fit, Why
-from memlab.planner.entries import BEFORE, Entry, Event, Peak, Row
+from memlab.planner.entries import BEFORE, Entry, Event, Later, Peak, Row
+from memlab.step.lifetimes import Life
 from memlab.step.step import describe
 from memlab.step.storage import DEVICE, MEMORIES
 from memlab.step.tensor import Role
@@ -31,8 +32,8 @@ class Ledger:
     ``origin`` says how the figures came about: planned, measured, recorded or simulated.
     """
 
-    rows: tuple[Row, ...]
-    entries: tuple[Entry, ...]
+    rows: Sequence[Row]
+    entries: Sequence[Entry]
     network: str = ""
     label: str = ""
     format: str = "fp32"
@@ -82,7 +83,7 @@ class Ledger:
         inside, steps = self.line(memory), range(len(self.rows))
         passing = [
             number
-            for number, entry in enumerate(self.entries)
+            for number, entry in enumerate(self._blocks)
             if getattr(entry, end) in steps and entry.memory == memory
         ]
         less = self._sum(end, end, passing)
@@ -100,26 +101,29 @@ class Ledger:
         empty = np.zeros(len(self.rows), np.int64)
         return sum((fixed for fixed, _ in parts), empty), sum((each for _, each in parts), empty)
 
+    @property
+    def _blocks(self) -> Sequence[Entry | Life]:
+        """What knows births, deaths, sizes, memories and roles of the blocks."""
+        return self.entries.given if isinstance(self.entries, Later) else self.entries
+
     @cached_property
     def role_lines(self) -> dict[tuple[str, Role], Line]:
         """The timeline of every memory and role."""
         groups: dict[tuple[str, Role], list[int]] = {}
-        for number, entry in enumerate(self.entries):
+        for number, entry in enumerate(self._blocks):
             groups.setdefault((entry.memory, entry.role), []).append(number)
         return {key: self._sum("birth", "death", chosen) for key, chosen in groups.items()}
 
     @cached_property
     def _columns(self) -> dict[str, Column]:
         """The blocks as columns, for sums over many of them."""
-        blocks = self.entries
-        sizes = {
-            "fixed": [e.size.fixed for e in blocks],
-            "each": [e.size.per_sample for e in blocks],
-        }
+        blocks = self._blocks
+        sizes = [each.size for each in blocks]
         return {
             "birth": np.array([e.birth for e in blocks], np.int64),
             "death": np.array([e.death for e in blocks], np.int64),
-            **{name: column(numbers) for name, numbers in sizes.items()},
+            "fixed": column([size.fixed for size in sizes]),
+            "each": column([size.per_sample for size in sizes]),
         }
 
     def _sum(self, birth: str, death: str, chosen: list[int]) -> Line:
@@ -148,7 +152,11 @@ class Ledger:
         """The blocks alive inside operation ``at``, in order of birth."""
         index = self._operation(at)
         self._known(memory)
-        return [e for e in self.entries if e.birth <= index <= e.death and e.memory == memory]
+        return [
+            self.entries[number]
+            for number, each in enumerate(self._blocks)
+            if each.birth <= index <= each.death and each.memory == memory
+        ]
 
     def made_by(self, entry: Entry) -> str:
         """The operation that a block was born in, or that it was there before."""
@@ -219,7 +227,7 @@ class Ledger:
 
     @cached_property
     def _memories(self) -> dict[str, None]:
-        return dict.fromkeys([*MEMORIES, *(entry.memory for entry in self.entries)])
+        return dict.fromkeys([*MEMORIES, *(each.memory for each in self._blocks)])
 
     def _operation(self, at: int) -> int:
         index = whole("operation", at, least=0)

@@ -18,9 +18,8 @@ from memlab import hardware
 from memlab.errors import InputError, known
 from memlab.hardware import Device, Link
 from memlab.planner import clock as roofline
-from memlab.planner.book import Life, lives
 from memlab.planner.clock import Machine
-from memlab.planner.entries import BEFORE
+from memlab.step.lifetimes import BEFORE, Life
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, MEMORIES, Storage
@@ -169,7 +168,7 @@ class Schedule:
         return [
             Stay(life.tensor, storage.size.at(self.batch), *self._span(life),
                  spans.get(storage.name, []))
-            for life in self._lives.values()
+            for life in self.step.lifetimes.values()
             if (storage := life.tensor.storage).memory == memory
         ]  # fmt: skip
 
@@ -180,27 +179,20 @@ class Schedule:
         return 1 - sum(row.nbytes * row.used for row in rows) / whole_ if whole_ else 0.0
 
     @cached_property
-    def _lives(self) -> dict[str, Life]:
-        return lives(self.step)
-
-    @cached_property
     def _last(self) -> dict[str, int]:
         """By storage, the operation that ends last of those that touch it."""
-        found: dict[str, int] = {}
-        for number, slot in enumerate(self.slots):
-            for tensor in slot.op.touched():
-                before = found.get(tensor.storage.name)
-                if before is None or slot.end >= self.slots[before].end:
-                    found[tensor.storage.name] = number
-        return found
+        return {
+            name: max(uses.all, key=lambda number: (self.slots[number].end, number))
+            for name, uses in self.step.lifetimes.uses.items()
+            if uses.all
+        }
 
     def _spans(self) -> dict[str, list[tuple[float, float]]]:
         """By storage, when operations use it."""
-        found: dict[str, list[tuple[float, float]]] = {}
-        for slot in self.slots:
-            for name in {tensor.storage.name for tensor in slot.op.touched()}:
-                found.setdefault(name, []).append((slot.start, slot.end))
-        return found
+        return {
+            name: [(self.slots[number].start, self.slots[number].end) for number in uses.all]
+            for name, uses in self.step.lifetimes.uses.items()
+        }
 
     def _span(self, life: Life) -> tuple[float, float]:
         """The first and the last second of a block."""
@@ -214,7 +206,7 @@ class Schedule:
         self, memory: str, blocks: Collection[str] | None
     ) -> Iterator[tuple[float, int, int, int]]:
         """Second, operation, whether it gives back, and bytes, of every block of a memory."""
-        for life in self._lives.values():
+        for life in self.step.lifetimes.values():
             storage = life.tensor.storage
             if storage.memory == memory and (blocks is None or storage.name in blocks):
                 size, (start, end) = storage.size.at(self.batch), self._span(life)

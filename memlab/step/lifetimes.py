@@ -13,7 +13,8 @@ from functools import cached_property
 from memlab.errors import InputError
 from memlab.step.contents import Contents
 from memlab.step.op import Op, Phase
-from memlab.step.tensor import Tensor
+from memlab.step.storage import Size
+from memlab.step.tensor import Role, Tensor
 
 BEFORE = -1
 """The birth of what is alive before the step."""
@@ -35,6 +36,21 @@ class Life:
     over: str | None = None
     """The tensor that was last written over all that was there."""
 
+    @property
+    def role(self) -> Role:
+        """That of its first tensor."""
+        return self.tensor.role
+
+    @property
+    def size(self) -> Size:
+        """That of the whole block."""
+        return self.tensor.storage.size
+
+    @property
+    def memory(self) -> str:
+        """Where the block lies."""
+        return self.tensor.storage.memory
+
     def follow(self, tensor: Tensor, number: int) -> None:
         """A tensor takes the place of the one before it."""
         if tensor.name != (self.followers[-1][0] if self.followers else self.tensor.name):
@@ -52,9 +68,9 @@ class Uses:
     writes: list[int] = field(default_factory=list)
 
     @property
-    def last(self) -> int:
-        """The last of all; -1 where there is none."""
-        return max(*self.reads[-1:], *self.writes[-1:], BEFORE, BEFORE)
+    def all(self) -> list[int]:
+        """All of them in order, each once."""
+        return sorted({*self.reads, *self.writes})
 
 
 class Lifetimes(Mapping[str, Life]):

@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memlab import strings, units
-from memlab.planner.book import lives
 from memlab.planner.ledger import BEFORE, Entry, Row
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
@@ -374,7 +373,7 @@ def _touched(memory: StepMemory) -> tuple[Touches, Touches]:
             writes[entry.name] = [entry.birth] if entry.birth > BEFORE else []
             reads[entry.name] = [entry.death] if entry.death < memory.operations else []
         return reads, writes
-    names = {storage: life.tensor.name for storage, life in lives(memory.step).items()}
+    names = {storage: life.tensor.name for storage, life in memory.step.lifetimes.items()}
     for at, op in enumerate(memory.step.ops):
         for found, operands in (
             (reads, (op.reads, op.updates)),

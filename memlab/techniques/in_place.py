@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from memlab.errors import InputError, unknown
+from memlab.step.lifetimes import BEFORE
 from memlab.step.op import Op, Operands
 from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
 from memlab.techniques import order
 
-BEFORE, AFTER = "what is there before the step", "what outlives the step"
+THERE, STAYS = "what is there before the step", "what outlives the step"
 
 
 def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:
@@ -63,14 +64,7 @@ class _Homes:
         self.step = step
         self.moved: dict[str, Storage] = {}
         self.shared = order.shared(step)
-        self.last: dict[str, str] = {}
-        for op in step.ops:
-            for tensor in op.touched():
-                self.last[tensor.storage.name] = op.name
-        for tensor in step.live_in:
-            self.last[tensor.storage.name] = BEFORE
-        for tensor in step.live_out:
-            self.last[tensor.storage.name] = AFTER
+        self.last = {name: _last(step, name) for name in step.lifetimes}
 
     def home(self, tensor: Tensor) -> Storage:
         """Where a tensor lies now."""
@@ -103,7 +97,7 @@ class _Homes:
         """Why an output cannot lie where an input is; empty where it can."""
         home, own = self.home(there), output.storage
         last = self.last[home.name]
-        if last in (BEFORE, AFTER):
+        if last in (THERE, STAYS):
             return f"{there.name} is {last}"
         if last != op.name:
             return f"{last} still needs {there.name}"
@@ -130,3 +124,11 @@ class _Homes:
         """The same tensor in the storage that it has moved to."""
         home = self.moved.get(tensor.storage.name)
         return tensor if home is None else replace(tensor, storage=home)
+
+
+def _last(step: Step, storage: str) -> str:
+    """The last operation that uses a block, or why no operation is."""
+    life = step.lifetimes[storage]
+    if life.death >= len(step.ops):
+        return STAYS
+    return THERE if life.birth == BEFORE else step.ops[step.lifetimes.uses[storage].all[-1]].name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from memlab.step.lifetimes import BEFORE
 from memlab.step.step import Step
 from memlab.techniques import order
 
@@ -17,12 +18,10 @@ def no_reuse(step: Step) -> Step:
         InputError: no step.
     """
     order.check(step, "no_reuse", ())
-    there = {tensor.storage.name for tensor in (*step.live_in, *step.live_out)}
-    born = {
-        tensor.storage.name: tensor
-        for op in reversed(step.ops)
-        for tensor in op.writes.values()
-        if tensor.storage.name not in there
-    }
-    kept = reversed(born.values())
+    last = len(step.ops) - 1
+    kept = (
+        life.tensor
+        for life in step.lifetimes.values()
+        if life.birth != BEFORE and life.death <= last
+    )
     return replace(step, live_out=(*step.live_out, *kept), notes=(*step.notes, "no reuse"))

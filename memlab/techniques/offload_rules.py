@@ -49,26 +49,24 @@ class Candidate:
 def candidates(step: Step) -> dict[str, Candidate]:
     """The feature maps, and the input, that forward reads and backward reads again and nobody
     changes in between, by name of their block."""
-    last: dict[str, int] = {}
-    needed: dict[str, int] = {}
     fills: dict[str, Tensor] = {}
-    held = {tensor.storage.name for tensor in step.live_out}
-    for number, op in enumerate(step.ops):
-        for tensor in (*op.reads.values(), *op.updates.values()):
-            name = tensor.storage.name
-            if op.phase is Phase.FORWARD:
-                last[name] = number
-                if _fills(tensor):
-                    fills.setdefault(name, tensor)
-            elif op.phase is not Phase.UPDATE:
-                needed.setdefault(name, number)
-        if op.phase is not Phase.FORWARD:
-            held |= {t.storage.name for t in (*op.writes.values(), *op.updates.values())}
-    return {
-        name: Candidate(tensor, last[name], needed[name])
-        for name, tensor in fills.items()
-        if name in needed and name not in held and step.ops[needed[name]].phase is Phase.BACKWARD
-    }
+    for op in _layers(step):
+        for tensor in filter(_fills, (*op.reads.values(), *op.updates.values())):
+            fills.setdefault(tensor.storage.name, tensor)
+    found = {name: _candidate(step, tensor) for name, tensor in fills.items()}
+    return {name: each for name, each in found.items() if each}
+
+
+def _candidate(step: Step, tensor: Tensor) -> Candidate | None:
+    """A map that may go, unless it stays, or is read in backward by nobody or after a change."""
+    life, uses = step.lifetimes[tensor.storage.name], step.lifetimes.uses[tensor.storage.name]
+    reads, writes = ([(n, step.ops[n].phase) for n in each] for each in (uses.reads, uses.writes))
+    later = [each for each in reads if each[1] not in (Phase.FORWARD, Phase.UPDATE)]
+    changed = any(phase is not Phase.FORWARD for _, phase in writes)
+    if not later or later[0][1] is not Phase.BACKWARD or changed or life.death >= len(step.ops):
+        return None
+    leaves = max(number for number, phase in reads if phase is Phase.FORWARD)
+    return Candidate(tensor, leaves, later[0][0])
 
 
 def _fills(tensor: Tensor) -> bool:

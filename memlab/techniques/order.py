@@ -113,11 +113,4 @@ def shares(step: Step) -> bool:
 
 def shared(step: Step) -> set[str]:
     """The blocks that hold several tensors one after another."""
-    names: dict[str, str] = {}
-    return {
-        tensor.storage.name
-        for op in step.ops
-        for tensor in op.writes.values()
-        if tensor.pitch is None
-        and names.setdefault(tensor.storage.name, tensor.name) != tensor.name
-    }
+    return {name for name, life in step.lifetimes.items() if life.followers}

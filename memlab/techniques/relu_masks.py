@@ -53,16 +53,13 @@ def relu_masks(step: Step) -> Step:
 
 def _alone(step: Step) -> list[Op]:
     """The ReLUs whose output no operation reads in backward but their own."""
-    readers: dict[str, set[str]] = {}
-    for op in step.ops:
-        if op.phase is not Phase.FORWARD:
-            for each in (*op.reads.values(), *op.updates.values()):
-                readers.setdefault(each.storage.name, set()).add(op.kind)
-    return [
-        op
-        for op in step.ops
-        if op.kind == "relu" and readers.get(op.writes["y"].storage.name) == {"relu.backward"}
-    ]
+    return [op for op in step.ops if op.kind == "relu" and _readers(step, op) == {"relu.backward"}]
+
+
+def _readers(step: Step, op: Op) -> set[str]:
+    """The kinds of what reads the output of an operation after forward."""
+    reads = (step.ops[n] for n in step.lifetimes.uses[op.writes["y"].storage.name].reads)
+    return {reader.kind for reader in reads if reader.phase is not Phase.FORWARD}
 
 
 def _mask(op: Op) -> Tensor:
