@@ -248,7 +248,7 @@ def _settings(optimizer: str, settings: Mapping[str, float]) -> dict[str, float]
     if not isinstance(settings, Mapping):
         raise InputError(f"settings are numbers by name, got {shorten(settings)}; "
                          "try {'rate': 0.01}.")  # fmt: skip
-    found = SETTINGS | dict(OPTIMIZERS[optimizer].settings if optimizer else {})
+    found = SETTINGS | dict(OPTIMIZERS[optimizer].settings if optimizer in OPTIMIZERS else {})
     for name, value in settings.items():
         known("setting", name, SETTINGS)
         least, below = BOUNDS.get(name, (0.0, inf))

@@ -21,7 +21,6 @@ from memlab.runtime import guard
 from memlab.runtime.compiling import compilations
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
-from memlab.step.staging import SCALE
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques import order
@@ -176,7 +175,7 @@ class _Record:
 
     def step(self, session: Session, x: Array, y: Array) -> None:
         """One step, the scale that it began with and its loss."""
-        scales = [tensor for tensor in session.residents if tensor.name == SCALE]
+        scales = [tensor for tensor in session.residents if tensor.start.setting == "loss_scale"]
         self.scales += [float(session.value(tensor)[()]) for tensor in scales]
         session.step(x, y)
         self.losses.append(float(session.value(_output(session.program.step))[()]))

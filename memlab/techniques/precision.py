@@ -24,7 +24,7 @@ from memlab.step.staging import (
     is_staged,
     rewritten,
 )
-from memlab.step.start import ZEROS, Start
+from memlab.step.start import Start
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
@@ -181,11 +181,10 @@ class _Rewrite:
         self.storages: dict[str, tuple[Storage, Format]] = {}
         self.masters: list[Tensor] = []
         state = Role.OPTIMIZER_STATE
-        formats = {SCALE: COMPUTED, STEPS: FORMATS["int32"], TAKEN: FORMATS["int32"]}
-        begin = {SCALE: Start(setting="loss_scale")}
+        factor = Start(setting="loss_scale")
         self.scale = {
-            name: tensor.new(name, (), format, state, start=begin.get(name, ZEROS))
-            for name, format in formats.items()
+            SCALE: tensor.new(SCALE, (), COMPUTED, state, start=factor),
+            **{name: tensor.new(name, (), FORMATS["int32"], state) for name in (STEPS, TAKEN)},
         }
         self.overflow = tensor.new(OVERFLOW, (), FORMATS["bool"], state)
 
