@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,11 +58,7 @@ def free_memory(root: Path = Path("/")) -> int:
 
 def measurable() -> bool:
     """Whether what is free can be asked here."""
-    try:
-        import psutil  # noqa: F401 - only whether it is there
-    except ImportError:
-        return False
-    return True
+    return _installed("psutil")
 
 
 def room(root: Path = Path("/")) -> Room:
@@ -99,6 +96,18 @@ def require(what: str, libraries: int, root: Path = Path("/")) -> None:
                 f"{what} takes about {units.short(need)} of address space, and {left.limit} "
                 f"leaves {units.short(max(0, left.nbytes))}; raise that limit{fewer}."
             )
+
+
+def computing() -> bool:
+    """Whether what the kernels are made with is installed: without it, memlab plans and draws."""
+    return all(map(_installed, COMPUTING))
+
+
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ValueError:  # kept from being imported
+        return False
 
 
 def require_kernels() -> None:

@@ -7,7 +7,7 @@ from random import Random
 
 from memlab import strings, units
 from memlab.build.step import inference_step, training_step
-from memlab.lesson.content.tools import measured, planned, step_of
+from memlab.lesson.content.tools import beside, measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, alike
 from memlab.lesson.question import Figure, Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
@@ -135,11 +135,8 @@ _LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "1
        shows=({"training": False, "batch": 5}, {"training": True, "batch": 5}))  # fmt: skip
 def prediction(n: Numbers) -> Truth:
     """How much smaller the peak of prediction is than that of training (D2)."""
-    from memlab.runtime.run import run
-
     steps, batch = _pair(n["depth"]), n["batch"]
     due = [plan(step).peak(batch) for step in steps]
-    ratio, seen = Fraction(*due), Fraction(*(run(step, batch).peak for step in steps))
     alone = plan(steps[1]).peak(1)
     told: dict[str, object] = {
         "kept": n["depth"],
@@ -148,8 +145,15 @@ def prediction(n: Numbers) -> Truth:
         "one": units.short(alone),
         "batch": batch,
     }
-    figures = planned(ratio), measured(seen)
+    ratio = Fraction(*due)
+    figures = beside(ratio, lambda: Fraction(*(_peak(step, batch) for step in steps)))
     return Truth(ratio, figures, _prediction_causes(n, due), told)
+
+
+def _peak(step: Step, batch: int) -> int:
+    from memlab.runtime.run import run
+
+    return run(step, batch).peak
 
 
 def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Cause, ...]:

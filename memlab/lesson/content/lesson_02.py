@@ -6,7 +6,7 @@ from fractions import Fraction
 from random import Random
 
 from memlab import units
-from memlab.lesson.content.tools import measured, peak_of, planned, step_of
+from memlab.lesson.content.tools import beside, peak_of, planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.quantities import feature_map
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
@@ -16,6 +16,7 @@ from memlab.networks.graph import Network
 from memlab.planner.book import plan
 from memlab.planner.ledger import Ledger
 from memlab.step.op import Phase
+from memlab.step.step import Step
 from memlab.step.tensor import Role
 
 FP32 = 4
@@ -98,23 +99,24 @@ def _each(n: Numbers) -> str:
     return units.short(feature_map(node, n["batch"]).nbytes)
 
 
+def _measured(step: Step, batch: int) -> Ledger:
+    from memlab.runtime.run import run
+
+    return run(step, batch).measured
+
+
 @topic("02.output", Kind.AMOUNT, _CONV1 | {"network": "mnist_cnn"}, _draw_output,
        words=lambda n: {**n, "each": _each(n)},
        gives=("ReLU's own output", "output of the ReLU again"))  # fmt: skip
 def output(n: Numbers) -> Truth:
     """What of a convolution's output and its ReLU's waits for backward, planned and in a run."""
-    from memlab.runtime.run import run
-
-    made, names = one_convolution(n), ("conv", "relu")
-    done = run(step_of(made, "sgd"), n["batch"])
-    due, seen = (waiting(ledger, names, n["batch"]) for ledger in (done.planned, done.measured))
-    node = made.by_name["conv"]
-    told = [
-        c for c in feature_map(node, n["batch"]).causes if c.name in ("bits", "values", "batch")
-    ]
+    made, names, batch = one_convolution(n), ("conv", "relu"), n["batch"]
+    step, node = step_of(made, "sgd"), made.by_name["conv"]
+    due = waiting(plan(step), names, batch)
+    told = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
     causes = distinct(due, [*told, Cause("both_wait", Fraction(2 * due))])
-    shape = "·".join(map(str, (n["batch"], *node.shape)))
-    figures = (planned(due), measured(seen))
+    shape = "·".join(map(str, (batch, *node.shape)))
+    figures = beside(due, lambda: waiting(_measured(step, batch), names, batch))
     return Truth(Fraction(due), figures, tuple(causes), {"shape": shape, "nbytes": f"{due:,}"})
 
 

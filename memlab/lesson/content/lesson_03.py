@@ -11,7 +11,7 @@ from memlab.layers.buffers import TILE
 from memlab.layers.layer import Node
 from memlab.lesson.allocation import measure
 from memlab.lesson.content.lesson_02 import FP32, at, one_convolution
-from memlab.lesson.content.tools import known, measured, planned, step_of
+from memlab.lesson.content.tools import beside, known, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.quantities import lowered
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
@@ -126,7 +126,7 @@ def factor(n: Numbers) -> Truth:
     node, ledger = network.by_name["conv"], plan(forward_by("im2col-batch", network))
     due = workspace(ledger, "conv", batch)
     ratio = Fraction(due, input_bytes(node, batch))
-    figures = planned(ratio), measured(Fraction(written(node), input_bytes(node)))
+    figures = beside(ratio, lambda: Fraction(written(node), input_bytes(node)))
     causes = tuple(distinct(ratio, _window_causes(node)))
     rows, columns = node.shape[1:]
     return Truth(ratio, figures, causes, {"copies": n["k"] ** 2, "rows": rows,
@@ -220,13 +220,15 @@ def whole(n: Numbers) -> Truth:
     sources = [input_bytes(node, batch) for node in nodes]
     matrices = sum(copy or source for copy, source in zip(copies, sources, strict=True))
     ratio = Fraction(matrices, sum(sources))
-    seen = Fraction(sum(map(written, nodes)), sum(map(input_bytes, nodes)))
     causes = distinct(ratio, _network_causes(nodes, Fraction(sum(copies), sum(sources))))
     told = {
         "inputs": at(sum(sources)), "matrices": at(matrices),
         "none": copies.count(0), "made": at(sum(copies)),
     }  # fmt: skip
-    return Truth(ratio, (planned(ratio), measured(seen)), tuple(causes), told)
+    figures = beside(
+        ratio, lambda: Fraction(sum(map(written, nodes)), sum(map(input_bytes, nodes)))
+    )
+    return Truth(ratio, figures, tuple(causes), told)
 
 
 # -- a tile -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from random import Random
 
 from memlab.layers.layer import Node
 from memlab.lesson.content.lesson_03 import conv, convolutions
-from memlab.lesson.content.tools import measured, planned, step_of
+from memlab.lesson.content.tools import beside, measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.lines import np
@@ -98,7 +98,7 @@ def columns(n: Numbers) -> Truth:
     causes = distinct(due, _columns_causes(n["network"], least))
     _, rows, wide = least.shape
     told: dict[str, object] = {"rows": rows, "wide": wide, "count": due}
-    figures = planned(due), measured(_columns_written(least))
+    figures = beside(due, lambda: _columns_written(least))
     return Truth(Fraction(due), figures, tuple(causes), told)
 
 

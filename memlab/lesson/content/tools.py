@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
+from memlab import devices
 from memlab.build.step import inference_step, training_step
 from memlab.lesson.question import Figure, Numbers, Truth
 from memlab.lesson.task import Arguments
@@ -22,6 +23,13 @@ def planned(value: Fraction | int, label: str = "") -> Figure:
 def measured(value: Fraction | int, label: str = "") -> Figure:
     """A bar that was measured on this machine a moment ago."""
     return Figure("measured", Fraction(value), label)
+
+
+def beside(due: Fraction | int, measure: Callable[[], Fraction | int]) -> tuple[Figure, ...]:
+    """A planned bar, and what ``measure`` finds on this machine now; the plan alone where what
+    computes is not installed, as in a web page."""
+    seen = (measured(measure()),) if devices.computing() else ()
+    return (planned(due), *seen)
 
 
 def any_window(chance: Random, size: int) -> Arguments:
