@@ -11,7 +11,7 @@ from memlab import formats
 from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.axes import BATCH, Dims, Shape
 from memlab.build.step import inference_step, training_step
-from memlab.layers import Conv2d
+from memlab.layers import LAYERS, Conv2d
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT, choose
 from memlab.layers.layer import Layer
 from memlab.networks.builder import Handle, network
@@ -20,7 +20,9 @@ from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
+from tests import kernels_by_case
 from tests import operations_by_hand as by_hand
+from tests.layers.test_sequences import FORWARD as OF_SEQUENCES
 
 BYTES = {"fp32": 4, "bf16": 2, "uint8": 1, "int32": 4, "int64": 8}
 Axes = tuple[int | str, ...]
@@ -205,6 +207,24 @@ def test_operations_forward(case: Case) -> None:
     formula = by_hand.INFERENCE.get(kind, by_hand.FORWARD[kind])
     for op in case.ops(training=False):
         assert op.flops == Size(*by_hand.line(formula, case.layer, *case.inputs))
+
+
+APART = ("fused_attention", "lstm_state", "lstm_output")
+"""Kinds whose operations are derived in other ways."""
+FORMULAS = by_hand.FORWARD | OF_SEQUENCES
+
+
+@pytest.mark.parametrize("kind", [k for k in LAYERS if not LAYERS[k].row.is_view])
+def test_the_operations_of_every_kind_are_counted(kind: str) -> None:
+    if kind not in APART:
+        case = next(each for each in kernels_by_case.CASES if each.layer.kind == kind)
+        forward, *_ = case.ops("fp32")
+        assert forward.flops == Size(*by_hand.line(FORMULAS[kind], case.layer, *case.shapes))
+        if kind not in {each.layer.kind for each in CASES} | OF_SEQUENCES.keys():
+            (_, backward), y = case.ops("fp32"), case.layer.output(*case.shapes)
+            halves = [half[kind] for half in (by_hand.WEIGHTS, by_hand.INPUT) if kind in half]
+            found = [by_hand.line(each, case.layer, case.shapes[0], y) for each in halves]
+            assert backward.flops == sum((Size(*each) for each in found), Size())
 
 
 def backward_by_hand(case: Case, halves: list[dict[str, by_hand.Formula]]) -> Size:
