@@ -52,7 +52,8 @@ class Staged:
         arrays = {**parts, **buffers}
         self.kernel(replace(call, arrays=arrays))
         if scale is not None:
-            multiply(arrays["dx"].reshape(-1), float(scale[()]))
+            for name in self.written:
+                multiply(arrays[name].reshape(-1), float(scale[()]))
         self._store(parts, buffers)
 
     def values(self, call: Call, parts: Arrays, buffers: Arrays) -> None:

@@ -42,9 +42,11 @@ STEPS, TAKEN = "steps without overflow", "updates taken"
 
 
 def cut(op: Op) -> Cut:
-    """Along what an operation is cut. The bits of a mask begin anew with every sample; the outputs
-    of a linear layer on sequences lie apart."""
-    found = Cut.PARAMETERS if op.slots else op.traits.cut
+    """Along what an operation is cut. What begins the gradients is scaled as a whole; the bits of a
+    mask begin anew with every sample; the outputs of a linear layer on sequences lie apart."""
+    if op.slots or SCALE in op.reads:
+        return Cut.PARAMETERS if op.slots else Cut.WHOLE
+    found = op.traits.cut
     if found is Cut.OUTPUTS and len(op.reads["x"].axes) > 2:
         return Cut.SAMPLES
     masked = "mask" in op.reads or "mask" in op.writes

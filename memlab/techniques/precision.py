@@ -220,7 +220,7 @@ class _Rewrite:
             if drawn:
                 states = (state for slot in slots for state in slot.states)
                 attributes["stochastic"] = frozenset((PARAMETER, *states))
-        elif self.scaled and "labels" in reads and op.phase is Phase.BACKWARD:
+        elif self.scaled and _begins(op):
             reads[SCALE] = self.scale[SCALE]
         return rewritten(
             op, reads=reads, writes=self.operands(op.writes), updates=updates,
@@ -237,6 +237,12 @@ class _Rewrite:
         self.masters.append(master)
         updates[name] = master
         return replace(slot, master=name)
+
+
+def _begins(op: Op) -> bool:
+    """Whether gradients begin here: it makes that of a loss, from no other."""
+    roles = {each.role for each in op.reads.values()}
+    return op.phase is Phase.BACKWARD and Role.GRADIENT_MAP not in roles
 
 
 def _sizes(size: Size) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from memlab.optimizers import OPTIMIZERS
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.op import Phase, Slot
+from memlab.step.staging import SCALE
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 from tests.staged_networks import TRAINED, step
@@ -142,6 +143,17 @@ def changed(step: Step, **fields: Any) -> Step:
     """With other updates."""
     ops = [replace(op, **fields) if op.phase is Phase.UPDATE else op for op in step.ops]
     return replace(step, ops=tuple(ops))
+
+
+def test_the_gradients_of_an_unknown_loss_begin_scaled() -> None:
+    """Whatever its operands are called: it makes a gradient from no other."""
+    plain = step("sums", "sgd")
+    (loss,) = (op for op in plain.ops if op.name == "backward of loss")
+    unknown = replace(loss, kind="blame", reads={f"in {n}": t for n, t in loss.reads.items()})
+    ops = tuple(unknown if op is loss else op for op in plain.ops)
+    small = MODES["mixed fp16"](replace(plain, ops=ops))
+    scaled = [op.name for op in small.ops if SCALE in op.reads]
+    assert scaled == ["backward of loss", *(f"update of fc{number}" for number in (1, 2, 3))]
 
 
 def test_an_update_that_says_nothing_of_its_parameter_is_refused_in_one_sentence() -> None:
