@@ -21,7 +21,7 @@ from memlab.planner.streams import Schedule
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.offload_rules import ACTIVATIONS
+from memlab.techniques.offload_rules import is_activation
 
 CARD, LINK = "titan x", "12.8 GB/s"
 """The card and the link of the paper."""
@@ -208,19 +208,20 @@ def started_before_the_end(network: str, batch: int) -> int:
 def moved_for_activations(network: str) -> int:
     """How many maps go to the host that activations alone read (C5)."""
     read = _read_by(offloaded(network, "all"))
-    return sum(kinds <= set(ACTIVATIONS) for kinds in read)
+    return sum(all(map(is_activation, readers)) for readers in read)
 
 
 def moved_for_others(network: str) -> int:
     """How many maps go to the host under the policy conv that no convolution reads (C6)."""
-    return sum("conv2d" not in kinds for kinds in _read_by(offloaded(network, "conv")))
+    read = _read_by(offloaded(network, "conv"))
+    return sum("conv2d" not in {op.kind for op in readers} for readers in read)
 
 
-def _read_by(step: Step) -> list[set[str]]:
-    """Of every map that goes to the host, the kinds of the layers that read it."""
+def _read_by(step: Step) -> list[list[Op]]:
+    """Of every map that goes to the host, the layers that read it."""
     readers = _readers(step)
     sources = (next(iter(op.reads.values())) for op in step.ops if op.kind == "copy out")
-    return [{op.kind for op in readers[source.storage.name]} for source in sources]
+    return [readers[source.storage.name] for source in sources]
 
 
 def _readers(step: Step) -> dict[str, list[Op]]:

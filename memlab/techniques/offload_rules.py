@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from memlab.layers import Conv2d
 from memlab.planner.streams import IN, OUT
 from memlab.step.collector import paused
 from memlab.step.op import Op, Phase
@@ -18,8 +19,11 @@ from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Role, Tensor
 
-ACTIVATIONS = ("relu", "tanh", "gelu", "softmax", "attention_softmax", "dropout")
-"""Kinds whose input stays on the device, and whose backward starts no prefetch (C5)."""
+
+def is_activation(op: Op) -> bool:
+    """Whether an operation could write over the one thing that it reads, as a ReLU could: its input
+    stays on the device, and its backward starts no prefetch (C5)."""
+    return len(op.reads) == 1 and tuple(op.reads) in op.traits.over.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +88,11 @@ def _none(step: Step) -> set[str]:
 
 
 def _conv(step: Step) -> set[str]:
-    return {name for op in _layers(step) if op.kind == "conv2d" for name in inputs(op)}
+    return {name for op in _layers(step) if op.kind == Conv2d.kind for name in inputs(op)}
 
 
 def _all(step: Step) -> set[str]:
-    layers = [op for op in _layers(step) if op.kind not in ACTIVATIONS]
+    layers = [op for op in _layers(step) if not is_activation(op)]
     return {name for op in layers[:-1] for name in inputs(op)}
 
 
@@ -126,7 +130,7 @@ class WayBack:
         self._backwards: list[_Backward] = []
         for first, end, layer in _backwards(step):
             number = place.get(layer)
-            looks = number is not None and layers[number].kind not in ACTIVATIONS
+            looks = number is not None and not is_activation(layers[number])
             earlier = list(self._earlier(layers[:number])) if looks else []
             needs = _read(step.ops[first:end], self.there)
             self._backwards.append(_Backward(first, end, needs, earlier))
@@ -152,9 +156,9 @@ class WayBack:
     def _earlier(self, layers: Sequence[Op]) -> Iterator[list[str]]:
         """The inputs of the layers before, the nearest first, up to the next convolution."""
         for op in reversed(layers):
-            if op.kind not in ACTIVATIONS:
+            if not is_activation(op):
                 yield [name for name in dict.fromkeys(inputs(op)) if name in self.there]
-                if op.kind == "conv2d":
+                if op.kind == Conv2d.kind:
                     return
 
 
