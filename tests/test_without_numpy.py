@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
+from typing import Any
 
 import pytest
 
-from tests.without_numpy import shown
+from memlab import views
+from tests.views import pages
+from tests.without_numpy import TIMED, shown
 
 pytestmark = pytest.mark.measures
 
 IMPORTED = "import sys, memlab, memlab.views; print('numpy' in sys.modules)"
+MEASURED = ["prediction_card: 02.output"]
+"""Beside its plan stands a bar that is measured, where something can run."""
 
 
 def output(*command: str) -> str:
@@ -21,12 +27,31 @@ def output(*command: str) -> str:
     return done.stdout
 
 
+@cache
+def without() -> Any:
+    """What was loaded, what was shown and what was refused, with the packages blocked."""
+    return json.loads(output("-m", "tests.without_numpy"))
+
+
 def test_plans_and_pictures_are_those_with_numpy_byte_for_byte() -> None:
-    loaded, found = json.loads(output("-m", "tests.without_numpy"))
+    loaded, found, _ = without()
     assert not loaded
     wanted = shown()
-    assert [name for name in wanted if wanted[name] != found.get(name)] == []
-    assert len(found) == len(wanted) > 100
+    assert [name for name in wanted if wanted[name] != found.get(name)] == MEASURED
+    assert len(found) == len(wanted) > 200
+
+
+@pytest.mark.parametrize("name", [name for name in views.__all__ if name.islower()])
+def test_every_view_works_or_says_what_is_missing(name: str) -> None:
+    """A view that computes says so in one sentence: the packages, and what to do."""
+    _, found, refused = without()
+    works = name in pages.WORDS or any(case.startswith(f"{name}: ") for case in found)
+    assert works is (name not in pages.COMPUTED)
+    assert (name in refused) is (name in (*pages.COMPUTED, *TIMED))
+    sentence = refused.get(name, "")
+    assert not sentence or sentence.endswith(
+        "needs numpy, which is not installed; try pip install numpy."
+    )
 
 
 def test_importing_memlab_loads_no_numpy() -> None:

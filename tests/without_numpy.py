@@ -6,11 +6,12 @@ import json
 import sys
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
 
 BLOCKED = ("numpy", "numba", "scipy", "psutil")
 NETWORKS = ("vgg16", "resnet50", "alexnet", "gpt2")
 BATCHES = (1, 3, 8, 32, 100, 257)
+TIMED = ("algorithm_times", "batch_times", "memory_rate", "vector_lanes")
+"""Views that measure when they are made. What was measured is drawn without NumPy."""
 
 
 def shown() -> dict[str, str]:
@@ -54,7 +55,9 @@ def _techniques() -> Iterator[tuple[str, object]]:
 
 
 def _views() -> Iterator[tuple[str, object]]:
+    import memlab
     from memlab import views
+    from tests.views import pages
 
     for name in NETWORKS:
         for batch in BATCHES:
@@ -64,29 +67,31 @@ def _views() -> Iterator[tuple[str, object]]:
     for batch in (9, 50):
         dragged.batch = batch
         yield f"from batch 8 to {batch}", dragged.svg()
-    others: list[Any] = [
-        views.memory("vgg16", batch=32, rule="conv-sums"),
-        views.memory("mnist_cnn", batch=4),
-        views.case("02"),
-        views.case("03"),
-        views.shifted_copies(),
-        views.recompute(),
-        views.totals(),
-        views.vectors(),
-        views.warp_memory(),
-        views.addresses(),
-        views.idle(),
-        views.offload(),
-        views.path(),
-        views.precision(),
-        views.ways(),
-    ]
-    for number, each in enumerate(others):
-        yield f"view {number}: {type(each).__name__}", each.svg() + each.text()
+    exercise = memlab.lesson.exercise("02.largest_batch")
+    yield "an exercise", views.exercise_card(exercise).text()
+    for (factory, case), make in pages.without_numpy().items():
+        page = pages.page_of(make())
+        yield f"{factory}: {case}", page.alone() + page.text()
+
+
+def refused() -> dict[str, str]:
+    """What is said by views that compute, where nothing can, by their names."""
+    return dict(_refusals())
+
+
+def _refusals() -> Iterator[tuple[str, str]]:
+    from memlab import InputError, views
+    from tests.views import pages
+
+    for name in (*TIMED, *pages.COMPUTED):
+        try:
+            getattr(views, name)()
+        except InputError as error:
+            yield name, str(error)
 
 
 if __name__ == "__main__":
     sys.modules.update(dict.fromkeys(BLOCKED))  # type: ignore[arg-type]  # None: it is not there
     found = shown()
     loaded = [name for name in BLOCKED if sys.modules[name] is not None]
-    print(json.dumps([loaded, found]))
+    print(json.dumps([loaded, found, refused()]))

@@ -16,7 +16,6 @@ from memlab.lesson.card import Card
 from memlab.lesson.question import topics
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.runtime.run import Run
 from memlab.studies.case import LESSONS
 from memlab.views.draw.page import Page
 from memlab.views.live.view import View
@@ -25,6 +24,8 @@ from tests.views import measurements
 WORDS = {"exercise_card"}
 """Those of words and buttons alone."""
 FACTORIES = [name for name in views.__all__ if name.islower() and name not in WORDS]
+COMPUTED = ("gradient_histogram", "planned_and_measured", "running_sum", "training_curves")
+"""Those that show a run, a training or sums of arrays: who has them has NumPy."""
 CASES: dict[str, dict[str, Callable[[], Any]]] = {**measurements.CASES}
 """Of each public factory of ``memlab.views``, by its name: what is shown, and how it is made."""
 
@@ -41,8 +42,20 @@ def case(factory: str, name: str) -> Callable[[Callable[[], Any]], Callable[[], 
 
 def every() -> dict[tuple[str, str], Callable[[], Any]]:
     """All cases by factory and name."""
-    free = {name: {"by default": getattr(views, name)} for name in FACTORIES if not _needs(name)}
-    found = free | CASES
+    from tests.views import trainings
+
+    return without_numpy() | _named(trainings.CASES)
+
+
+def without_numpy() -> dict[tuple[str, str], Callable[[], Any]]:
+    """Those of the views that need no array."""
+    names = [name for name in FACTORIES if name not in COMPUTED and not _needs(name)]
+    return _named({name: {"by default": getattr(views, name)} for name in names} | CASES)
+
+
+def _named(
+    found: dict[str, dict[str, Callable[[], Any]]],
+) -> dict[tuple[str, str], Callable[[], Any]]:
     return {(factory, name): make for factory in found for name, make in found[factory].items()}
 
 
@@ -474,12 +487,12 @@ def _() -> Any:
     return view
 
 
-# -- techniques, runs -----------------------------------------------------------------------------
+# -- techniques -----------------------------------------------------------------------------------
 
 
-def _deep(layers: int = 6) -> Any:
+def _deep() -> Any:
     body = memlab.network("deep", image=(4, 8, 8))
-    for _ in range(layers):
+    for _ in range(6):
         body = body.conv(4, 3, pad=1).relu()
     return memlab.training_step(body.flatten().linear(3).cross_entropy())
 
@@ -509,32 +522,6 @@ def _() -> Any:
 @case("techniques", "all of them")
 def _() -> Any:
     return views.techniques(_deep(), 4, stop=3, others=True)
-
-
-def _as_if_run(step: Any, batch: int, more: int = 0) -> Any:
-    """A run that used what was planned, and so many bytes more inside its third operation."""
-    plan = memlab.plan(step)
-    measured = replace(plan, origin="measured")
-    inside = [n + more * (at == 2) for at, n in enumerate(plan.timeline(batch))]
-    columns = (plan.before(batch), inside, plan.after(batch))
-    return Run(step, batch, plan, measured, *columns, 0.1, 0.0, 0, None)
-
-
-@case("planned_and_measured", "as planned")
-def _() -> Any:
-    return views.planned_and_measured(_as_if_run(_deep(1), 4))
-
-
-@case("planned_and_measured", "a residual, few operations")
-def _() -> Any:
-    run = _as_if_run(memlab.training_step(memlab.zoo.linear1()), 4, 8)
-    return views.planned_and_measured(run)
-
-
-@case("planned_and_measured", "many operations")
-def _() -> Any:
-    step = memlab.training_step(memlab.zoo.build("resnet50"))
-    return views.planned_and_measured(_as_if_run(step, 8, 10**9))
 
 
 # -- the one case ---------------------------------------------------------------------------------

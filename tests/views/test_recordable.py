@@ -6,8 +6,9 @@ from memlab.bench import recorded
 from memlab.bench.recorded import Recorded
 from memlab.bench.timing import Line, Machine, Result
 from memlab.views.recordable import FIGURES, Recordable
-from tests.views.measurements import CASES
+from tests.views import measurements, trainings
 
+CASES = measurements.CASES | trainings.CASES
 MEASURED = [(name, case) for name in CASES for case in CASES[name]]
 
 

@@ -18,8 +18,8 @@ from memlab.studies import training
 from memlab.studies.figures import figure, share
 from memlab.views.draw.marks import CROSS, Glyph, Points, Rect
 from memlab.views.draw.scale import Log, ratios_around
-from tests.views.measurements import COUNTED, HISTORIES, MANY, NAN, SPREAD, SUMMED, history
 from tests.views.shown import charts, drawn
+from tests.views.trainings import COUNTED, HISTORIES, MANY, NAN, SPREAD, SUMMED, history
 
 
 @cache
