@@ -68,6 +68,11 @@ class Output:
         """
         if not isinstance(layer, Layer):
             raise InputError(f"a layer is needed, got {shorten(layer)}; try relu() or conv(16, 3).")
+        if not hasattr(layer, "row"):
+            raise InputError(
+                f"{type(layer).__name__} does not say what a step does with it; give its class "
+                "a kind and a row, as memlab.layers.pointwise.ReLU has."
+            )
         if name is not None:
             named("a layer", name, "conv1")
         for other in others:

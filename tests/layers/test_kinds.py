@@ -63,3 +63,12 @@ def test_a_second_class_of_a_kind_is_refused() -> None:
 def test_a_row_that_leaves_out_what_has_no_default_is_refused() -> None:
     with pytest.raises(TypeError, match="'cut', 'over', 'backward_over', and 'cheap'"):
         Row(keeps=())  # type: ignore[call-arg]  # wrong on purpose
+
+
+def test_a_layer_without_a_row_is_refused() -> None:
+    class Bare(Layer):
+        kind: ClassVar[str] = "bare"
+
+    with pytest.raises(InputError, match="Bare does not say what a step does with it; give its"):
+        memlab.network("one", features=3).then(Bare())
+    assert "bare" not in LAYERS
