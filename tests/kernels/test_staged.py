@@ -30,6 +30,7 @@ from memlab.step.staging import SUFFIX
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Cut
+from tests import kernels_by_case
 from tests.kernels_by_case import CPU_ALONE, Case, Trial, as_slice, convolutions, poolings, slot
 
 HALVES = ("fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2")
@@ -52,6 +53,8 @@ CASES = [
 ]
 ALONE = [*CASES[::4], *CASES[-15:], Case(L.Concat(), ((2, 3, 5), (3, 3, 5)))]
 """Where one operand at a time is in another format."""
+_HERE = {case.layer.kind for case in (*CASES, *ALONE)}
+CASES += [case for case in kernels_by_case.CASES if case.layer.kind not in _HERE]
 REORDERED = ("conv2d.backward", "linear", "linear.backward", "layer_norm.backward")
 """Their tiles add products up in another order than the whole operation."""
 BATCH = 3
