@@ -6,7 +6,7 @@ from math import prod
 
 from memlab.build.construction import Build
 from memlab.layers.layer import Node
-from memlab.optimizers import OPTIMIZERS
+from memlab.optimizers import OPTIMIZERS, Optimizer
 from memlab.step.op import Phase, Slot
 from memlab.step.start import Start
 from memlab.step.storage import Size
@@ -18,31 +18,34 @@ def update(build: Build, optimizer: str) -> list[Tensor]:
 
     A layer whose row says so is updated together with the one that feeds it.
     """
-    chosen = OPTIMIZERS[optimizer]
-    starts = {name: Start(squares=name in chosen.squares) for name in chosen.states}
-    role, state = Role.OPTIMIZER_STATE, list[Tensor]()
+    chosen, state = OPTIMIZERS[optimizer], list[Tensor]()
     for leader, nodes in _groups(build).items():
         reads, updates, count = dict[str, Tensor](), dict[str, Tensor](), 0
         slots: list[Slot] = []
         for parameter in (p for node in nodes for p in build.parameters[node.name].values()):
-            gradient = build.gradients[parameter.name]
+            gradient, own = build.gradients[parameter.name], _states(build, parameter, chosen)
             reads[gradient.name] = gradient
-            own = {
-                name: build.new(f"{parameter.name}.{name}", parameter.axes, role, start=start)
-                for name, start in starts.items()
-            }
             updates |= {array.name: array for array in (parameter, *own.values())}
+            names = {name: array.name for name, array in own.items()}
+            slots.append(Slot(parameter.name, gradient.name, names))
             state += own.values()
-            named = {name: array.name for name, array in own.items()}
-            slots.append(Slot(parameter.name, gradient.name, named))
             count += prod(extent for _, extent in parameter.axes)
-        node = build.network.by_name[leader]
-        name = f"update of {leader}"
-        cost = Size(chosen.operations * count)
         build.emit(
-            node, name, optimizer, Phase.UPDATE, reads, {}, updates, flops=cost, slots=tuple(slots)
-        )
+            build.network.by_name[leader], f"update of {leader}", optimizer, Phase.UPDATE, reads,
+            {}, updates, flops=Size(chosen.operations * count), slots=tuple(slots),
+        )  # fmt: skip
     return state
+
+
+def _states(build: Build, parameter: Tensor, chosen: Optimizer) -> dict[str, Tensor]:
+    """What the optimizer keeps of a parameter, by its own names."""
+    return {
+        name: build.new(
+            f"{parameter.name}.{name}", parameter.axes, Role.OPTIMIZER_STATE,
+            start=Start(squares=name in chosen.squares),
+        )
+        for name in chosen.states
+    }  # fmt: skip
 
 
 def _groups(build: Build) -> dict[str, list[Node]]:

@@ -58,8 +58,8 @@ class StagedUpdate:
             multiply(room[GRADIENT], factor)
         if slot.master:
             room[PARAMETER] = self._some(call[slot.master], first)
-        arrays = {name: room.get(part, some[part]) for part, name in parts.items()}
-        self.kernel(replace(call, arrays=arrays, slots=(slot,)))
+        tile = {name: room.get(part, some[part]) for part, name in parts.items()}
+        self.kernel(replace(call, arrays={**call.arrays, **tile}, slots=(slot,)))
         room.pop(GRADIENT, None)
         for part, buffer in room.items():
             key = zlib.crc32(f"{call.key} {parts[part]}".encode())

@@ -98,8 +98,8 @@ def precision(
     chosen = Mode("fp32", ()) if mode is None else pick("mode", mode, MODES)
     by_role = dict.fromkeys(chosen.roles, FORMATS[chosen.half])
     by_role |= {Role(name): _stored(format) for name, format in roles.items()}
-    if chosen.master or scaling:
-        order.check_updates(step, "fp32 master weights or loss scaling")
+    if chosen.master or scaling or rounding == "stochastic":
+        order.check_updates(step, "fp32 master weights, loss scaling or stochastic rounding")
     scaled = _scaled(step, chosen, scaling)
     kept = _normalization(step) if chosen.master else _statistics(step)
     rewrite = _Rewrite(by_role, kept, chosen.master and step.training, scaled)
@@ -241,8 +241,9 @@ class _Rewrite:
 
 def _begins(op: Op) -> bool:
     """Whether gradients begin here: it makes that of a loss, from no other."""
-    roles = {each.role for each in op.reads.values()}
-    return op.phase is Phase.BACKWARD and Role.GRADIENT_MAP not in roles
+    gradients = (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT)
+    reads_one = any(each.role in gradients for each in op.reads.values())
+    return op.phase is Phase.BACKWARD and not reads_one
 
 
 def _sizes(size: Size) -> tuple[int, int]:

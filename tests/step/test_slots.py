@@ -159,7 +159,8 @@ def test_the_gradients_of_an_unknown_loss_begin_scaled() -> None:
 def test_an_update_that_says_nothing_of_its_parameter_is_refused_in_one_sentence() -> None:
     silent = changed(step("sums", "adam"), slots=())
     words = "update of fc1 changes fc1.weight and does not say which gradient and states belong"
-    for rewrite in (MODES["mixed fp16"], memlab.eight_bit_states):
+    drawn = partial(memlab.precision, mode="fp16", rounding="stochastic")
+    for rewrite in (MODES["mixed fp16"], drawn, memlab.eight_bit_states):
         with pytest.raises(InputError, match=words):
             rewrite(silent)
     assert memlab.plan(MODES["fp16"](silent)).peak(3) > 0  # of which it needs nothing
