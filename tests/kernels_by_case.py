@@ -244,7 +244,7 @@ class Trial:
             arrays[name] = self.blank(tensor)
         there = [name for name in op.writes if accumulate and name in given]
         arrays |= {name: given[name] for name in there}
-        if accumulate and op.kind == "batch_norm.backward":
+        if accumulate and op.traits.apart:
             own = {name: op.writes[name] for name in there if name != "dx"}
             arrays |= {name + OF_PART: self.blank(each) for name, each in own.items()}
         layer, key = op.attributes["layer"], self.seed + 3

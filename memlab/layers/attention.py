@@ -67,14 +67,9 @@ class AttentionScores(_Heads):
 
     kind: ClassVar[str] = "attention_scores"
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
-        axes=_MATRICES,
-        devices=("cpu",),
-    )
+        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
+        axes=_MATRICES, devices=("cpu",),
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         tokens, _ = attended(inputs[0], self.heads)
@@ -95,14 +90,9 @@ class AttentionSoftmax(Layer):
     causal: bool = False
     kind: ClassVar[str] = "attention_softmax"
     row: ClassVar[Row] = Row(
-        keeps=("y",),
-        cut=Cut.SAMPLES,
-        over=Y_OVER_X,
-        backward_over=DX_OVER_DY,
-        cheap=False,
-        axes=_MATRICES,
-        devices=("cpu",),
-    )
+        keeps=("y",), cut=Cut.SAMPLES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=False,
+        axes=_MATRICES, devices=("cpu",),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         settle(self, "attention softmax", "causal", flag)
@@ -131,13 +121,9 @@ class AttentionValues(_Heads):
     kind: ClassVar[str] = "attention_values"
     arity: ClassVar[int | None] = 2
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs) != 2:
@@ -163,13 +149,9 @@ class FusedAttention(_Heads):
     causal: bool = False
     kind: ClassVar[str] = "fused_attention"
     row: ClassVar[Row] = Row(
-        keeps=("x", "y"),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=("x", "y"), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

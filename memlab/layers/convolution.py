@@ -38,14 +38,9 @@ class Conv2d(Layer):
     bias: bool = True
     kind: ClassVar[str] = "conv2d"
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
-        backward_reads_weight=Reads.PASSING,
-        stem="conv",
-    )
+        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
+        backward_reads_weight=Reads.PASSING, stem="conv",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for name in ("out_channels", "kernel", "stride", "dilation", "groups"):

@@ -23,15 +23,9 @@ class Linear(Layer):
     kind: ClassVar[str] = "linear"
     can_share: ClassVar[bool] = True
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.OUTPUTS,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
-        backward_reads_weight=Reads.PASSING,
-        vectors=("cuda",),
-        stem="fc",
-    )
+        keeps=("x",), cut=Cut.OUTPUTS, over=NOWHERE, backward_over=NOWHERE, cheap=False,
+        backward_reads_weight=Reads.PASSING, vectors=("cuda",), stem="fc",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         settle(self, "linear", "out_features")
@@ -65,13 +59,9 @@ class Embedding(Layer):
     of_tokens: ClassVar[bool] = True
     can_share: ClassVar[bool] = True
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.WHOLE,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=("x",), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         settle(self, "embedding", "vocabulary")

@@ -20,13 +20,9 @@ class Add(Layer):
     kind: ClassVar[str] = "add"
     arity: ClassVar[int | None] = None
     row: ClassVar[Row] = Row(
-        keeps=(),
-        cut=Cut.VALUES,
-        over={"y": ("x0", "x1")},
-        backward_over={"dx0": ("dy",)},
-        cheap=False,
-        passes=Passes.SAME,
-    )
+        keeps=(), cut=Cut.VALUES, over={"y": ("x0", "x1")},
+        backward_over={"dx0": ("dy",)}, cheap=False, passes=Passes.SAME,
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         if len(set(inputs)) > 1:
@@ -47,14 +43,9 @@ class Concat(Layer):
     kind: ClassVar[str] = "concat"
     arity: ClassVar[int | None] = None
     row: ClassVar[Row] = Row(
-        keeps=(),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
-        passes=Passes.SLICES,
-        moves=True,
-    )
+        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
+        passes=Passes.SLICES, moves=True,
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         if len({(len(shape), *shape[1:]) for shape in inputs}) > 1:

@@ -39,8 +39,9 @@ class SoftmaxCrossEntropy(Loss):
 
     kind: ClassVar[str] = "softmax_cross_entropy"
     row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False, vectors=("cuda",)
-    )
+        keeps=(), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False,
+        vectors=("cuda",),
+    )  # fmt: skip
     predicts: ClassVar[tuple[str, Traits] | None] = "softmax", Traits(Y_OVER_X)
 
     def output(self, *inputs: Shape) -> Shape:

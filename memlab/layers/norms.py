@@ -37,17 +37,9 @@ class BatchNorm(Layer):
     momentum: float = 0.1
     kind: ClassVar[str] = "batch_norm"
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.CHANNELS,
-        over=Y_OVER_X,
-        backward_over=DX_OVER_DY,
-        cheap=True,
-        backward_reads_weight=Reads.ALWAYS,
-        wide=True,
-        apart=True,
-        joins=True,
-        stem="norm",
-    )
+        keeps=("x",), cut=Cut.CHANNELS, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True,
+        backward_reads_weight=Reads.ALWAYS, wide=True, apart=True, joins=True, stem="norm",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         settle(self, "batch norm", "epsilon", real, usual=1e-5, least=0)
@@ -92,8 +84,9 @@ class LocalResponseNorm(Layer):
     k: float = 1.0
     kind: ClassVar[str] = "local_response_norm"
     row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False, stem="norm"
-    )
+        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
+        stem="norm",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         settle(self, "local response norm", "size")
@@ -121,14 +114,9 @@ class LayerNorm(Layer):
     epsilon: float = 1e-5
     kind: ClassVar[str] = "layer_norm"
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.SAMPLES,
-        over=Y_OVER_X,
-        backward_over=DX_OVER_DY,
-        cheap=True,
-        backward_reads_weight=Reads.PASSING,
-        devices=("cpu",),
-    )
+        keeps=("x",), cut=Cut.SAMPLES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True,
+        backward_reads_weight=Reads.PASSING, devices=("cpu",),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         settle(self, "layer norm", "epsilon", real, usual=1e-5, least=0)

@@ -49,13 +49,9 @@ class GELU(Layer):
     form: Literal["exact", "tanh"] = "exact"
     kind: ClassVar[str] = "gelu"
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.VALUES,
-        over=Y_OVER_X,
-        backward_over=DX_OVER_DY,
-        cheap=True,
+        keeps=("x",), cut=Cut.VALUES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         known("form of GELU", self.form, FORMS)
@@ -74,13 +70,9 @@ class Dropout(Layer):
     p: float = 0.5
     kind: ClassVar[str] = "dropout"
     row: ClassVar[Row] = Row(
-        keeps=(),
-        cut=Cut.VALUES,
-        over=Y_OVER_X,
-        backward_over=DX_OVER_DY,
-        cheap=True,
+        keeps=(), cut=Cut.VALUES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True,
         identity_in_inference=True,
-    )
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         settle(self, "dropout", "p", real, usual=0.5, least=0, below=1)

@@ -68,8 +68,9 @@ class MaxPool2d(_Pool):
 
     kind: ClassVar[str] = "max_pool2d"
     row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=True, stem="pool"
-    )
+        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=True,
+        stem="pool",
+    )  # fmt: skip
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         kh, kw, _, _ = self.geometry(inputs[0])
@@ -88,8 +89,9 @@ class AvgPool2d(_Pool):
 
     kind: ClassVar[str] = "avg_pool2d"
     row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=True, stem="pool"
-    )
+        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=True,
+        stem="pool",
+    )  # fmt: skip
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         kh, kw, _, _ = self.geometry(inputs[0])

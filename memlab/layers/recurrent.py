@@ -73,13 +73,9 @@ class LstmState(Layer):
     kind: ClassVar[str] = "lstm_state"
     arity: ClassVar[int | None] = 2
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         return _hidden("lstm_state", *inputs)
@@ -95,13 +91,9 @@ class LstmOutput(Layer):
     kind: ClassVar[str] = "lstm_output"
     arity: ClassVar[int | None] = 2
     row: ClassVar[Row] = Row(
-        keeps=("x",),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs) != 2:

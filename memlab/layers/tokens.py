@@ -19,13 +19,9 @@ class Positions(Layer):
 
     kind: ClassVar[str] = "positions"
     row: ClassVar[Row] = Row(
-        keeps=(),
-        cut=Cut.SAMPLES,
-        over=Y_OVER_X,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=(), cut=Cut.SAMPLES, over=Y_OVER_X, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         return sequence("positions", inputs[0])
@@ -44,13 +40,9 @@ class Patches(Layer):
 
     kind: ClassVar[str] = "patches"
     row: ClassVar[Row] = Row(
-        keeps=(),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         channels, height, width = maps("patches", inputs[0])
@@ -66,13 +58,9 @@ class ClassToken(Layer):
 
     kind: ClassVar[str] = "class_token"
     row: ClassVar[Row] = Row(
-        keeps=(),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         tokens, features = sequence("class token", inputs[0])
@@ -91,13 +79,9 @@ class FirstToken(Layer):
 
     kind: ClassVar[str] = "first_token"
     row: ClassVar[Row] = Row(
-        keeps=(),
-        cut=Cut.SAMPLES,
-        over=NOWHERE,
-        backward_over=NOWHERE,
-        cheap=False,
+        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
         devices=("cpu",),
-    )
+    )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
         return sequence("first token", inputs[0])[1:]
