@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from memlab import layers as L  # noqa: N812 - as in memlab
+from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
 from memlab.layers import algorithms
@@ -53,6 +54,31 @@ def test_forward_and_backward(target: str, case: Case) -> None:
     agree(trial.forward(), known.forward())
     if trial.backward_op is not None:
         dy = trial.weights()
+        agree(trial.backward(dy), known.backward(dy))
+
+
+def on_sequences(device: str) -> list[Case]:
+    """Every case of vectors with three of them in each sample, where the layer takes that and its
+    row does not leave it out."""
+    vectors = [case for case in others(device) if {len(shape) for shape in case.shapes} == {1}]
+    several = [replace(case, shapes=tuple((3, *s) for s in case.shapes)) for case in vectors]
+    return [case for case in several if device not in case.layer.row.vectors and fits(case)]
+
+
+def fits(case: Case) -> bool:
+    try:
+        case.layer.output(*case.shapes)
+    except InputError:
+        return False
+    return True
+
+
+@on_targets(on_sequences)
+def test_a_sample_may_be_a_sequence_of_vectors(target: str, case: Case) -> None:
+    trial, known = trials(target, case)
+    agree(trial.forward(), known.forward())
+    dy = trial.weights()
+    if trial.backward_op is not None:
         agree(trial.backward(dy), known.backward(dy))
 
 
