@@ -7,10 +7,11 @@ part of the chain has its frontier: all pairs of bytes and cost that no other pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple
 from functools import lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from memlab.errors import InputError, whole
 from memlab.lines import Integers, np
@@ -32,8 +33,9 @@ def frontier(chain: Chain) -> tuple[tuple[int, int], ...]:
     Raises:
         InputError: the chain is too long, or its figures are too large.
     """
-    sizes, costs = _table(chain)[0, len(chain) - 1]
-    return tuple(zip((sizes + chain.input).tolist(), costs.tolist(), strict=True))
+    sizes, costs = _table(chain).whole
+    found = dict(zip(np.maximum(sizes, chain.rest).tolist(), costs.tolist(), strict=True))
+    return tuple(found.items())  # of equal bytes the last one, which costs least
 
 
 def least_time(chain: Chain, budget: int) -> Schedule:
@@ -62,20 +64,130 @@ def least_memory(chain: Chain) -> Schedule:
 
 
 def _reach(chain: Chain, nbytes: int) -> Schedule:
-    """The schedule of one point of the frontier."""
-    return tuple(_schedule(chain, 0, len(chain) - 1, nbytes - chain.input))
+    """The fastest schedule within so many bytes, of those the least peak."""
+    table = _table(chain)
+    return tuple(
+        table.schedule(0, len(chain) - 1, int(table.whole[0][table.whole[0] <= nbytes][-1]))
+    )
 
 
-@lru_cache(maxsize=8)
-def _table(chain: Chain) -> dict[tuple[int, int], Frontier]:
-    """The frontier of every part, from stage ``first`` to stage ``last`` (from 0): its bytes beside
-    its input, with the gradient of its output and what later backwards have left."""
-    _check(chain)
-    table: dict[tuple[int, int], Frontier] = {}
-    for first in reversed(range(len(chain))):
-        for last in range(first, len(chain)):
-            table[first, last] = _best([_both(*c[1:]) for c in _choices(chain, table, first, last)])
-    return table
+class _Choice(NamedTuple):
+    """What can be done first in a part: keep the values of its first stage, or store nothing up to
+    the input of stage ``split`` and recompute what is before it. Keeping counts as split ``first``,
+    and as split ``last + 1`` that the backward of the last stage needs nothing. With the bytes that
+    it takes by itself, those that it holds beside the part that comes next, and the frontiers of
+    the parts that come one after the other."""
+
+    split: int
+    floor: int
+    held: int
+    right: Frontier
+    left: Frontier = NOTHING
+
+
+class _Table:
+    """The frontier of every part, from stage ``first`` to stage ``last`` (from 0): its bytes with
+    what is there whatever was chosen before it. That counts its input where it ``goes`` with the
+    last run that reads it, and not where the stage before keeps it."""
+
+    def __init__(self, chain: Chain) -> None:
+        _check(chain)
+        self.chain, self.end = chain, len(chain) - 1
+        stages, ways = chain.stages, chain.ways
+        once, before = (_sums(getattr(each, name) for each in ways) for name in ("once", "before"))
+        left = _sums(stage.left for stage in stages[::-1])[-2::-1]
+        self.first = [each + before[-1] for each in once]
+        self.back = [sum(each) for each in zip(left, once, before, strict=False)]
+        given = (stage.gradient for stage in stages)
+        self.again = [sum(each) for each in zip(left, once[1:], before[1:], given, strict=True)]
+        self.parts: dict[tuple[int, int, bool], Frontier] = {}
+        for first in reversed(range(len(chain))):
+            for last in range(first, len(chain)):
+                self._solve(first, last)
+
+    @property
+    def whole(self) -> Frontier:
+        """That of the chain."""
+        return self.parts[0, self.end, True]
+
+    def _solve(self, first: int, last: int) -> None:
+        chain, backward = self.chain, self.chain.ways[first].backward
+        goes = _best([_both(each) for each in self.choices(first, last, True)])
+        self.parts[first, last, True] = goes
+        if first and chain.ways[first - 1].own:
+            above = chain.above(first)
+            if chain.ways[first].source and backward.going == backward.staying + above:
+                stays = goes[0] - above, goes[1]
+            else:
+                stays = _best([_both(each) for each in self.choices(first, last, False)])
+            self.parts[first, last, False] = stays
+
+    def choices(self, first: int, last: int, goes: bool) -> Iterator[_Choice]:
+        """What can be done first."""
+        chain, ways, again = self.chain, self.chain.ways, last < self.end
+        above, way = chain.above(first) if goes else 0, ways[first]
+        around = [self.again[last]] * (last + 1) if again else self.first
+        yield self._keep(first, last, goes)
+        run = way.forward(again, True, False)
+        floor, cost = above + run.staying + around[first], run.cost
+        for split in range(first + 1, last + 1):
+            sizes, costs = self.parts[split, last, True]
+            right = sizes + above, costs + cost
+            yield _Choice(split, floor, above, right, self.parts[first, split - 1, goes])
+            run = ways[split].forward(again, True, False)
+            floor = max(floor, above + run.going + around[split])
+            cost += run.cost
+        if again and first < last and chain.bare(last):
+            floor = above + ways[last].backward.staying + self.back[last]
+            alone = NOTHING[0], NOTHING[1] + ways[last].backward.cost
+            yield _Choice(last + 1, floor, 0, alone, self.parts[first, last - 1, goes])
+
+    def _keep(self, first: int, last: int, goes: bool) -> _Choice:
+        """The values of the first stage are kept."""
+        chain, way = self.chain, self.chain.ways[first]
+        above = chain.above(first) if goes else 0
+        run, back = way.forward(last < self.end, first < last, True), way.backward
+        closes = goes and not way.source
+        inside = run.going if closes else run.staying + above
+        inside += self.again[last] if last < self.end else self.first[first]
+        floor = max(
+            inside, (back.going if goes and way.source else back.staying) + self.back[first]
+        )
+        held = chain.beside(first) + way.own * chain.stages[first].output + (not closes) * above
+        sizes, costs = self.parts.get((first + 1, last, not way.own), NOTHING)
+        return _Choice(first, floor, held, (sizes + held, costs + (run.cost + back.cost)))
+
+    def schedule(self, first: int, last: int, budget: int, goes: bool = True) -> Iterator[int]:
+        """The fastest schedule of a part within its budget: stages from 0 become numbers from 1."""
+        if first > last:
+            return
+        within = np.array(budget)
+        fits = [
+            (int(_cost(each.right, within) + _cost(each.left, within)), each)
+            for each in self.choices(first, last, goes)
+            if max(each.floor, each.right[0][0], each.left[0][0]) <= budget
+        ]
+        _, (split, _, held, *_) = min(fits, key=lambda each: (each[0], each[1].split))
+        if split == first:
+            yield first + 1
+            own = self.chain.ways[first].own
+            yield from self.schedule(first + 1, last, budget - held, not own)
+            yield -(first + 1)
+        elif split > last:
+            yield -split
+            yield from self.schedule(first, last - 1, budget, goes)
+        else:
+            yield from range(first + 1, split + 1)
+            yield from self.schedule(split, last, budget - held)
+            yield from self.schedule(first, split - 1, budget, goes)
+
+
+_table = lru_cache(maxsize=8)(_Table)
+
+
+def _sums(figures: Iterable[int]) -> list[int]:
+    """The sum of none of them, of the first, of the first two, and so on."""
+    return [*accumulate(figures, initial=0)]
 
 
 def _check(chain: Chain) -> None:
@@ -84,35 +196,17 @@ def _check(chain: Chain) -> None:
             f"the best schedules are found for up to {LONGEST} stages, got {len(chain)}; "
             "try fewer and larger stages, or equal ones by their slots."
         )
-    largest = max(chain.input, *(max(astuple(stage)) for stage in chain.stages))
+    figures = (figure for stage in chain.stages for figure in astuple(stage)[:10])
+    largest = max(chain.input, chain.rest, *figures)
     if largest >= MOST:
         raise InputError(
             f"the figures of a chain must be below 2^45, got {largest:,}; try a smaller batch."
         )
 
 
-def _choices(
-    chain: Chain, table: dict[tuple[int, int], Frontier], first: int, last: int
-) -> Iterator[tuple[int, int, Frontier, Frontier]]:
-    """What can be done first: keep the values of stage ``first``, or store nothing up to the input
-    of stage ``split`` and recompute what is before it. Keeping counts as split ``first``. With it
-    the bytes that it takes by itself, and the parts that come one after the other."""
-    stages = chain.stages
-    stage, around = stages[first], _around(chain)[last]
-    floor = max(stage.keeping + around, stage.reversing + _left(chain)[first])
-    sizes, costs = table.get((first + 1, last), NOTHING)
-    yield first, floor, (sizes + stage.kept, costs + (stage.forward + stage.backward)), NOTHING
-    floor, cost = stage.staying + around, stage.forward
-    for split in range(first + 1, last + 1):
-        sizes, costs = table[split, last]
-        right = (sizes + stages[split - 1].output, costs + cost)
-        yield split, floor, right, table[first, split - 1]
-        floor = max(floor, stages[split].passing + around)
-        cost += stages[split].forward
-
-
-def _both(floor: int, one: Frontier, other: Frontier) -> Frontier:
+def _both(choice: _Choice) -> Frontier:
     """One after the other: the bytes are the larger ones, the costs add up."""
+    _, floor, _, one, other = choice
     least = max(floor, int(one[0][0]), int(other[0][0]))
     larger = (each[0][each[0] > least] for each in (one, other))
     sizes = np.sort(np.concatenate([[least], *larger]))
@@ -134,42 +228,6 @@ def _best(choices: list[Frontier]) -> Frontier:
     sizes, lowest = sizes[last], lowest[last]
     better = np.concatenate([[True], lowest[1:] < lowest[:-1]])
     return sizes[better], lowest[better]
-
-
-def _schedule(chain: Chain, first: int, last: int, budget: int) -> Iterator[int]:
-    """The fastest schedule of a part within its budget: stages from 0 become numbers from 1."""
-    if first > last:
-        return
-    within = np.array(budget)
-    fits = [
-        (int(_cost(one, within) + _cost(other, within)), split)
-        for split, floor, one, other in _choices(chain, _table(chain), first, last)
-        if max(floor, one[0][0], other[0][0]) <= budget
-    ]
-    _, split = min(fits)
-    stage = chain.stages[first]
-    if split == first:
-        yield first + 1
-        yield from _schedule(chain, first + 1, last, budget - stage.kept)
-        yield -(first + 1)
-    else:
-        yield from range(first + 1, split + 1)
-        stored = chain.stages[split - 1].output
-        yield from _schedule(chain, split, last, budget - stored)
-        yield from _schedule(chain, first, split - 1, budget)
-
-
-@lru_cache(maxsize=8)
-def _left(chain: Chain) -> list[int]:
-    """What the backwards of all later stages have left when that of a stage runs."""
-    return list(accumulate((stage.left for stage in chain.stages[:0:-1]), initial=0))[::-1]
-
-
-@lru_cache(maxsize=8)
-def _around(chain: Chain) -> list[int]:
-    """The same, with the gradient of the output of the stage, which the last stage makes itself."""
-    gradients = [stage.gradient for stage in chain.stages[:-1]] + [0]
-    return [left + gradient for left, gradient in zip(_left(chain), gradients, strict=True)]
 
 
 __all__ = [

@@ -1,19 +1,61 @@
 """A training step as a chain of stages, and what a schedule of it uses: bytes and time.
 
 The costs of a stage are whole numbers of any one unit; its bytes are those of Beaumont et al. 2019
-(arXiv 1911.13214), split by what happens to its input, so that a plan is exact to the byte.
+(arXiv 1911.13214), split by what happens to its input and by what a run is for, so that a schedule
+takes what the step takes that follows from it, to the byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import NamedTuple
 
 from memlab.errors import InputError, whole
+from memlab.lines import alive, column, np
 
 Schedule = tuple[int, ...]
 """``+i`` is the forward of stage i (from 1), ``-i`` its backward. The last forward of a stage keeps
 what its backward reads; every other one keeps only its output."""
+
+
+class Run(NamedTuple):
+    """One way to run a stage: its cost, and the most bytes inside it, where its input stays, which
+    is not counted, and where its input goes, which is."""
+
+    cost: int
+    staying: int
+    going: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How the runs of a stage differ in a step, where nothing runs again that nobody reads.
+
+    Its ``first`` forward, and one that ``keeps``; forwards that run ``again`` for the output alone,
+    for what is kept too (``both``), or for what is kept alone (``ends``); and the ``backward``.
+    ``own`` and ``source``: whether the backward reads the output and the input of the stage.
+    ``once``: bytes that the first forward leaves (statistics of a batch), and ``before``: those
+    that are there before it (labels), both until the backward, whose bytes they are among.
+    """
+
+    first: Run
+    keeps: Run
+    again: Run
+    both: Run
+    ends: Run
+    backward: Run
+    own: bool = True
+    source: bool = True
+    once: int = 0
+    before: int = 0
+
+    def forward(self, again: bool, output: bool, kept: bool) -> Run:
+        """The forward for whom the output or what is kept is wanted."""
+        if not again:
+            return self.keeps if kept else self.first
+        return self.again if not kept else self.both if output else self.ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +68,8 @@ class Stage:
     input go, input and output included; ``staying`` in the same where the input stays, which is
     not counted; ``keeping`` in a forward that keeps, input not counted; ``reversing`` in its
     backward, with kept values, both gradients and ``left``, input not counted. ``left``: what its
-    backward leaves until the end (gradients of parameters).
+    backward leaves until the end (gradients of parameters). Without ``ways`` every forward is like
+    the first, and the backward reads the input and the output.
 
     Raises:
         InputError: a figure is no whole number of at least 0, or what is kept is less than the
@@ -43,9 +86,10 @@ class Stage:
     keeping: int
     reversing: int
     left: int = 0
+    ways: Ways | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
+        for field in fields(self)[:-1]:
             figure = whole(f"{field.name} of a stage", getattr(self, field.name), least=0)
             object.__setattr__(self, field.name, figure)
         if self.kept < self.output:
@@ -53,11 +97,21 @@ class Stage:
                 f"kept of a stage includes its output of {self.output} bytes, got {self.kept}."
             )
 
+    def told(self, above: int) -> Ways:
+        """Its ways; ``above`` are the bytes of its input."""
+        if self.ways is not None:
+            return self.ways
+        passes = Run(self.forward, self.staying, self.passing)
+        keeps = Run(self.forward, self.keeping, self.keeping + above)
+        backward = Run(self.backward, self.reversing, self.reversing + above)
+        return Ways(passes, keeps, passes, keeps, keeps, backward)
+
 
 @dataclass(frozen=True)
 class Chain:
     """Stages, each of which reads the output of the one before. ``input``: the bytes that the first
-    one reads, alive to the end; 0 where they are not counted.
+    one reads, alive until it needs them no more; 0 where they are not counted. ``rest``: the most
+    bytes inside an operation after the last backward.
 
     Raises:
         InputError: no stage, or no whole number of bytes.
@@ -65,14 +119,34 @@ class Chain:
 
     stages: tuple[Stage, ...]
     input: int = 0
+    rest: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "input", whole("input of a chain", self.input, least=0))
+        for name in ("input", "rest"):
+            figure = whole(f"{name} of a chain", getattr(self, name), least=0)
+            object.__setattr__(self, name, figure)
         if not self.stages:
             raise InputError("a chain has at least 1 stage, got none.")
 
     def __len__(self) -> int:
         return len(self.stages)
+
+    def above(self, number: int) -> int:
+        """Bytes of the input of a stage, from 0."""
+        return self.stages[number - 1].output if number else self.input
+
+    def beside(self, number: int) -> int:
+        """Bytes that a stage keeps, from 0, beside its output."""
+        return self.stages[number].kept - self.stages[number].output
+
+    def bare(self, number: int) -> bool:
+        """Whether the backward of a stage, from 0, reads nothing of its forward."""
+        return not (self.ways[number].own or self.ways[number].source or self.beside(number))
+
+    @cached_property
+    def ways(self) -> tuple[Ways, ...]:
+        """Those of every stage."""
+        return tuple(stage.told(self.above(n)) for n, stage in enumerate(self.stages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,55 +159,82 @@ class Usage:
 
 def simulate(chain: Chain, schedule: Sequence[int]) -> Usage:
     """Walk through a schedule, every value alive from its making to its last use before it is made
-    again.
+    again; a forward that runs again for nobody is left out.
 
     Raises:
         InputError: the schedule runs a stage that there is not, reads what is not made yet, or
             does not run every backward once, from the last to the first.
     """
     _check(schedule, len(chain))
-    ends = _last_uses(schedule)
-    held = {0: (chain.input, len(schedule))}  # stage -> bytes of its values, and their last use
-    live, peak, cost = chain.input, 0, 0
-    for at, run in enumerate(schedule):
-        number = abs(run)
-        stage = chain.stages[number - 1]
-        above, until = held[number - 1]
-        if run < 0:
-            incoming = 0 if number == len(chain) else stage.gradient
-            outgoing = 0 if number == 1 else chain.stages[number - 2].gradient
-            live -= held.pop(number)[0] + incoming
-            peak = max(peak, live + stage.reversing)
-            live += outgoing + stage.left
-            cost += stage.backward
-        else:
-            keeps = schedule[ends[at]] == -number
-            if keeps or until > at:
-                inside = live + (stage.keeping if keeps else stage.staying)
-            else:
-                inside = live - above + stage.passing
-            peak = max(peak, inside)
-            if ends[at] > at:
-                held[number] = (stage.kept if keeps else stage.output, ends[at])
-                live += held[number][0]
-            cost += stage.forward
-        if until == at:
-            live -= held.pop(number - 1)[0]
-    return Usage(peak, cost)
+    uses = _uses(chain, schedule)
+    blocks = [*_throughout(chain, schedule), *_passing(chain, schedule, uses)]
+    sizes, births, deaths = zip(*blocks, strict=True)
+    line = alive(column(sizes), np.array(births), np.array(deaths), len(schedule))
+    return Usage(max(int(line.max()), chain.rest), sum(use.run.cost for use in uses if use))
 
 
-def _last_uses(schedule: Sequence[int]) -> list[int]:
-    """For each entry, where what it makes is read last before it is made again; itself if never."""
-    ends = list(range(len(schedule)))
-    read: dict[int, int] = {}
-    for at in reversed(ends):
-        run = schedule[at]
+class _Use(NamedTuple):
+    """What an entry of a schedule runs, and whether its input goes; where its output and what it
+    keeps are read last."""
+
+    run: Run
+    closes: bool
+    output: int = 0
+    kept: int = 0
+
+
+def _uses(chain: Chain, schedule: Sequence[int]) -> list[_Use | None]:
+    """For each entry what it is for; None where it is for nobody."""
+    found: list[_Use | None] = []
+    read, kept = dict[int, int](), dict[int, int]()  # stage -> where its newest values are read
+    first = {run: at for at, run in reversed([*enumerate(schedule)])}
+    for at, run in reversed([*enumerate(schedule)]):
+        number, again = abs(run), run > 0 and first[run] < at
+        ways, ends = chain.ways[number - 1], (0, 0)
         if run > 0:
-            ends[at] = read.pop(run, at)
-        else:
-            read.setdefault(-run, at)
-        read.setdefault(abs(run) - 1, at)
-    return ends
+            ends = read.pop(number, 0), kept.pop(number, 0)
+            if again and not any(ends):
+                found.append(None)
+                continue
+        elif ways.own:
+            read[number] = kept[number] = at
+        elif chain.beside(number - 1):
+            kept[number] = at
+        way = ways.forward(again, *map(bool, ends)) if run > 0 else ways.backward
+        reads = run > 0 or ways.source
+        found.append(_Use(way, reads and number - 1 not in read, *ends))
+        if reads:
+            read.setdefault(number - 1, at)
+    return found[::-1]
+
+
+Block = tuple[int, int, int]
+"""Bytes, and the first and the last entry of a schedule beside which they are."""
+
+
+def _throughout(chain: Chain, schedule: Sequence[int]) -> Iterator[Block]:
+    """What there is of every stage once: until its backward, between two, and after it."""
+    turn = {run: at for at, run in reversed([*enumerate(schedule)])}
+    for number, (stage, ways) in enumerate(zip(chain.stages, chain.ways, strict=True), 1):
+        yield ways.before, 0, turn[-number] - 1
+        yield ways.once, turn[number] + 1, turn[-number] - 1
+        yield stage.left, turn[-number] + 1, len(schedule)
+        if number < len(chain):
+            yield stage.gradient, turn[-number - 1] + 1, turn[-number] - 1
+
+
+def _passing(chain: Chain, schedule: Sequence[int], uses: Sequence[_Use | None]) -> Iterator[Block]:
+    """What every run takes, and what it leaves: until the run that reads it last, whose bytes it is
+    among."""
+    for at, (run, use) in enumerate(zip(schedule, uses, strict=True)):
+        if use is None:
+            continue
+        yield use.run.going if use.closes else use.run.staying, at, at
+        if use.closes and abs(run) == 1:
+            yield chain.input, 0, at - 1
+        if run > 0:
+            yield chain.stages[run - 1].output, at + 1, max(use.output - 1, at)
+            yield chain.beside(run - 1), at + 1, max(use.kept - 1, at)
 
 
 def _check(schedule: Sequence[int], stages: int) -> None:

@@ -10,22 +10,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import prod
 from typing import TypeVar
 
-from memlab.errors import InputError
 from memlab.step.op import NONE, Op, Operands, Phase
 from memlab.step.staging import rewritten
 from memlab.step.step import Step
-from memlab.step.storage import Size, Storage
+from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
 from memlab.techniques.order import AGAIN
 
 T = TypeVar("T")
 
 STATISTICS = ("mean", "inverse_deviation")
-"""What a batch norm keeps of the batch. It is small, and the running statistics must move once: a
-batch norm that runs again reads it."""
+"""What a batch norm keeps of the batch."""
 
 
 def resequenced(step: Step, order: Sequence[int]) -> Step:
@@ -33,9 +30,6 @@ def resequenced(step: Step, order: Sequence[int]) -> Step:
     nobody reads what they would make.
 
     Dropout draws what it drew before, and the running statistics of a batch norm move once.
-
-    Raises:
-        InputError: an operation that changes something in place stands there twice.
     """
     versions = _Versions()
     needed = without_idle(order, [*map(made, step.ops)], [*map(read, step.ops)])
@@ -50,8 +44,11 @@ def names_of(tensors: Iterable[Tensor]) -> list[str]:
 
 
 def made(op: Op) -> set[str]:
-    """The storages that an operation writes anew each time that it runs."""
-    kept = STATISTICS if op.kind == "batch_norm" and op.updates else ()
+    """The storages that an operation writes anew each time that it runs. One that changes something
+    in place runs once, unless it says how it runs again, and what it made is kept."""
+    if op.updates and not op.again:
+        return set()
+    kept = op.again.kept if op.again else ()
     return {each.storage.name for slot, each in op.writes.items() if slot not in kept}
 
 
@@ -60,12 +57,14 @@ def read(op: Op) -> set[str]:
     return {each.storage.name for each in (*op.reads.values(), *op.updates.values())}
 
 
-def without_idle(order: Sequence[int], made: Sequence[set[T]], read: Sequence[set[T]]) -> list[int]:
+def without_idle(
+    order: Sequence[int], made: Sequence[set[T]], read: Sequence[set[T]], wanted: Iterable[T] = ()
+) -> list[int]:
     """The order without repeats whose results nobody reads before they are made again, from what
-    each operation makes anew and reads."""
+    each operation makes anew and reads, and what is ``wanted`` after it."""
     times = Counter(order)
     kept: list[int] = []
-    wanted: set[T] = set()
+    wanted = set(wanted)
     for index in reversed(order):
         times[index] -= 1
         if times[index] and wanted.isdisjoint(made[index]):
@@ -129,18 +128,10 @@ def renamed(tensor: Tensor, suffix: str) -> Tensor:
 
 
 def repeatable(op: Op) -> Op:
-    """The operation as it may run again: it changes nothing in place.
-
-    Raises:
-        InputError: it cannot.
-    """
-    if op.pure:
+    """The operation as it may run again: it changes nothing in place and reads what it kept."""
+    if not op.again:
         return op
-    if op.kind != "batch_norm":
-        changed = next(iter(op.updates.values())).name
-        raise InputError(f"{op.name} changes {changed} in place, so it cannot run twice.")
-    y = op.writes["y"]
-    reads = {**op.reads, **{name: op.writes[name] for name in STATISTICS}}
-    values = prod(extent for _, extent in y.axes[1:])
-    again = rewritten(op, reads=reads, writes={"y": y}, updates=NONE)
-    return replace(again, flops=Size(y.axes[1][1], 3 * values))
+    kept = {name: op.writes[name] for name in op.again.kept}
+    new = {name: each for name, each in op.writes.items() if name not in kept}
+    again = rewritten(op, reads={**op.reads, **kept}, writes=new, updates=NONE)
+    return replace(again, flops=op.again.flops)

@@ -6,19 +6,19 @@ the step that follows from it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from memlab.errors import InputError
-from memlab.planner import clock
 from memlab.planner.clock import Machine
-from memlab.planner.stages import Chain, Schedule, Stage
+from memlab.planner.stages import Chain, Run, Schedule, Stage, Ways
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
-from memlab.step.storage import DEVICE, Storage
-from memlab.step.tensor import Role
-from memlab.techniques.again import STATISTICS
+from memlab.step.storage import DEVICE
+from memlab.techniques.again import without_idle
+from memlab.techniques.liveness import Liveness, cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +47,24 @@ class Cuts:
         ]
         return [index for operations in chosen for index in operations] + [*self.rest]
 
-    def chain(self, batch: int) -> Chain:
-        """Bytes of every stage at a batch, and nanoseconds on the machine. What lives throughout
-        (``throughout``) is not in it."""
-        sizes = _Sizes(self.step, batch, self.machine)
-        return Chain(tuple(sizes.stage(self.parts, i) for i in range(len(self.parts))))
+    def chain(self, batch: int, in_place: bool = False) -> Chain:
+        """Bytes of every stage at a batch, where ``in_place`` follows those after it, and
+        nanoseconds on the machine. What lives throughout (``throughout``) is not in it.
+
+        With it they are those of the step that follows from a schedule, to the byte. Where several
+        parts read what goes before the end of the step (an input), and the backward of the first of
+        them does not, it counts up to that backward: then they are a bound.
+        """
+        return _Sizes(self, batch, in_place).chain(self.throughout(batch))
 
     def throughout(self, batch: int) -> int:
-        """Bytes that live beside the chain: what is there before the step, the loss, and the
-        statistics of batch norms, which are kept."""
-        kept = _Sizes(self.step, batch).throughout
-        return sum(storage.size.at(batch) for storage in kept.values())
+        """Bytes that live beside the chain: parameters, states of the optimizer and buffers."""
+        end = len(self.step.ops) - len(self.rest)
+        return sum(
+            life.tensor.storage.size.at(batch)
+            for life in self.step.lifetimes.values()
+            if life.birth < 0 and life.death >= end and life.tensor.storage.memory == DEVICE
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -80,11 +87,12 @@ def cuts(step: Step, machine: Machine | None = None) -> Cuts:
         )
     end = max(i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD) + 1
     forwards = _forwards(step.ops, first)
-    stage = {step.ops[i].layer: n for n, part in enumerate(forwards) for i in part[0]}
+    stage = [n for n, part in enumerate(forwards) for _ in part[0]]
+    owners = _owners(step.ops[:first], step.ops[first:end])
     backwards: list[list[int]] = [[] for _ in forwards]
     lowest = 0
     for i in reversed(range(first, end)):
-        lowest = max(lowest, stage.get(step.ops[i].layer, 0))
+        lowest = max(lowest, stage[owners[i - first]] if i - first in owners else 0)
         backwards[lowest].insert(0, i)
     parts = (
         Part(tuple(forward), tuple(backward), output)
@@ -110,104 +118,161 @@ def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
     return parts
 
 
+def _owners(forward: Sequence[Op], backward: Sequence[Op]) -> dict[int, int]:
+    """The forward operation to which one of backward belongs, both by number: that with which it
+    shares the most operands; of several one to which no other belongs, the first. Who shares none
+    belongs to the last free one between the owners around it."""
+    users: dict[tuple[str, int], list[int]] = {}
+    for number, op in enumerate(forward):
+        for operand in _places(op):
+            users.setdefault(operand, []).append(number)
+    best: dict[int, list[int]] = {}
+    for number, op in enumerate(backward):
+        shared = Counter(user for operand in _places(op) for user in users.get(operand, ()))
+        most = max(shared.values(), default=0)
+        best[number] = sorted(user for user, count in shared.items() if count == most)
+    found = {number: users[0] for number, users in best.items() if len(users) == 1}
+    taken = set(found.values())
+    for number in reversed(best):
+        if number not in found and best[number]:
+            found[number] = next((n for n in best[number] if n not in taken), best[number][0])
+            taken.add(found[number])
+    above = len(forward)
+    for number in best:
+        if number not in found:
+            below = next((found[n] for n in range(number, len(best)) if n in found), -1)
+            free = [n for n in range(below + 1, above) if n not in taken]
+            found |= dict.fromkeys([number] if free else [], max(free, default=0))
+            taken.update(free[-1:])
+        above = found.get(number, above)
+    return found
+
+
+def _places(op: Op) -> set[tuple[str, int]]:
+    """Where what it touches begins."""
+    return {(each.storage.name, each.offset) for each in op.touched()}
+
+
 class _Sizes:
-    """What operations take, part by part."""
+    """What the operations of every part take; storages are sets of numbers."""
 
-    def __init__(self, step: Step, batch: int, machine: Machine | None = None) -> None:
-        self.step, self.batch, self.machine = step, batch, machine
-        there = {each.storage.name: each.storage for each in (*step.live_in, *step.live_out)}
-        statistics = {
-            op.writes[name].storage.name: op.writes[name].storage
-            for op in step.ops
-            if op.kind == "batch_norm" and op.updates
-            for name in STATISTICS
-        }
-        self.throughout = {
-            name: storage
-            for name, storage in (there | statistics).items()
-            if storage.memory == DEVICE
-        }
-        self.readers: dict[str, list[int]] = {}
-        self.storages: dict[str, Storage] = {}
-        for i, op in enumerate(step.ops):
-            for each in op.touched():
-                self.storages[each.storage.name] = each.storage
-                self.readers.setdefault(each.storage.name, []).append(i)
+    def __init__(self, found: Cuts, batch: int, in_place: bool) -> None:
+        self.parts, self.rest = found.parts, found.rest
+        self.of = of = Liveness(found.step, batch, found.machine, in_place)
+        self.stay = of.left | self.all("touched", self.rest)
+        given, self.labels = self._inputs()
+        self.once = [self._once(part) for part in self.parts]
+        handed = ({of.numbers[part.output]} if part.output else set() for part in self.parts)
+        self.outputs = [each - once for each, once in zip(handed, self.once, strict=True)]
+        self.inputs = [given, *self.outputs]
+        made = [self.all("writes", part.backward) - of.there for part in self.parts]
+        self.made = [set[int]().union(*made[n:]) for n in range(len(made) + 1)]
+        """What the backward of a part and of all after it makes."""
 
-    def stage(self, parts: Sequence[Part], number: int) -> Stage:
+    def all(self, what: str, operations: Iterable[int]) -> set[int]:
+        """What these operations touch, write or make."""
+        return set().union(*(getattr(self.of.runs[index], what) for index in operations))
+
+    def total(self, numbers: Iterable[int]) -> int:
+        """Bytes on the device."""
+        return sum(int(self.of.nbytes[n]) for n in numbers if self.of.here[n])
+
+    def chain(self, throughout: int) -> Chain:
+        """The bytes and costs of all parts, without what lives throughout."""
+        plain = self.of.of(range(len(self.of.runs))).timeline.tolist()
+        rest = max([throughout, *plain[len(plain) - len(self.rest) :]]) - throughout
+        stages = tuple(self.stage(number) for number in range(len(self.parts)))
+        return Chain(stages, self.total(self.inputs[0]), rest)
+
+    def stage(self, number: int) -> Stage:
         """The bytes and costs of a part."""
-        part = parts[number]
-        source = parts[number - 1].output if number else ""
-        forward, backward = (
-            [self.step.ops[i] for i in run] for run in (part.forward, part.backward)
+        part, above, output = self.parts[number], self.inputs[number], self.outputs[number]
+        new, once = self.all("writes", part.forward) - self.of.there, self.once[number]
+        read = self.all("touched", part.backward)
+        kept = (new & read) - once
+        ways = Ways(
+            first=self.forward(part.forward, above, output | once),
+            keeps=self.forward(part.forward, above, kept | output | once),
+            again=self.forward(self.needed(part, output), above, output, True),
+            both=self.forward(self.needed(part, kept | output), above, kept | output, True),
+            ends=self.forward(self.needed(part, kept), above, kept, True),
+            backward=self.reverse(number, kept),
+            own=output <= kept,
+            source=not above.isdisjoint(read),
+            once=self.total(once),
+            before=self.total(self.labels[number]),
         )
-        kept = self.needed(forward, part.backward) | ({part.output} - {""})
-        given = self.handed(parts[number + 1 :], part.backward)
-        passed = self.handed(parts[number:], [i for p in parts[:number] for i in p.backward])
-        left = self.lasting(backward)
         return Stage(
-            forward=cost(forward, self.batch, self.machine),
-            backward=cost(backward, self.batch, self.machine),
-            output=self.total({part.output}),
-            kept=self.total(kept),
-            gradient=self.total(given),
-            passing=self.peak(forward, {source}, {part.output}),
-            staying=self.peak(forward, set(), {part.output}),
-            keeping=self.peak(forward, set(), kept),
-            reversing=self.peak(backward, self.read(backward, kept) | given, passed | left),
-            left=self.total(left),
+            forward=ways.first.cost,
+            backward=ways.backward.cost,
+            output=self.total(output),
+            kept=self.total(kept | output),
+            gradient=self.total(self.handed(number)),
+            passing=ways.first.going,
+            staying=ways.first.staying,
+            keeping=ways.keeps.staying,
+            reversing=ways.backward.staying,
+            left=self.total(self.left(number)),
+            ways=ways,
         )
 
-    def needed(self, forward: Iterable[Op], backward: Sequence[int]) -> set[str]:
-        """What these operations write for that backward."""
-        made = {each.storage.name for op in forward for each in op.writes.values()}
-        return {name for name in made if not set(self.readers[name]).isdisjoint(backward)}
+    def forward(
+        self, order: Sequence[int], above: set[int], after: set[int], again: bool = False
+    ) -> Run:
+        """Forward operations of a part, of which something is needed after them."""
+        runs = [self.of.runs[index] for index in order]
+        new = self.all("made", order) if again else self.all("writes", order) - self.of.there
+        inside = (
+            self.of.inside(order, again, before, after, new) for before in (set[int](), above)
+        )
+        return Run(sum((run.repeated if again else run).time for run in runs), *inside)
 
-    def handed(self, after: Iterable[Part], before: Sequence[int]) -> set[str]:
-        """The gradients of maps that the backward of some parts hands to that of others."""
-        made = {
-            each.storage.name
-            for part in after
-            for i in part.backward
-            for each in self.step.ops[i].writes.values()
-            if each.role is not Role.PARAMETER_GRADIENT
-        }
-        return {name for name in made if not set(self.readers[name]).isdisjoint(before)}
+    def reverse(self, number: int, kept: set[int]) -> Run:
+        """The backward of a part, which needs what its forward kept."""
+        order, later = self.parts[number].backward, self.made[number + 1] & self.stay
+        before = kept | self.once[number] | self.labels[number] | self.handed(number)
+        after = self.left(number) | (self.handed(number - 1) if number else set())
+        new = self.all("writes", order) - self.of.there - later
+        inside = (
+            self.of.inside(order, False, each, after, new)
+            for each in (before, before | self.inputs[number])
+        )
+        return Run(sum(self.of.runs[index].time for index in order), *inside)
 
-    def lasting(self, backward: Iterable[Op]) -> set[str]:
-        """The gradients of parameters, which the updates read at the end."""
-        return {
-            each.storage.name
-            for op in backward
-            for each in op.writes.values()
-            if each.role is Role.PARAMETER_GRADIENT
-        }
+    def needed(self, part: Part, wanted: set[int]) -> list[int]:
+        """The forward operations that run again where this is wanted."""
+        made, read = ([getattr(run, what) for run in self.of.runs] for what in ("made", "read"))
+        twice = (*part.forward, *part.forward)
+        return without_idle(twice, made, read, wanted)[len(part.forward) :]
 
-    def read(self, ops: Iterable[Op], names: set[str]) -> set[str]:
-        """Those of these storages that the operations touch."""
-        return names & {each.storage.name for op in ops for each in op.touched()}
+    def handed(self, number: int) -> set[int]:
+        """The gradients of maps that the backward of later parts hands to that of a part and of
+        those before it."""
+        before = (index for part in self.parts[: number + 1] for index in part.backward)
+        return (self.made[number + 1] & self.all("touched", before)) - self.stay
 
-    def total(self, names: Iterable[str]) -> int:
-        """Their bytes, without what lives throughout."""
-        counted = set(names) - set(self.throughout) - {""}
-        return sum(self.storages[name].size.at(self.batch) for name in counted)
+    def left(self, number: int) -> set[int]:
+        """What a part leaves to the end: gradients of parameters, which the updates read, and what
+        of its forward stays."""
+        new = self.made[number] - self.made[number + 1]
+        return (new | self.once[number]) & self.stay
 
-    def peak(self, ops: Sequence[Op], alive: set[str], stays: set[str]) -> int:
-        """The most bytes inside these operations, where ``alive`` is there before them and
-        ``stays`` after them."""
-        last = {each.storage.name: i for i, op in enumerate(ops) for each in op.touched()}
-        alive, most = set(alive), 0
-        for i, op in enumerate(ops):
-            alive |= {each.storage.name for each in op.writes.values()}
-            workspace = sum(each.storage.size.at(self.batch) for each in op.workspace.values())
-            most = max(most, self.total(alive) + workspace)
-            alive = {name for name in alive if name in stays or last.get(name, len(ops)) > i}
-        return most
+    def _once(self, part: Part) -> set[int]:
+        """What forward makes the first time alone, or what stays."""
+        new = self.all("writes", part.forward) - self.of.there
+        return (new - self.all("made", part.forward)) | (new & self.stay)
+
+    def _inputs(self) -> tuple[set[int], list[set[int]]]:
+        """What is there before the step and not after it: what goes as the input of the first part
+        goes, and the rest by the part that needs it last, which holds it up to its backward."""
+        turns: dict[int, list[int]] = {}
+        for number, part in enumerate(self.parts):
+            for each in self.all("touched", (*part.forward, *part.backward)) - self.stay:
+                turns.setdefault(each, []).append(number)
+        read = self.all("touched", self.parts[0].backward)
+        first = {n for n in self.of.there & turns.keys() if turns[n] == [0] or n in read}
+        rest = (self.of.there & turns.keys()) - first
+        return first, [{n for n in rest if turns[n][0] == k} for k in range(len(self.parts))]
 
 
-def cost(ops: Iterable[Op], batch: int, machine: Machine | None = None) -> int:
-    """Nanoseconds of operations by the clock, on a machine; an algorithm of which no share was
-    measured counts as fast as a large matrix product."""
-    on = machine or clock.rates()
-    known = (op if clock.knows(op, on) else replace(op, algorithm="") for op in ops)
-    return sum(round(1e9 * clock.seconds(op, batch, on)) for op in known)
+__all__ = ["Cuts", "Part", "cost", "cuts"]

@@ -95,7 +95,7 @@ class _Homes:
 
     def reason(self, op: Op, output: Tensor, there: Tensor) -> str:
         """Why an output cannot lie where an input is; empty where it can."""
-        home, own = self.home(there), output.storage
+        home = self.home(there)
         last = self.last[home.name]
         if last in (THERE, STAYS):
             return f"{there.name} is {last}"
@@ -103,8 +103,7 @@ class _Homes:
             return f"{last} still needs {there.name}"
         if sum(self.home(each).name == home.name for each in op.reads.values()) > 1:
             return f"it reads {there.name} twice"
-        alike = home.size == own.size == there.size == output.size and home.memory == own.memory
-        if not alike or there.format is not output.format or there.role is not output.role:
+        if not alike(output, there):
             return f"{there.name} is not of the same bytes, format and role as {output.name}"
         return ""
 
@@ -124,6 +123,13 @@ class _Homes:
         """The same tensor in the storage that it has moved to."""
         home = self.moved.get(tensor.storage.name)
         return tensor if home is None else replace(tensor, storage=home)
+
+
+def alike(output: Tensor, there: Tensor) -> bool:
+    """Whether each of two tensors fills its block, and is of the same bytes, format and role."""
+    own, home = output.storage, there.storage
+    same = home.size == own.size == there.size == output.size and home.memory == own.memory
+    return same and there.format is output.format and there.role is output.role
 
 
 def _last(step: Step, storage: str) -> str:

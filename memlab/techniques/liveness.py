@@ -6,19 +6,20 @@ pictures show many at once: here each takes a few milliseconds, by the same rule
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from memlab.lines import Column, np
+from memlab.lines import Column, alive, column, np
+from memlab.planner import clock
 from memlab.planner.clock import Machine
-from memlab.planner.ledger import column
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Tensor
 from memlab.techniques.again import made, read, repeatable, without_idle
-from memlab.techniques.cuts import cost
+from memlab.techniques.in_place import alike
+from memlab.techniques.order import shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +43,7 @@ class Lives:
     def line(self, chosen: Column | None = None) -> Column:
         """Bytes inside every operation, of all blocks or of those that are chosen."""
         here = slice(None) if chosen is None else chosen
-        change = np.zeros(len(self.order) + 1, self.nbytes.dtype)
-        np.add.at(change, np.maximum(self.birth[here], 0), self.nbytes[here])
-        np.subtract.at(change, np.minimum(self.death[here] + 1, len(self.order)), self.nbytes[here])
-        return np.cumsum(change[:-1])
+        return alive(self.nbytes[here], self.birth[here], self.death[here], len(self.order))
 
     @cached_property
     def timeline(self) -> Column:
@@ -65,23 +63,27 @@ class Lives:
 
 class Liveness:
     """A step at a batch, read once, for the lives of its blocks in any order with repeats, and its
-    time on a machine."""
+    time on a machine; where ``in_place`` follows, those after it."""
 
-    def __init__(self, step: Step, batch: int, machine: Machine | None = None) -> None:
-        self.step, self.batch, self.machine = step, batch, machine
+    def __init__(
+        self, step: Step, batch: int, machine: Machine | None = None, in_place: bool = False
+    ) -> None:
+        self.step, self.batch, self.machine, self.in_place = step, batch, machine, in_place
+        self.shared = shared(step) if in_place else set()
         self.tensors: list[Tensor] = []
-        self._numbers: dict[str, int] = {}
-        self._runs = [_Run(self, op) for op in step.ops]
-        self._there = [self.number(each) for each in step.live_in]
-        self._left = [self.number(each) for each in step.live_out]
+        self.numbers: dict[str, int] = {}
+        self.there = {self.number(each) for each in step.live_in}
+        self.runs = [Run(self, op) for op in step.ops]
+        self.left = {self.number(each) for each in step.live_out}
+        self.scratch = {number for run in self.runs for number in run.workspace}
 
     def number(self, tensor: Tensor) -> int:
         """The number of a storage, which is that of the first tensor in it."""
         name = tensor.storage.name
-        if name not in self._numbers:
-            self._numbers[name] = len(self.tensors)
+        if name not in self.numbers:
+            self.numbers[name] = len(self.tensors)
             self.tensors.append(tensor)
-        return self._numbers[name]
+        return self.numbers[name]
 
     @cached_property
     def nbytes(self) -> Column:
@@ -94,66 +96,83 @@ class Liveness:
         return np.array([each.storage.memory == DEVICE for each in self.tensors])
 
     def of(self, order: Sequence[int]) -> Lives:
-        """The blocks of an order; what nobody reads does not run again, as in ``resequenced``.
-
-        Raises:
-            InputError: an operation that changes something in place stands there twice.
-        """
-        walk = _Walk(self)
-        made, read = ([getattr(run, what) for run in self._runs] for what in ("made", "read"))
-        ran: set[int] = set()
+        """The blocks of an order; what nobody reads does not run again, as in ``resequenced``."""
+        made, read = ([getattr(run, what) for run in self.runs] for what in ("made", "read"))
+        walk, ran = _Walk(self, self.there), set[int]()
         for index in without_idle(order, made, read):
             walk.run(index, index in ran)
             ran.add(index)
-        return walk.lives()
+        return walk.lives(walk.first[number] for number in self.left)
+
+    def inside(
+        self, order: Iterable[int], again: bool, before: Set[int], after: Set[int], new: Set[int]
+    ) -> int:
+        """The most bytes inside some operations, for the first time or ``again``, of the storages
+        that are there ``before`` or ``new``: what is needed ``after`` them stays."""
+        counted = before | new | self.scratch
+        walk = _Walk(self, before)
+        for index in order:
+            walk.run(index, again)
+        if not walk.done:
+            return 0
+        lives = walk.lives((walk.newest[number] for number in after), counted)
+        return int(lives.line(np.array([each in counted for each in lives.tensor.tolist()])).max())
 
 
-class _Run:
-    """An operation as numbers of storages: what it touches, what it reads, and what it makes anew
-    each time."""
+class Run:
+    """An operation as numbers of storages: what it touches, reads and writes, what it makes anew
+    each time, and its workspace; how long it takes; and the same where it runs again."""
 
     def __init__(self, all_: Liveness, op: Op) -> None:
-        self.all, self.op = all_, op
         numbers = {each.storage.name: all_.number(each) for each in op.touched()}
         self.touched = [*numbers.values()]
+        self.writes = {numbers[each.storage.name] for each in op.writes.values()}
         self.made = {numbers[name] for name in made(op)}
         self.read = {numbers[name] for name in read(op)}
         self.workspace = [all_.number(each) for each in op.workspace.values()]
         self.time = cost([op], all_.batch, all_.machine)
+        self.over = [*_over(all_, op)] if all_.in_place else []
+        self.repeated = Run(all_, repeatable(op)) if op.updates and op.again else self
 
-    @cached_property
-    def repeated(self) -> tuple[list[int], int]:
-        """What it reads where it runs again, and how long that takes."""
-        op = repeatable(self.op)
-        time = cost([op], self.all.batch, self.all.machine)
-        return [self.all.number(each) for each in op.reads.values()], time
+
+def _over(all_: Liveness, op: Op) -> Iterator[list[int]]:
+    """For every output the inputs in whose place it may lie once they are dead, as storages."""
+    reads = [all_.number(each) for each in op.reads.values()]
+    for slot, sources in op.traits.over.items() if "addend" not in op.reads else ():
+        output = op.writes.get(slot)
+        if output and output.storage.name not in all_.shared:
+            fits = (op.reads[source] for source in sources if alike(output, op.reads[source]))
+            found = map(all_.number, fits)
+            yield [n for n in found if n not in all_.there and reads.count(n) == 1]
 
 
 class _Walk:
     """Goes through an order; the newest block of every storage is the one that is read."""
 
-    def __init__(self, all_: Liveness) -> None:
+    def __init__(self, all_: Liveness, there: Iterable[int]) -> None:
         self.all = all_
         self.done: list[tuple[int, bool, int]] = []
-        self.number = [*dict.fromkeys(all_._there)]
+        self.number = [*there]
         self.birth, self.death = ([-1] * len(self.number) for _ in range(2))
         self.newest = {number: at for at, number in enumerate(self.number)}
         self.first = dict(self.newest)
+        self.over: list[tuple[int, list[int]]] = []
 
     def run(self, index: int, again: bool) -> None:
         """One operation, for the first time or once more."""
-        run, now = self.all._runs[index], len(self.done)
-        touched, time = run.repeated if again else (run.touched, run.time)
-        for number in touched:
+        run, now = self.all.runs[index], len(self.done)
+        run = run.repeated if again else run
+        for number in run.read if again else run.touched:
             if number in self.newest:
                 self.death[self.newest[number]] = now
             else:
                 self.first[number] = self.newest[number] = self.born(number, now)
+        self.over += [(now, [self.newest[n] for n in sources]) for sources in run.over]
         for number in run.made if again else ():
             self.newest[number] = self.born(number, now)
         for number in run.workspace:
             self.born(number, now)
-        self.done.append((index, again, time))
+        self.done.append((index, again, run.time))
 
     def born(self, number: int, now: int) -> int:
         """A new block."""
@@ -162,13 +181,28 @@ class _Walk:
         self.death.append(now)
         return len(self.number) - 1
 
-    def lives(self) -> Lives:
-        """What has been noted, of the device alone."""
-        for number in self.all._left:
-            self.death[self.first[number]] = len(self.done)
+    def lives(self, left: Iterable[int], own: Set[int] | None = None) -> Lives:
+        """What has been noted, of the device alone; these blocks stay. In place, what dies inside
+        an operation gives way to what is born there, if it is ours."""
+        for block in left:
+            self.death[block] = len(self.done)
+        for now, blocks in self.over:
+            dying = (block for block in blocks if self.death[block] == now)
+            for block in dying:
+                if own is None or self.number[block] in own:
+                    self.death[block] -= 1
+                    break
         columns = (self.number, self.birth, self.death)
         which, birth, death = (np.array(each, np.int64) for each in columns)
         here = self.all.here[which]
         order, again, times = (np.array(each) for each in zip(*self.done, strict=True))
         nbytes = self.all.nbytes[which]
         return Lives(order, again, times, birth[here], death[here], nbytes[here], which[here])
+
+
+def cost(ops: Iterable[Op], batch: int, machine: Machine | None = None) -> int:
+    """Nanoseconds of operations by the clock, on a machine; an algorithm of which no share was
+    measured counts as fast as a large matrix product."""
+    on = machine or clock.rates()
+    known = (op if clock.knows(op, on) else replace(op, algorithm="") for op in ops)
+    return sum(round(1e9 * clock.seconds(op, batch, on)) for op in known)

@@ -46,8 +46,8 @@ def recompute(
             it is needed; ``"cheap"``: those of batch norm, ReLU and the like are; ``"slots"``: at
             most ``k`` outputs are kept at a time, by the optimal schedule for stages that are all
             alike (E2, E3); ``"greedy"``: a search over budgets of a segment (E5); ``"chain"``: the
-            best schedule of its stages, in bytes (E6), or one by segments where that takes less;
-            ``"exact"``: the best order of the operations of a small step, stages or not.
+            best schedule of its stages, in bytes (E6); ``"exact"``: the best order of the
+            operations of a small step, stages or not.
         k: the stages in a segment of ``"every"``, the slots of ``"slots"``.
         layers: names for ``"keep"`` and ``"drop"``.
         batch: the batch that bytes are taken at where they decide (``"greedy"``, ``"chain"``,

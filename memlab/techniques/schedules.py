@@ -8,26 +8,21 @@ first operation that needs it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from memlab import units
 from memlab.errors import InputError, unknown
 from memlab.planner import chains, graphs, outputs, segments
-from memlab.planner.book import plan
 from memlab.planner.clock import Machine
 from memlab.planner.stages import Chain, Schedule, simulate
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
-from memlab.techniques.again import made, names_of, resequenced
-from memlab.techniques.cuts import Cuts, cuts
-from memlab.techniques.in_place import in_place
+from memlab.techniques.again import made, names_of
+from memlab.techniques.cuts import cuts
 from memlab.techniques.liveness import Liveness
 from memlab.techniques.tasks import tasks_of
-
-HALVINGS = 10
-"""How often the bytes between the least and the most of a chain are halved in a search."""
 
 Order = list[int]
 
@@ -43,13 +38,11 @@ class Wish:
     budget: int | None
     in_place: bool = False
     machine: Machine | None = None
-    rated: dict[tuple[bool, tuple[int, ...]], _Rated] = field(default_factory=dict, compare=False)
-    """What was rated already, by ``in_place`` and the order."""
 
     @cached_property
     def liveness(self) -> Liveness:
         """For the bytes of many orders."""
-        return Liveness(self.step, self.batch, self.machine)
+        return Liveness(self.step, self.batch, self.machine, self.in_place)
 
 
 @dataclass(frozen=True)
@@ -84,49 +77,19 @@ def _keep(wish: Wish) -> Order:
     return found.order(segments._cut(ends, len(found.parts)))
 
 
-def _greedy(wish: Wish) -> Order:
+def _chained(
+    least: Callable[[Chain], Schedule], within: Callable[[Chain, int], Schedule], wish: Wish
+) -> Order:
+    """The schedule of the least peak, or the fastest one that the budget leaves room for: the bytes
+    of the chain are those of the step."""
     found = cuts(wish.step, wish.machine)
-    tried = _tried(wish, found, segments.greedy_search, segments.greedy_search)
-    return _best(wish, map(found.order, tried))
-
-
-def _chain(wish: Wish) -> Order:
-    """The optimum of the chain. A chain counts whole stages, and a step leaves out what nobody
-    reads, so a schedule by segments may take less: the plans decide."""
-    found = cuts(wish.step, wish.machine)
-    chain = found.chain(wish.batch)
-    tried = {
-        *_tried(wish, found, chains.least_memory, chains.least_time),
-        *_tried(wish, found, segments.greedy_search, segments.greedy_search),
-        segments.sqrt(chain),
-        segments.best_kth(chain),
-    }
-    return _best(wish, map(found.order, sorted(tried)))
-
-
-def _tried(
-    wish: Wish,
-    found: Cuts,
-    least: Callable[[Chain], Schedule],
-    within: Callable[[Chain, int], Schedule],
-) -> Iterator[Schedule]:
-    """The schedule of the least peak, and the fastest one that the budget leaves room for. A
-    step takes less than its chain, which counts whole stages: so those of more and more bytes are
-    tried."""
-    chain = found.chain(wish.batch)
-    smallest = least(chain)
-    yield smallest
-    if wish.budget is None:
-        return
-    low, room = simulate(chain, smallest).peak, wish.budget - found.throughout(wish.batch)
-    if low <= room:
-        yield within(chain, room)
-    high = simulate(chain, segments.every_kth(chain, len(chain))).peak
-    for _ in range(HALVINGS):
-        middle = (low + high) // 2
-        yield (schedule := within(chain, middle))
-        fits = _rated(wish, found.order(schedule)).peak <= wish.budget
-        low, high = (middle, high) if fits else (low, middle)
+    chain = found.chain(wish.batch, wish.in_place)
+    schedule = least(chain)
+    if wish.budget is not None:
+        room = wish.budget - found.throughout(wish.batch)
+        if simulate(chain, schedule).peak <= room:
+            schedule = within(chain, room)
+    return _best(wish, [found.order(schedule)], partial(_chained, least, within))
 
 
 def _exact(wish: Wish) -> Order:
@@ -141,15 +104,16 @@ def _exact(wish: Wish) -> Order:
     tried = [order(smallest)]
     if wish.budget is not None and graphs.simulate(graph, smallest, fixed).peak <= wish.budget:
         tried.append(order(graphs.least_time(graph, wish.budget, fixed)))
-    return _best(wish, tried)
+    return _best(wish, tried, _exact)
 
 
-def _best(wish: Wish, orders: Iterable[Order]) -> Order:
+def _best(wish: Wish, orders: Iterable[Order], way: Callable[[Wish], Order]) -> Order:
     """The order of the least peak, or with a budget the fastest whose peak is within it: one of
     these, or the step's own where that is as good.
 
     Raises:
-        InputError: the budget is below the least peak.
+        InputError: the budget is below the least peak, which the message names, and that of the
+            ``way`` with in place after it.
     """
     own = _rated(wish, [*range(len(wish.step.ops))])
     if wish.budget is not None and own.peak <= wish.budget:
@@ -159,17 +123,17 @@ def _best(wish: Wish, orders: Iterable[Order]) -> Order:
     if wish.budget is None:
         return least.order
     if wish.budget < least.peak:
-        raise _refusal(wish, least.peak, [each.order for each in rated])
+        raise _refusal(wish, least.peak, way)
     fits = [each for each in rated if each.peak <= wish.budget]
     return min(fits, key=lambda each: (each.cost, each.peak)).order
 
 
-def _refusal(wish: Wish, least: int, tried: Iterable[Order]) -> InputError:
+def _refusal(wish: Wish, least: int, way: Callable[[Wish], Order]) -> InputError:
     """The error for a budget that no order keeps."""
     also, these = "", "that"
     if not wish.in_place:
-        after = replace(wish, in_place=True)
-        lower = min(_rated(after, order).peak for order in tried)
+        after = replace(wish, in_place=True, budget=None)
+        lower = _rated(after, way(after)).peak
         if lower < least:
             also = f", or {units.exact(lower)} with in place after it (in_place=True, --in-place)"
             these = "one of these budgets"
@@ -189,15 +153,8 @@ class _Rated(NamedTuple):
 
 
 def _rated(wish: Wish, order: Order) -> _Rated:
-    """Orders come again, found for other bytes: each is planned once."""
-    key = wish.in_place, tuple(order)
-    if key not in wish.rated:
-        lives = wish.liveness.of(order)
-        peak = lives.peak
-        if wish.in_place:
-            peak = plan(in_place(resequenced(wish.step, order))).peak(wish.batch)
-        wish.rated[key] = _Rated(order, peak, lives.cost)
-    return wish.rated[key]
+    lives = wish.liveness.of(order)
+    return _Rated(order, lives.peak, lives.cost)
 
 
 def _drop(wish: Wish) -> Order:
@@ -206,7 +163,11 @@ def _drop(wish: Wish) -> Order:
     for name in wish.layers:
         if name not in known:
             raise unknown("operation or kind", name, known)
-    chosen = (op for op in forward if {op.name, op.kind} & set(wish.layers))
+    chosen = [op for op in forward if {op.name, op.kind} & set(wish.layers)]
+    for op in chosen:
+        if op.updates and not made(op):
+            changed = next(iter(op.updates.values())).name
+            raise InputError(f"{op.name} changes {changed} in place, so it cannot run twice.")
     return _on_demand(wish.step, {name for op in chosen for name in made(op)})
 
 
@@ -258,6 +219,8 @@ def _is_forward(op: Op) -> bool:
     return op.phase is Phase.FORWARD
 
 
+_GREEDY = partial(_chained, segments.greedy_search, segments.greedy_search)
+_CHAIN = partial(_chained, chains.least_memory, chains.least_time)
 _BYTES = 'memlab.recompute(step, "chain", batch=8, budget="2GB")'
 
 _TAKEN = ("budget", "in_place", "device")
@@ -268,8 +231,8 @@ WAYS = {
     "drop": Way(_drop, ("layers",), example='memlab.recompute(step, "drop", layers=["relu"])'),
     "cheap": Way(_cheap, example='memlab.recompute(step, "cheap")'),
     "slots": Way(_slots, ("k",), example='memlab.recompute(step, "slots", k=10)'),
-    "greedy": Way(_greedy, ("batch",), _TAKEN, _BYTES.replace("chain", "greedy")),
-    "chain": Way(_chain, ("batch",), _TAKEN, _BYTES),
+    "greedy": Way(_GREEDY, ("batch",), _TAKEN, _BYTES.replace("chain", "greedy")),
+    "chain": Way(_CHAIN, ("batch",), _TAKEN, _BYTES),
     "exact": Way(_exact, ("batch",), _TAKEN, _BYTES.replace("chain", "exact")),
 }
 """The ways to recompute, by name."""

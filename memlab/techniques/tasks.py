@@ -9,8 +9,8 @@ from memlab.planner.graphs import Task
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
-from memlab.techniques.again import STATISTICS, names_of
-from memlab.techniques.cuts import cost
+from memlab.techniques.again import made, names_of
+from memlab.techniques.liveness import cost
 
 
 def tasks_of(
@@ -51,7 +51,7 @@ def _task(
         nanoseconds,
         _total(new, batch) - _total(left, batch),
         tuple(sorted({maker[name] for name in read if name in maker})),
-        again=op.phase is Phase.FORWARD and (op.pure or op.kind == "batch_norm"),
+        again=op.phase is Phase.FORWARD and bool(op.pure or op.again),
         inside=_total(op.workspace.values(), batch),
         left=_total(left, batch),
     )
@@ -62,4 +62,4 @@ def _total(tensors: Iterable[Tensor], batch: int) -> int:
 
 
 def _statistics(op: Op) -> tuple[str, ...]:
-    return STATISTICS if op.kind == "batch_norm" and op.updates else ()
+    return tuple(slot for slot, each in op.writes.items() if each.storage.name not in made(op))

@@ -29,6 +29,7 @@ from memlab.planner.slots import (
     hidden_schedule,
     hidden_state,
 )
+from memlab.planner.stages import Run, Ways
 
 SMALL = st.integers(0, 9)
 LARGE = SMALL | st.integers(0, 80)  # now and then it makes any operation the peak
@@ -69,10 +70,11 @@ def plain(count: int, **change: int) -> Chain:
 
 
 @cache
-def persistent(count: int) -> tuple[Schedule, ...]:
+def persistent(count: int, reads: bool = True) -> tuple[Schedule, ...]:
     """Every schedule in which what is stored stays until its last backward: each sweep starts from
     the last stored value, and drops, stores or keeps at each stage on the way. What a keeping stage
-    has read is stored for its backward, so that nothing is dropped right before one."""
+    has read is stored for its backward where that ``reads`` it, so that nothing is dropped right
+    before one."""
 
     def on(done: Schedule, stored: tuple[tuple[int, bool], ...], due: int) -> Iterator[Schedule]:
         top, kept = stored[-1]
@@ -86,7 +88,7 @@ def persistent(count: int) -> tuple[Schedule, ...]:
             sweep = range(top + 1, due + 1)
             for some in product(("drop", "store", "keep"), repeat=len(sweep) - 1):
                 what = (*some, "keep")
-                if ("drop", "keep") in pairwise(what):
+                if reads and ("drop", "keep") in pairwise(what):
                     continue
                 new = [
                     (stage, how == "keep")
@@ -180,7 +182,50 @@ def test_the_same_for_schedules_that_recompute_at_random(chain: Chain, random) -
             made_now = random.randint(1, min(made + 1, due))
             schedule.append(made_now)
             made = max(made, made_now)
-    assert simulate(chain, schedule) == spelt_out(chain, tuple(schedule))
+    assert simulate(chain, schedule) == spelt_out(chain, without_idle(schedule))
+
+
+def without_idle(schedule: list[int]) -> Schedule:
+    """A schedule without forwards that run again and that nobody reads before the next."""
+    found: list[int] = []
+    for at, run in reversed([*enumerate(schedule)]):
+        until = found[: found.index(run)] if run in found else found
+        if run < 0 or run not in schedule[:at] or {run + 1, -run - 1, -run} & {*until}:
+            found.insert(0, run)
+    return tuple(found)
+
+
+@st.composite
+def told(draw: st.DrawFn, most: int = 5) -> Chain:
+    """Chains whose stages have ways of their own."""
+    chain = draw(chains(most))
+
+    def run(least: int, above: int) -> Run:
+        staying = least + draw(SMALL)
+        return Run(draw(SMALL), staying, staying + draw(st.integers(0, above)))
+
+    def ways(number: int, stage: Stage) -> Ways:
+        above, beside = chain.above(number), chain.beside(number)
+        own, once, before = draw(st.booleans()), draw(SMALL), draw(SMALL)
+        first, again = run(stage.output + once, above), run(stage.output, above)
+        keeps, both, ends = first, again, Run(0, 0, 0)
+        if own or beside:
+            keeps, both = run(stage.kept + once, above), run(stage.kept, above)
+            ends = both if own else run(beside, above)
+        inside = stage.reversing - stage.kept + beside + own * stage.output + once + before
+        source, backward = draw(st.booleans()), run(inside, above)
+        return Ways(first, keeps, again, both, ends, backward, own, source, once, before)
+
+    stages = (replace(each, ways=ways(n, each)) for n, each in enumerate(chain.stages))
+    return Chain(tuple(stages), chain.input, draw(LARGE))
+
+
+@given(told())
+@settings(max_examples=250, deadline=None)
+def test_stages_that_are_told_apart_have_the_frontier_of_brute_force(chain: Chain) -> None:
+    check_frontier(chain, reads=False)
+    for nbytes, cost in frontier(chain):
+        assert simulate(chain, least_time(chain, max(nbytes, 1))) == Usage(nbytes, cost)
 
 
 @given(chains(6))
@@ -195,8 +240,8 @@ def test_the_frontier_equals_brute_force(chain: Chain) -> None:
     check_frontier(chain)
 
 
-def check_frontier(chain: Chain) -> None:
-    usages = {simulate(chain, schedule) for schedule in persistent(len(chain))}
+def check_frontier(chain: Chain, reads: bool = True) -> None:
+    usages = {simulate(chain, schedule) for schedule in persistent(len(chain), reads)}
     assert list(frontier(chain)) == best_of({(usage.peak, usage.cost) for usage in usages})
 
 
@@ -206,7 +251,7 @@ def test_schedules_reach_their_points(chain: Chain, above: int) -> None:
     points = frontier(chain)
     for nbytes, cost in points:
         if nbytes:
-            assert simulate(chain, least_time(chain, nbytes)) == Usage(nbytes, cost)
+            assert simulate(chain, least_time(chain, max(nbytes, 1))) == Usage(nbytes, cost)
     budget = points[0][0] + above
     within = max(point for point in points if point[0] <= budget)
     assert simulate(chain, least_time(chain, max(budget, 1))) == Usage(*within)
