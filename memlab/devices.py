@@ -70,7 +70,7 @@ def room(root: Path = Path("/")) -> Room:
     groups = (Room(left, "a control group") for left in _groups(root))
     own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
     least = min([system, *groups, *own])
-    return least.beside(0)
+    return least._replace(nbytes=max(0, least.nbytes))
 
 
 def limited() -> bool:
@@ -146,32 +146,28 @@ def _process(root: Path) -> Iterator[Room]:
 
 
 def _groups(root: Path) -> Iterator[int]:
-    """What each control group around this process still allows, in version 1 and 2."""
+    """What each control group around this process still allows, in version 1 and 2: a group is
+    bound by its own limit and by those of all the groups it is in. File pages that count as used
+    are given back when memory is short."""
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            yield from _climb(root / "sys/fs/cgroup", path, "memory.max", "memory.current")
+            mount, names = root / "sys/fs/cgroup", ("memory.max", "memory.current")
         elif "memory" in controllers.split(","):
+            mount = root / "sys/fs/cgroup/memory"
             names = "memory.limit_in_bytes", "memory.usage_in_bytes"
-            yield from _climb(root / "sys/fs/cgroup/memory", path, *names)
-
-
-def _climb(mount: Path, path: str, limit: str, usage: str) -> Iterator[int]:
-    """A group is bound by its own limit and by those of all the groups it is in."""
-    parts = [part for part in path.split("/") if part not in ("", "..")]
-    for depth in range(len(parts) + 1):
-        folder = mount.joinpath(*parts[:depth])
-        try:
-            most, used = int((folder / limit).read_text()), int((folder / usage).read_text())
-        except (OSError, ValueError):  # no such file, or "max"
+        else:
             continue
-        yield most - used + _droppable(folder)
-
-
-def _droppable(folder: Path) -> int:
-    """File pages that count as used and are given back when memory is short."""
-    entries = dict(line.split() for line in _lines(folder / "memory.stat"))
-    return int(entries.get("total_inactive_file", entries.get("inactive_file", "0")))
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for depth in range(len(parts) + 1):
+            folder = mount.joinpath(*parts[:depth])
+            try:
+                most, used = (int((folder / name).read_text()) for name in names)
+            except (OSError, ValueError):  # no such file, or "max"
+                continue
+            pages = dict(line.split() for line in _lines(folder / "memory.stat"))
+            files = pages.get("total_inactive_file", pages.get("inactive_file", "0"))
+            yield most - used + int(files)
 
 
 def _lines(path: Path) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 
 from memlab.devices import Room
-from memlab.errors import pick
+from memlab.errors import known
 from memlab.kernels.registry import Array
 from memlab.runtime.copies import Copies
 from memlab.runtime.meter import Reporting
@@ -109,7 +109,7 @@ def find(device: str) -> Backend:
     Raises:
         InputError: no such device, or neither GPU nor simulator can be had in this process.
     """
-    return pick("device", device, {"cpu": _cpu, "cuda": _cuda})()
+    return _cpu() if known("device", device, ("cpu", "cuda")) == "cpu" else _cuda()
 
 
 @cache

@@ -22,34 +22,25 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
             f"a step that is stored in other formats than it is computed in runs on cpu, got "
             f"{device}; plan it instead of running it there."
         )
-    if any(_on_sequences(op, device) for op in step.ops):
-        raise InputError(
-            f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
-            "instead of running it there."
-        )
-    return [_none if _is_moved(op) else _kernel(op, device) for op in step.ops]
-
-
-def _is_moved(op: Op) -> bool:
-    """Whether an operation computes nothing: it copies between two memories, or loads a part."""
-    return op.phase is Phase.COPY or op.kind == LOAD
+    return [_kernel(op, device) for op in step.ops]
 
 
 def _none(call: Call) -> None:
     """What moves bytes takes no kernel: the session does it."""
 
 
-def _on_sequences(op: Op, device: str) -> bool:
-    """Whether a sample has a sequence of vectors where the kernel of a device takes one vector."""
-    layer = op.attributes.get("layer")
-    if layer is None or op.phase is Phase.UPDATE or device not in layer.row.vectors:
-        return False
-    return any(name == "T" for tensor in op.touched() for name, _ in tensor.axes)
-
-
 def _kernel(op: Op, device: str) -> Kernel:
-    """The kernel of an operation in the format that it computes in; a copy has none."""
-    formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
+    """The kernel of an operation in the format that it computes in."""
+    if op.phase is Phase.COPY or op.kind == LOAD:
+        return _none
+    touched, layer = [*op.touched()], op.attributes.get("layer")
+    one_vector = layer is not None and op.phase is not Phase.UPDATE and device in layer.row.vectors
+    if one_vector and any(name == "T" for tensor in touched for name, _ in tensor.axes):
+        raise InputError(
+            f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
+            "instead of running it there."
+        )
+    formats = [each.format.name for each in touched if each.format.kind == "float"]
     any_format = op.traits.as_stored or op.traits.moves
     format = COMPUTED.name if is_staged(op) or any_format or not formats else formats[0]
     kernel = registry.find(op.kind, op.algorithm, device, format)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path as Folder
@@ -23,7 +23,6 @@ from memlab.errors import InputError, flag, known, real, shorten, whole
 from memlab.hardware import speed
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
-from memlab.planner.entries import BEFORE, Entry
 from memlab.planner.ledger import Ledger
 from memlab.planner.path import Moves, Paced, Path, data_path
 from memlab.planner.ring import (
@@ -199,9 +198,10 @@ def feed(
     found = source(images, (x.axes[1][1], x.axes[2][1], x.axes[3][1]))
     ring = operations(step, count, buffers, augment, _batches(found, count, batches))
     program = Program(step, count, device)
-    place, planned = program.place, together(program, ring)
-    guard.check_rooms(planned, count, place, program.host)
+    program.lend(ring.live_in)
+    guard.admit(program)
     program.load()
+    place, planned = program.place, program.planned
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")
     draws = Draws(zlib.crc32(f"{whole('seed', seed, 0)} images".encode()), asked)
     due = list(zip(planned.before(count), planned.timeline(count), planned.after(count),
@@ -210,7 +210,7 @@ def feed(
     with outside_the_hook(), Meter(hook=place.hook()) as meter:
         loader = Loader(ring, count, int(buffers), place, meter, found, convert, draws)
         loader.skip, loader.pace, loader.classes = bad != REFUSE, pace, classes
-        return _epoch(program, loader, planned, due, augment, seed, settings)
+        return _epoch(program, loader, due, augment, seed, settings)
 
 
 def _check(step: Step, x: Tensor) -> None:
@@ -231,22 +231,8 @@ def _batches(found: Source, batch: int, most: int | None) -> int:
     return full if most is None else min(full, whole("batches", most))
 
 
-def together(program: Program, ring: Step) -> Ledger:
-    """The plan of a step whose input lies in a ring: its own blocks without the input, and all
-    places before, during and after it."""
-    planned, x, batch = program.planned, images_of(program.step), program.batch
-    own = (entry for entry in planned.entries if entry.name != x.name)
-    there = (
-        Entry(p.name, p.role, p.storage.size, BEFORE, len(planned.rows), p.axes, p.format.name,
-              memory=p.storage.memory)
-        for p in ring.live_in
-    )  # fmt: skip
-    entries = (*there, *own)
-    return replace(planned, entries=entries, batches=range(batch, batch + 1))
-
-
 def _epoch(
-    program: Program, loader: Loader, planned: Ledger, due: Sequence[tuple[int, int, int]],
+    program: Program, loader: Loader, due: Sequence[tuple[int, int, int]],
     augment: str, seed: int, settings: Mapping[str, float] | None,
 ) -> Fed:  # fmt: skip
     """Run it; whatever happens, threads end and memory is given back."""
@@ -267,7 +253,7 @@ def _epoch(
     name = device if device == "cpu" else loader.place.name
     left = len(loader.source.files) - len(loader.skipped) - batch * len(losses)
     return Fed(
-        step, loader.buffers, augment, name, loader.schedule(name), planned, peaks, peak,
+        step, loader.buffers, augment, name, loader.schedule(name), program.planned, peaks, peak,
         max(residual, abs(peaks[HOST] - sum(places))), loader.moved(), tuple(losses),
         tuple(loader.skipped), left, loader.source.passed,
     )  # fmt: skip

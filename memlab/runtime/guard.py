@@ -5,18 +5,21 @@ A simulated GPU has a second limit, the reader's time.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from memlab import devices, units
 from memlab.devices import Room
 from memlab.errors import InputError
+from memlab.lines import alive, column, np
 from memlab.planner.answers import Fit
 from memlab.planner.ledger import Ledger
-from memlab.runtime.backend import Backend
-from memlab.runtime.copies import Host, Ram
+from memlab.runtime.copies import Ram
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, MEMORIES, Size
+
+if TYPE_CHECKING:
+    from memlab.runtime.program import Program
 
 MINUTE = 60 * 10**9
 PATIENCE = 5 * MINUTE
@@ -61,25 +64,30 @@ def check(ledger: Ledger, batch: int, room: Room) -> None:
         raise DoesNotFitError(ledger, batch, room)
 
 
-def rooms(used: Collection[str], place: Backend, host: Host) -> list[tuple[tuple[str, ...], Room]]:
-    """Of the memories that a step has used, which must fit together, and where. Maps that wait in
-    RAM take it beside the step, where the device has no memory of its own; the files of a folder
-    are no memory."""
-    if not isinstance(host, Ram) or set(used) == {DEVICE}:
-        return [((DEVICE,), place.room())]
-    if place.one_memory:
-        return [(MEMORIES, place.room())]
-    return [((DEVICE,), place.room()), ((HOST,), devices.room())]
-
-
-def check_rooms(ledger: Ledger, batch: int, place: Backend, host: Host, beside: int = 0) -> None:
-    """Let a plan pass that fits into what is free, beside so many bytes.
+def admit(program: Program, beside: int = 0) -> None:
+    """Let a program pass that fits into what is free, beside so many bytes of another. Maps that
+    wait in RAM take it beside the step, where the device has no memory of its own; the files of a
+    folder are no memory.
 
     Raises:
         DoesNotFitError: it does not.
     """
-    for memories, room in rooms({entry.memory for entry in ledger.entries}, place, host):
-        check(as_one(ledger, memories), batch, room.beside(beside))
+    place, spans = program.place, program.spans
+    here = place.room()
+    rooms: list[tuple[tuple[str, ...], Room]] = [((DEVICE,), here)]
+    if isinstance(program.host, Ram) and any(span.memory != DEVICE for span in spans):
+        if place.one_memory:
+            rooms = [(MEMORIES, here)]
+        else:
+            rooms.append(((HOST,), devices.room()))
+    for memories, room in rooms:
+        chosen = [span for span in spans if span.memory in memories]
+        births = np.array([span.birth for span in chosen], np.int64)
+        deaths = np.array([span.death for span in chosen], np.int64)
+        line = alive(column([s.nbytes for s in chosen]), births, deaths, len(program.step.ops))
+        if max(line) > max(0, room.nbytes - beside):
+            ledger = as_one(program.planned, memories)
+            raise DoesNotFitError(ledger, program.batch, room.beside(beside))
 
 
 def as_one(ledger: Ledger, memories: tuple[str, ...]) -> Ledger:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import ctypes as c
 import sys
 from collections.abc import Callable
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,9 @@ class Hook:
     """The hook of this process. Arrays remember it, so it is never taken apart."""
 
     def __init__(self) -> None:
-        self._report: Report | None = None
+        self.report: Report | None = None
+        """What is new is reported at once; what was freed, before the next new block or at
+        ``settle``."""
         self.set_handler = _api_function(SET, c.py_object, c.py_object)
         libc = c_library()
         self._freed = _Freed()
@@ -87,33 +91,19 @@ class Hook:
             function.restype, function.argtypes = _POINTER, [c.c_size_t] * arguments
         libc.realloc.argtypes = [_POINTER, c.c_size_t]
 
-        def tell(old: int | None, new: int | None, nbytes: int) -> int | None:
+        def allocate(function: Any, _: int, *given: Any) -> int | None:
+            new: int | None = function(*given)
+            old, sizes = (given[0], given[1:]) if function is libc.realloc else (None, given)
             self.settle()
-            if self._report is not None:
-                self._report(old or 0, new or 0, nbytes)
+            if self.report is not None and (new or not old):  # else the old block stays
+                self.report(old or 0, new or 0, prod(sizes))
             return new
 
-        def realloc(_: int, old: int | None, nbytes: int) -> int | None:
-            new = libc.realloc(old, nbytes)
-            return tell(old, new, nbytes) if new else None  # then the old block stays
-
         return (
-            _MALLOC(lambda _, nbytes: tell(None, libc.malloc(nbytes), nbytes)),
-            _CALLOC(lambda _, count, size: tell(None, libc.calloc(count, size), count * size)),
-            _REALLOC(realloc),
+            _MALLOC(partial(allocate, libc.malloc)),
+            _CALLOC(partial(allocate, libc.calloc)),
+            _REALLOC(partial(allocate, libc.realloc)),
         )
-
-    @property
-    def report(self) -> Report | None:
-        """What is new is reported at once; what was freed, before the next new block or at
-        ``settle``."""
-        return self._report
-
-    @report.setter
-    def report(self, report: Report | None) -> None:
-        self.settle()
-        self._report = report
-        self._freed.wanted = report is not None
 
     def settle(self) -> None:
         """Report what was freed until now."""
@@ -121,15 +111,19 @@ class Hook:
         while freed.taken < freed.count:
             address = freed.addresses[freed.taken]
             freed.taken += 1
-            if self._report is not None:
-                self._report(address, 0, 0)
+            if self.report is not None:
+                self.report(address, 0, 0)
 
-    def install(self) -> Any:
+    def install(self, report: Report) -> Any:
         """Make it NumPy's allocator in this context; returns the one before."""
+        self.settle()
+        self.report, self._freed.wanted = report, True
         return self.set_handler(self.capsule)
 
     def restore(self, before: Any) -> None:
         """Give NumPy its earlier allocator back."""
+        self.settle()
+        self.report, self._freed.wanted = None, False
         self.set_handler(before)
 
 

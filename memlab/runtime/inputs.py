@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from contextvars import Context
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime import start
+from memlab.step.start import Start
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 
@@ -27,10 +27,11 @@ T = TypeVar("T")
 
 
 class Wanted(NamedTuple):
-    """An input of a step. Its whole numbers are ``"tokens"`` or ``"labels"`` and lie ``below`` a
-    limit; other numbers have none."""
+    """An input of a step, and how it is drawn. Its whole numbers are ``"tokens"`` or ``"labels"``
+    and lie ``below`` a limit; other numbers have none."""
 
     tensor: Tensor
+    start: Start
     what: str = ""
     below: int = 0
 
@@ -44,14 +45,15 @@ def wanted(step: Step) -> list[Wanted]:
         if tensor.role is not Role.INPUT:
             continue
         if tensor.format.kind != "int":
-            found.append(Wanted(tensor))
+            found.append(Wanted(tensor, Start(deviation=1.0)))
             continue
         reads = (op.reads for op in step.ops)
         tables = [r["weight"] for r in reads if "weight" in r and r.get("x") == tensor]
         if tables:
-            found.append(Wanted(tensor, "tokens", tables[0].axes[0][1]))
+            rows = tables[0].axes[0][1]
+            found.append(Wanted(tensor, Start(below=rows), "tokens", rows))
         else:
-            found.append(Wanted(tensor, "labels", scores[0].axes[-1][1]))
+            found.append(Wanted(tensor, Start(below=2), "labels", scores[0].axes[-1][1]))
     return found
 
 
@@ -84,10 +86,11 @@ class Inputs:
             InputError: what is given has another shape or kind, holds NaN or infinity, or names no
                 class or no token.
         """
-        given, (_, what, below) = self.given[name], self.wanted[name]
-        if self.parts > 1 and given is not None:
-            given = np.asarray(given)[(part - 1) * self.batch : part * self.batch]
-        start.fill_input(tensor, values, self.draws[name], given, below if what == "tokens" else 2)
+        given, (_, starts, what, below) = self.given[name], self.wanted[name]
+        array = None if given is None else start.numbers(tensor, tensor.name, given)
+        if self.parts > 1 and array is not None:
+            array = array[(part - 1) * self.batch : part * self.batch]
+        start.fill(tensor, values, array, starts, self.draws[name])
         if what:
             start.check_numbers(what, values, below)
 
@@ -95,7 +98,7 @@ class Inputs:
         """The samples of all parts as an array."""
         if given is None:
             return None
-        tensor, what, below = wanted
+        tensor, _, what, below = wanted
         array, samples = start.numbers(tensor, tensor.name, given), self.parts * self.batch
         if len(array.shape) == 0 or len(array) != samples:
             raise InputError(

@@ -22,20 +22,21 @@ class ManagerHook:
         self.most = 0
         self._free = 0
 
-    def install(self) -> Any:
+    def install(self, report: Report) -> Any:
         """Replace the manager; returns the one before. Arrays remember by which they are freed."""
         from numba import cuda
 
         context = cuda.current_context()
         before = context.memory_manager
         context.memory_manager = _manager_class()(context=context, hook=self)
-        self._free, self.most = context.get_memory_info().free, 0
+        self._free, self.most, self.report = context.get_memory_info().free, 0, report
         return before
 
     def restore(self, before: Any) -> None:
         """Give the context its manager back."""
         from numba import cuda
 
+        self.report = None
         cuda.current_context().memory_manager = before
 
     def settle(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
 from memlab.runtime.copies import Host, Ram
-from memlab.runtime.meter import Meter, Seen
+from memlab.runtime.meter import Meter
 from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Tensor
 
@@ -63,7 +63,7 @@ class Memory:
         self.meter = meter
         self.host = host or Ram()
         self.blocks: dict[str, Piece] = {}
-        self._counted: dict[str, Seen] = {}
+        self._counted: dict[str, int] = {}
         self._locked: set[str] = set()
         self._spare: dict[int, list[Array]] = {}
 
@@ -100,7 +100,8 @@ class Memory:
         there = self.host.block(nbytes)
         self.blocks[name] = Piece(there.array)
         if self.meter is not None:
-            self._counted[name] = self.meter.count(there.nbytes)
+            address = self._counted[name] = there.array.ctypes.data
+            self.meter.report(0, address, there.nbytes)
 
     def free(self, name: str) -> None:
         """Drop the block of a storage; its bytes are free once no view is left."""
@@ -110,9 +111,9 @@ class Memory:
             if self.meter is None:
                 self._spare.setdefault(len(block), []).append(block)
         del block
-        seen = self._counted.pop(name, None)
-        if seen is not None and self.meter is not None:
-            seen.death = self.meter.op
+        address = self._counted.pop(name, 0)
+        if address and self.meter is not None:
+            self.meter.report(address, 0, 0)
 
     def clear(self) -> None:
         """Drop everything."""
@@ -149,11 +150,3 @@ class Memory:
             self.backend.to_host(here, there, stream)
         else:
             self.backend.from_host(here, there, stream)
-
-    def fill(self, tensor: Tensor, write: Callable[[Array], None]) -> None:
-        """Let a function write the values of a tensor, into an array on the host."""
-        self.backend.fill(self.view(tensor), write)
-
-    def read(self, tensor: Tensor) -> Array:
-        """The values of a tensor on the host: a copy where they are not there already."""
-        return self.backend.read(self.view(tensor))

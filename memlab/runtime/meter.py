@@ -26,12 +26,14 @@ TRIAL = 1234
 class Reporting(Protocol):
     """A hook: it calls ``report`` for every allocation and release while it is installed."""
 
-    report: Report | None
+    @property
+    def report(self) -> Report | None:
+        """What it calls; ``None`` where it is not installed."""
 
     def settle(self) -> None:
         """Report what has happened, where that was not done at once."""
 
-    def install(self) -> Any:
+    def install(self, report: Report) -> Any:
         """Begin to see; returns what is to be restored."""
 
     def restore(self, before: Any) -> None:
@@ -118,8 +120,7 @@ class Meter:
     def __enter__(self) -> Meter:
         if self.hook.report is not None:
             raise BusyError("another measurement is running; wait until it has ended.")
-        self._before = self.hook.install()
-        self.hook.report = self._report
+        self._before = self.hook.install(self.report)
         return self
 
     def __exit__(
@@ -128,7 +129,6 @@ class Meter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.hook.report = None
         self.hook.restore(self._before)
 
     def begin(self, number: int) -> int:
@@ -137,18 +137,15 @@ class Meter:
         self._op, self.peak = number, self._live
         return self._live
 
-    def count(self, nbytes: int) -> Seen:
-        """A block that another counter than the hook sees, such as a file system: born now."""
-        block = Seen(nbytes, self.label, self._op, memory=self.memory)
-        self._seen.append(block)
-        return block
-
-    def _report(self, old: int, new: int, nbytes: int) -> None:
+    def report(self, old: int, new: int, nbytes: int) -> None:
+        """A block of so many bytes at the address ``new``, and the end of the one at ``old``; 0 for
+        none. The hook reports so, and who has blocks that it does not see, such as files."""
         block = self._where.pop(old, None) if old else None
         if block is not None:
             self._live -= block.nbytes if block.memory == DEVICE else 0
             block.death = self._op
         if new:
-            self._where[new] = block = self.count(nbytes)
+            self._where[new] = block = Seen(nbytes, self.label, self._op, memory=self.memory)
+            self._seen.append(block)
             self._live += nbytes if block.memory == DEVICE else 0
             self.peak = max(self.peak, self._live)

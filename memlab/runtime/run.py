@@ -18,7 +18,6 @@ from memlab.kernels.registry import Array
 from memlab.planner.ledger import Ledger
 from memlab.planner.placement import ARENA, Placement
 from memlab.runtime import guard, measured
-from memlab.runtime.compiling import compilations
 from memlab.runtime.copies import RAM
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.meter import Meter
@@ -242,23 +241,25 @@ def run(
         raise InputError(f"a step is run, got {shorten(step)}; try memlab.training_step(network).")
     step = step if keep is None else step.keep(keep)
     program = Program(step, batch, device, placement, host, overlapping)
-    for memories, room in program.lacks():
-        raise guard.DoesNotFitError(guard.as_one(program.planned, memories), batch, room)
+    guard.admit(program)
     program.load()  # its modules have arrays of their own, which are no part of the step
     if program.place.simulated:
         guard.check_time(step, batch)
+    from memlab.runtime.compiling import Compilations, install_listener
+
     poison = poison and program.placement is not None
     with (
         outside_the_hook(),
-        compilations(program.place.compiling) as compiling,
+        install_listener(program.place.compiling, Compilations()) as compiling,
         Meter(hook=program.place.hook()) as meter,
-        Session(program, seed, parameters, settings, meter, poison) as session,
     ):
+        session = Session(program, seed, parameters, settings, meter, poison)
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin - compiling.seconds
         seen = measured.ledger(program.planned, meter.seen, program.batch, program.place)
-        results = _results(session)
+    results = _results(session)
+    session.close()
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
     again = partial(Session, seed=seed, parameters=parameters, settings=settings, poison=True)
     nan, unclear = _poisoned(session, again, x, labels, progress)
@@ -326,7 +327,9 @@ def _poisoned(
     if not found:
         return (), ()
     program = Program(placed.step, placed.batch, placed.device, host=placed.host)
-    if program.lacks():
+    try:
+        guard.admit(program)
+    except guard.DoesNotFitError:
         return (), tuple(found)
     with again(program) as plain:
         plain.step(x, labels, progress)

@@ -84,14 +84,18 @@ class Session:
         try:
             for tensor in self.residents:
                 self.memory.allocate(tensor.storage, tensor.name)
+                name, begins = tensor.start.of or tensor.name, tensor.start
+                array = start.numbers(tensor, name, given[name]) if name in given else None
+                draws = start.generator(self.seed, name) if begins.deviation else None
                 write = partial(
-                    start.fill_resident,
+                    start.fill,
                     tensor,
-                    seed=self.seed,
-                    given=given,
+                    given=array,
+                    start=begins,
+                    draws=draws,
                     settings=self.settings,
                 )
-                self.memory.fill(tensor, write)
+                self.place.fill(self.memory.view(tensor), write)
         except BaseException:
             self.close()
             raise
@@ -140,7 +144,8 @@ class Session:
                 self.memory.blocks[tensor.storage.name] = lent
                 continue
             self.memory.allocate(tensor.storage, tensor.name)
-            self.memory.fill(tensor, partial(self.inputs.write, tensor.name, tensor, 1))
+            write = partial(self.inputs.write, tensor.name, tensor, 1)
+            self.place.fill(self.memory.view(tensor), write)
 
     def _operate(self, index: int, turn: Turn) -> tuple[int, int, int]:
         meter, memory, op = self.meter, self.memory, turn.op
@@ -176,7 +181,7 @@ class Session:
         """The inputs of another part of the batch."""
         for name, tensor in op.writes.items():
             write = partial(self.inputs.write, name, tensor, op.attributes[PART])
-            self.memory.fill(tensor, partial(aside, write))
+            self.place.fill(self.memory.view(tensor), partial(aside, write))
 
     def _begin_beside(self, index: int, turn: Turn) -> None:
         """Begin the copies to the host that run beside an operation; what they allocate is
@@ -221,7 +226,7 @@ class Session:
     def value(self, tensor: Tensor) -> Array:
         """The values of a tensor that is alive now: themselves on the processor, a copy from
         elsewhere."""
-        return self.memory.read(tensor)
+        return self.place.read(self.memory.view(tensor))
 
     def close(self) -> None:
         """Free everything; copies under way have ended."""

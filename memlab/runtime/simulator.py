@@ -45,17 +45,13 @@ class SimulatorHook:
         """Called for the device's blocks; a release is passed on whose-ever block it was."""
         return self.hook.report
 
-    @report.setter
-    def report(self, report: Report | None) -> None:
-        self.hook.report = report and partial(_pass_on, report)
-
     def settle(self) -> None:
         """Report what was freed until now."""
         self.hook.settle()
 
-    def install(self) -> Any:
+    def install(self, report: Report) -> Any:
         """Make it NumPy's allocator in this context; returns the one before."""
-        return self.hook.install()
+        return self.hook.install(partial(_pass_on, report))
 
     def restore(self, before: Any) -> None:
         """Give NumPy its earlier allocator back."""

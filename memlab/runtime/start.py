@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from memlab.errors import InputError, shorten, unknown
 from memlab.kernels.registry import Array
+from memlab.step.start import Start
 from memlab.step.tensor import Tensor
 
 Given = Mapping[str, npt.ArrayLike]
@@ -19,55 +20,37 @@ MORE = {"labels": "more classes", "tokens": "a larger vocabulary"}
 """What a network needs to take larger ones."""
 
 
-def fill_resident(
-    tensor: Tensor, values: Array, seed: int, given: Given, settings: Mapping[str, float]
+def fill(
+    tensor: Tensor,
+    values: Array,
+    given: Array | None,
+    start: Start,
+    draws: np.random.Generator | None = None,
+    settings: Mapping[str, float] | None = None,
 ) -> None:
-    """Set a parameter, a buffer or a state: as given, else as it says itself. A master copy starts
-    as its parameter does, before that is rounded.
+    """Set the values of what a step finds: ``given`` ``numbers``, else as it starts. A master copy
+    starts as its parameter does, before that is rounded.
 
     Raises:
-        InputError: a given array of another shape or kind, with NaN or infinity in it, or with a
-            negative variance.
+        InputError: a given array of another shape, beyond the format, or with a negative variance.
     """
-    start, name = tensor.start, tensor.start.of or tensor.name
-    if name in given:
-        array = numbers(tensor, name, given[name])
-        if start.squares and array.min(initial=0) < 0:
-            raise InputError(
-                f"{name} holds {array.min()}, and a mean or sum of squares is at least 0; try 1."
-            )
-        _copy(tensor, array, values)
-    elif start.deviation:
-        _draw(values, generator(seed, name), start.deviation)
+    if given is not None:
+        _copy(tensor, given, values)
+    elif draws is not None and start.below:
+        values[...] = draws.integers(0, start.below, values.shape)
+    elif draws is not None:
+        _draw(values, draws, start.deviation)
     else:
-        values[...] = settings[start.setting] if start.setting else start.value
-    _shorten(tensor, values)
+        values[...] = settings[start.setting] if settings and start.setting else start.value
+    if tensor.format.name == "tf32":  # kept in arrays of fp32, which do not round by themselves
+        from memlab.kernels.conversions import narrow
+
+        narrow(values, values, tensor.format)
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
     """What draws the values of a tensor."""
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
-
-
-def fill_input(
-    tensor: Tensor,
-    values: Array,
-    draws: np.random.Generator,
-    given: npt.ArrayLike | None,
-    below: int = 2,
-) -> None:
-    """Set the input, the labels or the target; whole numbers are drawn below a limit.
-
-    Raises:
-        InputError: a given array of another shape or kind, or with NaN or infinity in it.
-    """
-    if given is not None:
-        _copy(tensor, numbers(tensor, tensor.name, given), values)
-    elif tensor.format.kind == "int":
-        values[...] = draws.integers(0, below, values.shape)
-    else:
-        _draw(values, draws)
-    _shorten(tensor, values)
 
 
 def check_names(given: Given, residents: Iterable[Tensor]) -> None:
@@ -137,16 +120,12 @@ def numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
     return array
 
 
-def _shorten(tensor: Tensor, values: Array) -> None:
-    """tf32 is kept in arrays of fp32, which do not round by themselves."""
-    if tensor.format.name == "tf32":
-        from memlab.kernels.conversions import narrow
-
-        narrow(values, values, tensor.format)
-
-
 def _copy(tensor: Tensor, array: Array, values: Array) -> None:
     name = tensor.start.of or tensor.name
+    if tensor.start.squares and array.min(initial=0) < 0:
+        raise InputError(
+            f"{name} holds {array.min()}, and a mean or sum of squares is at least 0; try 1."
+        )
     if array.shape != values.shape:
         raise InputError(
             f"{name} must have the shape {values.shape}, got {array.shape}; "

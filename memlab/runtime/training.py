@@ -18,7 +18,6 @@ from memlab.errors import InputError, flag, shorten, whole
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
 from memlab.runtime import guard
-from memlab.runtime.compiling import compilations
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
@@ -146,10 +145,12 @@ def train(
     testing = _rewritten(inference_step(network), rewrite)
     learn, tests = Program(learning, batch), Program(testing, len(data.x_test))
     _check_rooms(learn, tests)
+    from memlab.runtime.compiling import Compilations, install_listener
+
     orders, record = np.random.default_rng(seed), _Record()
     bar = tqdm(total=epochs * (len(data.x) // samples), delay=1, disable=not progress, unit="step")
     with (
-        compilations(learn.place.compiling) as compiling,
+        install_listener(learn.place.compiling, Compilations()) as compiling,
         Session(learn, seed, settings=settings) as session,
         Session(tests, seed) as test,
         bar,
@@ -162,7 +163,9 @@ def train(
             record.errors.append(_error(session, test, data))
         seconds = time.perf_counter() - begin - compiling.seconds
     losses, errors, scales = map(tuple, (record.losses, record.errors, record.scales))
-    return History(learning.describe(), batch, losses, errors, learn.peak(), seconds, scales)
+    return History(
+        learning.describe(), batch, losses, errors, learn.planned.peak(batch), seconds, scales
+    )
 
 
 @dataclass
@@ -208,8 +211,7 @@ def _check_rooms(*programs: Program) -> None:
     for program in programs:
         program.load()  # says first what has no kernel
     for program, other in zip(programs, reversed(programs), strict=True):
-        left = other.planned.after(other.batch)[-1]
-        guard.check_rooms(program.planned, program.batch, program.place, program.host, left)
+        guard.admit(program, beside=other.planned.after(other.batch)[-1])
 
 
 def _batches(order: Array, batch: int) -> list[Array]:
@@ -226,7 +228,8 @@ def _error(session: Session, test: Session, data: Data) -> float:
     learned = {tensor.name: tensor for tensor in session.residents}
     for tensor in test.residents:
         if tensor.role in (Role.PARAMETER, Role.BUFFER):
-            test.memory.fill(tensor, partial(_copy, session.value(learned[tensor.name])))
+            write = partial(_copy, session.value(learned[tensor.name]))
+            test.place.fill(test.memory.view(tensor), write)
     test.step(data.x_test)
     output = test.value(_output(test.program.step)).astype(np.float64)
     right = (output.argmax(1) == data.y_test) & np.isfinite(output).all(1)

@@ -10,8 +10,8 @@ from memlab.axes import Dims
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """At ``value``; drawn, normal around 0, where there is a ``deviation``; or at the value of a
-    ``setting``.
+    """At ``value``; drawn, normal around 0, where there is a ``deviation``, or as whole numbers
+    from 0, ``below`` a limit; or at the value of a ``setting``.
 
     ``squares`` are no numbers below 0: kernels take their root. ``of`` names the parameter that it
     is a copy of: it begins as that one does, and is given under its name.
@@ -19,6 +19,7 @@ class Start:
 
     value: float = 0.0
     deviation: float = 0.0
+    below: int = 0
     setting: str = ""
     squares: bool = False
     of: str = ""

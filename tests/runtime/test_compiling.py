@@ -12,7 +12,7 @@ from numba.core.event import trigger_event
 import memlab
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
-from memlab.runtime.compiling import compilations
+from memlab.runtime.compiling import Compilations, install_listener
 
 EVENT = "numba:compile"
 PAUSE = 0.02
@@ -27,7 +27,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def test_the_outermost_compilation_counts() -> None:
-    with compilations(EVENT) as found:
+    with install_listener(EVENT, Compilations()) as found:
         for _ in range(2):
             with trigger_event(EVENT), trigger_event(EVENT):
                 time.sleep(PAUSE)

@@ -23,7 +23,7 @@ def _heeded() -> Iterator[None]:
 def test_one_that_arrives_inside_the_allocator_is_an_interrupt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    report = Meter._report
+    report = Meter.report
     sent: list[int] = []
 
     def interrupted(self: Meter, *block: Any) -> None:
@@ -32,7 +32,7 @@ def test_one_that_arrives_inside_the_allocator_is_an_interrupt(
             signal.raise_signal(signal.SIGINT)
         report(self, *block)
 
-    monkeypatch.setattr(Meter, "_report", interrupted)
+    monkeypatch.setattr(Meter, "report", interrupted)
     step = memlab.training_step(memlab.zoo.mnist_cnn())
     with pytest.raises(KeyboardInterrupt):
         memlab.run(step, 2)
