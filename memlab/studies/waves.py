@@ -37,7 +37,7 @@ the rest; of the mountain what waits from forward until backward, what is made a
 backward, and the gradients of maps."""
 MOST = 20
 """Every k up to this one has its wave."""
-TRIED, FEW = 48, 24
+TRIED, FEW = 96, 24
 """Up to so many best schedules of a chain are all planned; of more, so many."""
 LITTLE = 0.1
 """A k that saves less of the plain peak is too large."""
