@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path as Folder
 from statistics import fmean
 from typing import Any
@@ -261,9 +260,6 @@ def _epoch(
 
 def kernel(format: str, device: str) -> Kernel:
     """What converts images; it is compiled here, before anything is measured."""
-    registry.load(device)
-    module = "memlab.kernels.augment" if device == "cpu" else "memlab.kernels.cuda.augment"
-    import_module(module)
     found = registry.find(AUGMENT, "", device, format)
     if device == "cpu":
         small = {
