@@ -19,6 +19,13 @@ pytestmark = pytest.mark.measures
 IMPORTED = "import sys, memlab, memlab.views; print('numpy' in sys.modules)"
 MEASURED = ["prediction_card: 02.output"]
 """Beside its plan stands a bar that is measured, where something can run."""
+CARDS = [f"card {name}" for name in (
+    "01.peak", "01.gradients", "04.copies", "04.left", "05.quarter", "06.state", "06.dark",
+    "07.address", "08.fault", "08.best",
+)]  # fmt: skip
+"""Their truth is that of a run or of a kernel."""
+EXERCISES = [f"exercise {name}" for name in ("01.my_step", "04.lower", "10.means")]
+"""The learner's function works on NumPy's arrays."""
 
 
 def output(*command: str) -> str:
@@ -43,15 +50,18 @@ def test_plans_and_pictures_are_those_with_numpy_byte_for_byte() -> None:
 
 @pytest.mark.parametrize("name", [name for name in views.__all__ if name.islower()])
 def test_every_view_works_or_says_what_is_missing(name: str) -> None:
-    """A view that computes says so in one sentence: the packages, and what to do."""
     _, found, refused = without()
     works = name in pages.WORDS or any(case.startswith(f"{name}: ") for case in found)
     assert works is (name not in pages.COMPUTED)
     assert (name in refused) is (name in (*pages.COMPUTED, *TIMED))
-    sentence = refused.get(name, "")
-    assert not sentence or sentence.endswith(
-        "needs numpy, which is not installed; try pip install numpy."
-    )
+
+
+def test_cards_and_exercises_work_but_for_those_that_run_something() -> None:
+    refused = without()[2]
+    asked = [name for name in refused if " " in name]
+    assert sorted(asked) == sorted([*CARDS, *EXERCISES])
+    missing = "needs numpy, which is not installed; try pip install numpy."
+    assert [name for name, said in refused.items() if not said.endswith(missing)] == []
 
 
 def test_importing_memlab_loads_no_numpy() -> None:

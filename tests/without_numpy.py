@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
+from random import Random
 
 BLOCKED = ("numpy", "numba", "scipy", "psutil")
 NETWORKS = ("vgg16", "resnet50", "alexnet", "gpt2")
@@ -75,19 +77,32 @@ def _views() -> Iterator[tuple[str, object]]:
 
 
 def refused() -> dict[str, str]:
-    """What is said by views that compute, where nothing can, by their names."""
+    """What is said by views, cards and exercises that compute, where nothing can, by name."""
     return dict(_refusals())
 
 
 def _refusals() -> Iterator[tuple[str, str]]:
-    from memlab import InputError, views
+    from memlab import InputError
+    from memlab.lesson.question import topics
+    from memlab.lesson.task import tasks
     from tests.views import pages
 
-    for name in (*TIMED, *pages.COMPUTED):
+    asked: dict[str, Callable[[], object]] = {
+        **{name: partial(_made, name) for name in (*TIMED, *pages.COMPUTED)},
+        **{f"card {name}": partial(each.truth, each.first) for name, each in topics().items()},
+        **{f"exercise {name}": partial(each.cases, Random(1)) for name, each in tasks().items()},
+    }
+    for name, ask in asked.items():
         try:
-            getattr(views, name)()
+            ask()
         except InputError as error:
             yield name, str(error)
+
+
+def _made(view: str) -> object:
+    from memlab import views
+
+    return getattr(views, view)()
 
 
 if __name__ == "__main__":

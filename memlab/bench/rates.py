@@ -10,8 +10,6 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from memlab.axes import Shape
 from memlab.bench.processor import Way, limited, prepared, timed
 from memlab.bench.step import blas
@@ -21,6 +19,7 @@ from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
+from memlab.lines import np
 from memlab.networks.builder import network
 from memlab.planner import clock
 from memlab.step.op import Op
