@@ -30,6 +30,9 @@ class Format:
     mantissa: int = 0
     stored_as: str = ""
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def nbytes(self, count: int) -> int:
         """Bytes of ``count`` values stored side by side; packed formats round up to a byte."""
         return -(-count * self.bits // 8)

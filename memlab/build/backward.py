@@ -77,8 +77,10 @@ class _Walk:
         """What forward kept for the backward operation of a node."""
         maps, found = self.build.maps, _Slots()
         for name in node.row.keeps:
-            inputs = numbered([maps[source] for source in node.inputs])
-            found |= inputs if name == "x" else {name: maps[node.name]}
+            if name == "x":
+                found |= numbered([maps[source] for source in node.inputs])
+            else:
+                found[name] = maps[node.name]
         return {**found, **self.build.extras.get(node.name, {})}
 
     def place_weights(self, parameters: Operands, writes: _Slots, updates: _Slots) -> Size:

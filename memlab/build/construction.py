@@ -199,7 +199,9 @@ class Build:
                 # without a pitch it fills its storage, whose size is at hand
                 size = operand.storage.size if operand.pitch is None else operand.size
                 fixed, each = fixed + times * size.fixed, each + times * size.per_sample
-        moved = Size(fixed, each) + fills * choice.moved
+        moved = Size(fixed, each)
+        if choice.moved:
+            moved += fills * choice.moved
         attributes = {"layer": node.layer, "draw": node.name}
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,

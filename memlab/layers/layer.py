@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any, ClassVar
 
@@ -130,7 +131,7 @@ class Layer:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Node:
     """One layer in its place. Shapes are per sample.
 
@@ -157,7 +158,7 @@ class Node:
         """The row of its kind."""
         return self.layer.row
 
-    @property
+    @cached_property
     def flops(self) -> Flops:
         """Its operations."""
         return self.layer.flops(self.shape, *self.input_shapes)

@@ -129,10 +129,9 @@ class Ledger:
     def _sum(self, birth: str, death: str, chosen: list[int]) -> Line:
         """Add up the chosen blocks over the operations from one column to another."""
         columns, operations = self._columns, len(self.rows)
-        first, last = columns[birth][chosen], columns[death][chosen]
-        lines = [
-            alive(columns[size][chosen], first, last, operations) for size in ("fixed", "each")
-        ]
+        which = np.array(chosen, np.int64)
+        first, last = columns[birth][which], columns[death][which]
+        lines = [alive(columns[size][which], first, last, operations) for size in ("fixed", "each")]
         return lines[0], lines[1]
 
     def roles(self, batch: int, at: int | None = None, memory: str = DEVICE) -> dict[Role, int]:
@@ -227,7 +226,7 @@ class Ledger:
 
     @cached_property
     def _memories(self) -> dict[str, None]:
-        return dict.fromkeys([*MEMORIES, *(each.memory for each in self._blocks)])
+        return dict.fromkeys([*MEMORIES, *(memory for memory, _ in self.role_lines)])
 
     def _operation(self, at: int) -> int:
         index = whole("operation", at, least=0)

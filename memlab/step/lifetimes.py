@@ -125,11 +125,10 @@ class Lifetimes(Mapping[str, Life]):
 
     def _begin(self, live_in: Sequence[Tensor]) -> None:
         for tensor in live_in:
-            life = self._found.get(tensor.storage.name)
-            if life is None:
-                self._born(tensor, BEFORE, 0)
-            else:
-                self._same(life.tensor, tensor)
+            if (life := self._found.get(tensor.storage.name)) is None:
+                self._found[tensor.storage.name] = life = Life(tensor, BEFORE, 0)
+                self.blocks.append(life)
+            self._same(life.tensor, tensor)
 
     def _read(self, op: Op, number: int) -> None:
         """What an operation reads is there, and nobody has written over it."""
@@ -148,9 +147,9 @@ class Lifetimes(Mapping[str, Life]):
         """What an operation writes is born, or takes the place of what was there."""
         found = self._found
         for tensor in op.writes.values():
-            life = found.get(tensor.storage.name)
-            if life is None:
-                self._born(tensor, number, number)
+            if (life := found.get(tensor.storage.name)) is None:
+                found[tensor.storage.name] = life = Life(tensor, number, number)
+                self.blocks.append(life)
                 continue
             self._same(life.tensor, tensor)
             life.death = number
@@ -161,10 +160,6 @@ class Lifetimes(Mapping[str, Life]):
         for tensor in op.workspace.values():
             self._same(self._scratch.setdefault(tensor.storage.name, tensor), tensor)
             self.blocks.append(Life(tensor, number, number))
-
-    def _born(self, tensor: Tensor, birth: int, death: int) -> None:
-        self._found[tensor.storage.name] = life = Life(tensor, birth, death)
-        self.blocks.append(life)
 
     def _same(self, first: Tensor, tensor: Tensor) -> None:
         """Two tensors of one block lie in the same one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import groupby
 from math import prod
 
@@ -101,12 +102,7 @@ def formula(axes: Dims, format: Format, batch: int | None = None) -> str:
     return "·".join([*factors, item])
 
 
+@lru_cache(maxsize=4096)
 def _size(axes: Dims, format: Format) -> Size:
-    count, batched = 1, False
-    for axis in axes:
-        if axis == BATCH:
-            batched = True
-        else:
-            count *= axis[1]
-    nbytes = format.nbytes(count)
-    return Size(0, nbytes) if batched else Size(nbytes, 0)
+    nbytes = format.nbytes(prod(axis[1] for axis in axes if axis != BATCH))
+    return Size(0, nbytes) if BATCH in axes else Size(nbytes, 0)
