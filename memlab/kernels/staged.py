@@ -5,10 +5,9 @@ How an operation is cut, and which buffers it has for that, stands in ``memlab.s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -35,15 +34,22 @@ class Staged:
         self.kernel = kernel
         self.cut: Cut = op.attributes["cut"]
         self.tile: int = op.attributes["tile"]
-        self.formats = {name: each.format for name, each in staging.operands(op).items()}
+        operands = {**op.reads, **op.writes, **op.updates}
+        self.formats = {name: each.format for name, each in operands.items()}
         self.read = frozenset(op.reads) | frozenset(op.updates)
         self.written = frozenset(op.writes) | frozenset(op.updates)
-        everything = {**staging.operands(op), **op.workspace}
+        everything = {**operands, **op.workspace}
         self.batched = frozenset(name for name, t in everything.items() if BATCH in t.axes)
+        self.buffers = {
+            name: name.removesuffix(SUFFIX) for name in op.workspace if name.endswith(SUFFIX)
+        }
         prepare(self.formats.values())
 
     def __call__(self, call: Call) -> None:
-        _LOOPS[self.cut](self, call, *split(call.arrays))
+        own = self.buffers
+        parts = {name: array for name, array in call.arrays.items() if name not in own}
+        buffers = {short: call.arrays[name] for name, short in own.items()}
+        _LOOPS[self.cut](self, call, parts, buffers)
 
     def whole(self, call: Call, parts: Arrays, buffers: Arrays) -> None:
         """Everything at once; the gradient of a loss is multiplied by the loss scale."""
@@ -130,13 +136,15 @@ class Staged:
         """Widen what is read, and a gradient that is added to."""
         for name, buffer in buffers.items():
             if name in self.read or (call.accumulate and name == "dx"):
-                _convert(widen, parts[name], buffer, self.formats[name])
+                for stored, values in lines(parts[name], buffer):
+                    widen(stored, values, self.formats[name])
 
     def _store(self, parts: Arrays, buffers: Arrays) -> None:
         """Round what was written."""
         for name, buffer in buffers.items():
             if name in self.written:
-                _convert(narrow, buffer, parts[name], self.formats[name])
+                for values, stored in lines(buffer, parts[name]):
+                    narrow(values, stored, self.formats[name])
 
 
 _LOOPS = {
@@ -146,15 +154,6 @@ _LOOPS = {
     Cut.CHANNELS: Staged.channels,
     Cut.OUTPUTS: Staged.outputs,
 }
-
-
-def split(arrays: Any) -> tuple[Arrays, Arrays]:
-    """The arrays of a call, and the buffers by the names of what they widen."""
-    parts = {name: array for name, array in arrays.items() if not name.endswith(SUFFIX)}
-    buffers = {
-        name.removesuffix(SUFFIX): array for name, array in arrays.items() if name.endswith(SUFFIX)
-    }
-    return parts, buffers
 
 
 def prepare(formats: Iterable[Format], blocks: bool = False) -> None:
@@ -178,14 +177,6 @@ def _compile_blocks(format: Format) -> None:
     stored, values, scales = np.zeros(1, format.dtype()), *np.zeros((2, 1), np.float32)
     widen_blocks(stored, scales, values, format, 1)
     narrow_blocks(values, stored, scales, format, 1, key=0)
-
-
-def _convert(
-    function: Callable[[Array, Array, Format], None], source: Array, target: Array, format: Format
-) -> None:
-    """Widen or round a part whose samples may lie apart."""
-    for one, other in lines(source, target):
-        function(one, other, format)
 
 
 @compiled

@@ -14,7 +14,6 @@ from memlab.kernels.compile import compiled
 from memlab.kernels.conversions import narrow, widen
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.kernels.staged import multiply, prepare
-from memlab.step import staging
 from memlab.step.op import GRADIENT, PARAMETER, Op, Slot
 from memlab.step.staging import OVERFLOW, SCALE, SUFFIX, TAKEN
 
@@ -26,7 +25,7 @@ class StagedUpdate:
         self.kernel, self.slots = kernel, op.slots
         self.tile: int = op.attributes["tile"]
         self.block: int = op.attributes.get("block", 0)
-        self.operands = staging.operands(op)
+        self.operands = {**op.reads, **op.writes, **op.updates}
         prepare((each.format for each in self.operands.values()), blocks=self.block > 0)
         self.stochastic: frozenset[str] = op.attributes.get("stochastic", frozenset())
 
