@@ -8,10 +8,10 @@ task; before that any earlier tasks may run again, in the same row and each at m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from memlab.errors import InputError, whole
-from memlab.planner.program import Program
+from memlab.planner.program import Program, Task, blocks, line
 from memlab.planner.stages import Usage
 
 LARGEST = 24
@@ -20,21 +20,6 @@ MOST = 2**45
 """What no cost and no number of bytes reaches: sums are exact as floating-point numbers."""
 
 Order = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One task: its ``cost``, the ``nbytes`` of its result, the indices (from 0) of the tasks whose
-    results it ``reads``, whether it may run ``again``, the workspace bytes ``inside`` it, and the
-    bytes that its first run has ``left`` to the end (gradients of parameters)."""
-
-    name: str
-    cost: int
-    nbytes: int
-    reads: tuple[int, ...]
-    again: bool = True
-    inside: int = 0
-    left: int = 0
 
 
 def simulate(tasks: Sequence[Task], order: Sequence[int], fixed: int = 0) -> Usage:
@@ -47,17 +32,14 @@ def simulate(tasks: Sequence[Task], order: Sequence[int], fixed: int = 0) -> Usa
     """
     first_runs(tasks)
     _check(tasks, order)
-    until = _last_reads(tasks, order)
-    live = peak = whole("fixed (bytes)", fixed, least=0)
-    held: dict[int, int] = {}  # task -> last reader of its result
-    for at, number in enumerate(order):
-        live += tasks[number].nbytes + (0 if number in held else tasks[number].left)
-        held[number] = until[at]
-        peak = max(peak, live + tasks[number].inside)
-        for made in {number, *tasks[number].reads}:
-            if held[made] == at:
-                live -= tasks[made].nbytes
-    return Usage(peak, sum(tasks[number].cost for number in order))
+    beside = whole("fixed (bytes)", fixed, least=0)
+    peak = int(line([*blocks(tasks, order)], len(order)).max())
+    ran: set[int] = set()
+    cost = 0
+    for number in order:
+        cost += tasks[number].spent(number in ran)
+        ran.add(number)
+    return Usage(beside + peak, cost)
 
 
 def least_time(tasks: Sequence[Task], budget: int, fixed: int = 0, time_limit: float = 20) -> Order:
@@ -103,16 +85,11 @@ def _program(tasks: Sequence[Task], row: Order, time_limit: float) -> Program:
     if not 1 <= len(tasks) <= LARGEST:
         raise InputError(f"an exact order is found for 1 to {LARGEST} tasks, got {len(tasks)}.")
     rank = {number: place for place, number in enumerate(row)}
-    ranked = [tasks[number] for number in row]
-    return Program(
-        [task.cost for task in ranked],
-        [task.nbytes for task in ranked],
-        [task.inside for task in ranked],
-        [task.left for task in ranked],
-        [frozenset(rank[read] for read in task.reads) for task in ranked],
-        [task.again for task in ranked],
-        time_limit,
-    )
+    ranked = []
+    for number in row:
+        reads = tuple((rank[made], which) for made, which in tasks[number].read(number, False))
+        ranked.append(replace(tasks[number], reads=reads))
+    return Program(ranked, time_limit)
 
 
 def first_runs(tasks: Sequence[Task]) -> Order:
@@ -123,10 +100,12 @@ def first_runs(tasks: Sequence[Task]) -> Order:
             cycle.
     """
     for task in tasks:
-        for what in ("cost", "nbytes", "inside", "left"):
-            if whole(f"{what} of {task.name}", getattr(task, what), least=0) >= MOST:
+        figures = [(what, getattr(task, what)) for what in ("cost", "nbytes", "inside", "left")]
+        figures += [("nbytes", nbytes) for nbytes in (*task.more, *task.once)]
+        for what, figure in (*figures, ("repeat", task.spent(again=True))):
+            if whole(f"{what} of {task.name}", figure, least=0) >= MOST:
                 raise InputError(f"{what} of {task.name} must be below 2^45; try a smaller batch.")
-        unknown = [read for read in task.reads if read not in range(len(tasks))]
+        unknown = sorted(task.sources - {*range(len(tasks))})
         if unknown:
             raise InputError(
                 f"{task.name} reads task {unknown[0]}; tasks go from 0 to {len(tasks) - 1}."
@@ -134,23 +113,12 @@ def first_runs(tasks: Sequence[Task]) -> Order:
     row: list[int] = []
     while len(row) < len(tasks):
         rest = [number for number in range(len(tasks)) if number not in row]
-        ready = [number for number in rest if set(tasks[number].reads) <= set(row)]
+        ready = [number for number in rest if tasks[number].sources <= set(row)]
         if not ready:
             names = ", ".join(tasks[number].name for number in rest)
             raise InputError(f"these tasks wait for each other, or for one that does: {names}.")
         row.append(ready[0])
     return tuple(row)
-
-
-def _last_reads(tasks: Sequence[Task], order: Sequence[int]) -> list[int]:
-    """For each run, where its result is read last before it is made again; itself if never."""
-    until = list(range(len(order)))
-    read: dict[int, int] = {}
-    for at in reversed(range(len(order))):
-        until[at] = read.pop(order[at], at)
-        for number in tasks[order[at]].reads:
-            read.setdefault(number, at)
-    return until
 
 
 def _check(tasks: Sequence[Task], order: Sequence[int]) -> None:
@@ -159,7 +127,7 @@ def _check(tasks: Sequence[Task], order: Sequence[int]) -> None:
         if number not in range(len(tasks)):
             raise InputError(f"tasks go from 0 to {len(tasks) - 1}, got {number} in an order.")
         task = tasks[number]
-        missing = set(task.reads) - made
+        missing = task.sources - made
         if missing:
             raise InputError(
                 f"{task.name} reads {tasks[min(missing)].name}, which has not run yet."
@@ -170,3 +138,6 @@ def _check(tasks: Sequence[Task], order: Sequence[int]) -> None:
     rest = set(range(len(tasks))) - made
     if rest:
         raise InputError(f"an order runs every task, but {tasks[min(rest)].name} is missing.")
+
+
+__all__ = ["Task", "first_runs", "least_memory", "least_time", "simulate"]

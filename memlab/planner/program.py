@@ -7,14 +7,14 @@ place are one sum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import gcd
 from time import monotonic
 
 from memlab.errors import InputError
-from memlab.lines import Floats, np
+from memlab.lines import Column, Floats, alive, column, np
 from memlab.planner.solver import milp, scipy
 
 Row = tuple[dict[int, float], float]
@@ -23,30 +23,104 @@ SOLVED, INFEASIBLE = 0, 2
 """What ``scipy.optimize.milp`` calls these states."""
 
 
+Result = tuple[int, int]
+"""A task, and which of its results."""
+Block = tuple[int, int, int, Result | None]
+"""Bytes, the first and the last run beside which they are, by place in an order, and the result
+that they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: its ``cost``, the ``nbytes`` of its result, what it ``reads``, whether it may run
+    ``again``, the workspace bytes ``inside`` it, and the bytes that its first run has ``left`` to
+    the end (gradients of parameters).
+
+    It reads results of tasks by index (from 0); of one that makes ``more`` of them, each of which
+    goes after its own last reader, the others are pairs: ``(task, 1)`` is the second. Those that
+    it makes ``once`` (statistics of a batch) come after them; when it runs again, it reads them,
+    and costs ``repeat`` instead.
+    """
+
+    name: str
+    cost: int
+    nbytes: int
+    reads: tuple[int | Result, ...]
+    again: bool = True
+    inside: int = 0
+    left: int = 0
+    more: tuple[int, ...] = ()
+    once: tuple[int, ...] = ()
+    repeat: int | None = None
+
+    @property
+    def sources(self) -> set[int]:
+        """The tasks whose results it reads."""
+        return {read[0] if isinstance(read, tuple) else read for read in self.reads}
+
+    def spent(self, again: bool) -> int:
+        """What a run costs."""
+        return self.cost if not again or self.repeat is None else self.repeat
+
+    def made(self, again: bool) -> tuple[int, ...]:
+        """The bytes of what a run makes."""
+        return (self.nbytes, *self.more, *(() if again else self.once))
+
+    def read(self, number: int, again: bool) -> list[Result]:
+        """What a run reads; the task has this number."""
+        kept = range(len(self.made(True)), len(self.made(not again))) if again else ()
+        found = [read if isinstance(read, tuple) else (read, 0) for read in self.reads]
+        return found + [(number, each) for each in kept]
+
+
+def blocks(tasks: Sequence[Task], order: Sequence[int]) -> Iterator[Block]:
+    """What an order holds: a result from its making to its last reader before it is made again."""
+    last: dict[Result, int] = {}
+    first = {number: at for at, number in reversed([*enumerate(order)])}
+    for at, number in reversed([*enumerate(order)]):
+        task, again = tasks[number], first[number] < at
+        yield task.inside, at, at, None
+        yield 0 if again else task.left, at, len(order), None
+        for which, nbytes in enumerate(task.made(again)):
+            yield nbytes, at, last.pop((number, which), at), (number, which)
+        for result in task.read(number, again):
+            last.setdefault(result, at)
+
+
+def line(found: Sequence[Block], runs: int) -> Column:
+    """The bytes inside every run, of shape (runs,)."""
+    sizes, births, deaths, _ = zip(*found, strict=True)
+    return alive(column(sizes), np.array(births), np.array(deaths), runs)
+
+
 @dataclass
 class Program:
-    """Tasks in a row that their reads allow: for each its cost, the bytes of its result, of its
-    workspace and of what it leaves to the end, what it reads, and whether it may run again.
-    ``time_limit`` is in seconds."""
+    """Tasks in a row that their reads allow. ``time_limit`` is in seconds."""
 
-    costs: Sequence[int]
-    sizes: Sequence[int]
-    insides: Sequence[int]
-    left: Sequence[int]
-    reads: Sequence[frozenset[int]]
-    again: Sequence[bool]
+    tasks: Sequence[Task]
     time_limit: float
 
     def __post_init__(self) -> None:
-        phases = range(len(self.costs))
+        phases = range(len(self.tasks))
         self.until = monotonic() + self.time_limit
         self.places = [(phase, task) for phase in phases for task in range(phase + 1)]
-        held = [(*place, made) for place in self.places for made in range(place[0])]
+        self.results = [
+            (number, which)
+            for number, task in enumerate(self.tasks)
+            for which in range(len(task.made(again=False)))
+        ]
+        held = [(*place, made) for place in self.places for made in self._before(place[0])]
         self.variable = {key: number for number, key in enumerate([*self.places, *held])}
         self.peak = len(self.variable)  # the number of one more variable
-        self.unit = max(*self.sizes, *self.insides, *self.left, 1) / 2**10
-        self.beside = [0, *accumulate(self.left)]  # what the tasks before each phase have left
+        sizes = [[*task.made(again=False), task.inside, task.left] for task in self.tasks]
+        self.unit = max(1, *(max(each) for each in sizes)) / 2**10
+        self.everything = sum(map(sum, sizes))
+        self.beside = [0, *accumulate(task.left for task in self.tasks)]  # before each phase
         self.rows = [*self._dependences(), *self._bytes()]
+
+    def _before(self, phase: int) -> list[Result]:
+        """What may be held in a phase."""
+        return [made for made in self.results if made[0] < phase]
 
     def fastest(self, room: int) -> list[int] | None:
         """The tasks in the cheapest order within that many bytes; ``None`` where there is none.
@@ -58,8 +132,9 @@ class Program:
             InputError: not solved within the time limit, or SciPy is not installed.
         """
         objective = np.zeros(self.peak + 1)
-        unit = gcd(*self.costs) or 1
-        objective[: len(self.places)] = [self.costs[task] // unit for _, task in self.places]
+        costs = [self.tasks[task].spent(task < phase) for phase, task in self.places]
+        unit = gcd(*costs) or 1
+        objective[: len(self.places)] = [cost // unit for cost in costs]
         rows = list(self.rows)
         while (order := self._solve(objective, rows, room)) is not None:
             excess = self._excess(order, room)
@@ -76,8 +151,7 @@ class Program:
         """
         objective = np.zeros(self.peak + 1)
         objective[self.peak] = 1
-        everything = sum(self.sizes) + sum(self.left) + max(self.insides)
-        order = self._solve(objective, self.rows, everything)
+        order = self._solve(objective, self.rows, self.everything)
         assert order is not None, "every task once is within all bytes"
         return order
 
@@ -89,7 +163,7 @@ class Program:
         least, most = np.zeros(self.peak + 1), np.ones(self.peak + 1)
         for at, (phase, task) in enumerate(self.places):
             least[at] = phase == task
-            most[at] = phase == task or self.again[task]
+            most[at] = phase == task or self.tasks[task].again
         most[self.peak] = room / self.unit
         remaining = self.until - monotonic()
         result = remaining > 0 and milp(
@@ -102,53 +176,45 @@ class Program:
         )
         if not result or result.status not in (SOLVED, INFEASIBLE):
             raise InputError(
-                f"{len(self.costs)} tasks were not solved within {self.time_limit:g} seconds; "
+                f"{len(self.tasks)} tasks were not solved within {self.time_limit:g} seconds; "
                 "try fewer tasks or a larger time_limit."
             )
         if result.status == INFEASIBLE:
             return None
         return [task for at, (_, task) in enumerate(self.places) if result.x[at] > 0.5]
 
-    def _excess(self, order: Sequence[int], room: int) -> tuple[int, set[int]] | None:
-        """The first task at which an order needs more than ``room``, and what is held beside it."""
-        for now, task in enumerate(order):
-            later = order[now:]
-            held = {made for made in order[:now] if made != task and self._read(made, later)}
-            size = self.sizes[task] + self.insides[task]
-            left = self.beside[1 + max(order[: now + 1])]
-            if sum(self.sizes[made] for made in held) + size + left > room:
-                return task, held
-        return None
+    def _excess(self, order: Sequence[int], room: int) -> tuple[int, int, set[Result]] | None:
+        """The phase and the task in which an order first needs more than ``room``, and what is held
+        beside it."""
+        found = [*blocks(self.tasks, order)]
+        over = np.nonzero(line(found, len(order)) > room)[0]
+        if not len(over):
+            return None
+        now = int(over[0])
+        held = {made for _, birth, death, made in found if made and birth < now <= death}
+        return max(order[: now + 1]), order[now], held
 
-    def _read(self, made: int, later: Sequence[int]) -> bool:
-        """Whether a result is read before it is made again."""
-        for task in later:
-            if task == made:
-                return False
-            if made in self.reads[task]:
-                return True
-        return False
-
-    def _apart(self, task: int, held: set[int]) -> list[Row]:
-        """In no phase does a task run while all of these are held."""
+    def _apart(self, phase: int, task: int, held: set[Result]) -> list[Row]:
+        """From a phase on the task does not run while all of these are held; a first run takes more
+        than another, so that only that is without them."""
         number, rows = self.variable, []
-        for phase in range(max({task, *(made + 1 for made in held)}), len(self.costs)):
-            row = {number[phase, task, made]: 1.0 for made in held}
-            rows.append(({**row, number[phase, task]: 1.0}, float(len(held))))
+        for later in range(phase, phase + 1 if task == phase else len(self.tasks)):
+            row = {number[later, task, made]: 1.0 for made in held}
+            rows.append(({**row, number[later, task]: 1.0}, float(len(held))))
         return rows
 
     def _dependences(self) -> list[Row]:
         """A task runs where its reads are held; what is held was so before, or was made there."""
         number, rows = self.variable, []
         for phase, task in self.places:
-            for read in self.reads[task]:
+            for read in self.tasks[task].read(task, task < phase):
                 rows.append(({number[phase, task]: 1.0, number[phase, task, read]: -1.0}, 0.0))
         for (phase, task), after in pairwise(self.places):
-            for made in range(after[0]):
+            for made in self._before(after[0]):
                 row = {number[*after, made]: 1.0}
-                if made < phase:
+                if made[0] < phase:
                     row[number[phase, task, made]] = -1.0
-                if made == task:
+                if made[0] == task and made[1] < len(self.tasks[task].made(task < phase)):
                     row[number[phase, task]] = -1.0
                 rows.append((row, 0.0))
         return rows
@@ -157,8 +223,12 @@ class Program:
         """What is held at a place, with what runs there, is at most the peak."""
         number, rows = self.variable, []
         for phase, task in self.places:
-            row = {number[phase, task, made]: self.sizes[made] / self.unit for made in range(phase)}
-            own = self.sizes[task] + self.insides[task] + self.left[task] * (task == phase)
+            here, size = self.tasks[task], [each.made(again=False) for each in self.tasks]
+            row = {
+                number[phase, task, made]: size[made[0]][made[1]] / self.unit
+                for made in self._before(phase)
+            }
+            own = sum(here.made(task < phase)) + here.inside + here.left * (task == phase)
             row[number[phase, task]] = own / self.unit
             row[self.peak] = -1.0
             rows.append((row, -self.beside[phase] / self.unit))

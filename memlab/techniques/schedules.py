@@ -102,8 +102,11 @@ def _exact(wish: Wish) -> Order:
 
     smallest = graphs.least_memory(graph, fixed)
     tried = [order(smallest)]
-    if wish.budget is not None and graphs.simulate(graph, smallest, fixed).peak <= wish.budget:
-        tried.append(order(graphs.least_time(graph, wish.budget, fixed)))
+    rest = wish.liveness.of(range(len(wish.step.ops))).timeline[len(tasks) :].tolist()
+    least = max(graphs.simulate(graph, smallest, fixed).peak, *rest, 0)
+    room = least if wish.budget is None else wish.budget
+    if least <= room:
+        tried.append(order(graphs.least_time(graph, room, fixed)))
     return _best(wish, tried, _exact)
 
 

@@ -2,64 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 
 from memlab.planner.clock import Machine
 from memlab.planner.graphs import Task
-from memlab.step.op import Op, Phase
+from memlab.planner.program import Result
+from memlab.step.op import Phase
 from memlab.step.step import Step
-from memlab.step.tensor import Role, Tensor
-from memlab.techniques.again import made, names_of
-from memlab.techniques.liveness import cost
+from memlab.techniques.liveness import Liveness
 
 
 def tasks_of(
     step: Step, batch: int, machine: Machine | None = None
 ) -> tuple[list[Task], list[Task], int]:
-    """The inputs as tasks, which go free after their last reader, then every operation up to the
-    last backward, and the bytes that live throughout."""
-    there = {each.storage.name: each.storage for each in step.live_in}
-    last = {each.storage.name for each in step.live_out} - there.keys()
-    inputs = [each.storage for each in step.live_in if each.role is Role.INPUT]
-    maker = {storage.name: number for number, storage in enumerate(inputs)}
-    there = {name: storage for name, storage in there.items() if name not in maker}
-    tasks = []
+    """What goes before the end of the step (inputs) as tasks, then every operation up to the last
+    backward, and the bytes that live throughout. What an order of them takes is what the step takes
+    that follows from it, up to there."""
+    of = Liveness(step, batch, machine)
     end = max((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), default=-1) + 1
-    for number, op in enumerate(step.ops[:end], len(inputs)):
-        there |= {op.writes[n].storage.name: op.writes[n].storage for n in _statistics(op)}
-        tasks.append(_task(op, batch, maker, there, last, cost([op], batch, machine)))
-        maker |= {name: number for name in names_of(op.writes.values()) if name not in there}
-    given = [Task(each.name, 0, each.size.at(batch), (), again=False) for each in inputs]
-    return given, tasks, sum(storage.size.at(batch) for storage in there.values())
-
-
-def _task(
-    op: Op,
-    batch: int,
-    maker: Mapping[str, int],
-    there: Collection[str],
-    last: Collection[str],
-    nanoseconds: int,
-) -> Task:
-    """What stays to the end of the step counts from here on: gradients of parameters, and what
-    ``last`` names."""
-    new = [each for each in op.writes.values() if each.storage.name not in there]
-    left = [t for t in new if t.role is Role.PARAMETER_GRADIENT or t.storage.name in last]
-    read = names_of((*op.reads.values(), *op.updates.values()))
-    return Task(
-        op.name,
-        nanoseconds,
-        _total(new, batch) - _total(left, batch),
-        tuple(sorted({maker[name] for name in read if name in maker})),
-        again=op.phase is Phase.FORWARD and bool(op.pure or op.again),
-        inside=_total(op.workspace.values(), batch),
-        left=_total(left, batch),
+    touched, after = (
+        set[int]().union(*(run.touched for run in runs)) for runs in (of.runs[:end], of.runs[end:])
     )
+    stay = of.left | after
 
+    def nbytes(numbers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(int(of.nbytes[n]) if of.here[n] else 0 for n in numbers)
 
-def _total(tensors: Iterable[Tensor], batch: int) -> int:
-    return sum(each.storage.size.at(batch) for each in tensors)
-
-
-def _statistics(op: Op) -> tuple[str, ...]:
-    return tuple(slot for slot, each in op.writes.items() if each.storage.name not in made(op))
+    inputs = sorted((of.there & touched) - stay)
+    maker: dict[int, Result] = {each: (number, 0) for number, each in enumerate(inputs)}
+    tasks = []
+    for number, (op, run) in enumerate(zip(step.ops[:end], of.runs, strict=False), len(inputs)):
+        again = op.phase is Phase.FORWARD and (op.pure or op.again is not None)
+        new = sorted(run.writes - of.there - maker.keys())
+        own = [each for each in new if each not in stay]
+        made = [each for each in own if each in run.made or not again]
+        once = [each for each in own if each not in made]
+        first, *more = nbytes(made) or (0,)
+        reads = {maker[each] for each in run.touched if each in maker}
+        maker |= {each: (number, which) for which, each in enumerate([*(made or [-1]), *once])}
+        left, inside = (sum(nbytes(each)) for each in (set(new) - {*own}, run.workspace))
+        tasks.append(
+            Task(
+                op.name,
+                run.time,
+                first,
+                tuple(sorted(reads)),
+                again,
+                inside,
+                left,
+                tuple(more),
+                nbytes(once),
+                run.repeated.time,
+            )
+        )
+    given = [Task(of.tensors[n].name, 0, sum(nbytes([n])), (), again=False) for n in inputs]
+    return given, tasks, sum(nbytes(of.there - {*inputs}))

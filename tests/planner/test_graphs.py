@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import time
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -31,13 +33,30 @@ def graphs(draw: st.DrawFn, most: int = 7) -> tuple[Task, ...]:
     return tuple(tasks)
 
 
+@st.composite
+def results(draw: st.DrawFn) -> tuple[Task, ...]:
+    """The same, where tasks make several results, and some of them once."""
+    tasks: list[Task] = []
+    for task in draw(graphs(6)):
+        which = [draw(st.integers(0, len(tasks[each].made(False)) - 1)) for each in task.sources]
+        reads = tuple(zip(task.sources, which, strict=True))
+        few = st.lists(SMALL, max_size=1).map(tuple)
+        more, once, repeat = draw(few), draw(few) if task.again else (), draw(SMALL)
+        tasks.append(replace(task, reads=reads, more=more, once=once, repeat=repeat))
+    return tuple(tasks)
+
+
+Held = frozenset[tuple[int, int]]
+
+
 def search(tasks: tuple[Task, ...], budget: int) -> int | None:
     """The least cost within a budget, by Dijkstra over (phase, next task, what is held): at each
-    place the task runs or not, and anything held may be dropped at any time."""
-    queue: list[tuple[int, int, int, frozenset[int]]] = [(0, 0, 0, frozenset())]
+    place the task runs or not, and any result that is held may be dropped at any time."""
+    count = itertools.count()
+    queue: list[tuple[int, int, int, int, Held]] = [(0, 0, 0, 0, frozenset())]
     seen = set()
     while queue:
-        cost, phase, task, held = heapq.heappop(queue)
+        cost, _, phase, task, held = heapq.heappop(queue)
         if phase == len(tasks):
             return cost
         if (phase, task, held) in seen:
@@ -47,15 +66,17 @@ def search(tasks: tuple[Task, ...], budget: int) -> int | None:
         first = task == phase
         after = (phase + 1, 0) if first else (phase, task + 1)
         if not first:
-            heapq.heappush(queue, (cost, *after, held))
-        if (first or here.again) and set(here.reads) <= held:
-            others = held - {task}
+            heapq.heappush(queue, (cost, next(count), *after, held))
+        if (first or here.again) and set(here.read(task, not first)) <= held:
+            made = here.made(not first)
+            new = {(task, which) for which in range(len(made))}
             left = sum(each.left for each in tasks[: phase + first])
-            inside = sum(tasks[i].nbytes for i in others) + here.nbytes + here.inside + left
-            if inside <= budget:
-                heapq.heappush(queue, (cost + here.cost, *after, others | {task}))
-        for number in held:
-            heapq.heappush(queue, (cost, phase, task, held - {number}))
+            others = sum(tasks[i].made(False)[which] for i, which in held - new)
+            if others + sum(made) + here.inside + left <= budget:
+                spent = cost + here.spent(not first)
+                heapq.heappush(queue, (spent, next(count), *after, held | new))
+        for result in held:
+            heapq.heappush(queue, (cost, next(count), phase, task, held - {result}))
     return None
 
 
@@ -87,7 +108,7 @@ def chain_of_four(size: int = 10) -> tuple[Task, ...]:
     return (*forwards, *backwards)
 
 
-@given(graphs(), st.integers(0, 60))
+@given(graphs() | results(), st.integers(0, 60))
 @settings(max_examples=50, deadline=None)
 def test_least_time_equals_the_search(tasks: tuple[Task, ...], budget: int) -> None:
     cost = search(tasks, budget + 1)
@@ -100,7 +121,7 @@ def test_least_time_equals_the_search(tasks: tuple[Task, ...], budget: int) -> N
     assert usage.peak <= budget + 1
 
 
-@given(graphs())
+@given(graphs() | results())
 @settings(max_examples=30, deadline=None)
 def test_least_memory_equals_the_search(tasks: tuple[Task, ...]) -> None:
     usage = simulate(tasks, least_memory(tasks))
