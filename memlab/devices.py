@@ -119,7 +119,7 @@ def require_kernels() -> None:
     if LOADED not in sys.modules:
         require("loading Numba and the kernels", KERNELS)
         for package in COMPUTING:
-            library(package, "computing")
+            library(package, "computing with arrays")
 
 
 def _beside_arrays() -> int:

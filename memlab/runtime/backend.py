@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
+from memlab import devices
 from memlab.devices import Room
 from memlab.errors import known
 from memlab.kernels.registry import Array
@@ -121,6 +122,7 @@ def _cpu() -> Backend:
 
 @cache
 def _cuda() -> Backend:
+    devices.require_kernels()
     from memlab.kernels.cuda.target import target
     from memlab.runtime.cuda import Gpu
     from memlab.runtime.simulator import Simulator
