@@ -8,8 +8,9 @@ from memlab.errors import InputError, shorten
 from memlab.planner.entries import BEFORE, Entry, Later, Row, Tenant
 from memlab.planner.ledger import Ledger
 from memlab.step.lifetimes import Life
-from memlab.step.op import Op
+from memlab.step.op import LOAD, Op
 from memlab.step.step import Step
+from memlab.step.tensor import Role
 
 
 def plan(step: Step) -> Ledger:
@@ -48,7 +49,7 @@ class _Places:
     """Layers and stages of the blocks of a step."""
 
     def __init__(self, step: Step) -> None:
-        self.ops = step.ops
+        self.ops, self.live_in = step.ops, step.live_in
 
     def entry(self, life: Life) -> Entry:
         """A block as a ledger knows it."""
@@ -67,19 +68,30 @@ class _Places:
         )
 
     def place(self, life: Life) -> tuple[str, str]:
-        """Those of the operation in which it is born. Those of a resident follow from its name:
-        ``conv1.weight.momentum`` is of ``conv1``."""
+        """Those of the operation in which it is born. What was there before is of that which first
+        uses it, and what an optimizer keeps is of the layer of its parameter."""
         if life.birth != BEFORE:
             op = self.ops[life.birth]
             return op.layer, op.stage
-        layer = life.tensor.name
-        while layer and layer not in self._stages:
-            layer = layer.rpartition(".")[0]
-        return layer, self._stages.get(layer, "")
+        return self._residents.get(life.tensor.storage.name, ("", ""))
 
     @cached_property
-    def _stages(self) -> dict[str, str]:
-        return {op.layer: op.stage for op in self.ops}
+    def _residents(self) -> dict[str, tuple[str, str]]:
+        found: dict[str, tuple[str, str]] = {}
+        kept = (each for each in self.live_in if each.role in (Role.PARAMETER, Role.BUFFER))
+        unseen = {each.storage.name for each in kept}
+        for op in self.ops:
+            for tensor in (*op.reads.values(), *op.updates.values()) if unseen else ():
+                if tensor.storage.name in unseen:
+                    unseen.remove(tensor.storage.name)
+                    found[tensor.storage.name] = op.layer, op.stage
+            for slot in op.slots:
+                own = op.updates[slot.parameter].storage.name
+                place = found.get(own, (op.layer, op.stage))
+                found |= {op.updates[name].storage.name: place for name in slot.kept}
+            if op.kind == LOAD:  # of another part: input is of one layer in all of them
+                found[op.layer] = op.layer, op.stage
+        return found
 
 
 def _tenants(life: Life) -> tuple[Tenant, ...]:

@@ -74,6 +74,12 @@ class Slot:
         """What the optimizer computes with: gradient, parameter and states."""
         return {GRADIENT: self.gradient, PARAMETER: self.parameter, **self.states}
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What the optimizer keeps beside the parameter."""
+        master = (self.master,) if self.master else ()
+        return (*master, *self.states.values(), *self.scales.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Op:

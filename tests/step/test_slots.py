@@ -95,6 +95,13 @@ def test_strange_names_train_as_any_others(optimizer: str, mode: str) -> None:
         assert memlab.run(memlab.eight_bit_states(MODES[mode](odd)), 3).residual == 0
 
 
+def test_strange_names_are_of_the_layers_of_any_others() -> None:
+    steps = step("sums", "adam"), strangely(step("sums", "adam"))
+    plain, odd = (memlab.plan(MODES["mixed fp16"](each)).entries for each in steps)
+    assert [each.layer for each in odd] == [each.layer for each in plain]
+    assert {each.layer for each in odd if "scales" in each.name} == {"fc1"}
+
+
 @pytest.mark.measures
 def test_strange_names_begin_as_any_others() -> None:
     """Weights are drawn, biases 0, and a master copy is its parameter before that is rounded."""
