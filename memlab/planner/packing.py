@@ -7,10 +7,10 @@ the optimum, that of the addresses of an optimum; so to look for a packing is to
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from memlab.lines import alive, column, np
 from memlab.planner.free import Gaps, Taken
 
 Packing = tuple[Sequence[int], Sequence[int]]
@@ -30,16 +30,13 @@ class Load:
 
     def bound(self) -> tuple[int, int]:
         """The most bytes alive inside an operation, and the first operation where that is."""
-        changes: defaultdict[int, int] = defaultdict(int)
-        for size, birth, death in zip(self.sizes, self.births, self.deaths, strict=True):
-            changes[birth] += size
-            changes[death + 1] -= size
-        most = alive = busiest = 0
-        for operation in sorted(changes):
-            alive += changes[operation]
-            if alive > most:
-                most, busiest = alive, operation
-        return most, busiest
+        moments = sorted({*self.births})  # the most are alive where one is born
+        births = [bisect_left(moments, birth) for birth in self.births]
+        deaths = [bisect_right(moments, death) - 1 for death in self.deaths]
+        lives = np.array(births, np.int64), np.array(deaths, np.int64)
+        line = alive(column(self.sizes), *lives, len(moments))
+        most = int(line.max(initial=0))
+        return most, moments[line.tolist().index(most)] if most else 0
 
     def top(self, addresses: Sequence[int]) -> int:
         """The end of the highest block."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from statistics import median
@@ -26,7 +25,6 @@ from memlab.studies.techniques import BEST, Floor, Measured, Technique, Techniqu
 from memlab.techniques import order
 from memlab.techniques.cuts import cost, cuts
 from memlab.techniques.in_place import in_place
-from memlab.techniques.liveness import Liveness
 from memlab.techniques.no_reuse import no_reuse
 from memlab.techniques.recompute import recompute
 
@@ -37,8 +35,6 @@ BESIDE = ("every", "cheap", "greedy")
 """Techniques that the best schedule of a chain is compared with."""
 LONGEST = 60
 """Stages of the longest chain whose optimum is looked for."""
-SCHEDULES = 32
-"""So many schedules of a chain are planned at most."""
 MOST, ENOUGH = 5, 0.2
 """So many runs of each are timed at most, fewer where they have taken so many seconds."""
 
@@ -67,8 +63,8 @@ def compare_techniques(
     number = step.held(batch)
     machine = clock.machine(device)
     chosen = _choices(step, number, limit, device)
-    known, count = trades(step, number, machine) if chosen.chained else ((), 0)
-    rows = [_planned(each, step, number, known, machine) for each in chosen.made]
+    known = trades(step, number, machine) if chosen.chained else ()
+    rows = [_planned(each, number, known, machine) for each in chosen.made]
     return TechniqueStudy(
         network=step.label or step.network,
         batch=number,
@@ -77,7 +73,7 @@ def compare_techniques(
         given=budget is not None,
         stages=chosen.stages,
         trades=unbeaten([*known, *(row.point for row in rows if row.key in BEST)]),
-        schedules=count,
+        schedules=len(known),
         left_out=chosen.left_out,
         machine=machine,
     )
@@ -192,9 +188,7 @@ def _exact(step: Step, batch: int, device: str | Machine | None) -> list[Choice]
 # -- planned ------------------------------------------------------------------------------------
 
 
-def _planned(
-    choice: Choice, plain: Step, batch: int, known: Sequence[Trade], machine: Machine
-) -> Technique:
+def _planned(choice: Choice, batch: int, known: Sequence[Trade], machine: Machine) -> Technique:
     step, ledger = choice.step, plan(choice.step)
     placement = _placement(blocks(step, batch)) if choice.placed else None
     if placement is not None:
@@ -213,7 +207,7 @@ def _planned(
         cost=cost(step.ops, batch, machine),
         floor=floor(step, batch),
         placement=placement,
-        optimum=within(plain, batch, peak, known, machine) if beside else None,
+        optimum=within(peak, known) if beside else None,
     )
 
 
@@ -231,23 +225,14 @@ def _placement(found: tuple[Block, ...]) -> Placement:
 # -- the optimum -------------------------------------------------------------------------------
 
 
-def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[tuple[Trade, ...], int]:
+def trades(step: Step, batch: int, machine: Machine | None = None) -> tuple[Trade, ...]:
     """What the best schedules of the stages of a step take, from the least bytes to the least time
-    (fact E6), as they are planned; and how many there are, of which ``SCHEDULES`` are planned."""
+    (fact E6)."""
     found = cuts(step, machine)
-    chain = found.chain(batch)
-    best = chains.frontier(chain)
-    count = min(len(best), SCHEDULES)
-    chosen = (round(i * (len(best) - 1) / max(count - 1, 1)) for i in range(count))
-    schedules = (chains.least_time(chain, best[number][0]) for number in chosen)
-    liveness = Liveness(step, batch, machine)
-    made = (liveness.of(found.order(schedule)) for schedule in schedules)
-    return tuple(Trade(lives.peak, lives.cost) for lives in made), len(best)
-
-
-def trade(step: Step, batch: int, machine: Machine | None = None) -> Trade:
-    """What a step takes."""
-    return Trade(plan(step).peak(batch), cost(step.ops, batch, machine))
+    beside = found.throughout(batch)
+    rest = cost((step.ops[number] for number in found.rest), batch, machine)
+    best = chains.frontier(found.chain(batch))
+    return tuple(Trade(nbytes + beside, spent + rest) for nbytes, spent in best)
 
 
 def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
@@ -259,16 +244,10 @@ def unbeaten(found: Iterable[Trade]) -> tuple[Trade, ...]:
     return tuple(kept)
 
 
-def within(
-    step: Step, batch: int, nbytes: int, known: Iterable[Trade], machine: Machine | None = None
-) -> Trade | None:
-    """The fastest schedule of the stages whose peak is at most so many bytes, among those that are
-    ``known`` and the one of a search; ``None`` where all have a higher one."""
-    found = [*known]
-    with suppress(InputError):  # less than the least
-        again = recompute(step, "chain", batch=batch, budget=nbytes, device=machine)
-        found.append(trade(again, batch, machine))
-    fits = (each for each in found if each.nbytes <= nbytes)
+def within(nbytes: int, known: Iterable[Trade]) -> Trade | None:
+    """The fastest schedule of the stages whose peak is at most so many bytes; ``None`` where all
+    have a higher one."""
+    fits = (each for each in known if each.nbytes <= nbytes)
     return min(fits, key=lambda each: (each.cost, each.nbytes), default=None)
 
 

@@ -21,9 +21,6 @@ from memlab.techniques.order import AGAIN
 
 T = TypeVar("T")
 
-STATISTICS = ("mean", "inverse_deviation")
-"""What a batch norm keeps of the batch."""
-
 
 def resequenced(step: Step, order: Sequence[int]) -> Step:
     """The step with its operations in this order; those that stand there again run again, unless

@@ -19,7 +19,8 @@ from memlab.runtime.cpu import Cpu
 from memlab.runtime.guard import DoesNotFitError
 from memlab.studies import compare
 from memlab.studies.compare import BESIDE, compare_techniques
-from memlab.techniques.cuts import cuts
+from memlab.studies.techniques import Trade
+from memlab.techniques.cuts import cost, cuts
 
 SMALL = ("linear1", "mnist_cnn", "one layer", "deep")
 CASES = [(name, 4) for name in SMALL] + [("resnet50", 8)]
@@ -146,7 +147,9 @@ def test_every_trade_is_a_step_that_can_be_had():
         for nbytes in budgets
     ]
     assert found.schedules == len(budgets) > 2
-    assert found.trades == compare.unbeaten(compare.trade(each, 4) for each in steps)
+    assert found.trades == compare.unbeaten(
+        Trade(memlab.plan(each).peak(4), cost(each.ops, 4)) for each in steps
+    )
     for row in found.rows:
         if row.key in BESIDE:
             fits = [trade for trade in found.trades if trade.nbytes <= row.peak]
