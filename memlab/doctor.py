@@ -106,6 +106,5 @@ def _cache_folders() -> list[Path]:
     if own := os.environ.get("NUMBA_CACHE_DIR"):
         folders.insert(0, Path(own))
     with contextlib.suppress(Exception):  # check_numba says why
-        dirs = import_module("numba.misc.appdirs").AppDirs(appname="numba", appauthor=False)
-        folders.append(Path(dirs.user_cache_dir))
+        folders.append(import_module("memlab.kernels.numba_internals").user_folder())
     return folders

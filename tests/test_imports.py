@@ -13,7 +13,7 @@ import numpy
 before = set(sys.modules)
 import memlab
 low = (
-    "axes errors units formats devices hardware rounding step layers networks build planner "
+    "axes errors internals units formats devices hardware rounding step layers networks build planner "
     "techniques"
 ).split()
 for module in pkgutil.iter_modules(memlab.__path__):

@@ -12,6 +12,8 @@ from typing import Any
 
 import numba
 
+from memlab.kernels.numba_internals import OPTIONS
+
 BITS = {"v": 128, "xmm": 128, "ymm": 256, "zmm": 512}
 """In a register of each kind."""
 
@@ -52,7 +54,8 @@ def assembly(function: Any) -> str:
 
     It is compiled again: of code that was kept on disk there is no assembly.
     """
-    options = {name: value for name, value in function.targetoptions.items() if name != "nopython"}
+    options = {**OPTIONS.of(function)}
+    options.pop("nopython", None)
     again: Any = numba.njit(**options)(function.py_func)
     again.compile(function.signatures[0])
     text: str = again.inspect_asm(again.signatures[0])

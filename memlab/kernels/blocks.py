@@ -8,18 +8,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba import types
-from numba.core import cgutils as untyped
 from numba.extending import intrinsic
 
+from memlab.kernels.numba_internals import data
+
 _INT = types.intp
-cgutils: Any = untyped
+_BYTES = ir.IntType(8).as_pointer()
 
 
 def _array(context: Any, builder: Any, kind: Any, value: Any) -> tuple[Any, Any]:
     """Where an array's values begin, and the bytes of one."""
     size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    return context.make_array(kind)(context, builder, value).data, context.get_constant(_INT, size)
+    return data(context, builder, kind, value), context.get_constant(_INT, size)
+
+
+def _call(builder: Any, name: str, to: Any, given: Any, nbytes: Any) -> None:
+    """One of LLVM's own functions, that write so many bytes from an address or from a byte."""
+    pointers = [each.type for each in (to, given) if each.type == _BYTES]
+    function = builder.module.declare_intrinsic(name, [*pointers, nbytes.type])
+    builder.call(function, [to, given, nbytes, ir.Constant(ir.IntType(1), 0)])
 
 
 def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any) -> Any:
@@ -27,7 +36,8 @@ def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any
         reads, size = _array(context, builder, source, values[0])
         writes, _ = _array(context, builder, target, values[2])
         reads, writes = builder.gep(reads, [values[1]]), builder.gep(writes, [values[3]])
-        cgutils.raw_memcpy(builder, writes, reads, values[4], size)
+        reads, writes = (builder.bitcast(each, _BYTES) for each in (reads, writes))
+        _call(builder, "llvm.memcpy", writes, reads, builder.mul(values[4], size))
         return context.get_dummy_value()
 
     return types.void(source, _INT, target, _INT, _INT), code
@@ -36,7 +46,9 @@ def _copy(typing: Any, source: Any, start: Any, target: Any, at: Any, count: Any
 def _clear(typing: Any, target: Any, at: Any, count: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         writes, size = _array(context, builder, target, values[0])
-        cgutils.memset(builder, builder.gep(writes, [values[1]]), builder.mul(values[2], size), 0)
+        writes = builder.bitcast(builder.gep(writes, [values[1]]), _BYTES)
+        nothing = ir.Constant(ir.IntType(8), 0)
+        _call(builder, "llvm.memset", writes, nothing, builder.mul(values[2], size))
         return context.get_dummy_value()
 
     return types.void(target, _INT, _INT), code

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
+import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+from memlab.internals import InternalError
+from memlab.kernels.numba_internals import keep
 
 F = TypeVar("F", bound=Callable[..., Any])
-UNREADABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 
 def compiled(function: F) -> F:
@@ -33,27 +33,14 @@ def summing(function: F) -> F:
 
 def _compile(function: F, liberties: set[str]) -> F:
     kernel: Any = numba.njit(nogil=True, error_model="numpy", fastmath=liberties)(function)
-    with suppress(OSError, RuntimeError):  # no cache folder is writable: compiled in each session
-        kernel._cache = KernelCache(function)
+    try:
+        keep(kernel, function, sources())
+    except InternalError as error:
+        warnings.warn(f"{error} Until then kernels are compiled in every session.", stacklevel=2)
+    except (OSError, RuntimeError):  # no cache folder is writable: compiled in each session
+        pass
     result: F = kernel
     return result
-
-
-class KernelCache(FunctionCache):
-    """Numba's cache of a function, stale as soon as any file of this folder changes.
-
-    Numba looks at the function's own file, but a kernel also holds the code of those it calls.
-    A folder that can no longer be read or written is no error: the kernel is compiled.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]  # Numba's
-        stamp = (self._impl.locator.get_source_stamp(), sources())
-        self._cache_file = IndexDataCacheFile(self.cache_path, self._impl.filename_base, stamp)
-
-    def _guard_against_spurious_io_errors(self) -> Any:
-        """Around every load and save."""
-        return suppress(*UNREADABLE)
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 from llvmlite import ir
 
-from memlab.kernels.vectors import Value, Writer, cgutils, datas, word, written
+from memlab.kernels.vectors import Value, Writer, datas, unpacked, word, written
 
 types: Any = numba.types
 
@@ -33,7 +33,7 @@ def dot_rows(
         _, _, _, a_, a_at, b_, b_at, out_, out_at, extent, add = args
         a_, b_, out_ = datas(context, builder, (a, a_), (b, b_), (out, out_))
         a_at, b_at, out_at, extent = (
-            cgutils.unpack_tuple(builder, each) for each in (a_at, b_at, out_at, extent)
+            unpacked(builder, each) for each in (a_at, b_at, out_at, extent)
         )
         write = Writer(builder, a.dtype, sizes[0])
         ours, theirs = (

@@ -23,8 +23,9 @@ from memlab.kernels.vectors import (
     REGISTERS,
     Value,
     Writer,
-    cgutils,
     datas,
+    declared,
+    unpacked,
     word,
     written,
 )
@@ -178,7 +179,7 @@ def _repeat(
         start_, out_ = datas(context, builder, (start, start_), (out, out_))
         write = Writer(builder, real, bits // pieces)
         places = [word(n * write.lanes) for n in range(sums.literal_value * pieces)]
-        step = (_fused if each == 1 else _dot)(write, cgutils.unpack_tuple(builder, factors_))
+        step = (_fused if each == 1 else _dot)(write, unpacked(builder, factors_))
         first = [write.load(start_, place) for place in places]
         for place, total in zip(places, _loop(write, first, steps_, step), strict=True):
             write.store(total, out_, place)
@@ -201,7 +202,7 @@ def _dot(write: Writer, factors: list[Value]) -> Callable[[Value], Value]:
     name = "avx512.vpdpbusd" if write.whole else "avx512bf16.dpbf16ps"
     kind = ir.FunctionType(write.vector, [write.vector, words, words])
     full = f"llvm.x86.{name}.{32 * write.lanes}"
-    function = cgutils.get_or_insert_function(write.builder.module, kind, full)
+    function = declared(write.builder, full, kind)
     return lambda total: write.builder.call(function, [total, *pair])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 from llvmlite import ir
 
-from memlab.kernels.vectors import REGISTERS, Value, Writer, cgutils, datas, word, written
+from memlab.kernels.vectors import REGISTERS, Value, Writer, datas, unpacked, word, written
 
 types: Any = numba.types
 
@@ -109,7 +109,7 @@ def _product(
         kinds = (*arrays, *operands)
         data = datas(context, builder, *zip(kinds, (a_, out_, bias_, *rest), strict=True))
         a_at, out_at, extent, start, at = (
-            cgutils.unpack_tuple(builder, each) for each in (a_at, out_at, extent, start, at)
+            unpacked(builder, each) for each in (a_at, out_at, extent, start, at)
         )
         write = Writer(builder, a.dtype, bits)
         block = _Block(write, rows, vectors, extent)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numba
 
-from memlab.kernels.vectors import Value, Writer, cgutils, datas, written
+from memlab.kernels.vectors import Value, Writer, datas, unpacked, written
 
 types: Any = numba.types
 
@@ -47,7 +47,7 @@ def copy_run(
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
         _, _, _, there, row, here, place, count = args
         there, here = datas(context, builder, (source, there), (target, here))
-        first, length, left = cgutils.unpack_tuple(builder, row)
+        first, length, left = unpacked(builder, row)
         write, step = Writer(builder, source.dtype, bits.literal_value), apart.literal_value
         for v in range(vectors.literal_value):
             pieces = []

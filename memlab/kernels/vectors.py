@@ -10,13 +10,12 @@ from collections.abc import Callable, Set
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
-import numba.core.cgutils
-import numba.core.codegen
-import numba.core.config
+import numba
 import numba.extending
 from llvmlite import ir
 
-cgutils: Any = numba.core.cgutils
+from memlab.kernels.numba_internals import data
+
 Value = Any
 """A value in the code that is being written."""
 
@@ -37,11 +36,17 @@ WIDTHS = (AVX512, AVX2, AVX, NEON, SSE2, OTHER)
 
 
 def features() -> frozenset[str]:
-    """What the processor can do that Numba compiles for: this one, unless ``NUMBA_CPU_FEATURES``
-    names another."""
-    chosen = getattr(numba.core.config, "CPU_FEATURES", None)
-    text = numba.core.codegen.get_host_cpu_features() if chosen is None else chosen
-    return frozenset(name[1:] for name in text.split(",") if name.startswith("+"))
+    """What the processor can do that Numba compiles for: this one, but for AVX where
+    ``NUMBA_ENABLE_AVX=0`` says so, unless ``NUMBA_CPU_FEATURES`` names another."""
+    config: Any = numba.config
+    if (chosen := getattr(config, "CPU_FEATURES", None)) is not None:
+        return frozenset(name[1:] for name in chosen.split(",") if name.startswith("+"))
+    try:
+        here = llvm.get_host_cpu_features()
+    except RuntimeError:  # LLVM knows none of this kind of processor
+        return frozenset()
+    without = () if config.ENABLE_AVX else ("avx",)
+    return frozenset(name for name, has in here.items() if has and not name.startswith(without))
 
 
 def width(features: Set[str], triple: str) -> Width:
@@ -74,7 +79,18 @@ def word(value: Value | int) -> Value:
 
 def datas(context: Any, builder: Any, *arrays: tuple[Any, Value]) -> list[Value]:
     """Where the values of some arrays begin, each given by its type and itself."""
-    return [context.make_array(kind)(context, builder, value).data for kind, value in arrays]
+    return [data(context, builder, kind, value) for kind, value in arrays]
+
+
+def unpacked(builder: Any, values: Value) -> list[Value]:
+    """The values of a tuple."""
+    return [builder.extract_value(values, index) for index in range(len(values.type.elements))]
+
+
+def declared(builder: Any, name: str, kind: Any) -> Any:
+    """A function of another module, by its name and LLVM's type of it."""
+    module = builder.module
+    return module.globals.get(name) or ir.Function(module, kind, name)
 
 
 class Writer:
@@ -96,7 +112,7 @@ class Writer:
         kind = ir.FunctionType(result, [operand.type for operand in operands])
         full = f"{name}.{self.suffix}"
         full += ".p0" if "masked" in name else ""
-        function = cgutils.get_or_insert_function(self.builder.module, kind, full)
+        function = declared(self.builder, full, kind)
         return self.builder.call(function, operands)
 
     def sum(self, *terms: Value | int) -> Value:
@@ -127,7 +143,7 @@ class Writer:
         start = () if self.whole else (ir.Constant(self.real, 0),)
         kind = ir.FunctionType(self.real, [each.type for each in (*start, vector)])
         name = f"llvm.vector.reduce.{'add' if self.whole else 'fadd'}.{self.suffix}"
-        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        function = declared(self.builder, name, kind)
         liberties = () if self.whole else ("reassoc",)
         return self.builder.call(function, [*start, vector], fastmath=liberties)
 

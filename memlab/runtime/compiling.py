@@ -9,11 +9,13 @@ import gc
 import time
 from typing import Any
 
-from numba.core.event import Listener
-from numba.core.event import install_listener as install_listener
+from memlab.kernels.numba_internals import INSTALL, LISTENER
+
+Listener: Any = LISTENER()
+install_listener: Any = INSTALL()
 
 
-class Compilations(Listener):
+class Compilations(Listener):  # type: ignore[misc]  # Numba's
     """All compilations while it is installed, in ``seconds``: they contain others, and the
     outermost counts.
 

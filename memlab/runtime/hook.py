@@ -1,7 +1,7 @@
 """NumPy's data-allocation hook (NEP 49): every allocation and release of array data is seen.
 
-NumPy keeps the current allocator in a context variable and offers two C functions to read and to
-set it. The hook below passes every call on to the C library and reports it.
+NumPy keeps the current allocator in a context variable; ``numpy_internals`` sets it. The hook below
+passes every call on to the C library and reports it.
 
 Arrays are also freed while an exception is on its way to who handles it, and Python code that runs
 then loses it, or crashes. So the function that frees is machine code: it notes the address.
@@ -16,40 +16,26 @@ from functools import partial
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from memlab.errors import InputError
+from memlab.runtime.numpy_internals import (
+    CALLOC,
+    MALLOC,
+    POINTER,
+    REALLOC,
+    Handler,
+    capsule,
+    handler_setter,
+)
 
 Report = Callable[[int, int, int], None]
 """Called with the address that is freed, the address that is new, and its bytes; 0 for none."""
 
-SET, GET, ABI, FEATURES = 304, 305, 0, 211
-"""Slots of NumPy's C API table: stable within a major version."""
-KNOWN_ABI = {0x01000009, 0x02000000}
-SINCE = 0x0000000F
-
-_POINTER = c.c_void_p
-_MALLOC = c.CFUNCTYPE(_POINTER, _POINTER, c.c_size_t)
-_CALLOC = c.CFUNCTYPE(_POINTER, _POINTER, c.c_size_t, c.c_size_t)
-_REALLOC = c.CFUNCTYPE(_POINTER, _POINTER, _POINTER, c.c_size_t)
 NOTED = 2**16
 """The addresses that there is room for at first."""
 
 
 class HookError(InputError):
     """NumPy cannot be measured here."""
-
-
-class _Handler(c.Structure):
-    _fields_ = [
-        ("name", c.c_char * 127),
-        ("version", c.c_uint8),
-        ("ctx", _POINTER),
-        ("malloc", _MALLOC),
-        ("calloc", _CALLOC),
-        ("realloc", _REALLOC),
-        ("free", _POINTER),
-    ]
 
 
 class _Freed(c.Structure):
@@ -73,23 +59,21 @@ class Hook:
         self.report: Report | None = None
         """What is new is reported at once; what was freed, before the next new block or at
         ``settle``."""
-        self.set_handler = _api_function(SET, c.py_object, c.py_object)
+        self.set_handler = handler_setter()
         libc = c_library()
         self._freed = _Freed()
         self._callbacks = self._allocating(libc)
         self._code, free = _freeing(libc)
         log = c.addressof(self._freed)
-        self.handler = _Handler(b"memlab", 1, log, *self._callbacks, free)
+        self.handler = Handler(b"memlab", 1, log, *self._callbacks, free)
         self.name = c.create_string_buffer(b"mem_handler")
-        new = c.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = c.py_object, [_POINTER, _POINTER, _POINTER]
-        self.capsule: Any = new(c.addressof(self.handler), c.addressof(self.name), None)
+        self.capsule = capsule(self.handler, self.name)
 
     def _allocating(self, libc: c.CDLL) -> tuple[Any, ...]:
         for name, arguments in (("malloc", 1), ("calloc", 2), ("realloc", 2)):
             function = getattr(libc, name)
-            function.restype, function.argtypes = _POINTER, [c.c_size_t] * arguments
-        libc.realloc.argtypes = [_POINTER, c.c_size_t]
+            function.restype, function.argtypes = POINTER, [c.c_size_t] * arguments
+        libc.realloc.argtypes = [POINTER, c.c_size_t]
 
         def allocate(function: Any, _: int, *given: Any) -> int | None:
             new: int | None = function(*given)
@@ -100,9 +84,9 @@ class Hook:
             return new
 
         return (
-            _MALLOC(partial(allocate, libc.malloc)),
-            _CALLOC(partial(allocate, libc.calloc)),
-            _REALLOC(partial(allocate, libc.realloc)),
+            MALLOC(partial(allocate, libc.malloc)),
+            CALLOC(partial(allocate, libc.calloc)),
+            REALLOC(partial(allocate, libc.realloc)),
         )
 
     def settle(self) -> None:
@@ -166,7 +150,7 @@ def _written(libc: c.CDLL) -> str:
 
     def call(name: str, *arguments: Any) -> Any:
         kind = ir.FunctionType(word, [word] * len(arguments)).as_pointer()
-        address = c.cast(getattr(libc, name), _POINTER).value
+        address = c.cast(getattr(libc, name), POINTER).value
         return code.call(code.inttoptr(word(address), kind), arguments)
 
     def place(number: int) -> Any:
@@ -190,28 +174,3 @@ def _written(libc: c.CDLL) -> str:
     call("free", old)
     code.ret_void()
     return str(function.module)
-
-
-def _api_function(slot: int, result: Any, *arguments: Any) -> Any:
-    table = _api_table()
-    return c.PYFUNCTYPE(result, *arguments)(table[slot])
-
-
-def _api_table() -> Any:
-    """NumPy's table of C functions, once its version is known to have the slots.
-
-    Raises:
-        HookError: an unknown version: a wrong slot would crash the process.
-    """
-    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]  # private
-    get = c.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = _POINTER, [c.py_object, c.c_char_p]
-    table = c.cast(get(capsule, None), c.POINTER(_POINTER))
-    version = c.PYFUNCTYPE(c.c_uint)
-    abi, features = version(table[ABI])(), version(table[FEATURES])()
-    if abi not in KNOWN_ABI or features < SINCE:
-        raise HookError(
-            f"NumPy {np.__version__} (ABI {abi:#x}) has no allocation hook that memlab knows; "
-            "install numpy 2."
-        )
-    return table

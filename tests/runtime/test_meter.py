@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from memlab import InputError
-from memlab.runtime import hook
+from memlab.internals import InternalError
+from memlab.runtime import hook, numpy_internals
 from memlab.runtime.meter import Meter
 
 
@@ -197,6 +198,6 @@ def test_two_measurements_at_once_are_refused() -> None:
 
 
 def test_an_unknown_numpy_is_an_error_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook, "KNOWN_ABI", {0})
-    with pytest.raises(hook.HookError, match="install numpy 2"):
+    monkeypatch.setattr(numpy_internals, "KNOWN_ABI", {0})
+    with pytest.raises(InternalError, match="install numpy 2"):
         hook.Hook()
