@@ -7,8 +7,9 @@ Each run must end with residual 0. A technique that changes no arithmetic must l
 the step before it, bit for bit. What a run gives and what is planned for it becomes a line of
 digests, by which two versions of memlab are compared: so only public names are used here.
 
-Networks keep their layers and shapes of their own; images are small, and convolutions and linear
-layers have a part of their channels (``--width 1``: all of them).
+Networks keep their layers and stages; images are small, and convolutions and linear layers have a
+part of their channels (``--width 1``: all of them). After a change of kernels run it twice: the
+process that compiles those of Fourier's transform gets other last bits than all later ones.
 """
 
 from __future__ import annotations
