@@ -119,6 +119,8 @@ def test_a_ledger_alone_is_drawn():
     checked(view)
     with pytest.raises(InputError, match="counting rule needs a network"):
         views.memory(ledger, rule="everything")
+    with pytest.raises(InputError, match="recompute is chosen where a network is given, got a st"):
+        views.memory(ledger, recompute="every")
 
 
 # -- what a mark says ---------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from memlab.layers import algorithms
 from memlab.networks import counting, zoo
 from memlab.networks.graph import Network
 from memlab.networks.resnets import VARIANTS
+from memlab.planner.ledger import Ledger
+from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies import lifetimes as study
@@ -28,6 +30,7 @@ from memlab.views.memory.choices import (
     DEEPEST,
     IMAGES,
     KS,
+    ROLES,
     SIDES,
     WIDEST,
     Detail,
@@ -61,6 +64,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The first is nearly all floor; the second fits few machines."""
 FRONT = ("network", "batch")
+OF_NETWORKS = ("optimizer", "algorithm", "recompute", "in_place", *map(str, ROLES))
+"""What a step that is there already does not follow."""
 
 
 # -- the view --------------------------------------------------------------------------------------
@@ -256,9 +261,17 @@ class Memory(View[Cut]):
     def settle(self, new: State, was: State | None) -> State:
         if new.rule and not of_network(new):
             raise InputError(_("a counting rule needs a network, got a step; leave rule out."))
+        made = was is None and isinstance(new.what, Step | Ledger)
+        if ignored := [name for name in OF_NETWORKS if made and self._chosen(name, new)]:
+            raise InputError(_("{what} is chosen where a network is given, got a step as it is; "
+                               "leave {what} out, or change the step.",
+                               what=ignored[0]))  # fmt: skip
         if was is None or memory_of(new).ledger.rows == memory_of(was).ledger.rows:
             return new
         return new.replace(cursor=None, unfolded="", chosen="")
+
+    def _chosen(self, name: str, now: State) -> bool:
+        return bool(getattr(now, name) != self.settings[name].default)
 
     def described(self, now: State) -> object:
         return id(memory_of(now)), now.batch
