@@ -190,19 +190,18 @@ def _uses(chain: Chain, schedule: Sequence[int]) -> list[_Use | None]:
     first = {run: at for at, run in reversed([*enumerate(schedule)])}
     for at, run in reversed([*enumerate(schedule)]):
         number, again = abs(run), run > 0 and first[run] < at
-        ways, ends = chain.ways[number - 1], (0, 0)
-        if run > 0:
-            ends = read.pop(number, 0), kept.pop(number, 0)
-            if again and not any(ends):
-                found.append(None)
-                continue
-        elif ways.own:
-            read[number] = kept[number] = at
-        elif chain.beside(number - 1):
+        output, values = (read.pop(run, 0), kept.pop(run, 0)) if run > 0 else (0, 0)
+        if again and not (output or values):
+            found.append(None)
+            continue
+        ways = chain.ways[number - 1]
+        if run < 0 and ways.own:
+            read[number] = at
+        if run < 0 and (ways.own or chain.beside(number - 1)):
             kept[number] = at
-        way = ways.forward(again, *map(bool, ends)) if run > 0 else ways.backward
+        way = ways.backward if run < 0 else ways.forward(again, output > 0, values > 0)
         reads = run > 0 or ways.source
-        found.append(_Use(way, reads and number - 1 not in read, *ends))
+        found.append(_Use(way, reads and number - 1 not in read, output, values))
         if reads:
             read.setdefault(number - 1, at)
     return found[::-1]

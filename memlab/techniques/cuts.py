@@ -6,7 +6,6 @@ the step that follows from it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.techniques.again import without_idle
 from memlab.techniques.liveness import Liveness, cost
+from memlab.techniques.owners import owners
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,14 @@ def cuts(step: Step, machine: Machine | None = None) -> Cuts:
     end = max(i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD) + 1
     forwards = _forwards(step.ops, first)
     stage = [n for n, part in enumerate(forwards) for _ in part[0]]
-    owners = _owners(step.ops[:first], step.ops[first:end])
+    found = owners(step.ops[:first], step.ops[first:end])
     backwards: list[list[int]] = [[] for _ in forwards]
     lowest = 0
     for i in reversed(range(first, end)):
-        lowest = max(lowest, stage[owners[i - first]] if i - first in owners else 0)
-        backwards[lowest].insert(0, i)
+        lowest = max(lowest, stage[found[i - first]] if i - first in found else 0)
+        backwards[lowest].append(i)
     parts = (
-        Part(tuple(forward), tuple(backward), output)
+        Part(tuple(forward), tuple(backward[::-1]), output)
         for (forward, output), backward in zip(forwards, backwards, strict=True)
     )
     return Cuts(step, tuple(parts), tuple(range(end, len(step.ops))), machine)
@@ -116,41 +116,6 @@ def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
             parts.append((list(range(begin, i + 1)), handed[0] if handed else ""))
             begin = i + 1
     return parts
-
-
-def _owners(forward: Sequence[Op], backward: Sequence[Op]) -> dict[int, int]:
-    """The forward operation to which one of backward belongs, both by number: that with which it
-    shares the most operands; of several one to which no other belongs, the first. Who shares none
-    belongs to the last free one between the owners around it."""
-    users: dict[tuple[str, int], list[int]] = {}
-    for number, op in enumerate(forward):
-        for operand in _places(op):
-            users.setdefault(operand, []).append(number)
-    best: dict[int, list[int]] = {}
-    for number, op in enumerate(backward):
-        shared = Counter(user for operand in _places(op) for user in users.get(operand, ()))
-        most = max(shared.values(), default=0)
-        best[number] = sorted(user for user, count in shared.items() if count == most)
-    found = {number: users[0] for number, users in best.items() if len(users) == 1}
-    taken = set(found.values())
-    for number in reversed(best):
-        if number not in found and best[number]:
-            found[number] = next((n for n in best[number] if n not in taken), best[number][0])
-            taken.add(found[number])
-    above = len(forward)
-    for number in best:
-        if number not in found:
-            below = next((found[n] for n in range(number, len(best)) if n in found), -1)
-            free = [n for n in range(below + 1, above) if n not in taken]
-            found |= dict.fromkeys([number] if free else [], max(free, default=0))
-            taken.update(free[-1:])
-        above = found.get(number, above)
-    return found
-
-
-def _places(op: Op) -> set[tuple[str, int]]:
-    """Where what it touches begins."""
-    return {(each.storage.name, each.offset) for each in op.touched()}
 
 
 class _Sizes:
@@ -186,22 +151,10 @@ class _Sizes:
 
     def stage(self, number: int) -> Stage:
         """The bytes and costs of a part."""
-        part, above, output = self.parts[number], self.inputs[number], self.outputs[number]
-        new, once = self.all("writes", part.forward) - self.of.there, self.once[number]
-        read = self.all("touched", part.backward)
-        kept = (new & read) - once
-        ways = Ways(
-            first=self.forward(part.forward, above, output | once),
-            keeps=self.forward(part.forward, above, kept | output | once),
-            again=self.forward(self.needed(part, output), above, output, True),
-            both=self.forward(self.needed(part, kept | output), above, kept | output, True),
-            ends=self.forward(self.needed(part, kept), above, kept, True),
-            backward=self.reverse(number, kept),
-            own=output <= kept,
-            source=not above.isdisjoint(read),
-            once=self.total(once),
-            before=self.total(self.labels[number]),
-        )
+        part, output = self.parts[number], self.outputs[number]
+        new, read = self.all("writes", part.forward), self.all("touched", part.backward)
+        kept = (new & read) - self.of.there - self.once[number]
+        ways = self.ways(number, kept)
         return Stage(
             forward=ways.first.cost,
             backward=ways.backward.cost,
@@ -214,6 +167,23 @@ class _Sizes:
             reversing=ways.backward.staying,
             left=self.total(self.left(number)),
             ways=ways,
+        )
+
+    def ways(self, number: int, kept: set[int]) -> Ways:
+        """How the runs of a part differ."""
+        part, above, output = self.parts[number], self.inputs[number], self.outputs[number]
+        once, both = self.once[number], kept | output
+        return Ways(
+            first=self.forward(part.forward, above, output | once),
+            keeps=self.forward(part.forward, above, both | once),
+            again=self.forward(self.needed(part, output), above, output, True),
+            both=self.forward(self.needed(part, both), above, both, True),
+            ends=self.forward(self.needed(part, kept), above, kept, True),
+            backward=self.reverse(number, kept),
+            own=output <= kept,
+            source=not above.isdisjoint(self.all("touched", part.backward)),
+            once=self.total(once),
+            before=self.total(self.labels[number]),
         )
 
     def forward(
