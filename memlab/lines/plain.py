@@ -12,7 +12,7 @@ import operator
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, repeat
 from typing import Any, NoReturn
 
 from memlab.errors import library
@@ -128,16 +128,22 @@ def _best(best: Callable[..., Any], figures: list[Any], initial: Any) -> Any:
     return found if initial in (-inf, inf) else best(found, initial)
 
 
+def _each(do: Callable[[Any, Any], Any], one: Any, other: Any) -> Array:
+    """Of every two figures; at least one of both is a line."""
+    lines = [each for each in (one, other) if isinstance(each, Array)]
+    if len(lines[0]) != len(lines[-1]):
+        raise ValueError(f"lines of {len(lines[0])} and of {len(lines[-1])} figures.")
+    return Array(map(do, *(e if isinstance(e, Array) else repeat(e) for e in (one, other))))
+
+
 def _binary(do: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     """An operator of two lines, and the one that is asked of the right one."""
 
     def left(self: Array, other: Any) -> Array:
-        if isinstance(other, Array):
-            return Array(do(a, b) for a, b in zip(self, other, strict=True))
-        return Array([do(a, other) for a in self])
+        return _each(do, self, other)
 
     def right(self: Array, other: Any) -> Array:
-        return Array([do(other, a) for a in self])
+        return _each(do, other, self)
 
     return left, right
 
@@ -158,11 +164,8 @@ class _Best:
 
     def __call__(self, one: Any, other: Any) -> Any:
         """Of every two figures."""
-        lines = [len(each) for each in (one, other) if isinstance(each, Array)]
-        if not lines:
-            return self.best(one, other)
-        pairs = (_against(each, lines[0]) for each in (one, other))
-        return Array(self.best(a, b) for a, b in zip(*pairs, strict=True))
+        lines = isinstance(one, Array) or isinstance(other, Array)
+        return _each(self.best, one, other) if lines else self.best(one, other)
 
     def accumulate(self, line: Array) -> Array:
         """Of all figures up to each."""
