@@ -119,16 +119,21 @@ def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
 
 
 class _Sizes:
-    """What the operations of every part take; storages are sets of numbers."""
+    """What the operations of every part take; storages are sets of numbers. A forward makes what is
+    ``new`` whenever it runs, and leaves some ``once``."""
 
     def __init__(self, found: Cuts, batch: int, in_place: bool) -> None:
         self.parts, self.rest = found.parts, found.rest
         self.of = of = Liveness(found.step, batch, found.machine, in_place)
         self.stay = of.left | self.all("touched", self.rest)
         given, self.labels = self._inputs()
-        self.once = [self._once(part) for part in self.parts]
+        self.new, self.once = [], list[set[int]]()
+        for part in self.parts:
+            written = self.all("writes", part.forward) - of.there
+            self.new.append(written & self.all("made", part.forward))
+            self.once.append(written - self.new[-1] | written & self.stay)
         handed = ({of.numbers[part.output]} if part.output else set() for part in self.parts)
-        self.outputs = [each - once for each, once in zip(handed, self.once, strict=True)]
+        self.outputs = [each & new for each, new in zip(handed, self.new, strict=True)]
         self.inputs = [given, *self.outputs]
         made = [self.all("writes", part.backward) - of.there for part in self.parts]
         self.made = [set[int]().union(*made[n:]) for n in range(len(made) + 1)]
@@ -152,8 +157,7 @@ class _Sizes:
     def stage(self, number: int) -> Stage:
         """The bytes and costs of a part."""
         part, output = self.parts[number], self.outputs[number]
-        new, read = self.all("writes", part.forward), self.all("touched", part.backward)
-        kept = (new & read) - self.of.there - self.once[number]
+        kept = self.new[number] & self.all("touched", part.backward)
         ways = self.ways(number, kept)
         return Stage(
             forward=ways.first.cost,
@@ -226,11 +230,6 @@ class _Sizes:
         of its forward stays."""
         new = self.made[number] - self.made[number + 1]
         return (new | self.once[number]) & self.stay
-
-    def _once(self, part: Part) -> set[int]:
-        """What forward makes the first time alone, or what stays."""
-        new = self.all("writes", part.forward) - self.of.there
-        return (new - self.all("made", part.forward)) | (new & self.stay)
 
     def _inputs(self) -> tuple[set[int], list[set[int]]]:
         """What is there before the step and not after it: what goes as the input of the first part

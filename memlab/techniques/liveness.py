@@ -75,7 +75,8 @@ class Liveness:
         self.there = {self.number(each) for each in step.live_in}
         self.runs = [Run(self, op) for op in step.ops]
         self.left = {self.number(each) for each in step.live_out}
-        self.scratch = {number for run in self.runs for number in run.workspace}
+        both = (each for run in self.runs for each in (run, run.repeated))
+        self.scratch = {number for run in both for number in run.workspace}
 
     def number(self, tensor: Tensor) -> int:
         """The number of a storage, which is that of the first tensor in it."""
@@ -98,7 +99,7 @@ class Liveness:
     def of(self, order: Sequence[int]) -> Lives:
         """The blocks of an order; what nobody reads does not run again, as in ``resequenced``."""
         made, read = ([getattr(run, what) for run in self.runs] for what in ("made", "read"))
-        walk, ran = _Walk(self, self.there), set[int]()
+        walk, ran = _Walk(self, self.there, 0), set[int]()
         for index in without_idle(order, made, read):
             walk.run(index, index in ran)
             ran.add(index)
@@ -110,7 +111,7 @@ class Liveness:
         """The most bytes inside some operations, for the first time or ``again``, of the storages
         that are there ``before`` or ``new``: what is needed ``after`` them stays."""
         counted = before | new | self.scratch
-        walk = _Walk(self, before)
+        walk = _Walk(self, before, -1)
         for index in order:
             walk.run(index, again)
         if not walk.done:
@@ -147,13 +148,14 @@ def _over(all_: Liveness, op: Op) -> Iterator[list[int]]:
 
 
 class _Walk:
-    """Goes through an order; the newest block of every storage is the one that is read."""
+    """Goes through an order; the newest block of every storage is the one that is read. What is
+    ``there`` before and nobody reads is there ``until`` an operation."""
 
-    def __init__(self, all_: Liveness, there: Iterable[int]) -> None:
+    def __init__(self, all_: Liveness, there: Iterable[int], until: int) -> None:
         self.all = all_
         self.done: list[tuple[int, bool, int]] = []
         self.number = [*there]
-        self.birth, self.death = ([-1] * len(self.number) for _ in range(2))
+        self.birth, self.death = ([each] * len(self.number) for each in (-1, until))
         self.newest = {number: at for at, number in enumerate(self.number)}
         self.first = dict(self.newest)
         self.over: list[tuple[int, list[int]]] = []
