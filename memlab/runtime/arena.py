@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from memlab.errors import InputError, shorten
 from memlab.planner.placement import ARENA, Block, Placement, blocks
-from memlab.planner.placement import booked as booked
 from memlab.runtime.backend import Backend, Part
 from memlab.runtime.copies import Host
 from memlab.runtime.memory import Memory, Piece
