@@ -45,9 +45,11 @@ def listed(name: str) -> tuple[set[str], list[str]]:
 
 
 def wanted(*extras: str) -> dict[str, str]:
-    """The requirements of the project and of its extras: their names, and their versions."""
+    """The requirements of the project and of its extras: their names, and their versions from the
+    least on."""
     lines = [*PROJECT["dependencies"], *(line for extra in extras for line in EXTRAS[extra])]
-    return {each.name: str(each.specifier) for each in map(Requirement, lines)}
+    found = {each.name: str(each.specifier).split(",") for each in map(Requirement, lines)}
+    return {name: ",".join(sorted(versions, reverse=True)) for name, versions in found.items()}
 
 
 def test_conda_installs_all_that_the_project_names_and_the_tools_of_its_tests() -> None:
@@ -73,7 +75,8 @@ def test_the_environment_for_cuda_is_the_other_and_the_compiler() -> None:
     (plain, pip), (cuda, same) = map(listed, CONDA)
     assert [environment(name)["name"] for name in CONDA] == ["memlab", "memlab-cuda"]
     assert (plain - cuda, same) == (set(), pip)
-    assert cuda - plain == {*wanted("cuda13").keys() - wanted().keys(), "cuda-version=13"}
+    more = {name + versions for name, versions in wanted("cuda13").items() - wanted().items()}
+    assert cuda - plain == {*more, "cuda-version=13"}
 
 
 def test_the_readme_runs_the_tests_in_conda_too() -> None:

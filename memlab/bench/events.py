@@ -52,7 +52,7 @@ def timed(ways: Mapping[str, Way], repeats: int) -> dict[str, Samples]:
 def machine(device: str) -> Machine:
     """This one, now, with a GPU and what its kernels are compiled with."""
     here = timing.machine()
-    driver = import_module("numba.cuda.cudadrv.driver").driver.get_version()
+    driver = import_module("memlab.kernels.cuda.driver").driver().get_version()
     versions = {**here.versions, "CUDA driver": ".".join(map(str, driver))}
     with suppress(PackageNotFoundError):  # Numba's own
         versions["numba-cuda"] = version("numba-cuda")

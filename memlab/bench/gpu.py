@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -178,7 +178,12 @@ def _batch(nbytes: int) -> int:
 
 def _filled(out: Any) -> None:
     """The driver's own way to write bytes."""
-    import_module("numba.cuda.cudadrv.driver").device_memset(out, 0, out.nbytes)
+    _memset()(out, 0, out.nbytes)
+
+
+@cache
+def _memset() -> Any:
+    return import_module("memlab.kernels.cuda.driver").MEMSET()
 
 
 def _torch() -> Any:

@@ -1,7 +1,9 @@
 """Matrix products into arrays that are given, by the BLAS that SciPy brings.
 
 SciPy's own wrappers copy a matrix whose rows lie apart, and NumPy's product cannot add to what is
-there. A call by pointer does both without a copy.
+there. A call by pointer does both without a copy. ``scipy.linalg.cython_blas`` offers the pointers
+to code in Cython; Python finds them in the table that Cython leaves, each with its signature in C.
+Without them no layer with a matrix product runs on the processor, and every plan still holds.
 """
 
 from __future__ import annotations
@@ -9,35 +11,48 @@ from __future__ import annotations
 import ctypes as c
 from typing import Any
 
-from scipy.linalg import cython_blas
-
+from memlab.internals import Internal, Package
 from memlab.kernels.registry import Array
+
+SCIPY = Package("scipy", "1.13.0", "1.18.1")
+USE = "multiply matrices"
+TABLE = Internal(SCIPY, "scipy.linalg.cython_blas", "__pyx_capi__", USE)
 
 
 def _capsule(name: str, result: Any, *arguments: Any) -> Any:
     return c.PYFUNCTYPE(result, *arguments)((name, c.pythonapi))
 
 
-def _routine(name: str, real: Any) -> tuple[Any, Any]:
-    """A product of that name, and how to give it a number.
+class _Routines(dict[str, tuple[Any, Any]]):
+    """Products by the character of NumPy's format, each with how to give it a number; found when
+    the first of a format is computed."""
 
-    Raises:
-        ImportError: this SciPy counts in other integers.
-    """
-    capsule = cython_blas.__pyx_capi__[name]
-    signature = _capsule("PyCapsule_GetName", c.c_char_p, c.py_object)(capsule)
-    if signature.count(b" int *") != 6:
-        raise ImportError(f"SciPy's {name} has the unknown signature {signature.decode()}")
+    def __missing__(self, format: str) -> tuple[Any, Any]:
+        """The product of a format.
+
+        Raises:
+            InternalError: this SciPy has none, or it counts in other integers.
+        """
+        name, real = ("sgemm", c.c_float) if format == "f" else ("dgemm", c.c_double)
+        capsule = TABLE().get(name)
+        shown = _capsule("PyCapsule_GetName", c.c_char_p, c.py_object)
+        signature = shown(capsule) if capsule else b""
+        if signature.count(b" int *") != 6:
+            raise SCIPY.lacks(f"{name} that counts in 32 bits in {TABLE.home}.{TABLE.name}", USE)
+        found = self[format] = _called(capsule, signature, real), lambda n: c.byref(real(n))
+        return found
+
+
+def _called(capsule: Any, signature: bytes, real: Any) -> Any:
+    """The function in a capsule."""
     address = _capsule("PyCapsule_GetPointer", c.c_void_p, c.py_object, c.c_char_p)
     text, integer, value = c.c_char_p, c.POINTER(c.c_int), c.POINTER(real)
     types = (text, text, integer, integer, integer, value, c.c_void_p, integer, c.c_void_p,
              integer, value, c.c_void_p, integer)  # fmt: skip
-    call = c.CFUNCTYPE(None, *types)(address(capsule, signature))
-    return call, lambda number: c.byref(real(number))
+    return c.CFUNCTYPE(None, *types)(address(capsule, signature))
 
 
-_ROUTINES = {"f": _routine("sgemm", c.c_float), "d": _routine("dgemm", c.c_double)}
-"""By the character of NumPy's format."""
+_ROUTINES = _Routines()
 
 
 def gemm(

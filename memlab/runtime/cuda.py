@@ -13,6 +13,8 @@ import numpy as np
 from memlab import units
 from memlab.devices import Room
 from memlab.errors import InputError
+from memlab.kernels.cuda import driver
+from memlab.kernels.cuda.target import EXTRAS
 from memlab.kernels.registry import Array
 from memlab.runtime import meter
 from memlab.runtime.backend import Backend, Part
@@ -105,15 +107,13 @@ class Gpu(DeviceArrays):
         Raises:
             InputError: this is the old ``numba.cuda``, whose manager works in another way.
         """
-        from memlab.kernels.cuda.target import EXTRAS
-
-        if self.cuda.implementation == "Built-in":
+        if driver.built_in():
             raise InputError(f"to measure on a GPU, Numba needs NVIDIA's package; {EXTRAS}.")
         return self._hook
 
     def room(self) -> Room:
         context = self.cuda.current_context()
-        drop_pending(context)
+        driver.free_pending(context)
         return Room(int(context.get_memory_info().free))
 
     def block(self, nbytes: int) -> Any:
@@ -136,18 +136,14 @@ class Gpu(DeviceArrays):
             return super().waiting(nbytes)
 
     def stream(self) -> Any:
-        from numba.cuda.cudadrv.driver import driver
-
-        if self.cuda.implementation == "Built-in":
+        if driver.built_in():
             return self.cuda.stream()  # right, but it waits for the kernels
         self.cuda.current_context()
-        return self.cuda.external_stream(int(driver.cuStreamCreate(NON_BLOCKING)))
+        return self.cuda.external_stream(int(driver.driver().cuStreamCreate(NON_BLOCKING)))
 
     def end(self, stream: Any) -> None:
-        from numba.cuda.cudadrv.driver import driver
-
         if stream.external:  # Numba ends its own
-            driver.cuStreamDestroy(int(stream))
+            driver.driver().cuStreamDestroy(int(stream))
 
     def view(self, block: Any, part: Part, start: int = 0) -> Array:
         first, _ = block.__cuda_array_interface__["data"]
@@ -177,21 +173,12 @@ class Gpu(DeviceArrays):
 @contextmanager
 def _room_for(nbytes: int, where: str, hint: str) -> Iterator[None]:
     """What the driver says of too little memory, as one sentence."""
-    from numba.cuda.cudadrv.driver import CudaAPIError
-
     try:
         yield
-    except CudaAPIError as error:
+    except driver.ERROR() as error:
         if int(error.code) != OUT_OF_MEMORY:
             raise
         raise InputError(
             f"{where} has no {units.both(nbytes)} in one piece left, though the plan fits into "
             f"what was free; {hint}."
         ) from None
-
-
-def drop_pending(context: Any) -> None:
-    """Free what Numba's own manager holds back to free it later, several at once."""
-    pending = getattr(context.memory_manager, "deallocations", None)
-    if pending is not None:
-        pending.clear()

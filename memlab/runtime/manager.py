@@ -10,6 +10,7 @@ import weakref
 from functools import cache
 from typing import Any
 
+from memlab.kernels.cuda.driver import DRIVER, MANAGER, PINNED
 from memlab.runtime.hook import Report
 
 
@@ -27,7 +28,7 @@ class ManagerHook:
         from numba import cuda
 
         context = cuda.current_context()
-        before = context.memory_manager
+        before = MANAGER.of(context)
         context.memory_manager = _manager_class()(context=context, hook=self)
         self._free, self.most, self.report = context.get_memory_info().free, 0, report
         return before
@@ -58,8 +59,8 @@ class ManagerHook:
 def _manager_class() -> Any:
     """The plugin. Its base exists only where ``numba.cuda`` runs on a GPU."""
     from numba import cuda
-    from numba.cuda.cudadrv.driver import PinnedMemory, driver
 
+    driver, pinned = DRIVER(), PINNED()
     base: Any = cuda.HostOnlyCUDAMemoryManager
 
     class Manager(cuda.GetIpcHandleMixin, base):  # type: ignore[misc]  # numba ships no types
@@ -97,7 +98,7 @@ def _manager_class() -> Any:
                 hook.freed(address)
 
             hook.allocated(address, size, self.get_memory_info().free)
-            return PinnedMemory(weakref.proxy(self.context), pointer, size, finalizer=free)
+            return pinned(weakref.proxy(self.context), pointer, size, finalizer=free)
 
         def get_memory_info(self) -> Any:
             free, total = driver.cuMemGetInfo()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from memlab import devices
+from memlab.kernels.cuda import simulator
 from memlab.kernels.registry import Array
 from memlab.runtime import hook as numpy_hook
 from memlab.runtime import meter
@@ -20,11 +20,6 @@ from memlab.runtime.backend import Part
 from memlab.runtime.cuda import DeviceArrays
 from memlab.runtime.hook import Hook, Report
 
-DEVICE = "numba.cuda.simulator.cudadrv."
-"""The modules that stand for the driver. What any of them allocates lies on the device, ..."""
-HOST = ("copy_to_host", "copy_to_device")
-"""... but for these functions, which make arrays of the host. The meter is told that page-locked
-ones are the host's, too."""
 SOON = 5.0
 """Seconds within which a simulated thread that was told to stop should have."""
 
@@ -68,7 +63,7 @@ def _asked_by_device() -> bool:
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if module.partition(".")[0] != "numpy" and module not in (__name__, numpy_hook.__name__):
-            return module.startswith(DEVICE) and frame.f_code.co_name not in HOST
+            return simulator.made_by_device(frame)
         frame = frame.f_back  # type: ignore[assignment]  # the outermost has none
     return False
 
@@ -101,7 +96,7 @@ class Simulator(DeviceArrays):
     def view(self, block: Any, part: Part, start: int = 0) -> Array:
         data, first = np.asarray(block), start + part.offset
         values = np.ndarray(part.shape, part.dtype, data, first, part.strides)
-        view: Array = self.cuda.devicearray.FakeCUDAArray(values)
+        view: Array = simulator.device_array(values)
         return view
 
     def running(self, threads: int) -> AbstractContextManager[object]:
@@ -109,17 +104,5 @@ class Simulator(DeviceArrays):
 
     def let_go(self, error: BaseException) -> None:
         super().let_go(error)
-        _stop_threads()
+        simulator.stop_threads(SOON)
         gc.collect()  # their errors are kept in cycles
-
-
-def _stop_threads() -> None:
-    """Simulated threads may wait for each other for ever."""
-    from numba.cuda.simulator.kernel import BlockThread
-
-    left = [thread for thread in threading.enumerate() if isinstance(thread, BlockThread)]
-    for thread in left:
-        thread.abort = True
-        thread.syncthreads_event.set()
-    for thread in left:
-        thread.join(SOON)

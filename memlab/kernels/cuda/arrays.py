@@ -10,8 +10,10 @@ from typing import Any
 
 from numpy.lib.stride_tricks import as_strided
 
+from memlab.kernels.cuda import driver
 from memlab.kernels.cuda.compile import SIMULATED, launch
 from memlab.kernels.cuda.grids import values
+from memlab.kernels.cuda.simulator import values_of
 
 
 def line(array: Any) -> Any:
@@ -25,8 +27,8 @@ def line(array: Any) -> Any:
         for extent, stride in zip(array.shape, array.strides, strict=True)
     )
     if SIMULATED:
-        return type(array)(as_strided(array._ary, (length,), (item,)))
-    return type(array)((length,), (item,), array.dtype, gpu_data=array.gpu_data)
+        return type(array)(as_strided(values_of(array), (length,), (item,)))
+    return driver.flat(array, length)
 
 
 def pitch(array: Any) -> int:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from numba import cuda, types
 
+from memlab.kernels.cuda.simulator import simulation
 from memlab.kernels.cuda.target import simulated, target
 from memlab.kernels.registry import Array
 
@@ -102,8 +103,6 @@ def _type(hint: Any, elements: dict[str, Any]) -> Any:
 def launch(kernel: Any, shape: Shape, *arguments: Any) -> None:
     """Run a kernel; on a GPU it may still run when this returns."""
     if target().simulated:
-        from memlab.kernels.cuda.simulator import simulation
-
         with simulation():
             kernel[shape](*arguments)
     else:

@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from memlab.kernels.cuda import all_kernels
+from memlab.kernels.cuda.driver import SUPPORTED
 from memlab.kernels.cuda.target import SWITCH, simulated
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if simulated():  # which was settled when the package was imported
         return _without_simulator(sys.argv[1:] if argv is None else argv)
-    known = import_module("numba.cuda.cudadrv.nvrtc").get_supported_ccs()
+    known = SUPPORTED()()
     if not set(options.cc) <= set(known):
         parser.error(f"--cc must be of {', '.join(map(_dotted, known))}")
     begins = tuple(options.names) or ("",)

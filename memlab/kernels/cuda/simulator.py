@@ -1,54 +1,96 @@
-"""What kernels need of Numba's simulator beside what it does: shared arrays that are shared, and
-threads that take short turns."""
+"""Numba's simulator of a GPU, from inside: what kernels need of it beside what it does.
+
+Shared arrays are to be shared, threads are to take short turns, and an operand is to be seen as a
+line of values. The simulator's public face is that of ``numba.cuda``, which tells nothing of its
+arrays and threads. Where a version is made in another way, only runs on a simulated GPU are
+refused.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
+from types import FrameType
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.cuda.simulator import kernelapi
-from numba.np.numpy_support import as_dtype
+
+from memlab.internals import Internal
+from memlab.kernels.numba_internals import NUMBA
+
+USE = "simulate a GPU"
+SHARED = Internal(NUMBA, "numba.cuda.simulator.kernelapi", "FakeCUDAShared", USE)
+"""The shared arrays of a block: two threads that ask for one at the same moment can each get
+their own, so memlab's take their place."""
+ALLOCATIONS = Internal(NUMBA, "numba.cuda.simulator.kernelapi.FakeCUDAShared", "_allocations", USE)
+ARRAY = Internal(NUMBA, "numba.cuda.simulator.cudadrv.devicearray", "FakeCUDAArray", USE)
+"""A device array, which is made of one of NumPy's."""
+VALUES = Internal(NUMBA, "numba.cuda.simulator.cudadrv.devicearray.FakeCUDAArray", "_ary", USE)
+END = "end a simulated kernel"
+THREAD = Internal(NUMBA, "numba.cuda.simulator.kernel", "BlockThread", END)
+"""A thread of a kernel, which may wait for another one for ever."""
+ABORT = Internal(NUMBA, "numba.cuda.simulator.kernel.BlockThread", "abort", END)
+WAITING = Internal(NUMBA, "numba.cuda.simulator.kernel.BlockThread", "syncthreads_event", END)
+
+_array_class = cache(ARRAY)
 
 TURN = 1e-4
 """Seconds after which a thread lets another one run."""
+DEVICE = "numba.cuda.simulator.cudadrv."
+"""The modules that stand for the driver. What any of them allocates lies on the device, ..."""
+HOST = ("copy_to_host", "copy_to_device")
+"""... but for these functions, which make arrays of the host. The meter is told that page-locked
+ones are the host's, too."""
 
 
-class SharedArrays(kernelapi.FakeCUDAShared):  # type: ignore[misc]  # numba ships no types
-    """The shared arrays of a block, each made once.
+@cache
+def share() -> None:
+    """Put shared arrays that are shared into the simulator.
 
-    In Numba's own class, two threads that ask for an array at the same moment can each get one.
+    Raises:
+        InternalError: its own work in another way.
     """
+    base: Any = SHARED()
+    ALLOCATIONS.of(base(0))
 
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self._lock = Lock()
+    class SharedArrays(base):  # type: ignore[misc]  # Numba's
+        """The shared arrays of a block, each made once."""
 
-    def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
-        """The array of the line that asks for it; of shape 0, the one that the launch brings."""
-        if shape == 0:
-            return super().array(shape, dtype)
-        caller = sys._getframe(1)
-        place = caller.f_code, caller.f_lineno
-        with self._lock:
-            if place not in self._allocations:
-                plain = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
-                self._allocations[place] = np.empty(shape, plain)
-            return self._allocations[place]
+        def __init__(self, size: int) -> None:
+            super().__init__(size)
+            self._lock = Lock()
 
+        def array(self, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
+            """The array of the line that asks for it; of shape 0, the one that the launch
+            brings."""
+            if shape == 0:
+                return super().array(shape, dtype)
+            caller = sys._getframe(1)
+            place = caller.f_code, caller.f_lineno
+            with self._lock:
+                if place not in self._allocations:
+                    plain = isinstance(dtype, np.dtype | type)  # else Numba's, of the same name
+                    made = np.empty(shape, dtype if plain else str(dtype))
+                    self._allocations[place] = made
+                return self._allocations[place]
 
-kernelapi.FakeCUDAShared = SharedArrays
+    setattr(sys.modules[SHARED.home], SHARED.name, SharedArrays)
 
 
 @contextmanager
 def simulation() -> Iterator[None]:
     """Let threads take short turns, since they wait for each other; and warn of no number that
-    leaves its range, as a GPU does not."""
+    leaves its range, as a GPU does not.
+
+    Raises:
+        InternalError: this simulator works in another way.
+    """
+    share()
     before = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:
@@ -57,3 +99,33 @@ def simulation() -> Iterator[None]:
             yield
     finally:
         sys.setswitchinterval(before)
+
+
+def device_array(values: np.ndarray[Any, Any]) -> Any:
+    """An array of the simulated device that has these values, and no copy of them."""
+    return _array_class()(values)
+
+
+def values_of(array: Any) -> Any:
+    """NumPy's array inside one of the simulated device."""
+    try:
+        return array._ary
+    except AttributeError:
+        raise VALUES.missing() from None
+
+
+def made_by_device(frame: FrameType) -> bool:
+    """Whether a function that allocates stands for the device's memory."""
+    module = str(frame.f_globals.get("__name__", ""))
+    return module.startswith(DEVICE) and frame.f_code.co_name not in HOST
+
+
+def stop_threads(patience: float) -> None:
+    """End the simulated threads, which may wait for each other for ever; so many seconds each."""
+    kind = THREAD()
+    left = [thread for thread in threading.enumerate() if isinstance(thread, kind)]
+    for thread in left:
+        ABORT.replace(thread, True)
+        WAITING.of(thread).set()
+    for thread in left:
+        thread.join(patience)

@@ -15,7 +15,10 @@ from memlab.kernels.cuda import target
 if not target().simulated:
     pytest.skip("there is a GPU, and so no simulator", allow_module_level=True)
 
-from memlab.kernels.cuda.simulator import SharedArrays
+from memlab.kernels.cuda.simulator import SHARED, share
+
+share()
+SharedArrays = SHARED()
 
 
 def test_threads_that_ask_at_the_same_moment_share_an_array(
