@@ -79,10 +79,11 @@ def check_package(requirement: str, installed: str | None, python: str) -> Check
 
     ``None`` for a requirement that a learner may do without, such as PyTorch.
     """
-    name, least, extra = parse(requirement)
+    name, least, below, extra = parse(requirement)
     if extra not in ("", "lab", "lessons"):
         return None
-    wanted = f"{name}>={least}" if least else name
+    bounds = (f">={least}" if least else "", f"<{below}" if below else "")
+    wanted = name + ",".join(filter(None, bounds))
     fix = f'"{python}" -m pip install "{wanted}"'
     if installed is None:
         status: Status = "note" if extra == "lessons" else "problem"
@@ -90,16 +91,21 @@ def check_package(requirement: str, installed: str | None, python: str) -> Check
         return Check(name, status, f"not installed{use}", fix)
     if _numbers(installed) < _numbers(least):
         return Check(name, "problem", f"{installed}; {least} or newer is needed", fix)
+    if below and _numbers(installed) >= _numbers(below):
+        return Check(name, "problem", f"{installed}; one before {below} is needed", fix)
     return Check(name, "ok", installed)
 
 
-def parse(requirement: str) -> tuple[str, str, str]:
-    """Name, least version and extra of a requirement; ``''`` where there is none."""
+def parse(requirement: str) -> tuple[str, str, str, str]:
+    """Of a requirement: name, least version, the version that all must be below, and extra; ``''``
+    where there is none."""
     name = re.match(r"[\w.-]+", requirement)
     least = re.search(r">=\s*([\d.]+)", requirement)
+    below = re.search(r"<\s*([\d.]+)", requirement)
     extra = re.search(r"extra\s*==\s*['\"](\w+)", requirement)
     word = name[0] if name else requirement
-    return word, least[1] if least else LEAST.get(word, ""), extra[1] if extra else ""
+    first = least[1] if least else LEAST.get(word, "")
+    return word, first, below[1] if below else "", extra[1] if extra else ""
 
 
 def check_numba(error: str, python: str) -> Check:

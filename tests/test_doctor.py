@@ -32,13 +32,14 @@ def test_memlab_must_be_installed():
 @pytest.mark.parametrize(
     ("requirement", "expected"),
     [
-        ("numpy", ("numpy", "", "")),
-        ("numba>=0.62", ("numba", "0.62", "")),
-        ("ml-dtypes", ("ml-dtypes", "", "")),
-        ("ipywidgets", ("ipywidgets", "8", "")),
-        ("ipywidgets>=8.1", ("ipywidgets", "8.1", "")),
-        ("jupyterlab; extra == 'lab'", ("jupyterlab", "4", "lab")),
-        ('scikit-learn <2, >= 1.5 ; extra == "lessons"', ("scikit-learn", "1.5", "lessons")),
+        ("numpy", ("numpy", "", "", "")),
+        ("numpy<3,>=2.0", ("numpy", "2.0", "3", "")),
+        ("numba>=0.62", ("numba", "0.62", "", "")),
+        ("ml-dtypes", ("ml-dtypes", "", "", "")),
+        ("ipywidgets", ("ipywidgets", "8", "", "")),
+        ("ipywidgets>=8.1", ("ipywidgets", "8.1", "", "")),
+        ("jupyterlab; extra == 'lab'", ("jupyterlab", "4", "", "lab")),
+        ('scikit-learn <2, >= 1.5 ; extra == "lessons"', ("scikit-learn", "1.5", "2", "lessons")),
     ],
 )
 def test_requirements_are_read(requirement, expected):
@@ -51,6 +52,8 @@ def test_requirements_are_read(requirement, expected):
         ("numba>=0.62", "0.68.1", "ok", "0.68.1"),
         ("numba>=0.62", "0.62", "ok", "0.62"),
         ("numba>=0.62", "0.9.0", "problem", "0.9.0; 0.62 or newer is needed"),
+        ("numpy<3,>=2.0", "2.5.5", "ok", "2.5.5"),
+        ("numpy<3,>=2.0", "3.0.0", "problem", "3.0.0; one before 3 is needed"),
         ("ipywidgets", "7.8.5", "problem", "7.8.5; 8 or newer is needed"),
         ("anywidget", "0.8.1", "problem", "0.8.1; 0.9 or newer is needed"),
         ("jupyterlab; extra == 'lab'", "3.6.8", "problem", "3.6.8; 4 or newer is needed"),
@@ -73,6 +76,9 @@ def test_the_mending_line_names_the_version_that_is_needed():
     check = diagnosis.check_package("ipywidgets", "7.8.5", PYTHON)
     assert check
     assert check.fix == f'"{PYTHON}" -m pip install "ipywidgets>=8"'
+    check = diagnosis.check_package("numpy<3,>=2.0", "3.0.0", PYTHON)
+    assert check
+    assert check.fix == f'"{PYTHON}" -m pip install "numpy>=2.0,<3"'
 
 
 @pytest.mark.parametrize(
