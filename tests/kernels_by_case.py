@@ -16,6 +16,7 @@ from memlab.kernels import registry
 from memlab.kernels.registry import Array, Call
 from memlab.layers import algorithms
 from memlab.layers.layer import Layer
+from memlab.layers.losses import Loss
 from memlab.networks.builder import Handle, network
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.op import OF_PART, Op, Phase, Slot
@@ -53,7 +54,7 @@ class Case:
         start = _start(self.shapes[0], self.layer)
         first, *others = (_source(start, shape) for shape in self.shapes)
         x = first.then(self.layer, *others, name="case")
-        if not self.layer.is_loss:
+        if not isinstance(self.layer, Loss):
             x = (x.flatten() if len(x.shape) > 1 else x).then(L.SquaredError())
         if training:
             step = training_step(x.close(), "sgd", format, self.algorithm, self.threads)
@@ -256,11 +257,11 @@ class Trial:
         return np.full(tensor.shape(self.batch), 77 if dtype.kind in "iu" else np.nan, dtype)
 
     def output(self, given: Mapping[str, Array]) -> Array:
-        return given["loss" if self.case.layer.is_loss else "y"]
+        return given["loss" if isinstance(self.case.layer, Loss) else "y"]
 
     def weights(self) -> Array | None:
         """A gradient of the output; a loss needs none."""
-        if self.case.layer.is_loss:
+        if isinstance(self.case.layer, Loss):
             return None
         return self.draw("dy", self.forward_op.writes["y"])
 

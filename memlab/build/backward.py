@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from math import prod
 
 from memlab.axes import dims
 from memlab.build.construction import Build, numbered
 from memlab.build.gradients import Gradients
 from memlab.layers.layer import Node
-from memlab.layers.row import Passes, Reads
+from memlab.layers.row import Passes
 from memlab.step.op import Operands, Phase
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
@@ -46,9 +47,7 @@ class _Walk:
         build, row, flops = self.build, node.row, node.flops
         parameters = build.parameters[node.name]
         passes_on = not build.learning.isdisjoint(node.inputs)
-        reads = reads | self.kept(node)
-        if row.backward_reads_weight in (Reads.ALWAYS, Reads.PASSING if passes_on else None):
-            reads["weight"] = parameters["weight"]
+        reads = reads | self.kept(node, row.keeps + (row.to_pass_on if passes_on else ()))
         writes, updates, cost = _Slots(), _Slots(), Size()
         if parameters:
             cost = flops.weights + self.place_weights(parameters, writes, updates)
@@ -73,15 +72,17 @@ class _Walk:
         for source, part in parts:
             self.accumulate(source, node, part)
 
-    def kept(self, node: Node) -> _Slots:
-        """What forward kept for the backward operation of a node."""
-        maps, found = self.build.maps, _Slots()
-        for name in node.row.keeps:
-            if name == "x":
-                found |= numbered([maps[source] for source in node.inputs])
-            else:
-                found[name] = maps[node.name]
-        return {**found, **self.build.extras.get(node.name, {})}
+    def kept(self, node: Node, names: Collection[str]) -> _Slots:
+        """What the backward operation of a node reads: of its inputs, its output and its parameters
+        those with these names, and what forward wrote for it alone."""
+        build, found = self.build, _Slots()
+        if "x" in names:
+            found |= numbered([build.maps[source] for source in node.inputs])
+        if "y" in names:
+            found["y"] = build.maps[node.name]
+        found |= build.extras.get(node.name, {})
+        own = build.parameters[node.name].items()
+        return found | {name: array for name, array in own if name in names}
 
     def place_weights(self, parameters: Operands, writes: _Slots, updates: _Slots) -> Size:
         """Where the gradients of parameters go; the operations that adding costs.

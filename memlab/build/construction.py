@@ -113,7 +113,7 @@ class Build:
     def loss(self) -> tuple[Tensor, Tensor]:
         """The loss of a training step; returns what it is compared with, and itself."""
         node = self.network.loss
-        name, axes, format = self._loss.target(self.format, node.shape)
+        name, axes, format = self._loss.target(node.shape)
         labels = self.new(name, axes, Role.INPUT, format)
         loss = self.new(node.name, (), Role.FEATURE_MAP)
         self.emit(
@@ -152,7 +152,7 @@ class Build:
     def write_extras(self, node: Node) -> Operands:
         """What forward writes beside its output, where a backward will read it."""
         if node.name in self.learning:
-            found = node.layer.extras(self.format, node.shape, *node.input_shapes)
+            found = node.layer.extras(node.shape, *node.input_shapes)
             self.extras[node.name] = {
                 name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
                 for name, (axes, format) in found.items()
@@ -173,7 +173,7 @@ class Build:
     def choice(self, node: Node, backward: bool = False) -> Choice:
         """What computes a layer, forward or backward, and the workspace that it needs."""
         shapes = node.shape, *node.input_shapes
-        name, buffers = node.layer.choose(self.algorithm, *shapes, backward=backward)
+        name, buffers = node.layer.choose(self.algorithm, backward, *shapes)
         return made(name, buffers, backward, node.name, self.format, self.threads)
 
     def emit(

@@ -11,6 +11,7 @@ from memlab.build.construction import numbered
 from memlab.errors import InputError, shorten
 from memlab.formats import FORMATS
 from memlab.layers.layer import Node
+from memlab.layers.losses import Loss
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
 from memlab.step.collector import paused
@@ -76,7 +77,7 @@ class _Counted:
                 f"{', '.join(KEEPS)}."
             )
         y = self.maps[node.name] = _new(node.name, dims(node.shape), Role.FEATURE_MAP)
-        phase = Phase.LOSS if node.layer.is_loss else Phase.FORWARD
+        phase = Phase.LOSS if isinstance(node.layer, Loss) else Phase.FORWARD
         self.ops.append(_op(node, phase, reads, {"y": y}))
 
     def backward(self, node: Node) -> None:
@@ -84,7 +85,7 @@ class _Counted:
         if node.kind == "flatten":
             return
         inputs, y = self.inputs(node), self.maps[node.name]
-        reads = {} if node.layer.is_loss else {"dy": self.gradients[y.storage.name]}
+        reads = {} if isinstance(node.layer, Loss) else {"dy": self.gradients[y.storage.name]}
         for name in KEEPS[node.kind]:
             reads |= inputs if name == "x" else {"y": y}
         writes: dict[str, Tensor] = {}

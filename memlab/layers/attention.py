@@ -13,20 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from memlab.axes import Shape, dims
+from memlab.axes import Dims, Shape, dims
 from memlab.errors import InputError, flag
-from memlab.formats import Format
 from memlab.layers.layer import Layer, sequence, settle, text
-from memlab.layers.row import (
-    DX_OVER_DY,
-    NOWHERE,
-    Y_OVER_X,
-    Buffer,
-    Buffers,
-    Extras,
-    Flops,
-    Row,
-)
+from memlab.layers.row import IN_PLACE, Buffer, Buffers, Extras, Flops, Row
 from memlab.step.storage import Size
 from memlab.step.traits import Cut
 
@@ -67,9 +57,8 @@ class AttentionScores(_Heads):
 
     kind: ClassVar[str] = "attention_scores"
     row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        axes=_MATRICES, devices=("cpu",),
-    )  # fmt: skip
+        keeps=("x",), cut=Cut.SAMPLES, cheap=False, axes=_MATRICES, devices=("cpu",)
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         tokens, _ = attended(inputs[0], self.heads)
@@ -90,9 +79,8 @@ class AttentionSoftmax(Layer):
     causal: bool = False
     kind: ClassVar[str] = "attention_softmax"
     row: ClassVar[Row] = Row(
-        keeps=("y",), cut=Cut.SAMPLES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=False,
-        axes=_MATRICES, devices=("cpu",),
-    )  # fmt: skip
+        keeps=("y",), cut=Cut.SAMPLES, cheap=False, over=IN_PLACE, axes=_MATRICES, devices=("cpu",)
+    )
 
     def __post_init__(self) -> None:
         settle(self, "attention softmax", "causal", flag)
@@ -120,10 +108,7 @@ class AttentionValues(_Heads):
 
     kind: ClassVar[str] = "attention_values"
     arity: ClassVar[int | None] = 2
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs) != 2:
@@ -148,10 +133,7 @@ class FusedAttention(_Heads):
 
     causal: bool = False
     kind: ClassVar[str] = "fused_attention"
-    row: ClassVar[Row] = Row(
-        keeps=("x", "y"), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=("x", "y"), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -173,25 +155,20 @@ class FusedAttention(_Heads):
             input=Size(0, 5 * products + 5 * pairs + 4 * tokens * features),
         )
 
-    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+    def extras(self, y: Shape, *inputs: Shape) -> Extras:
         batch, tokens, _ = dims(y)
-        return {"log_sum_exp": ((batch, ("h", self.heads), tokens), format)}
+        return {"log_sum_exp": ((batch, ("h", self.heads), tokens), None)}
 
-    def workspace(self, y: Shape, *inputs: Shape) -> Buffers:
-        """The scores of a tile; then for each of its rows the largest one, and the sum."""
+    def workspace(self, backward: bool, y: Shape, *inputs: Shape) -> Buffers:
+        """The scores of a tile, then for each of its rows the largest one, and the sum; in backward
+        probabilities, and the gradient of the scores. Causal, tiles that no query sees are skipped.
+        """
         tile = min(TILE, y[0])
-        axes = ("tile", tile), ("tile + 2", tile + 2)
-        return {"workspace": Buffer(axes, fills=self._tiles(y[0]))}
-
-    def backward_workspace(self, y: Shape, *inputs: Shape) -> Buffers:
-        """Probabilities, and the gradient of the scores."""
-        tile = min(TILE, y[0])
-        axes = ("2", 2), ("tile", tile), ("tile", tile)
-        return {"workspace": Buffer(axes, fills=self._tiles(y[0]))}
-
-    def _tiles(self, tokens: int) -> int:
-        """How many tiles of scores all heads have; a causal one skips those that no query sees."""
-        return self.heads * _pairs(-(-tokens // min(TILE, tokens)), self.causal)
+        axes: Dims = ("tile", tile), ("tile + 2", tile + 2)
+        if backward:
+            axes = ("2", 2), ("tile", tile), ("tile", tile)
+        tiles = self.heads * _pairs(-(-y[0] // tile), self.causal)
+        return {"workspace": Buffer(axes, fills=tiles)}
 
 
 def _pairs(tokens: int, causal: bool) -> int:

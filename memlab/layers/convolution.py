@@ -11,7 +11,6 @@ from memlab.errors import InputError, flag
 from memlab.layers import algorithms
 from memlab.layers.layer import (
     Layer,
-    Needed,
     Weights,
     bias_of,
     maps,
@@ -19,7 +18,7 @@ from memlab.layers.layer import (
     weight_of,
     window,
 )
-from memlab.layers.row import NOWHERE, Flops, Reads, Row
+from memlab.layers.row import Buffers, Flops, Row
 from memlab.step.storage import Size
 from memlab.step.traits import Cut
 
@@ -38,9 +37,8 @@ class Conv2d(Layer):
     bias: bool = True
     kind: ClassVar[str] = "conv2d"
     row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        backward_reads_weight=Reads.PASSING, stem="conv",
-    )  # fmt: skip
+        keeps=("x",), cut=Cut.SAMPLES, cheap=False, to_pass_on=("weight",), stem="conv"
+    )
 
     def __post_init__(self) -> None:
         for name in ("out_channels", "kernel", "stride", "dilation", "groups"):
@@ -100,5 +98,5 @@ class Conv2d(Layer):
         bias = Size(0, prod(y) if self.bias else 0)
         return Flops(products + bias, products + bias, products)
 
-    def choose(self, way: str, y: Shape, *inputs: Shape, backward: bool = False) -> Needed:
+    def choose(self, way: str, backward: bool, y: Shape, *inputs: Shape) -> tuple[str, Buffers]:
         return algorithms.needed(way, self, inputs[0], y, backward)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from memlab.axes import Shape
 from memlab.errors import InputError, flag
 from memlab.layers.layer import Layer, Weights, bias_of, settle, text, weight_of
-from memlab.layers.row import NOWHERE, Flops, Reads, Row
+from memlab.layers.row import Flops, Row
 from memlab.step.storage import Size
 from memlab.step.traits import Cut
 
@@ -23,8 +23,8 @@ class Linear(Layer):
     kind: ClassVar[str] = "linear"
     can_share: ClassVar[bool] = True
     row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.OUTPUTS, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        backward_reads_weight=Reads.PASSING, vectors=("cuda",), stem="fc",
+        keeps=("x",), cut=Cut.OUTPUTS, cheap=False,
+        to_pass_on=("weight",), vectors=("cuda",), stem="fc",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -58,10 +58,7 @@ class Embedding(Layer):
     kind: ClassVar[str] = "embedding"
     of_tokens: ClassVar[bool] = True
     can_share: ClassVar[bool] = True
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.WHOLE, cheap=False, devices=("cpu",))
 
     def __post_init__(self) -> None:
         settle(self, "embedding", "vocabulary")

@@ -9,7 +9,7 @@ from typing import ClassVar
 from memlab.axes import Shape
 from memlab.errors import InputError
 from memlab.layers.layer import Layer, text
-from memlab.layers.row import NOWHERE, VIEW, Flops, Passes, Row, by_value
+from memlab.layers.row import VIEW, Flops, Over, Passes, Row, by_value
 from memlab.step.traits import Cut
 
 
@@ -20,8 +20,8 @@ class Add(Layer):
     kind: ClassVar[str] = "add"
     arity: ClassVar[int | None] = None
     row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.VALUES, over={"y": ("x0", "x1")},
-        backward_over={"dx0": ("dy",)}, cheap=False, passes=Passes.SAME,
+        keeps=(), cut=Cut.VALUES, cheap=False, passes=Passes.SAME,
+        over=Over({"y": ("x0", "x1")}, {"dx0": ("dy",)}),
     )  # fmt: skip
 
     def output(self, *inputs: Shape) -> Shape:
@@ -43,9 +43,8 @@ class Concat(Layer):
     kind: ClassVar[str] = "concat"
     arity: ClassVar[int | None] = None
     row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        passes=Passes.SLICES, moves=True,
-    )  # fmt: skip
+        keeps=(), cut=Cut.SAMPLES, cheap=False, passes=Passes.SLICES, moves=True
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         if len({(len(shape), *shape[1:]) for shape in inputs}) > 1:

@@ -13,14 +13,10 @@ from typing import Any, ClassVar
 
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError, whole
-from memlab.formats import Format
 from memlab.layers.row import Buffers, Extras, Flops, Row
 from memlab.step.start import ZEROS, Start, he
 from memlab.step.tensor import Tensor
 from memlab.step.traits import Again
-
-Needed = tuple[str, Buffers]
-"""The name of an algorithm, empty where there is one way, and its workspace."""
 
 VALUES = 10**24
 """The most values of one array: no memory holds as many, and what follows from it stays in the
@@ -58,7 +54,6 @@ class Layer:
     row: ClassVar[Row]
     arity: ClassVar[int | None] = 1
     """The most inputs that it takes; ``None``: two or more."""
-    is_loss: ClassVar[bool] = False
     of_input: ClassVar[bool] = False
     """Whether it reads the input of the network alone, and so hands no gradient back."""
     of_tokens: ClassVar[bool] = False
@@ -102,21 +97,18 @@ class Layer:
         """Its operations."""
         raise NotImplementedError(f"{type(self).__name__} says nothing of its operations")
 
-    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
-        """What forward writes for backward alone, in a step of that format."""
+    def extras(self, y: Shape, *inputs: Shape) -> Extras:
+        """What forward writes for backward alone."""
         return {}
 
-    def workspace(self, y: Shape, *inputs: Shape) -> Buffers:
-        """What its operation in forward needs beside its operands."""
+    def workspace(self, backward: bool, y: Shape, *inputs: Shape) -> Buffers:
+        """What its operation, forward or backward, needs beside its operands."""
         return {}
 
-    def backward_workspace(self, y: Shape, *inputs: Shape) -> Buffers:
-        """The same of its operation in backward."""
-        return {}
-
-    def choose(self, way: str, y: Shape, *inputs: Shape, backward: bool = False) -> Needed:
-        """The algorithm by which it is computed where ``way`` is asked for, and its workspace."""
-        return "", (self.backward_workspace if backward else self.workspace)(y, *inputs)
+    def choose(self, way: str, backward: bool, y: Shape, *inputs: Shape) -> tuple[str, Buffers]:
+        """The algorithm that computes the operation where ``way`` is asked for, empty where there
+        is one alone, and its workspace."""
+        return "", self.workspace(backward, y, *inputs)
 
     def again(self, y: Shape, *inputs: Shape) -> Again | None:
         """How it runs another time where it updates its buffers; ``None``: it may run once."""

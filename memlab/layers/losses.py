@@ -10,26 +10,25 @@ from memlab.axes import Dims, Shape, dims
 from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
 from memlab.layers.layer import Layer, text
-from memlab.layers.row import NOWHERE, Y_OVER_X, Extras, Flops, Row, by_value
+from memlab.layers.row import IN_PLACE, Extras, Flops, Row, by_value
 from memlab.step.storage import Size
 from memlab.step.traits import Cut, Traits
 
-Target = tuple[str, Dims, Format]
-"""The name, axes and format of a tensor."""
+Target = tuple[str, Dims, Format | None]
+"""The name, axes and format of a tensor; ``None`` for the format of the step."""
 
 
 @dataclass(frozen=True)
 class Loss(Layer):
     """What every loss answers beside."""
 
-    is_loss: ClassVar[bool] = True
     predicts: ClassVar[tuple[str, Traits] | None] = None
     """The kind and the traits of the operation that makes a prediction of what the loss reads;
     ``None`` where that is the prediction."""
 
-    def target(self, format: Format, y: Shape) -> Target:
-        """What it compares with, in a step of that format."""
-        return "target", dims(y), format
+    def target(self, y: Shape) -> Target:
+        """What it compares with."""
+        return "target", dims(y), None
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,8 @@ class SoftmaxCrossEntropy(Loss):
     sample or one for each token of a sequence ``(T, classes)``."""
 
     kind: ClassVar[str] = "softmax_cross_entropy"
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        vectors=("cuda",),
-    )  # fmt: skip
-    predicts: ClassVar[tuple[str, Traits] | None] = "softmax", Traits(Y_OVER_X)
+    row: ClassVar[Row] = Row(keeps=(), cut=Cut.WHOLE, cheap=False, vectors=("cuda",))
+    predicts: ClassVar[tuple[str, Traits] | None] = "softmax", Traits(IN_PLACE.forward)
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs[0]) > 2:
@@ -60,10 +56,10 @@ class SoftmaxCrossEntropy(Loss):
             inference=Size(0, (5 * classes - 2) * rows),
         )
 
-    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
-        return {"probabilities": (dims(y), format)}
+    def extras(self, y: Shape, *inputs: Shape) -> Extras:
+        return {"probabilities": (dims(y), None)}
 
-    def target(self, format: Format, y: Shape) -> Target:
+    def target(self, y: Shape) -> Target:
         return "labels", dims(y)[:-1], FORMATS["int64"]
 
 
@@ -72,9 +68,7 @@ class SquaredError(Loss):
     """The mean over the batch of ``sum (y - t)^2``; the target t has the shape of y (A1)."""
 
     kind: ClassVar[str] = "squared_error"
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False
-    )
+    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.WHOLE, cheap=False)
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         return by_value(y, 3, 2, fixed=1)

@@ -8,20 +8,8 @@ from typing import ClassVar
 
 from memlab.axes import Shape, dims
 from memlab.errors import real
-from memlab.formats import Format
 from memlab.layers.layer import Layer, Weights, maps, sequence, settle
-from memlab.layers.row import (
-    DX_OVER_DY,
-    NOWHERE,
-    Y_OVER_X,
-    Buffer,
-    Buffers,
-    Extras,
-    Flops,
-    Reads,
-    Row,
-    by_value,
-)
+from memlab.layers.row import IN_PLACE, Buffer, Buffers, Extras, Flops, Row, by_value
 from memlab.step.start import ONES, Start
 from memlab.step.storage import Size
 from memlab.step.traits import Again, Cut
@@ -37,8 +25,8 @@ class BatchNorm(Layer):
     momentum: float = 0.1
     kind: ClassVar[str] = "batch_norm"
     row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.CHANNELS, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True,
-        backward_reads_weight=Reads.ALWAYS, wide=True, apart=True, joins=True, stem="norm",
+        keeps=("x", "weight"), cut=Cut.CHANNELS, cheap=True, over=IN_PLACE,
+        apart=True, joins=True, stem="norm",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -64,9 +52,9 @@ class BatchNorm(Layer):
             inference=Size(3 * channels, 4 * values),
         )
 
-    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+    def extras(self, y: Shape, *inputs: Shape) -> Extras:
         """What it normalised by, for each channel."""
-        return dict.fromkeys(_STATISTICS, (dims(y, batched=False)[:1], format))
+        return dict.fromkeys(_STATISTICS, (dims(y, batched=False)[:1], None))
 
     def again(self, y: Shape, *inputs: Shape) -> Again:
         """By the mean and the deviation of the batch, which are small and kept: the running ones
@@ -83,10 +71,7 @@ class LocalResponseNorm(Layer):
     beta: float = 0.75
     k: float = 1.0
     kind: ClassVar[str] = "local_response_norm"
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        stem="norm",
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.SAMPLES, cheap=False, stem="norm")
 
     def __post_init__(self) -> None:
         settle(self, "local response norm", "size")
@@ -102,8 +87,8 @@ class LocalResponseNorm(Layer):
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         return by_value(y, 2 * self.size + 3, 3 * self.size + 8)
 
-    def backward_workspace(self, y: Shape, *inputs: Shape) -> Buffers:
-        return {"workspace": Buffer(dims(y, batched=False))}
+    def workspace(self, backward: bool, y: Shape, *inputs: Shape) -> Buffers:
+        return {"workspace": Buffer(dims(y, batched=False))} if backward else {}
 
 
 @dataclass(frozen=True)
@@ -114,8 +99,8 @@ class LayerNorm(Layer):
     epsilon: float = 1e-5
     kind: ClassVar[str] = "layer_norm"
     row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True,
-        backward_reads_weight=Reads.PASSING, devices=("cpu",),
+        keeps=("x",), cut=Cut.SAMPLES, cheap=True, over=IN_PLACE,
+        to_pass_on=("weight",), devices=("cpu",),
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -137,6 +122,6 @@ class LayerNorm(Layer):
             input=Size(0, tokens * (10 * features + 2)),
         )
 
-    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+    def extras(self, y: Shape, *inputs: Shape) -> Extras:
         """What it normalised by, for each token."""
-        return dict.fromkeys(_STATISTICS, (dims(y)[:-1], format))
+        return dict.fromkeys(_STATISTICS, (dims(y)[:-1], None))

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from memlab.axes import Shape
 from memlab.errors import known, real
 from memlab.layers.layer import Layer, settle
-from memlab.layers.row import DX_OVER_DY, Y_OVER_X, Flops, Row, by_value
+from memlab.layers.row import IN_PLACE, Flops, Row, by_value
 from memlab.step.traits import Cut
 
 FORMS = ("exact", "tanh")
@@ -20,9 +20,7 @@ class ReLU(Layer):
     """``max(x, 0)``."""
 
     kind: ClassVar[str] = "relu"
-    row: ClassVar[Row] = Row(
-        keeps=("y",), cut=Cut.VALUES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True
-    )
+    row: ClassVar[Row] = Row(keeps=("y",), cut=Cut.VALUES, cheap=True, over=IN_PLACE)
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         return by_value(y, 1, 1)
@@ -33,9 +31,7 @@ class Tanh(Layer):
     """The hyperbolic tangent: the f of the single-layer example (A1)."""
 
     kind: ClassVar[str] = "tanh"
-    row: ClassVar[Row] = Row(
-        keeps=("y",), cut=Cut.VALUES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True
-    )
+    row: ClassVar[Row] = Row(keeps=("y",), cut=Cut.VALUES, cheap=True, over=IN_PLACE)
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         return by_value(y, 1, 3)
@@ -49,9 +45,8 @@ class GELU(Layer):
     form: Literal["exact", "tanh"] = "exact"
     kind: ClassVar[str] = "gelu"
     row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.VALUES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True,
-        devices=("cpu",),
-    )  # fmt: skip
+        keeps=("x",), cut=Cut.VALUES, cheap=True, over=IN_PLACE, devices=("cpu",)
+    )
 
     def __post_init__(self) -> None:
         known("form of GELU", self.form, FORMS)
@@ -70,9 +65,8 @@ class Dropout(Layer):
     p: float = 0.5
     kind: ClassVar[str] = "dropout"
     row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.VALUES, over=Y_OVER_X, backward_over=DX_OVER_DY, cheap=True,
-        identity_in_inference=True,
-    )  # fmt: skip
+        keeps=(), cut=Cut.VALUES, cheap=True, over=IN_PLACE, identity_in_inference=True
+    )
 
     def __post_init__(self) -> None:
         settle(self, "dropout", "p", real, usual=0.5, least=0, below=1)

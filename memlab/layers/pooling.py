@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 from memlab.axes import Shape, dims
 from memlab.errors import InputError, flag
-from memlab.formats import FORMATS, Format
+from memlab.formats import FORMATS
 from memlab.layers.layer import Layer, maps, settle, window
-from memlab.layers.row import NOWHERE, Extras, Flops, Row, by_value
+from memlab.layers.row import Extras, Flops, Row, by_value
 from memlab.step.traits import Cut
 
 
@@ -67,16 +67,13 @@ class MaxPool2d(_Pool):
     """The largest value of each window."""
 
     kind: ClassVar[str] = "max_pool2d"
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=True,
-        stem="pool",
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=True, stem="pool")
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         kh, kw, _, _ = self.geometry(inputs[0])
         return by_value(y, kh * kw - 1, 1)
 
-    def extras(self, format: Format, y: Shape, *inputs: Shape) -> Extras:
+    def extras(self, y: Shape, *inputs: Shape) -> Extras:
         """Where in its window the largest value is."""
         kh, kw, _, _ = self.geometry(inputs[0])
         width = FORMATS["uint8" if kh * kw <= 256 else "int32"]
@@ -88,10 +85,7 @@ class AvgPool2d(_Pool):
     """The mean of each window, zeros of the padding included."""
 
     kind: ClassVar[str] = "avg_pool2d"
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=True,
-        stem="pool",
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=True, stem="pool")
 
     def flops(self, y: Shape, *inputs: Shape) -> Flops:
         kh, kw, _, _ = self.geometry(inputs[0])

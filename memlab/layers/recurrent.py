@@ -15,7 +15,7 @@ from typing import ClassVar
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError
 from memlab.layers.layer import Layer, settle, text
-from memlab.layers.row import NOWHERE, VIEW, Flops, Row, by_value
+from memlab.layers.row import VIEW, Flops, Row, by_value
 from memlab.step.tensor import Tensor
 from memlab.step.traits import Cut
 
@@ -72,10 +72,7 @@ class LstmState(Layer):
 
     kind: ClassVar[str] = "lstm_state"
     arity: ClassVar[int | None] = 2
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
 
     def output(self, *inputs: Shape) -> Shape:
         return _hidden("lstm_state", *inputs)
@@ -90,10 +87,7 @@ class LstmOutput(Layer):
 
     kind: ClassVar[str] = "lstm_output"
     arity: ClassVar[int | None] = 2
-    row: ClassVar[Row] = Row(
-        keeps=("x",), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=("x",), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
 
     def output(self, *inputs: Shape) -> Shape:
         if len(inputs) != 2:

@@ -30,51 +30,45 @@ class Passes(StrEnum):
     """Each is a slice of it, side by side."""
 
 
-class Reads(StrEnum):
-    """When the backward operation of a layer reads its weight."""
+class Over(NamedTuple):
+    """What may lie over what in place, forward and backward: by output, the inputs in whose place
+    it may be written (``Traits.over``)."""
 
-    NEVER = "never"
-    PASSING = "passing"
-    """Where it passes a gradient on."""
-    ALWAYS = "always"
+    forward: Mapping[str, tuple[str, ...]] = {}
+    backward: Mapping[str, tuple[str, ...]] = {}
 
 
-Over = Mapping[str, tuple[str, ...]]
-"""By output, the inputs in whose place it may lie (``Traits.over``)."""
-
-NOWHERE: Over = {}
-Y_OVER_X: Over = {"y": ("x",)}
-DX_OVER_DY: Over = {"dx": ("dy",)}
+NOWHERE = Over()
+IN_PLACE = Over({"y": ("x",)}, {"dx": ("dy",)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What is known of a kind of layer. The first five have no default that could be right.
+    """What is known of a kind of layer. The first three have no default that could be right.
 
-    ``keeps``: which of its input ``x`` and output ``y`` backward reads. ``cut``: along what it and
-    its backward can be cut. ``over`` and ``backward_over``: what may lie over what. ``cheap``: it
-    computes little for each byte that it writes.
+    ``keeps``: which of its input ``x``, its output ``y`` and its parameters backward reads, and
+    ``to_pass_on`` beside them where it passes a gradient on. ``cut``: along what it and its
+    backward can be cut. ``cheap``: it computes little for each byte that it writes.
 
-    ``axes`` are the names of the axes of an output that is no map, sequence or vector. ``is_view``:
-    its output is the input, or a part of it; as ``identity_in_inference`` says, then alone.
-    ``moves``, ``wide`` and ``apart``: as in ``Traits``. ``joins``: its parameters are updated
-    together with those of the layer that feeds it. ``devices`` have kernels for it, those in
-    ``vectors`` only where a sample is one vector. ``stem`` begins the names that its layers get.
+    ``over``: what may lie over what. ``axes``: the names of the axes of an output that is no map,
+    sequence or vector. ``is_view``: its output is the input, or a part of it;
+    ``identity_in_inference``: so it is there alone. ``moves`` and ``apart``: as in ``Traits``.
+    ``joins``: its parameters are updated together with those of the layer that feeds it.
+    ``devices`` have kernels for it, those in ``vectors`` only where a sample is one vector.
+    ``stem`` begins the names that its layers get.
     """
 
     keeps: tuple[str, ...]
     cut: Cut
-    over: Over
-    backward_over: Over
     cheap: bool
 
-    backward_reads_weight: Reads = Reads.NEVER
+    to_pass_on: tuple[str, ...] = ()
+    over: Over = NOWHERE
     passes: Passes = Passes.COMPUTED
     axes: tuple[str, ...] = ()
     is_view: bool = False
     identity_in_inference: bool = False
     moves: bool = False
-    wide: bool = False
     apart: bool = False
     joins: bool = False
     devices: tuple[str, ...] = ("cpu", "cuda")
@@ -84,20 +78,15 @@ class Row:
     @cached_property
     def traits(self) -> Traits:
         """Those of its operation in forward."""
-        return Traits(self.over, self.cut, self.cheap, moves=self.moves, wide=self.wide)
+        return Traits(self.over.forward, self.cut, self.cheap, moves=self.moves)
 
     @cached_property
     def backward_traits(self) -> Traits:
         """Those of its operation in backward."""
-        return Traits(
-            self.backward_over, self.cut, moves=self.moves, wide=self.wide, apart=self.apart
-        )
+        return Traits(self.over.backward, self.cut, moves=self.moves, apart=self.apart)
 
 
-VIEW = Row(
-    keeps=(), cut=Cut.WHOLE, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-    passes=Passes.SAME, is_view=True,
-)  # fmt: skip
+VIEW = Row(keeps=(), cut=Cut.WHOLE, cheap=False, passes=Passes.SAME, is_view=True)
 """Of a layer that no operation computes."""
 
 
@@ -122,8 +111,9 @@ def by_value(shape: Shape, forward: int, backward: int, fixed: int = 0) -> Flops
     return Flops(Size(fixed, forward * values), input=Size(0, backward * values))
 
 
-Extras = Mapping[str, tuple[Dims, Format]]
-"""Small arrays that forward writes for backward alone: axes and format by name."""
+Extras = Mapping[str, tuple[Dims, Format | None]]
+"""Small arrays that forward writes for backward alone: axes and format by name, ``None`` for the
+format of the step."""
 
 
 class Per(StrEnum):
@@ -169,8 +159,6 @@ def made(
 ) -> Choice:
     """The choice of an algorithm with these buffers, named ``"<scope>.workspace"``, in the format
     ``of`` unless they have their own."""
-    if not buffers:
-        return Choice(algorithm, NONE, Size()) if algorithm else NOTHING
     prefix, moved = f"{scope}.{'backward ' if backward else ''}", Size()
     workspace = {}
     for name, each in buffers.items():

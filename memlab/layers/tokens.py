@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from memlab.axes import Shape
 from memlab.layers.layer import Layer, Weights, maps, sequence, weight_of
-from memlab.layers.row import NOWHERE, Y_OVER_X, Flops, Row
+from memlab.layers.row import IN_PLACE, Flops, Over, Row
 from memlab.step.storage import Size
 from memlab.step.traits import Cut
 
@@ -19,9 +19,8 @@ class Positions(Layer):
 
     kind: ClassVar[str] = "positions"
     row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=Y_OVER_X, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+        keeps=(), cut=Cut.SAMPLES, cheap=False, over=Over(IN_PLACE.forward), devices=("cpu",)
+    )
 
     def output(self, *inputs: Shape) -> Shape:
         return sequence("positions", inputs[0])
@@ -39,10 +38,7 @@ class Patches(Layer):
     """A map ``(C, H, W)`` as a sequence: a token for each place, a feature for each channel."""
 
     kind: ClassVar[str] = "patches"
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
 
     def output(self, *inputs: Shape) -> Shape:
         channels, height, width = maps("patches", inputs[0])
@@ -57,10 +53,7 @@ class ClassToken(Layer):
     """One learned token before all others."""
 
     kind: ClassVar[str] = "class_token"
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
 
     def output(self, *inputs: Shape) -> Shape:
         tokens, features = sequence("class token", inputs[0])
@@ -78,10 +71,7 @@ class FirstToken(Layer):
     """The first token of a sequence, as a vector."""
 
     kind: ClassVar[str] = "first_token"
-    row: ClassVar[Row] = Row(
-        keeps=(), cut=Cut.SAMPLES, over=NOWHERE, backward_over=NOWHERE, cheap=False,
-        devices=("cpu",),
-    )  # fmt: skip
+    row: ClassVar[Row] = Row(keeps=(), cut=Cut.SAMPLES, cheap=False, devices=("cpu",))
 
     def output(self, *inputs: Shape) -> Shape:
         return sequence("first token", inputs[0])[1:]

@@ -8,6 +8,7 @@ from functools import cached_property
 from memlab.axes import Shape
 from memlab.errors import InputError, named
 from memlab.layers.layer import Node, text
+from memlab.layers.losses import Loss
 
 INPUT = "input"
 RESERVED = (INPUT, "labels", "target", "prediction")
@@ -30,7 +31,7 @@ class Network:
     def __post_init__(self) -> None:
         self._check_names()
         self._check_shares()
-        losses = [node.layer.is_loss for node in self.nodes]
+        losses = [isinstance(node.layer, Loss) for node in self.nodes]
         if sum(losses) != 1 or not losses[-1]:
             raise InputError(
                 f"network {self.name!r} needs one loss, at its end; try .cross_entropy()."

@@ -38,9 +38,8 @@ class Traits:
     the value in its place, and from what is known before the first one is written. ``cut``: along
     what it can be cut. ``cheap``: it computes little for each byte that it writes. ``as_stored``:
     it reads bits as they are stored, in any format. ``moves``: it moves values and computes none.
-    ``wide``: in mixed precision, what it reads and writes beside maps stays in fp32. ``apart``: its
-    kernel reads the gradients that it writes, so that where it adds to them it needs room for what
-    it adds.
+    ``apart``: its kernel reads the gradients that it writes, so that where it adds to them it needs
+    room for what it adds.
     """
 
     over: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -48,7 +47,6 @@ class Traits:
     cheap: bool = False
     as_stored: bool = False
     moves: bool = False
-    wide: bool = False
     apart: bool = False
 
 

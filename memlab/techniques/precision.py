@@ -101,7 +101,7 @@ def precision(
     if chosen.master or scaling or rounding == "stochastic":
         order.check_updates(step, "fp32 master weights, loss scaling or stochastic rounding")
     scaled = _scaled(step, chosen, scaling)
-    kept = _normalization(step) if chosen.master else _statistics(step)
+    kept = _beside_buffers(step) if chosen.master else _statistics(step)
     rewrite = _Rewrite(by_role, kept, chosen.master and step.training, scaled)
     live_in = tuple(map(rewrite.tensor, step.live_in))
     drawn = rounding == "stochastic" and step.training
@@ -158,10 +158,18 @@ def _scaled(step: Step, mode: Mode, wanted: bool | None) -> bool:
     return learns and (mode.scaling if wanted is None else wanted)
 
 
-def _normalization(step: Step) -> frozenset[str]:
-    """The storages of batch norm that are no maps: parameters, their gradients, statistics."""
-    wide = (tensor for op in step.ops if op.traits.wide for tensor in op.touched())
-    return frozenset(tensor.storage.name for tensor in wide if not tensor.size.per_sample)
+def _beside_buffers(step: Step) -> frozenset[str]:
+    """The storages that stay in fp32 in mixed precision: buffers, which move by a small part of
+    themselves at a time, and beside them in an operation statistics, parameters and, as an update
+    says, their gradients. No maps: what normalises reads and writes these in any format."""
+    touched = ([*op.touched()] for op in step.ops)
+    beside = (
+        each for found in touched if any(t.role is Role.BUFFER for t in found) for each in found
+    )
+    wide = {each.storage.name for each in beside if not each.size.per_sample}
+    slots = ((op, slot) for op in step.ops for slot in op.slots)
+    learned = ((op.updates[slot.parameter], op.reads[slot.gradient]) for op, slot in slots)
+    return frozenset(wide | {dw.storage.name for w, dw in learned if w.storage.name in wide})
 
 
 def _statistics(step: Step) -> frozenset[str]:

@@ -14,6 +14,7 @@ from memlab.build.step import inference_step, training_step
 from memlab.layers import LAYERS, Conv2d
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT, choose
 from memlab.layers.layer import Layer
+from memlab.layers.losses import Loss
 from memlab.networks.builder import Handle, network
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.op import Op, Phase
@@ -69,7 +70,7 @@ class Case:
             start = network("one layer", image=shape)
         x = start if first else source(start, shape)
         x = x.then(self.layer, *(source(start, other) for other in others), name="case")
-        net = x.close() if self.layer.is_loss else x.squared_error()
+        net = x.close() if isinstance(self.layer, Loss) else x.squared_error()
         step = training_step(net, "sgd", format) if training else inference_step(net, format)
         return [op for op in step.ops if op.layer == "case" and op.phase is not Phase.UPDATE]
 
@@ -178,7 +179,7 @@ def test_backward_reads_what_the_layer_keeps(case: Case) -> None:
 @each_case
 def test_forward_writes_extras_for_backward_alone(case: Case, format: str) -> None:
     forward, *_ = case.ops(format)
-    result = "loss" if case.layer.is_loss else "y"
+    result = "loss" if isinstance(case.layer, Loss) else "y"
     assert {
         name: (axes(tensor), tensor.format.name, tensor.role)
         for name, tensor in forward.writes.items()
@@ -229,7 +230,7 @@ def test_the_operations_of_every_kind_are_counted(kind: str) -> None:
 
 def backward_by_hand(case: Case, halves: list[dict[str, by_hand.Formula]]) -> Size:
     kind, shapes = case.layer.kind, [case.inputs[0], case.output]
-    shapes = shapes[: 1 if case.layer.is_loss else 2]
+    shapes = shapes[: 1 if isinstance(case.layer, Loss) else 2]
     formulas = [half[kind] for half in halves if kind in half]
     return sum((Size(*by_hand.line(each, case.layer, *shapes)) for each in formulas), Size())
 
@@ -248,7 +249,7 @@ def test_bytes_moved(case: Case, format: str) -> None:
     several = [f"x{i}" for i in range(len(case.inputs))]
     inputs = several if len(several) > 1 else ["x"]
     names = [*inputs, *case.learned, *case.extras]
-    names += ["labels", "loss"] if case.layer.is_loss else ["y"]
+    names += ["labels", "loss"] if isinstance(case.layer, Loss) else ["y"]
     names += ["running"] * (2 if case.running else 0)  # read and written
     assert forward.bytes_moved == moved(case, names, case.forward_buffer, format)
     for op in backward:
