@@ -13,6 +13,7 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.lesson import digits
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from tests.quick import apart
 
@@ -55,18 +56,19 @@ def timed(row: object) -> object:
     return memlab.lowering(MAPS, batch=2, times={"conv1": row})  # type: ignore[dict-item]  # anything
 
 
-RUN = {"step": (), "batch": (), "seed": (ZERO,), "device": (), "poison": FLAG, "host": (),
-       "placement": (NONE,), "settings": (NONE, MAP), "parameters": (NONE, MAP)}  # fmt: skip
+PROGRAM = {"step": (), "batch": (), "device": (), "host": (), "placement": (NONE,), "keep": (NONE,)}
+SESSION = {"seed": (ZERO,), "poison": FLAG, "settings": (NONE, MAP), "parameters": (NONE, MAP)}
 FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, tuple[Any, ...]]]] = {
     "training_step": (partial(memlab.training_step, network=vectors()), {
         "network": (), "optimizer": (), "format": (), "algorithm": (), "threads": ()}),
     "inference_step": (partial(memlab.inference_step, network=vectors()), {
         "network": (), "format": (), "algorithm": (), "threads": ()}),
     "run": (partial(memlab.run, step=STEP, batch=2), {
-        **RUN, "keep": (NONE,), "progress": FLAG, "overlapping": FLAG}),
+        **PROGRAM, **SESSION, "progress": FLAG, "overlapping": FLAG}),
     "a run that keeps its gradients": (partial(memlab.run, batch=2, keep="gradients"), {
         "step": ()}),
-    "Session": (partial(Session, step=STEP, batch=2), RUN),
+    "Program": (partial(Program, step=STEP, batch=2), PROGRAM),
+    "Session": (partial(Session, program=Program(STEP, 2)), SESSION),
     "train": (partial(memlab.train, network=vectors(), data=Data(), batch=4, epochs=1), {
         "network": (), "data": (), "rewrite": (NONE,), "optimizer": (), "batch": (), "epochs": (),
         "seed": (ZERO,), "settings": (NONE, MAP), "progress": FLAG}),

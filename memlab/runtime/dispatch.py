@@ -22,6 +22,13 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
             f"a step that is stored in other formats than it is computed in runs on cpu, got "
             f"{device}; plan it instead of running it there."
         )
+    layered = [op for op in step.ops if "layer" in op.attributes and op.phase is not Phase.UPDATE]
+    of_vectors = (op for op in layered if device in op.attributes["layer"].row.vectors)
+    if any("T" in dict(each.axes) for op in of_vectors for each in op.touched()):
+        raise InputError(
+            f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
+            "instead of running it there."
+        )
     return [_kernel(op, device) for op in step.ops]
 
 
@@ -33,14 +40,7 @@ def _kernel(op: Op, device: str) -> Kernel:
     """The kernel of an operation in the format that it computes in."""
     if op.phase is Phase.COPY or op.kind == LOAD:
         return _none
-    touched, layer = [*op.touched()], op.attributes.get("layer")
-    one_vector = layer is not None and op.phase is not Phase.UPDATE and device in layer.row.vectors
-    if one_vector and any(name == "T" for tensor in touched for name, _ in tensor.axes):
-        raise InputError(
-            f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
-            "instead of running it there."
-        )
-    formats = [each.format.name for each in touched if each.format.kind == "float"]
+    formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
     any_format = op.traits.as_stored or op.traits.moves
     format = COMPUTED.name if is_staged(op) or any_format or not formats else formats[0]
     kernel = registry.find(op.kind, op.algorithm, device, format)

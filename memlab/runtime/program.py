@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from memlab.errors import InputError, shorten
 from memlab.kernels.registry import Kernel
 from memlab.planner.book import plan
 from memlab.planner.entries import Entry
@@ -57,12 +58,13 @@ class Span(NamedTuple):
 class Program:
     """A step at a batch on a device; in one arena, where there is a ``placement`` of it: itself,
     or the name of a way to place. Maps that are moved wait in ``host``.
+    ``keep="gradients"`` lets the parameters' gradients outlive the step.
 
     ``load`` gives its operations, ``residents`` stay alive between steps, ``inputs`` are brought
     anew in so many ``parts``, and ``planned`` is its ledger.
 
     Raises:
-        InputError: a step without operations; no such device; no memory to wait in; a
+        InputError: no step, or one without operations; no such device; no memory to wait in; a
             batch that the step does not hold for; a placement of another step, or one that
             overlaps where ``overlapping`` does not allow it.
     """
@@ -75,7 +77,13 @@ class Program:
         placement: Placement | str | None = None,
         host: str | Path | Host = RAM,
         overlapping: bool = False,
+        keep: str | None = None,
     ) -> None:
+        if not isinstance(step, Step):
+            raise InputError(
+                f"a step is run, got {shorten(step)}; try memlab.training_step(network)."
+            )
+        step = step if keep is None else step.keep(keep)
         if not step.ops:
             plan(step)  # which says what is missing
         self.step, self.batch, self.device = step, step.held(batch), device

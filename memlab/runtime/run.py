@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab import units
-from memlab.errors import InputError, flag, shorten
+from memlab.errors import flag
 from memlab.kernels.registry import Array
 from memlab.planner.ledger import Ledger
 from memlab.planner.placement import ARENA, Placement
@@ -237,14 +237,11 @@ def run(
     """
     for name, given in (("progress", progress), ("poison", poison), ("overlapping", overlapping)):
         flag(name, given)
-    if not isinstance(step, Step):
-        raise InputError(f"a step is run, got {shorten(step)}; try memlab.training_step(network).")
-    step = step if keep is None else step.keep(keep)
-    program = Program(step, batch, device, placement, host, overlapping)
+    program = Program(step, batch, device, placement, host, overlapping, keep)
     guard.admit(program)
     program.load()  # its modules have arrays of their own, which are no part of the step
     if program.place.simulated:
-        guard.check_time(step, batch)
+        guard.check_time(program.step, program.batch)
     from memlab.runtime.compiling import Compilations, install_listener
 
     poison = poison and program.placement is not None
@@ -264,7 +261,7 @@ def run(
     again = partial(Session, seed=seed, parameters=parameters, settings=settings, poison=True)
     nan, unclear = _poisoned(session, again, x, labels, progress)
     return Run(
-        step,
+        program.step,
         program.batch,
         program.planned,
         seen,

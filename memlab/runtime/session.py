@@ -118,6 +118,7 @@ class Session:
         if self.closed:
             raise InputError("this session is closed and holds nothing; open another one.")
         self.steps += 1
+        self.current = {**self.settings, "step": float(self.steps)}
         self.nan.clear()
         try:
             self._feed(x, labels)
@@ -214,7 +215,7 @@ class Session:
                 training=self.program.step.training,
                 accumulate=addend is not None or "dx" in op.updates,
                 key=zlib.crc32(draw.encode()),
-                settings={**self.settings, "step": float(self.steps)},
+                settings=self.current,
                 updates=op.updates.keys(),
                 parts=op.attributes.get(PARTS, 1),
                 slots=op.slots,

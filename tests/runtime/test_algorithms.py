@@ -12,6 +12,7 @@ from memlab.layers.algorithms import on
 from memlab.networks.graph import Network
 from memlab.planner import clock
 from memlab.runtime.cpu import Cpu
+from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 
 
@@ -47,7 +48,7 @@ def test_mec_is_planned_and_priced_and_refused_before_anything_is_allocated(
     assert clock.total(step, 3) > 0
     taken: list[object] = []
     monkeypatch.setattr(Cpu, "block", lambda *given: taken.append(given))
-    for call in (memlab.run, Session):
+    for call in (memlab.run, lambda *given: Session(Program(*given))):
         with pytest.raises(memlab.InputError, match=r"mec is planned only: try .*'im2col-image'"):
             call(step, 3)
     assert not taken
@@ -59,5 +60,5 @@ def test_mec_is_planned_and_priced_and_refused_before_anything_is_allocated(
 def test_the_plan_of_a_search_holds_at_its_batch(limit: str | int | None) -> None:
     step = memlab.lowering(memlab.training_step(small()), batch=2, limit=limit)
     assert memlab.run(step, 2).residual == 0
-    with pytest.raises(memlab.InputError, match="this plan holds for batch 2 to 2, got 3"):
+    with pytest.raises(memlab.InputError, match="this step holds for batch 2 to 2, got 3"):
         memlab.run(step, 3)
