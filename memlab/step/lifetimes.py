@@ -128,7 +128,8 @@ class Lifetimes(Mapping[str, Life]):
             if (life := self._found.get(tensor.storage.name)) is None:
                 self._found[tensor.storage.name] = life = Life(tensor, BEFORE, 0)
                 self.blocks.append(life)
-            self._same(life.tensor, tensor)
+            elif life.tensor.storage is not tensor.storage:
+                self._same(life.tensor, tensor)
 
     def _read(self, op: Op, number: int) -> None:
         """What an operation reads is there, and nobody has written over it."""
@@ -162,10 +163,10 @@ class Lifetimes(Mapping[str, Life]):
             self.blocks.append(Life(tensor, number, number))
 
     def _same(self, first: Tensor, tensor: Tensor) -> None:
-        """Two tensors of one block lie in the same one."""
+        """Two blocks of one name are alike."""
+        if first.storage != tensor.storage:
+            raise two_blocks(tensor)
         if first.storage is not tensor.storage:
-            if first.storage != tensor.storage:
-                raise two_blocks(tensor)
             self.twice = self.twice or tensor
 
     def _wait(self) -> None:
@@ -183,7 +184,8 @@ class Lifetimes(Mapping[str, Life]):
             life = self._found.get(tensor.storage.name)
             if life is None:
                 raise InputError(f"{tensor.name} should outlive the step, but nothing writes it.")
-            self._same(life.tensor, tensor)
+            if life.tensor.storage is not tensor.storage:
+                self._same(life.tensor, tensor)
             life.death = len(self.ops)
         for name in self._scratch.keys() & self._found.keys():
             self._same(self._found[name].tensor, self._scratch[name])

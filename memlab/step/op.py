@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from memlab.step.collector import quick
 from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
 from memlab.step.traits import PLAIN, Again, Traits
@@ -81,6 +82,7 @@ class Slot:
         return (*master, *self.states.values(), *self.scales.values())
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Op:
     """A named operation.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memlab.step.collector import quick
+
 DEVICE = "device:0"
 HOST = "host"
 MEMORIES = (DEVICE, "device:1", HOST, "disk")
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Size:
     """An exact whole number ``fixed + batch * per_sample``: bytes, or operations.
@@ -35,6 +38,7 @@ class Size:
         return bool(self.fixed or self.per_sample)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Storage:
     """One block of memory, allocated and freed as a whole. Names are unique within a step."""

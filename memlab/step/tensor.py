@@ -9,7 +9,8 @@ from itertools import groupby
 from math import prod
 
 from memlab.axes import BATCH, Dims
-from memlab.formats import Format
+from memlab.formats import Format, packed
+from memlab.step.collector import quick
 from memlab.step.start import ZEROS, Start
 from memlab.step.storage import DEVICE, Size, Storage
 
@@ -29,6 +30,7 @@ class Role(StrEnum):
     WORKSPACE = "workspace"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Tensor:
     """A view of one storage.
@@ -56,7 +58,7 @@ class Tensor:
     @property
     def size(self) -> Size:
         """The bytes of its own values; a slice has fewer than its storage."""
-        return _size(self.axes, self.format)
+        return _size(self.axes, self.format.bits)
 
     def shape(self, batch: int) -> tuple[int, ...]:
         """Its extents at that batch."""
@@ -87,7 +89,7 @@ def new(
 ) -> Tensor:
     """A tensor with a storage of its own, which ``copies`` makes larger (a buffer per thread)."""
     axes = axes if copies == 1 else (("threads", copies), *axes)
-    storage = Storage(name, _size(axes, format), memory)
+    storage = Storage(name, _size(axes, format.bits), memory)
     return Tensor(name, storage, axes, format, role, start=start)
 
 
@@ -103,6 +105,6 @@ def formula(axes: Dims, format: Format, batch: int | None = None) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _size(axes: Dims, format: Format) -> Size:
-    nbytes = format.nbytes(prod(axis[1] for axis in axes if axis != BATCH))
+def _size(axes: Dims, bits: int) -> Size:
+    nbytes = packed(prod(axis[1] for axis in axes if axis != BATCH), bits)
     return Size(0, nbytes) if BATCH in axes else Size(nbytes, 0)
