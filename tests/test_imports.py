@@ -13,8 +13,8 @@ import numpy
 before = set(sys.modules)
 import memlab
 low = (
-    "axes errors internals units formats devices hardware rounding step layers networks build planner "
-    "techniques"
+    "axes errors internals units formats devices hardware rounding step layers networks build "
+    "planner techniques"
 ).split()
 for module in pkgutil.iter_modules(memlab.__path__):
     if module.name in low:

@@ -23,12 +23,12 @@ from memlab.bench.step import blas, freed_memory_kept
 from memlab.bench.timing import Line, Result, machine
 from memlab.build.step import training_step
 from memlab.kernels import registry
-from memlab.kernels.registry import Kernel
 from memlab.layers.algorithms import DEFAULT, on
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.planner import clock, recordings
+from memlab.runtime.program import Program, Turn
 from memlab.runtime.session import Session
 from memlab.step.op import Op
 from memlab.step.step import Step
@@ -59,17 +59,17 @@ class Timed(Session):
     """A session that notes how long each operation computes, in seconds of the processor."""
 
     def __init__(self, step: Step, batch: int) -> None:
-        super().__init__(step, batch)
+        super().__init__(Program(step, batch))
         self.seconds: dict[str, list[float]] = {}
 
-    def _compute(self, op: Op, kernel: Kernel) -> None:
+    def _compute(self, turn: Turn) -> None:
         start = process_time()
-        super()._compute(op, kernel)
-        self.seconds.setdefault(op.name, []).append(process_time() - start)
+        super()._compute(turn)
+        self.seconds.setdefault(turn.op.name, []).append(process_time() - start)
 
     def samples(self) -> Iterator[tuple[Op, list[float]]]:
         """Every operation, and its seconds in all steps but the first."""
-        for op in self.plan.ops:
+        for op in self.program.step.ops:
             if op.name in self.seconds:
                 yield op, [max(each, 1e-9) for each in self.seconds[op.name][1:]]
 

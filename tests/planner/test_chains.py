@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -63,7 +64,7 @@ def chains(draw: st.DrawFn, most: int = 8) -> Chain:
     return Chain(tuple(stages), sizes[0])
 
 
-def plain(count: int, **change: int) -> Chain:
+def plain(count: int, **change: Any) -> Chain:
     """Equal stages that keep only their outputs of 1 byte and take no workspace."""
     stage = replace(Stage(1, 2, 1, 1, 1, 2, 1, 1, 3), **change)
     return Chain((stage,) * count, 1)
