@@ -10,13 +10,14 @@ import pytest
 
 import memlab
 from memlab import strings
+from memlab.layers import LAYERS
 from memlab.optimizers import OPTIMIZERS
 from memlab.planner.files import ORIGINS
 from memlab.planner.ways import WAYS
 from tests import texts
 
 STATES = {state for each in OPTIMIZERS.values() for state in each.states}
-NAMES = {*ORIGINS, *OPTIMIZERS, *STATES, *(name.replace(" ", "_") for name in WAYS)}
+NAMES = {*LAYERS, *ORIGINS, *OPTIMIZERS, *STATES, *(name.replace(" ", "_") for name in WAYS)}
 """What a key may name too, wherever it is asked for."""
 
 

@@ -46,14 +46,14 @@ class Build:
         self.parameters: dict[str, Operands] = {}
         """Those that every node uses; they may belong to another node."""
         for node in self.network.nodes:
-            own = self._own(node, node.parameters, Role.PARAMETER)
+            own = self._owned(node, node.parameters, Role.PARAMETER)
             self.parameters[node.name] = self.parameters.get(node.shares) or own
         self.learning = self._learning() if self.training else frozenset()
         self.buffers = {
-            node.name: self._own(node, node.buffers, Role.BUFFER) for node in self.network.nodes
+            node.name: self._owned(node, node.buffers, Role.BUFFER) for node in self.network.nodes
         }
 
-    def _own(self, node: Node, arrays: tuple[Weights, ...], role: Role) -> dict[str, Tensor]:
+    def _owned(self, node: Node, arrays: tuple[Weights, ...], role: Role) -> dict[str, Tensor]:
         """What a node keeps between steps."""
         return {
             each.name: self.new(f"{node.name}.{each.name}", each.dims, role, start=each.start)
