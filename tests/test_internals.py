@@ -30,7 +30,7 @@ INTERNALS = {
     for each in vars(module).values()
     if isinstance(each, Internal)
 }
-PACKAGES = {each.package for each in INTERNALS.values()}
+PACKAGES = dict.fromkeys(each.package for each in INTERNALS.values())
 ROOT = Path(__file__).resolve().parents[1]
 simulated = pytest.mark.skipif(not target().simulated, reason="there is a GPU, and no simulator")
 
