@@ -263,7 +263,7 @@ def test_other_bits_are_seen():
 def test_what_does_not_fit_is_refused_before_anything_runs(monkeypatch):
     most = max(row.peak for row in shown("deep", 4).rows)
     monkeypatch.setattr(Cpu, "room", lambda self: Room(most - 1))
-    monkeypatch.setattr(compare, "run", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(compare, "_runs", lambda *_, **__: pytest.fail("it ran"))
     with pytest.raises(DoesNotFitError, match="refused before anything was allocated"):
         compare_techniques(step("deep"), 4, measure=True)
 
