@@ -182,7 +182,11 @@ def test_a_notebook_gets_picture_and_text() -> None:
         ({"batch": 0}, "batch must be at least 1"),
         ({"threads": 0}, "threads must be at least 1"),
         ({"algorithms": ("im2col",)}, "unknown algorithm 'im2col'"),
-        ({"algorithms": ()}, "no such algorithm computes VGG-16 conv3_2"),
+        pytest.param(
+            {"algorithms": ()},
+            "no such algorithm computes VGG-16 conv3_2",
+            marks=pytest.mark.measures,
+        ),
     ],
 )
 def test_bad_input_gives_one_sentence(arguments: dict[str, Any], says: str) -> None:
@@ -190,6 +194,7 @@ def test_bad_input_gives_one_sentence(arguments: dict[str, Any], says: str) -> N
         views.algorithm_times(**arguments)
 
 
+@pytest.mark.measures
 def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "free_memory", lambda: 10**9)
     with pytest.raises(InputError, match="refused before anything was allocated: VGG-16 conv1_2"):
