@@ -22,6 +22,8 @@ LEAST = 2**28
 """Bytes of the array, where no cache is so large."""
 TIMES, TOO_FEW = 8, 4
 """How many times the largest cache the array is, and how many times it must be."""
+LARGE = 2**29
+"""Bytes from which on it is no more than it must be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,12 @@ def size(largest: int, free: int) -> int:
     Raises:
         InputError: so many are not free.
     """
-    found = min(max(LEAST, TIMES * largest), free // 2) // 2**20 * 2**20
-    if found < max(TOO_FEW * largest, 2**20):
+    least = TOO_FEW * largest
+    enough = max(LEAST, least, min(TIMES * largest, LARGE))
+    found = min(enough, free // 2) // 2**20 * 2**20
+    if found < max(least, 2**20):
         raise InputError(
-            f"an array of {TOO_FEW} times the largest cache, {units.short(TOO_FEW * largest)}, is "
+            f"an array of {TOO_FEW} times the largest cache, {units.short(least)}, is "
             f"read, and may take half of what is free, {units.short(free)}; free some memory."
         )
     return found

@@ -27,6 +27,9 @@ OPERATION, BYTE = 10_000, 2_500
 """Nanoseconds that the simulator takes for an arithmetic operation, and for a byte that is moved:
 a rule of thumb, within a factor of 3 for layers of some size."""
 
+SWAY = 2**20
+"""By how many bytes what a process takes beside its arrays differs from run to run, at most."""
+
 WAITING = {MEMORIES: "with what waits in RAM", (HOST,): "what waits in RAM"}
 """What is said of a plan that is looked at in these memories."""
 
@@ -37,7 +40,7 @@ class DoesNotFitError(InputError):
     def __init__(self, ledger: Ledger, batch: int, room: Room) -> None:
         free, under = room.nbytes, f" under {room.limit}" if room.limit else ""
         self.ledger, self.batch, self.free = ledger, batch, free
-        self.fit: Fit = ledger.fit(free)
+        self.fit: Fit = ledger.fit(max(0, free - SWAY) if room.limit else free)
         need = ledger.peak(batch)
         largest = (
             f"the largest batch that fits is {self.fit.batch}"
