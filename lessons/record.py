@@ -21,10 +21,10 @@ from lessons.kernel import execute
 from lessons.recordings import Picture
 from lessons.stored import DIFFERS, LessonError, clean
 from memlab import atomic
-from memlab.bench import recorded
-from memlab.bench.recorded import Recorded
-from memlab.bench.timing import Line, Machine, Result
 from memlab.errors import InputError
+from memlab.measure import recorded
+from memlab.measure.recorded import Recorded
+from memlab.measure.timing import Line, Machine, Result
 from memlab.studies.figures import duration, ratio
 from memlab.views.recordable import FIGURES
 

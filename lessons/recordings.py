@@ -19,10 +19,10 @@ import nbformat
 from nbformat import NotebookNode
 
 from memlab import atomic
-from memlab.bench import recorded
-from memlab.bench.recorded import Recorded
 from memlab.errors import InputError, whole
-from memlab.planner import files
+from memlab.ledger import files
+from memlab.measure import recorded
+from memlab.measure.recorded import Recorded
 
 TAG = re.compile(r"recorded-([a-z0-9_]+)")
 SVG = "image/svg+xml"

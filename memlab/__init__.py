@@ -20,35 +20,35 @@ if TYPE_CHECKING:
     from memlab import views as views
     from memlab.build.step import inference_step as inference_step
     from memlab.build.step import training_step as training_step
+    from memlab.clocks.data_path import data_path as data_path
+    from memlab.clocks.streams import clock as clock
     from memlab.errors import InputError as InputError
-    from memlab.lesson.images import images as images
+    from memlab.ledger.diff import diff as diff
+    from memlab.ledger.files import load as load
+    from memlab.ledger.files import save as save
+    from memlab.ledger.ledger import Ledger as Ledger
+    from memlab.ledger.plan import plan as plan
+    from memlab.lesson.material.images import images as images
     from memlab.networks import counting as counting
     from memlab.networks import zoo as zoo
     from memlab.networks.builder import network as network
     from memlab.networks.graph import Network as Network
-    from memlab.planner.book import plan as plan
-    from memlab.planner.diff import diff as diff
-    from memlab.planner.files import load as load
-    from memlab.planner.files import save as save
-    from memlab.planner.ledger import Ledger as Ledger
-    from memlab.planner.path import data_path as data_path
-    from memlab.planner.placement import place as place
-    from memlab.planner.streams import clock as clock
-    from memlab.runtime.feed import Fed as Fed
-    from memlab.runtime.feed import feed as feed
+    from memlab.placement.placement import place as place
+    from memlab.runtime.loader.feed import Fed as Fed
+    from memlab.runtime.loader.feed import feed as feed
     from memlab.runtime.run import Run as Run
     from memlab.runtime.run import run as run
     from memlab.runtime.training import History as History
     from memlab.runtime.training import train as train
     from memlab.step.step import Step as Step
-    from memlab.studies.ways_out import ways as ways
+    from memlab.studies.techniques.ways_out import ways as ways
     from memlab.techniques.accumulate import accumulate as accumulate
-    from memlab.techniques.block_states import eight_bit_states as eight_bit_states
     from memlab.techniques.in_place import in_place as in_place
     from memlab.techniques.lowering import lowering as lowering
     from memlab.techniques.no_reuse import no_reuse as no_reuse
     from memlab.techniques.offload import offload as offload
     from memlab.techniques.precision import precision as precision
+    from memlab.techniques.precision.eight_bit_states import eight_bit_states as eight_bit_states
     from memlab.techniques.recompute import recompute as recompute
     from memlab.techniques.relu_masks import relu_masks as relu_masks
 
@@ -58,49 +58,49 @@ _HOMES = {
     "units": "memlab.units",
     "formats": "memlab.formats",
     "claims": "memlab.claims",
-    "Fed": "memlab.runtime.feed",
+    "Fed": "memlab.runtime.loader.feed",
     "History": "memlab.runtime.training",
     "InputError": "memlab.errors",
-    "Ledger": "memlab.planner.ledger",
+    "Ledger": "memlab.ledger.ledger",
     "Network": "memlab.networks.graph",
     "Run": "memlab.runtime.run",
     "Step": "memlab.step.step",
     "accumulate": "memlab.techniques.accumulate",
-    "clock": "memlab.planner.streams",
+    "clock": "memlab.clocks.streams",
     "counting": "memlab.networks.counting",
-    "data_path": "memlab.planner.path",
-    "diff": "memlab.planner.diff",
-    "eight_bit_states": "memlab.techniques.block_states",
-    "feed": "memlab.runtime.feed",
-    "images": "memlab.lesson.images",
+    "data_path": "memlab.clocks.data_path",
+    "diff": "memlab.ledger.diff",
+    "eight_bit_states": "memlab.techniques.precision.eight_bit_states",
+    "feed": "memlab.runtime.loader.feed",
+    "images": "memlab.lesson.material.images",
     "in_place": "memlab.techniques.in_place",
     "inference_step": "memlab.build.step",
     "kernels": "memlab.kernels",
     "lesson": "memlab.lesson",
-    "load": "memlab.planner.files",
+    "load": "memlab.ledger.files",
     "lowering": "memlab.techniques.lowering",
     "network": "memlab.networks.builder",
     "no_reuse": "memlab.techniques.no_reuse",
     "offload": "memlab.techniques.offload",
-    "place": "memlab.planner.placement",
-    "plan": "memlab.planner.book",
+    "place": "memlab.placement.placement",
+    "plan": "memlab.ledger.plan",
     "precision": "memlab.techniques.precision",
     "recompute": "memlab.techniques.recompute",
     "relu_masks": "memlab.techniques.relu_masks",
     "rounding": "memlab.rounding",
     "run": "memlab.runtime.run",
-    "save": "memlab.planner.files",
+    "save": "memlab.ledger.files",
     "train": "memlab.runtime.training",
     "training_step": "memlab.build.step",
     "views": "memlab.views",
-    "ways": "memlab.studies.ways_out",
+    "ways": "memlab.studies.techniques.ways_out",
     "zoo": "memlab.networks.zoo",
 }
 """Every public name and the module that it is loaded from when it is first used."""
 
 _SHOWN = {
     "Exercise": "memlab.lesson.exercise",
-    "Ledger": "memlab.planner.ledger",
+    "Ledger": "memlab.ledger.ledger",
     "Network": "memlab.networks.graph",
     "Run": "memlab.runtime.run",
 }

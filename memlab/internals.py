@@ -5,8 +5,8 @@ version that lacks it gets one sentence there, and the rest of memlab works. All
 from one package stands in one module:
 
 ========== ====================================== =====================================
-NumPy      ``memlab.runtime.numpy_internals``     its table of C functions
-SciPy      ``memlab.kernels.blas``                the addresses of BLAS
+NumPy      ``memlab.runtime.metering.numpy_internals``     its table of C functions
+SciPy      ``memlab.kernels.cpu.blas``                the addresses of BLAS
 Numba      ``memlab.kernels.numba_internals``     its cache, its events, its arrays
 Numba      ``memlab.kernels.cuda.simulator``      shared memory, threads, device arrays
 numba-cuda ``memlab.kernels.cuda.driver``         NVIDIA's driver

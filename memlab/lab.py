@@ -17,9 +17,9 @@ import sys
 from pathlib import Path
 
 from memlab import atomic, strings
+from memlab.clocks.recordings import PLACE, RECORDED
 from memlab.lesson.progress import FILE
 from memlab.places import CHECKOUT, LESSONS, PACKAGE, requirement
-from memlab.planner.recordings import PLACE, RECORDED
 
 BESIDE = ("appendix", "data", "images")  # folders that a lesson links to
 FIRST = "00_*.ipynb"

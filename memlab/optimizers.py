@@ -1,7 +1,7 @@
 """The optimizers: what each keeps of a parameter, and what the update of one value costs.
 
 One row per optimizer. They compute as PyTorch's do, without weight decay: the formulas stand at the
-kernels, in ``memlab/kernels/optimizers.py``.
+kernels, in ``memlab/kernels/cpu/layers/optimizers.py``.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 from memlab import InputError
-from memlab.bench import gpu, recorded
+from memlab.bench import gpu
 from memlab.kernels.cuda import target
 from memlab.kernels.cuda.target import gpu as find_gpu
+from memlab.measure import recorded
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ("tests/kernels", "tests/runtime", "-k", "cuda")

@@ -77,7 +77,7 @@ class Copied:
 @contextmanager
 def uncompiled() -> Iterator[None]:
     """Every compiled function of the processor's kernels as the Python that it was made of."""
-    from memlab.kernels import blocks
+    from memlab.kernels.cpu import blocks
 
     registry.load()
     plain = {id(blocks.copy): copy, id(blocks.clear): clear}

@@ -18,9 +18,9 @@ WRITING = re.compile(
 )
 STREAMS = (
     "memlab/cli.py",
-    "memlab/bench/torch_lowering.py",
+    "memlab/measure/torch_lowering.py",
     "memlab/views/files.py",
-    "memlab/runtime/folders.py",
+    "memlab/runtime/loader/folders.py",
 )
 """What opens the null device, what has a stream already, what draws into one, and what fills a
 folder that gets its name once it is whole."""

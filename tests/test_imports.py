@@ -14,13 +14,13 @@ before = set(sys.modules)
 import memlab
 low = (
     "axes errors internals units formats devices hardware rounding step layers networks build "
-    "planner techniques"
+    "ledger clocks placement techniques milp"
 ).split()
 for module in pkgutil.iter_modules(memlab.__path__):
     if module.name in low:
         part = importlib.import_module(f"memlab.{module.name}")
-        for inner in pkgutil.iter_modules(getattr(part, "__path__", [])):
-            importlib.import_module(f"{part.__name__}.{inner.name}")
+        for inner in pkgutil.walk_packages(getattr(part, "__path__", []), f"{part.__name__}."):
+            importlib.import_module(inner.name)
 roots = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(*sorted(roots - set(sys.stdlib_module_names) - {"memlab", "numpy"}))
 """
@@ -42,7 +42,7 @@ print(*sorted({"numpy", "numba", "scipy"} & set(sys.modules)))
 step = importlib.import_module("memlab.step")
 for inner in pkgutil.iter_modules(step.__path__):
     importlib.import_module(f"memlab.step.{inner.name}")
-above = ("layers", "networks", "build", "planner", "techniques", "runtime", "kernels", "views")
+above = "layers networks build ledger clocks placement techniques runtime kernels views".split()
 print(*sorted(name for name in sys.modules if name.startswith(tuple(f"memlab.{a}" for a in above))))
 """
 

@@ -19,9 +19,10 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from memlab.internals import Internal, InternalError, Package
-from memlab.kernels import blas, compile, numba_internals
+from memlab.kernels import numba_internals
+from memlab.kernels.cpu import blas, compile
 from memlab.kernels.cuda import driver, simulator, target
-from memlab.runtime import numpy_internals
+from memlab.runtime.metering import numpy_internals
 
 MODULES = (numpy_internals, blas, numba_internals, simulator, driver)
 INTERNALS = {

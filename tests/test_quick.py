@@ -16,7 +16,7 @@ import sys
 import time
 
 import pytest
-from memlab.kernels.compile import compiled
+from memlab.kernels.cpu.compile import compiled
 from tests import quick
 
 @compiled

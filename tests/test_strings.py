@@ -11,9 +11,9 @@ import pytest
 import memlab
 from memlab import strings
 from memlab.layers import LAYERS
+from memlab.ledger.files import ORIGINS
 from memlab.optimizers import OPTIMIZERS
-from memlab.planner.files import ORIGINS
-from memlab.planner.ways import WAYS
+from memlab.placement.ways import WAYS
 from tests import texts
 
 STATES = {state for each in OPTIMIZERS.values() for state in each.states}

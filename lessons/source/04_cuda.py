@@ -34,7 +34,7 @@ import numpy as np
 
 import memlab
 from memlab import views
-from memlab.kernels.cuda import counted
+from memlab.kernels.cuda.conv import counted
 
 views.shifted_copies("alexnet", "conv3")
 

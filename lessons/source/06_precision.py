@@ -31,8 +31,8 @@ lesson.recall("06.larger").guess("floor").reveal()
 
 # %%
 from memlab import rounding, views
-from memlab.bench import timing
 from memlab.lesson import digits
+from memlab.measure import timing
 
 views.memory("resnet50", 32, "adam", only=("batch",))
 

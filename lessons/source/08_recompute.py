@@ -213,6 +213,7 @@ views.case("08")
 
 # %% tags=["numbers"]
 {
-    "21": "len(__import__('memlab.techniques.cuts', fromlist=['cuts']).cuts(memlab.training_step("
+    "21": "len(__import__('memlab.techniques.recompute.step_as_chain', fromlist=['cuts']).cuts("
+    "memlab.training_step("
     "zoo.build('resnet50', variant='v1.5'))).chain(32))",
 }

@@ -20,7 +20,7 @@ import numpy as np
 
 import memlab
 from memlab import lesson, units, views, zoo
-from memlab.bench import timing
+from memlab.measure import timing
 
 lesson.recall("10.share")
 

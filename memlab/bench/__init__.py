@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 
-from memlab.bench.timing import Result
 from memlab.errors import unknown
+from memlab.measure.timing import Result
 
 Benchmark = Callable[[], Result]
 

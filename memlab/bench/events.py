@@ -11,9 +11,9 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from memlab.bench import timing
-from memlab.bench.processor import Samples, Way
-from memlab.bench.timing import Machine, interleave, once
+from memlab.measure import timing
+from memlab.measure.processor import Samples, Way
+from memlab.measure.timing import Machine, interleave, once
 
 SHORTEST = 0.02
 """Seconds of a sample: launches are repeated."""

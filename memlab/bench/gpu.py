@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from memlab.bench import convolution, im2col
-from memlab.bench.batch import BATCHES, PER_SAMPLE, linear
+from memlab.bench import im2col
 from memlab.bench.events import machine, timed
-from memlab.bench.processor import Way
-from memlab.bench.timing import Line, Result, allow_torch, line, median, ratio
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
 from memlab.layers import Conv2d, algorithms
+from memlab.measure import convolution
+from memlab.measure.batch import BATCHES, PER_SAMPLE, linear
+from memlab.measure.processor import Way
+from memlab.measure.timing import Line, Result, allow_torch, line, median, ratio
 from memlab.step.op import Op
 
 LARGEST, MOST = 2**32, 128
@@ -97,7 +98,7 @@ def _lowering(case: im2col.Case, repeats: int) -> Iterator[Line]:
 
 def _products(size: int, repeats: int) -> Iterator[Line]:
     """Every way to multiply two square matrices."""
-    products = import_module("memlab.kernels.cuda.product")
+    products = import_module("memlab.kernels.cuda.conv.product")
     a, b, out = (_drawn((size, size)) for _ in range(3))
     ways: dict[str, Way] = {
         way: partial(products.product, a, b, out, way=way) for way in products.WAYS

@@ -2,7 +2,7 @@
 
 Processor time of one thread. Operations are timed where they run, in steps of a few small networks,
 each once before so that it is compiled. Ways to convolve take turns in the step of one network, so
-that they are compared where they run, too. What was found is kept (``planner.recordings``).
+that they are compared where they run, too. What was found is kept (``clocks.recordings``).
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from time import perf_counter, process_time
 from typing import Any
 
 from memlab.bench import rates
-from memlab.bench.processor import limited
-from memlab.bench.step import blas, freed_memory_kept
-from memlab.bench.timing import Line, Result, machine
 from memlab.build.step import training_step
+from memlab.clocks import recordings, roofline
 from memlab.kernels import registry
 from memlab.layers.algorithms import DEFAULT, on
+from memlab.measure.processor import blas, freed_memory_kept, limited
+from memlab.measure.timing import Line, Result, machine
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.planner import clock, recordings
 from memlab.runtime.program import Program, Turn
 from memlab.runtime.session import Session
 from memlab.step.op import Op
@@ -173,7 +172,7 @@ class Found:
         if op.algorithm:
             y = op.reads["dy"] if "dy" in op.reads else op.writes["y"]
             places = prod(extent for _, extent in y.axes[2:])
-            key = clock.describe(op.attributes["layer"], op.reads["x"].axes[1][1], places)
+            key = roofline.describe(op.attributes["layer"], op.reads["x"].axes[1][1], places)
             half = "backward" if op.kind.endswith(".backward") else "forward"
             reached = float(f"{computed / seconds / self.flops:.3g}")
             self.shares.setdefault(key, {}).setdefault(op.algorithm, {}).setdefault(half, reached)

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from memlab import kernels, units
-from memlab.bench.processor import Samples, Way, limited, timed
-from memlab.bench.timing import Group, Line, Result, Timing, allow_torch, line, machine, ratio
 from memlab.kernels.registry import Array
+from memlab.measure.processor import Samples, Way, limited, timed
+from memlab.measure.timing import Group, Line, Result, Timing, allow_torch, line, machine, ratio
 
 LIMIT, RIVAL, BACK = 1 / 0.58, 1 / 5, 1 / 2.5
 """The time of im2col, at most this many times the copy limit's and PyTorch's; the time of col2im,

@@ -18,14 +18,13 @@ from time import perf_counter, sleep
 from typing import Any
 
 from memlab import atomic, units
-from memlab.bench.processor import limited
-from memlab.bench.recorded import FOLDER, Recorded, to_dict
-from memlab.bench.step import freed_memory_kept
-from memlab.bench.timing import Line, Result, interleave, line, machine, median, ratio
 from memlab.build.step import training_step
+from memlab.clocks.streams import clock
+from memlab.measure.processor import freed_memory_kept, limited
+from memlab.measure.recorded import FOLDER, Recorded, to_dict
+from memlab.measure.timing import Line, Result, interleave, line, machine, median, ratio
 from memlab.networks import zoo
-from memlab.planner.streams import clock
-from memlab.runtime.copies import RAM
+from memlab.runtime.cpu.copies import RAM
 from memlab.runtime.program import Program
 from memlab.runtime.run import run as run_once
 from memlab.runtime.session import Session

@@ -12,14 +12,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memlab.bench.processor import limited
-from memlab.bench.step import freed_memory_kept
-from memlab.bench.timing import Line, Result, line, machine, median
 from memlab.build.step import training_step
 from memlab.errors import whole
+from memlab.measure.processor import freed_memory_kept, limited
+from memlab.measure.timing import Line, Result, line, machine, median
 from memlab.networks import zoo
-from memlab.runtime.feed import Fed, feed
-from memlab.runtime.folders import noise, write
+from memlab.runtime.loader.feed import Fed, feed
+from memlab.runtime.loader.folders import noise, write
 from memlab.step.step import Step
 
 NETWORK, IMAGE, BATCH, BATCHES = "resnet18", 64, 8, 10

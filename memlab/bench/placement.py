@@ -6,10 +6,10 @@ import random
 from collections.abc import Sequence
 from functools import partial
 
-from memlab.bench.timing import Line, Result, interleave, line, machine, ratio
 from memlab.build.step import training_step
+from memlab.measure.timing import Line, Result, interleave, line, machine, ratio
 from memlab.networks.resnets import resnet
-from memlab.planner.placement import Block, arrange, blocks
+from memlab.placement.placement import Block, arrange, blocks
 
 WAYS = ("birth", "best fit", "biggest", "best")
 BATCH = 8

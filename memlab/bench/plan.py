@@ -7,13 +7,13 @@ import subprocess
 import sys
 from functools import partial
 
-from memlab.bench.timing import Line, Result, interleave, line, machine, ratio
 from memlab.build.step import training_step
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan as book
+from memlab.measure.timing import Line, Result, interleave, line, machine, ratio
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.planner.book import plan as book
-from memlab.planner.ledger import Ledger
 
 READY, NOTHING, CHAIN, IMPORT = 0.001, 0.05, 5.0, 0.25
 """Aims in seconds."""

@@ -1,4 +1,4 @@
-"""Measure what ``planner.clock`` goes by: ``python -m memlab.bench.rates > rates.json``.
+"""Measure what ``clocks.roofline`` goes by: ``python -m memlab.bench.rates > rates.json``.
 
 Processor time of one thread. Every algorithm takes its turn in each round, so that they meet the
 same drift of the machine; medians are kept.
@@ -11,20 +11,19 @@ from dataclasses import asdict
 from typing import Any
 
 from memlab.axes import Shape
-from memlab.bench.processor import Way, limited, prepared, timed
-from memlab.bench.step import blas
-from memlab.bench.timing import machine, median
 from memlab.build.step import training_step
+from memlab.clocks import roofline
 from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
 from memlab.lines import np
+from memlab.measure.processor import Way, blas, limited, prepared, timed
+from memlab.measure.timing import machine, median
 from memlab.networks.builder import network
-from memlab.planner import clock
 from memlab.step.op import Op
 
-COMMAND = "python -m memlab.bench.rates > memlab/planner/rates.json"
+COMMAND = "python -m memlab.bench.rates > memlab/clocks/rates.json"
 BATCH = 2
 LAYERS: tuple[tuple[Shape, Conv2d], ...] = (
     ((64, 224, 224), Conv2d(64, 3, pad=1)),
@@ -61,7 +60,7 @@ def measure(layers: tuple[tuple[Shape, Conv2d], ...] = LAYERS, rounds: int = 3) 
 
 def product(rounds: int, size: int = 2048) -> float:
     """Operations per second of a product of square matrices."""
-    from memlab.kernels.blas import (
+    from memlab.kernels.cpu.blas import (
         gemm,
     )  # it loads SciPy, which the list of benchmarks does not need
 
@@ -94,7 +93,7 @@ def row(shape: Shape, layer: Conv2d, flops: float, rounds: int) -> dict[str, Any
         share = op.flops.at(BATCH) / median(times[key]) / flops
         shares.setdefault(op.algorithm, {})[str(op.phase)] = float(f"{share:.3g}")
     places = layer.output(shape)[1] * layer.output(shape)[2]
-    return {"layer": clock.describe(layer, shape[0], places), "shares": shares}
+    return {"layer": roofline.describe(layer, shape[0], places), "shares": shares}
 
 
 def _ops(shape: Shape, layer: Conv2d, algorithm: str) -> list[Op]:

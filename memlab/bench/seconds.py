@@ -12,12 +12,11 @@ from statistics import median
 
 from memlab.bench import offload
 from memlab.bench.here import Subject, alternated, timed
-from memlab.bench.processor import limited
-from memlab.bench.step import freed_memory_kept
-from memlab.bench.timing import Line, Result, interleave, machine
 from memlab.build.step import training_step
+from memlab.clocks import roofline, streams
+from memlab.measure.processor import freed_memory_kept, limited
+from memlab.measure.timing import Line, Result, interleave, machine
 from memlab.networks import zoo
-from memlab.planner import clock, streams
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.techniques.lowering import lowering
@@ -60,7 +59,7 @@ CHOSEN_AIM = 1.0
 def run() -> Result:
     """Planned seconds against measured ones, ten networks and batches; first bench machine."""
     plain, moving = list(_lines(PAIRS, ROUNDS)), list(_offloaded(OFFLOADED, ROUNDS))
-    whose = f"apart, geometric mean; planned for {clock.rates().title}"
+    whose = f"apart, geometric mean; planned for {roofline.rates().title}"
     return Result("clock", machine(), (
         *plain, Line(whose, apart(plain), "x", AIM),
         *moving, Line("the same with offload", apart(moving), "x", OFFLOAD_AIM),
@@ -75,12 +74,12 @@ def apart(lines: Sequence[Line]) -> float:
 
 def _lines(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
     """Planned over measured seconds of each pair."""
-    rates = clock.rates()
+    rates = roofline.rates()
     with limited(), freed_memory_kept():
         for name, image, batch in pairs:
             step = training_step(zoo.build(name, image=image))
             measured = sum(seconds for _, seconds in timed(step, batch, rounds))
-            planned = clock.total(step, batch, rates)
+            planned = roofline.total(step, batch, rates)
             what = f"{step.label or name}, batch {batch}: {planned:.3f} of {measured:.3f} s"
             yield Line(what, planned / measured, "x")
 
@@ -91,7 +90,7 @@ def _offloaded(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
         for name, image, batch in pairs:
             step = training_step(zoo.build(name, image=image), "sgd")
             moving = offloaded(step, "conv")
-            speed = round(offload.copied(moving, batch) / (clock.total(step, batch) / 2))
+            speed = round(offload.copied(moving, batch) / (roofline.total(step, batch) / 2))
             planned = streams.clock(moving, batch, link=speed).seconds
             with Session(Program(moving, batch)) as session, offload.paced(session, speed):
                 measured = _median(session, rounds)

@@ -10,7 +10,7 @@ import json
 import subprocess
 import sys
 
-from memlab.bench.timing import Line, Result, line, machine, ratio
+from memlab.measure.timing import Line, Result, line, machine, ratio
 
 AIM = 0.025
 """Seconds from event to picture, in Python."""
@@ -20,7 +20,7 @@ TIMED = """
 import json, sys
 from dataclasses import replace
 from memlab import views
-from memlab.bench.timing import interleave
+from memlab.measure.timing import interleave
 
 view = views.memory("resnet50", free=False)
 batches = 32, 64

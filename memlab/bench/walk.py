@@ -15,9 +15,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 import memlab
-from memlab.bench.timing import Line, Result, machine
 from memlab.build.step import training_step
 from memlab.kernels import registry
+from memlab.measure.timing import Line, Result, machine
 from memlab.networks import zoo
 from memlab.step.step import Step
 from memlab.techniques.precision import precision

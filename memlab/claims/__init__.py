@@ -6,8 +6,7 @@ verdict compares the result with the figure as it was claimed, to the digits tha
 Docstrings and lessons cite the ids.
 """
 
-from memlab.build.published import chen2016
-from memlab.claims import transformers
+from memlab.claims import revolve, transformers
 from memlab.claims.fed import copies_in_epoch, moved_in_epoch, reserved, unplanned, way
 from memlab.claims.measured import seconds_over, single_layer
 from memlab.claims.offloaded import (
@@ -72,6 +71,7 @@ from memlab.claims.planned import (
     with_buffers,
     workspace,
 )
+from memlab.claims.published import chen2016
 from memlab.claims.table import (
     FORMULA,
     HOW,
@@ -89,7 +89,6 @@ from memlab.claims.table import (
     texts,
 )
 from memlab.claims.verdicts import VERDICTS, verdict
-from memlab.planner import slots
 
 __all__ = [
     "FORMULA", "HOW", "SURE", "VERDICTS", "Claim", "Figure", "Row", "Text", "all_times",
@@ -101,8 +100,8 @@ __all__ = [
     "map_bytes", "map_share", "maps", "maps_over_bound", "mask_share", "more_time", "moved_bytes",
     "moved_for_activations", "moved_for_others", "moved_in_epoch", "no_reuse_over", "of_text",
     "overwriting", "parameter_share", "parameters_of", "peak", "peak_dynamic", "peak_saved",
-    "per_parameter", "reserved", "resnet1000", "rnn1000", "rounded_terms", "saved", "seconds_over",
-    "share", "single_layer", "slots", "stage_share", "started_before_the_end", "stored",
+    "per_parameter", "reserved", "resnet1000", "revolve", "rnn1000", "rounded_terms", "saved",
+    "seconds_over", "share", "single_layer", "stage_share", "started_before_the_end", "stored",
     "stored_winograd", "table", "text", "texts", "times_less", "total", "transformers", "unplanned",
     "values_per_parameter", "verdict", "walked", "way", "with_buffers", "workspace",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 
 import memlab
 from memlab import hardware
-from memlab.planner.path import Path
+from memlab.clocks.data_path import Path
 
 _CARD, _LINK = "titan x", "12 GB/s"
 """The card of the paper, and its link as it is reached."""

@@ -84,7 +84,7 @@ def seconds_over(algorithm: str, other: str, network: str, layer: str, batch: in
 @cache
 def _seconds(network: str, layer: str, batch: int) -> dict[str, float]:
     """They take turns once, and all claims are of that run."""
-    from memlab.bench import convolution
+    from memlab.measure import convolution
 
     found = convolution.measure(convolution.find(network, layer), batch, WAYS, most=SAMPLES)
     return {timing.name: timing.seconds for timing in found.timings}

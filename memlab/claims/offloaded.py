@@ -14,14 +14,14 @@ from typing import Any
 
 import memlab
 from memlab import formats, hardware
+from memlab.clocks.streams import Schedule
 from memlab.hardware import Device, Figure
 from memlab.layers.layer import Node
 from memlab.networks.graph import Network
-from memlab.planner.streams import Schedule
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.offload_rules import is_activation
+from memlab.techniques.offload.rules import is_activation
 
 CARD, LINK = "titan x", "12.8 GB/s"
 """The card and the link of the paper."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from memlab import devices
 
 if TYPE_CHECKING:
-    from memlab.kernels.columns import col2im as col2im
-    from memlab.kernels.columns import im2col as im2col
+    from memlab.kernels.cpu.conv.batch_lowering import col2im as col2im
+    from memlab.kernels.cpu.conv.batch_lowering import im2col as im2col
 
 __all__ = ["col2im", "im2col"]
 
@@ -22,6 +22,6 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"memlab.kernels has no {name!r}; it has {', '.join(__all__)}.")
     devices.require_kernels()
-    value = getattr(import_module("memlab.kernels.columns"), name)
+    value = getattr(import_module("memlab.kernels.cpu.conv.batch_lowering"), name)
     globals()[name] = value
     return value

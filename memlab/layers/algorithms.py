@@ -39,7 +39,7 @@ class Algorithm:
     ``forward`` and ``backward`` give the buffers of a layer; backward's are forward's where it is
     None. ``applies`` says which layers it can compute; for others, and for a backward that it
     leaves to it, ``instead`` is used. ``devices`` are those with a kernel for it. MEC has none: it
-    was the fastest way in none of the 22 rows of ``planner/rates.json``.
+    was the fastest way in none of the 22 rows of ``clocks/rates.json``.
     """
 
     name: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memlab.errors import InputError, shorten, whole
+from memlab.ledger.ledger import Ledger
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.planner.ledger import Ledger
 from memlab.step.tensor import Role
 
 BATCH = 250

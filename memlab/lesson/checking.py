@@ -17,7 +17,7 @@ from typing import Any
 from memlab import strings
 from memlab.errors import BusyError, InputError, shorten, whole
 from memlab.lesson import values, words
-from memlab.lesson.allocation import in_bytes, measure
+from memlab.lesson.material.allocation import in_bytes, measure
 from memlab.lesson.task import Arguments, Task
 from memlab.lesson.values import Numbers
 from memlab.lines import np

@@ -15,8 +15,8 @@ from memlab import devices
 from memlab.devices import Room
 from memlab.errors import known
 from memlab.kernels.registry import Array
-from memlab.runtime.copies import Copies
-from memlab.runtime.meter import Reporting
+from memlab.runtime.cpu.copies import Copies
+from memlab.runtime.metering.meter import Reporting
 
 
 class Part(NamedTuple):
@@ -125,7 +125,7 @@ def _cuda() -> Backend:
     devices.require_kernels()
     from memlab.kernels.cuda.target import target
     from memlab.runtime.cuda import Gpu
-    from memlab.runtime.simulator import Simulator
+    from memlab.runtime.cuda.simulator import Simulator
 
     found = target()
     return Simulator("CUDA simulator") if found.simulated else Gpu(found.name)

@@ -46,7 +46,7 @@ def _kernel(op: Op, device: str) -> Kernel:
     kernel = registry.find(op.kind, op.algorithm, device, format)
     if not is_staged(op):
         return kernel
-    from memlab.kernels.staged import Staged
-    from memlab.kernels.staged_updates import StagedUpdate
+    from memlab.kernels.cpu.small.staged import Staged
+    from memlab.kernels.cpu.small.staged_updates import StagedUpdate
 
     return StagedUpdate(kernel, op) if op.slots else Staged(kernel, op)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from memlab import devices, units
 from memlab.devices import Room
 from memlab.errors import InputError
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.questions import Fit
 from memlab.lines import alive, column, np
-from memlab.planner.answers import Fit
-from memlab.planner.ledger import Ledger
-from memlab.runtime.copies import Ram
+from memlab.runtime.cpu.copies import Ram
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, MEMORIES, Size
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from memlab.runtime import hook
+from memlab.runtime.metering import hook
 
 SOON = 0.005
 """Seconds."""

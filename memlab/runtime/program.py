@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from memlab.errors import InputError, shorten
 from memlab.kernels.registry import Kernel
-from memlab.planner.book import plan
-from memlab.planner.entries import Entry
-from memlab.planner.ledger import Ledger
-from memlab.planner.placement import Placement, arrange, blocks, booked
+from memlab.ledger.entries import Entry
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.placement.placement import Placement, arrange, blocks, booked
 from memlab.runtime import arena, backend
-from memlab.runtime.copies import RAM, Host
-from memlab.runtime.copies import host as host_memory
+from memlab.runtime.cpu.copies import RAM, Host
+from memlab.runtime.cpu.copies import host as host_memory
 from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.inputs import wanted
 from memlab.runtime.memory import Operand, part_of

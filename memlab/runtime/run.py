@@ -15,12 +15,13 @@ import numpy.typing as npt
 from memlab import units
 from memlab.errors import flag
 from memlab.kernels.registry import Array
-from memlab.planner.ledger import Ledger
-from memlab.planner.placement import ARENA, Placement
-from memlab.runtime import guard, measured
-from memlab.runtime.copies import RAM
+from memlab.ledger.ledger import Ledger
+from memlab.placement.placement import ARENA, Placement
+from memlab.runtime import guard
+from memlab.runtime.cpu.copies import RAM
 from memlab.runtime.interrupts import outside_the_hook
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering import measured
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
@@ -242,7 +243,7 @@ def run(
     program.load()  # its modules have arrays of their own, which are no part of the step
     if program.place.simulated:
         guard.check_time(program.step, program.batch)
-    from memlab.runtime.compiling import Compilations, install_listener
+    from memlab.runtime.metering.compiling import Compilations, install_listener
 
     poison = poison and program.placement is not None
     with (

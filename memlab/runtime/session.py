@@ -18,7 +18,7 @@ from memlab.runtime import start
 from memlab.runtime.arena import Arena
 from memlab.runtime.inputs import Inputs, aside
 from memlab.runtime.memory import Memory, Piece
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program, Turn
 from memlab.step.op import LOAD, Op, Phase
 from memlab.step.tensor import Tensor
@@ -195,7 +195,7 @@ class Session:
             self.meter.op = index
 
     def _look_for_nan(self, op: Op) -> None:
-        from memlab.kernels.nans import nan_places
+        from memlab.kernels.cpu.nans import nan_places
 
         written = (*op.writes.values(), *op.updates.values())
         places = tuple(nan_places(self.value(tensor)) for tensor in written)

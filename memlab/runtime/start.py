@@ -43,7 +43,7 @@ def fill(
     else:
         values[...] = settings[start.setting] if settings and start.setting else start.value
     if tensor.format.name == "tf32":  # kept in arrays of fp32, which do not round by themselves
-        from memlab.kernels.conversions import narrow
+        from memlab.kernels.cpu.small.conversions import narrow
 
         narrow(values, values, tensor.format)
 

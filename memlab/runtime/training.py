@@ -145,7 +145,7 @@ def train(
     testing = _rewritten(inference_step(network), rewrite)
     learn, tests = Program(learning, batch), Program(testing, len(data.x_test))
     _check_rooms(learn, tests)
-    from memlab.runtime.compiling import Compilations, install_listener
+    from memlab.runtime.metering.compiling import Compilations, install_listener
 
     orders, record = np.random.default_rng(seed), _Record()
     bar = tqdm(total=epochs * (len(data.x) // samples), delay=1, disable=not progress, unit="step")

@@ -11,16 +11,16 @@ from math import prod
 from memlab import strings
 from memlab.errors import InputError
 from memlab.formats import FORMATS
+from memlab.ledger.ledger import evaluate
 from memlab.lines import np
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
-from memlab.planner.ledger import evaluate
 from memlab.step.staging import COMPUTED, operands
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study, figure, percent, sum_of, three
-from memlab.studies.memory import StepMemory
-from memlab.studies.recipe import Recipe, memory_of
+from memlab.studies.memory.recipe import Recipe, memory_of
+from memlab.studies.memory.step_memory import StepMemory
 from memlab.techniques.precision import MODES, STORED
 from memlab.techniques.precision import ROLES as STORABLE
 

@@ -20,7 +20,7 @@ from memlab.layers.layer import Node, text
 from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.figures import Part, Study, ratio
-from memlab.studies.recipe import Recipe, memory_of
+from memlab.studies.memory.recipe import Recipe, memory_of
 
 COLUMNS, CHANNELS = SOURCES = "columns", "channels"
 """What the lanes are filled from."""

@@ -18,8 +18,8 @@ from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques import order
-from memlab.techniques.again import names_of, renamed
 from memlab.techniques.order import PART, PARTS
+from memlab.techniques.recompute.repeats import names_of, renamed
 
 MOST = 1024
 """Parts of a step: each has all operations of the step but the updates."""

@@ -13,20 +13,20 @@ from typing import cast
 
 from memlab import units
 from memlab.axes import Shape
+from memlab.clocks import roofline
+from memlab.clocks.recordings import HERE, RECORDED, Rates
+from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, known, real, shorten
 from memlab.hardware import DEVICES, Device
 from memlab.layers import Conv2d, algorithms
 from memlab.layers.algorithms import ALGORITHMS
 from memlab.layers.row import Choice
-from memlab.planner import clock
-from memlab.planner.clock import Machine
-from memlab.planner.recordings import HERE, RECORDED, Rates
 from memlab.step.op import Op
 from memlab.step.staging import COMPUTED, is_staged, tiles
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 from memlab.techniques import order
-from memlab.techniques.again import renamed, repeated
+from memlab.techniques.recompute.repeats import renamed, repeated
 
 NAMED = (RECORDED, HERE, *DEVICES)
 """Machines by name; ``"cpu"`` and ``"cuda"`` say whose kernels, and this machine's rates count."""
@@ -48,7 +48,7 @@ def lowering(
     Without an algorithm, every operation takes the fastest one at ``batch`` that has a kernel on
     ``device`` (``"cpu"`` or ``"cuda"``) and whose workspace is at most ``limit`` (bytes, or
     ``"64 MiB"``; no limit where it is ``None``). The direct one always fits. How fast they are is
-    what ``planner.clock`` says, by the rates of this machine where ``memlab bench machine``
+    what ``clocks.roofline`` says, by the rates of this machine where ``memlab bench machine``
     measured it: a note of the step names them, and an operation keeps the algorithm that it has
     where no other one is faster by more than the samples of that measurement lay apart. For the
     operations in ``times`` it is what was
@@ -80,10 +80,10 @@ def _kernels(device: str | Machine) -> tuple[list[str], Machine]:
     """The algorithms that a device can take, and the machine by whose rates."""
     named = isinstance(device, str) and (device in NAMED or device.endswith(".toml"))
     if named or isinstance(device, Device | Rates):
-        machine = clock.machine(device)
+        machine = roofline.machine(device)
         by_figures = isinstance(machine, Device)
         return [*ALGORITHMS] if by_figures else algorithms.on("cpu"), machine
-    return algorithms.on(device), clock.rates()
+    return algorithms.on(device), roofline.rates()
 
 
 def _search(
@@ -189,7 +189,7 @@ def _seconds(
     """As measured, else by the clock; ``None`` where neither knows the algorithm."""
     if times is not None:
         return times.get(op.algorithm)
-    return clock.seconds(op, batch, machine) if clock.knows(op, machine) else None
+    return roofline.seconds(op, batch, machine) if roofline.knows(op, machine) else None
 
 
 def _choose(op: Op, name: str, threads: int) -> Choice:
@@ -227,6 +227,6 @@ def _rewritten(
 
 def _note(limit: int | str | None, machine: Machine) -> str:
     if limit is None:
-        return f"fastest convolutions by {clock.by(machine)}"
+        return f"fastest convolutions by {roofline.by(machine)}"
     most = limit.strip() if isinstance(limit, str) else units.short(limit)
-    return f"fastest convolutions within {most} of workspace by {clock.by(machine)}"
+    return f"fastest convolutions within {most} of workspace by {roofline.by(machine)}"

@@ -10,27 +10,20 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memlab.views.addresses import AddressMap, addresses
-    from memlab.views.batches import BatchTimes, batch_times
-    from memlab.views.cards import PredictionCard, prediction_card
-    from memlab.views.case import OneCase, case
+    from memlab.views.arena.addresses import AddressMap, addresses
     from memlab.views.copies import ShiftedCopies, shifted_copies
-    from memlab.views.exercises import ExerciseCard, exercise_card
+    from memlab.views.course.cards import PredictionCard, prediction_card
+    from memlab.views.course.case import OneCase, case
+    from memlab.views.course.exercises import ExerciseCard, exercise_card
     from memlab.views.idle import IdleMaps, idle
-    from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
     from memlab.views.live.view import View
+    from memlab.views.lowering.tile import SharedTile, shared_tile
+    from memlab.views.lowering.times import AlgorithmTimes, TimeAndMemory, algorithm_times
+    from memlab.views.lowering.warp import WarpMemory, warp_memory
     from memlab.views.memory import Memory, memory
-    from memlab.views.number import NumberBits, number
-    from memlab.views.offload import Offloaded, offload
-    from memlab.views.path import DataPathView, path
-    from memlab.views.precision import FormatsByRole, precision
-    from memlab.views.recompute import Recompute, recompute
-    from memlab.views.run import PlannedAndMeasured, planned_and_measured
-    from memlab.views.techniques import Techniques, techniques
-    from memlab.views.tile import SharedTile, shared_tile
-    from memlab.views.times import AlgorithmTimes, TimeAndMemory, algorithm_times
-    from memlab.views.totals import StepTotals, totals
-    from memlab.views.training import (
+    from memlab.views.numbers.number import NumberBits, number
+    from memlab.views.numbers.precision import FormatsByRole, precision
+    from memlab.views.numbers.training import (
         GradientHistogram,
         RunningSum,
         TrainingCurves,
@@ -38,8 +31,15 @@ if TYPE_CHECKING:
         running_sum,
         training_curves,
     )
-    from memlab.views.vectors import FilledVectors, vectors
-    from memlab.views.warp import WarpMemory, warp_memory
+    from memlab.views.offload import Offloaded, offload
+    from memlab.views.path import DataPathView, path
+    from memlab.views.recompute import Recompute, recompute
+    from memlab.views.run import PlannedAndMeasured, planned_and_measured
+    from memlab.views.techniques import Techniques, techniques
+    from memlab.views.totals import StepTotals, totals
+    from memlab.views.vectors.batches import BatchTimes, batch_times
+    from memlab.views.vectors.filled import FilledVectors, vectors
+    from memlab.views.vectors.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
     from memlab.views.ways import WaysOut, ways
 
 _HOMES = {

@@ -10,15 +10,15 @@ from IPython.display import publish_display_data
 
 from memlab import strings
 from memlab.layers.layer import text
+from memlab.ledger.ledger import Ledger
 from memlab.lesson.card import Card
 from memlab.lesson.exercise import Exercise
 from memlab.networks.graph import INPUT, Network
-from memlab.planner.ledger import Ledger
-from memlab.studies import lifetimes as small
-from memlab.studies.cut import cut
-from memlab.studies.memory import StepMemory, budget
-from memlab.views.cards import prediction_card
-from memlab.views.exercises import exercise_card
+from memlab.studies.memory import lifetimes as small
+from memlab.studies.memory.cut import cut
+from memlab.studies.memory.step_memory import StepMemory, budget
+from memlab.views.course.cards import prediction_card
+from memlab.views.course.exercises import exercise_card
 from memlab.views.live.outputs import publish
 from memlab.views.live.widget import Widget
 from memlab.views.memory import lifetimes

@@ -11,7 +11,7 @@ from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies.figures import duration, share
-from memlab.studies.idle import Idle, Row, idle_maps, say
+from memlab.studies.streams.idle import Idle, Row, idle_maps, say
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Phase, Text

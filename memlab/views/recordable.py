@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from memlab import strings
-from memlab.bench import recorded, timing
-from memlab.bench.timing import Line
-from memlab.studies import timings
+from memlab.measure import recorded, timing
+from memlab.measure.timing import Line
+from memlab.studies.lowering import timings
 from memlab.views.draw.page import Page, Still
 from memlab.views.draw.table import Words
 

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 from memlab import units
 from memlab.lines import np
 from memlab.step.tensor import Role
-from memlab.studies.compare import compare_techniques
 from memlab.studies.figures import three
-from memlab.studies.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
-from memlab.studies.techniques import RAN, SHORT, TechniqueStudy
-from memlab.studies.waves import Schedules, Subject, Wave, schedules
-from memlab.studies.waves import subject as subject_of
+from memlab.studies.techniques.bytes_and_time import RAN, SHORT, TechniqueStudy
+from memlab.studies.techniques.compare import compare_techniques
+from memlab.studies.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
+from memlab.studies.techniques.waves import Schedules, Subject, Wave, schedules
+from memlab.studies.techniques.waves import subject as subject_of
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import UP, Fact, Glyph, Line, Mark, Path, Pen, Points, Rule

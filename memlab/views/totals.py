@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from memlab import units
 from memlab.errors import whole
-from memlab.studies.recipe import network_of
-from memlab.studies.totals import Total, Totals, name, part, say
+from memlab.studies.memory.recipe import network_of
+from memlab.studies.memory.totals import Total, Totals, name, part, say
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Fact, Mark, Rect, Rule

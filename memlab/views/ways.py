@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from memlab import hardware, optimizers, units
 from memlab.studies.figures import three
-from memlab.studies.offload import ROLES, speed
-from memlab.studies.ways import SORTS, Way, Ways, card, role_name, say
-from memlab.studies.ways_out import ways as ways_of
+from memlab.studies.streams.offload import ROLES, speed
+from memlab.studies.techniques.ways import SORTS, Way, Ways, card, role_name, say
+from memlab.studies.techniques.ways_out import ways as ways_of
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text

@@ -9,10 +9,11 @@ from contextlib import nullcontext
 import pytest
 
 from memlab import bench
-from memlab.bench import convolution, im2col
-from memlab.bench.convolution import Case
+from memlab.bench import im2col
 from memlab.cli import main
 from memlab.layers import Conv2d
+from memlab.measure import convolution
+from memlab.measure.convolution import Case
 
 LAYER = Case("small", (3, 8, 9), Conv2d(4, 3, pad=1))
 

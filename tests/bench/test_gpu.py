@@ -13,12 +13,13 @@ from time import perf_counter
 import pytest
 
 from memlab import InputError
-from memlab.bench import batch, events, find, gpu, recorded
-from memlab.bench.convolution import Case as Layer
+from memlab.bench import events, find, gpu
 from memlab.bench.im2col import Case
-from memlab.bench.timing import Line, Result, machine
 from memlab.kernels.cuda.target import Target
 from memlab.layers import Conv2d, algorithms
+from memlab.measure import batch, recorded
+from memlab.measure.convolution import Case as Layer
+from memlab.measure.timing import Line, Result, machine
 from tests import gpu as on_gpu
 
 ROOT = Path(__file__).resolve().parents[2]

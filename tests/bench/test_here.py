@@ -9,8 +9,8 @@ import pytest
 
 import memlab
 from memlab.bench import here, rates, seconds
+from memlab.clocks import recordings, roofline
 from memlab.layers.algorithms import DEFAULT, on
-from memlab.planner import clock, recordings
 
 STEPS: tuple[here.Subject, ...] = (("mnist_cnn", None, 2),)
 SIZES = (16, 8)
@@ -38,7 +38,7 @@ def test_a_measured_machine_knows_its_own_step() -> None:
     assert found.here
     assert found.spread == data["spread"] >= 0
     for op in step.ops:
-        share = clock.share(op) if op.algorithm else found.reached(
+        share = roofline.share(op) if op.algorithm else found.reached(
             op.kind, op.bytes_moved.at(2), op.flops.at(2)
         )  # fmt: skip
         assert 0 < share != 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import memlab
-from memlab.bench import offload, recorded
+from memlab.bench import offload
+from memlab.measure import recorded
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 

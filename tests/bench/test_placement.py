@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memlab import bench
 from memlab.bench import placement
-from memlab.planner.placement import arrange
+from memlab.placement.placement import arrange
 
 SAFETY = 5
 

@@ -14,6 +14,7 @@ import pytest
 from memlab import devices
 from memlab.bench import step
 from memlab.build.step import training_step
+from memlab.measure import processor
 from memlab.networks import zoo
 from memlab.runtime.program import Program
 from memlab.runtime.session import SETTINGS, Session
@@ -58,7 +59,7 @@ def test_beside_pytorch_it_reports_both_and_their_ratio(torch):
 
 
 def test_both_sides_compute_the_same(torch):
-    from memlab.bench.torch_step import TorchStep
+    from memlab.measure.torch_step import TorchStep
 
     network = zoo.build("resnet50", image=64, classes=10)
     x, labels = torch.randn(2, 3, 64, 64), torch.tensor([3, 8])
@@ -74,7 +75,7 @@ def test_both_sides_compute_the_same(torch):
 
 
 def test_the_core_of_the_blas_is_named():
-    assert any("BLAS of scipy" in line.name and "core " in line.name for line in step.blas())
+    assert any("BLAS of scipy" in line.name and "core " in line.name for line in processor.blas())
 
 
 FAULTS = """
@@ -82,7 +83,7 @@ import resource
 
 import numpy as np
 
-from memlab.bench.step import freed_memory_kept
+from memlab.measure.processor import freed_memory_kept
 
 
 def faults():

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from memlab.studies import small_picture as windows
-from memlab.studies.convolutions import amount
+from memlab.studies.lowering import small_picture as windows
+from memlab.studies.lowering.convolutions import amount
 from memlab.views.lecture import slides
 from memlab.views.lecture.page import SHORT, html
 from memlab.views.lecture.scenes import scenes

@@ -13,11 +13,11 @@ import pytest
 
 import memlab
 from memlab import cli, units
+from memlab.ledger import files
 from memlab.lesson import progress as record
-from memlab.planner import files
-from memlab.planner.placement import HOWS
+from memlab.placement.placement import HOWS
 from memlab.step.storage import DEVICE, HOST
-from memlab.techniques import schedules
+from memlab.techniques.recompute import ways
 
 SMALL = ["plan", "mnist_cnn", "--batch", "4"]
 
@@ -493,8 +493,8 @@ def test_every_command_has_help_with_an_example(run, command):
 
 def test_the_help_names_every_way(run):
     text = " ".join(run("plan", "--help")[1].split())
-    for ways in (schedules.WAYS, HOWS):
-        names = [f"'{name}'" if " " in name else name for name in ways]
+    for those in (ways.WAYS, HOWS):
+        names = [f"'{name}'" if " " in name else name for name in those]
         assert f": {', '.join(names[:-1])} or {names[-1]}" in text
 
 

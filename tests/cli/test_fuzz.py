@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import claims, cli
-from memlab.bench.timing import Group, Line, Machine, Result, Timing
+from memlab.ledger import files
+from memlab.measure.timing import Group, Line, Machine, Result, Timing
 from memlab.optimizers import OPTIMIZERS
-from memlab.planner import files
 from memlab.views.lecture import LECTURES
 from tests.cli.parsers import parsers
 from tests.fuzzing import ROUND, search

@@ -10,7 +10,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from memlab import cli
-from memlab.planner import files
+from memlab.ledger import files
 
 pytestmark = pytest.mark.measures
 
@@ -94,7 +94,7 @@ def test_where_no_file_can_be_is_said_before_the_work(here, refused, monkeypatch
     def work(*_, **__):
         raise AssertionError
 
-    monkeypatch.setattr("memlab.commands.planned", work)
+    monkeypatch.setattr("memlab.cli.commands.planned", work)
     monkeypatch.setattr("memlab.views.lecture.LECTURES", {"k2": work})
     monkeypatch.setattr("memlab.bench.find", lambda name: work)
     (here / "a").symlink_to("a")

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from memlab.kernels import assembly, vectors
+from memlab.kernels.cpu import assembly, vectors
 from memlab.kernels.registry import Array
 
 njit: Any = numba.njit

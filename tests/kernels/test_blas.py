@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from memlab.kernels.blas import gemm
+from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.registry import Array
 
 TURNS = [False, True]

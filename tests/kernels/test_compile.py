@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memlab.kernels import compile as compiling
+from memlab.kernels.cpu import compile as compiling
 
 HELPER = """from probes.compile import compiled
 

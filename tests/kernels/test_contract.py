@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 
 import memlab
+from memlab.clocks.buffer_ring import AUGMENT
 from memlab.errors import InputError
-from memlab.kernels import compile as compiling
 from memlab.kernels import registry
-from memlab.kernels.nans import nan_places
+from memlab.kernels.cpu import compile as compiling
+from memlab.kernels.cpu.nans import nan_places
 from memlab.kernels.registry import Array, Call
 from memlab.layers import LAYERS, algorithms
 from memlab.layers.algorithms import ALGORITHMS
 from memlab.layers.row import Passes
 from memlab.optimizers import OPTIMIZERS
-from memlab.planner.ring import AUGMENT
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.session import SETTINGS
 from memlab.step.op import Op
 from memlab.step.staging import ADJUST, CHECK
@@ -163,7 +163,7 @@ def test_nothing_stays_of_a_first_call() -> None:
     """Importing and compiling make arrays, some of which stay: ``load`` comes first."""
     code = """if True:
         from memlab.kernels import registry
-        from memlab.runtime.meter import Meter
+        from memlab.runtime.metering.meter import Meter
         from tests.kernels_by_case import CASES, Trial
         registry.load()
         trial = Trial(CASES[0], 2, "fp32")
@@ -185,7 +185,7 @@ def test_a_temporary_of_8_bytes_is_seen() -> None:
 def dispatchers() -> dict[str, Any]:
     """Compiled functions that Python calls, by full name: their code holds those they call."""
     registry.load()
-    names = (*registry.modules("cpu"), "memlab.kernels.lowering", "memlab.kernels.nans")
+    names = (*registry.modules("cpu"), "memlab.kernels.cpu.conv.im2col", "memlab.kernels.cpu.nans")
     modules = [import_module(name) for name in names]
     found = {f for module in modules for f in vars(module).values() if hasattr(f, "inspect_llvm")}
     called = {f.py_func.__globals__.get(n) for f in found for n in f.py_func.__code__.co_names}

@@ -11,9 +11,9 @@ import pytest
 
 from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
-from memlab.kernels import conversions
-from memlab.kernels.compile import compiled
-from memlab.kernels.conversions import narrow, widen, words
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.small import conversions
+from memlab.kernels.cpu.small.conversions import narrow, widen, words
 from memlab.kernels.registry import Array, Call
 from tests.kernels.test_contract import allocated, allocates
 

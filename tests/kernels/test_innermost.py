@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from memlab import InputError
-from memlab.bench.convolution import Case, operation
-from memlab.kernels import innermost, registry
-from memlab.kernels.innermost import WAYS, conv2d
+from memlab.kernels import registry
+from memlab.kernels.cpu.conv import innermost
+from memlab.kernels.cpu.conv.innermost import WAYS, conv2d
 from memlab.kernels.registry import Array, Call
 from memlab.layers import Conv2d
+from memlab.measure.convolution import Case, operation
 
 SETTINGS = [(3, 1, 1), (3, 2, 1), (1, 1, 0), (2, 3, 2), (5, 1, 0)]
 """Kernel, stride, padding."""

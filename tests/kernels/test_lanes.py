@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from memlab import InputError
-from memlab.kernels import lanes, reading, vectors
-from memlab.kernels.lanes import ARITHMETIC, MicroKernel, available, micro_kernel
+from memlab.kernels.cpu import vectors
+from memlab.kernels.cpu.experiments import lanes, reading
+from memlab.kernels.cpu.experiments.lanes import ARITHMETIC, MicroKernel, available, micro_kernel
 
 PAIRS = [
     (name, count)

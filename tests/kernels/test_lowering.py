@@ -12,8 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memlab import InputError, kernels
-from memlab.kernels import columns, indices
-from memlab.kernels.lowering import col2im, im2col
+from memlab.kernels.cpu.conv import batch_lowering
+from memlab.kernels.cpu.conv.im2col import col2im, im2col
+from memlab.kernels.maps import indices
 from memlab.kernels.registry import Array
 from tests.oracles.requirement import torch_or_skip
 
@@ -274,11 +275,11 @@ def test_bad_input_gets_one_sentence(says):
 
 
 def test_a_result_beyond_the_free_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(columns, "LARGE", 100)
-    monkeypatch.setattr(columns, "free_memory", lambda: 2 * 36 * 12 * 8 - 1)
+    monkeypatch.setattr(batch_lowering, "LARGE", 100)
+    monkeypatch.setattr(batch_lowering, "free_memory", lambda: 2 * 36 * 12 * 8 - 1)
     with pytest.raises(InputError, match=r"shape .* does not fit"):
         kernels.im2col(X, 3)
-    monkeypatch.setattr(columns, "free_memory", lambda: 2 * 36 * 12 * 8)
+    monkeypatch.setattr(batch_lowering, "free_memory", lambda: 2 * 36 * 12 * 8)
     assert kernels.im2col(X, 3).shape == Y.shape
 
 

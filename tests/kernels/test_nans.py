@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memlab.formats import FORMATS
-from memlab.kernels.nans import nan_places
+from memlab.kernels.cpu.nans import nan_places
 
 FLOATS = ("fp64", "fp32", "bf16", "fp16", "fp8_e5m2", "fp8_e4m3fn")
 

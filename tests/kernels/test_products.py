@@ -8,11 +8,12 @@ import numba
 import numpy as np
 import pytest
 
-from memlab.kernels import products, vectors
-from memlab.kernels.dots import dot_rows
-from memlab.kernels.products import ADD, BIAS, ZERO, multiply_panel
+from memlab.kernels.cpu import vectors
+from memlab.kernels.cpu.runs import copy_run
+from memlab.kernels.cpu.tile import products
+from memlab.kernels.cpu.tile.dots import dot_rows
+from memlab.kernels.cpu.tile.products import ADD, BIAS, ZERO, multiply_panel
 from memlab.kernels.registry import Array
-from memlab.kernels.runs import copy_run
 
 njit: Any = numba.njit
 LANES = [1, 2, 4, 8, 16, 32, 64]

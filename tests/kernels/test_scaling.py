@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from memlab.formats import FORMATS
+from memlab.kernels.cpu.small.scaling import adjust_scale, check_finite
 from memlab.kernels.registry import Array, Call
-from memlab.kernels.scaling import adjust_scale, check_finite
 from memlab.step.staging import OVERFLOW, SCALE, STEPS, TAKEN
 from memlab.techniques.precision import STORED
 

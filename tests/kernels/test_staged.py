@@ -16,11 +16,11 @@ import pytest
 from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.formats import FORMATS, Format
 from memlab.kernels import registry
-from memlab.kernels.blockwise import narrow_blocks, widen_blocks
-from memlab.kernels.conversions import narrow
+from memlab.kernels.cpu.small.blockwise import narrow_blocks, widen_blocks
+from memlab.kernels.cpu.small.conversions import narrow
+from memlab.kernels.cpu.small.staged import Staged
+from memlab.kernels.cpu.small.staged_updates import StagedUpdate
 from memlab.kernels.registry import Array, Call
-from memlab.kernels.staged import Staged
-from memlab.kernels.staged_updates import StagedUpdate
 from memlab.layers.algorithms import on
 from memlab.layers.losses import Loss
 from memlab.optimizers import OPTIMIZERS

@@ -9,8 +9,9 @@ import pytest
 
 import memlab
 from memlab import layers as L  # noqa: N812 - as in memlab
-from memlab.kernels import registry, workers
-from memlab.runtime.meter import Meter
+from memlab.kernels import registry
+from memlab.kernels.cpu import workers
+from memlab.runtime.metering.meter import Meter
 from tests.kernels_by_case import Case, Trial
 
 SETTINGS = (

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memlab.kernels import products, tiles, vectors
+from memlab.kernels.cpu import vectors
+from memlab.kernels.cpu.tile import products, tiles
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d, buffers
 from memlab.step.tensor import Tensor
@@ -26,9 +27,10 @@ WIDTHS = sorted({(each.bits, each.registers) for each in vectors.WIDTHS})
 ROOM = 512
 """Values on each side of a workspace that nobody may touch."""
 FORCED = """
-from memlab.kernels import vectors
+from memlab.kernels.cpu import vectors
 vectors.BITS, vectors.REGISTERS = {bits}, {registers}
-from memlab.kernels import products, tiles
+from memlab.kernels.cpu.tile import products
+from memlab.kernels.cpu.tile import tiles
 assert (tiles.BITS, products.ROWS) == ({bits}, {rows})
 from tests.kernels import test_widths
 test_widths.compare({known!r})

@@ -15,9 +15,8 @@ from memlab.layers import LAYERS, Layer, ReLU
 from memlab.layers.row import VIEW, Row
 
 ROOT = Path(memlab.__file__).parent
-GENERAL = ("step", "build", "planner", "techniques", "runtime")
+GENERAL = ("step", "build", "ledger", "clocks", "placement", "techniques", "runtime")
 ABOUT_ONE = {
-    "build/published.py": "a paper's own table, by kind",
     "techniques/lowering.py": "the ways to compute a convolution",
     "techniques/relu_masks.py": "what a ReLU keeps",
 }

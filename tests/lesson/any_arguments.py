@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.lesson.content import tasks_09
+from memlab.lesson.content.tasks import lesson_09 as tasks_09
 
 Arguments = dict[str, Any]
 

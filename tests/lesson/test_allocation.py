@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from memlab import InputError
-from memlab.lesson.allocation import measure
-from memlab.runtime.meter import Meter, the_hook
+from memlab.lesson.material.allocation import measure
+from memlab.runtime.metering.meter import Meter, the_hook
 
 
 def test_the_result_and_the_temporaries_count_and_the_arguments_do_not():

@@ -8,7 +8,7 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.lesson import chains
-from memlab.lesson.content import tasks_08
+from memlab.lesson.content.tasks import lesson_08 as tasks_08
 
 
 @pytest.mark.parametrize(("count", "k"), [(12, 4), (20, 5), (30, 3)])

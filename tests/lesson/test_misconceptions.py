@@ -12,13 +12,13 @@ import memlab
 from memlab import strings, units
 from memlab.build.step import training_step
 from memlab.layers import Conv2d, Linear
-from memlab.lesson import quantities
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
 from memlab.lesson.guess import amount
+from memlab.lesson.material import quantities
 from memlab.lesson.misconceptions import Cause, alike, cause_of, distinct, judge, rounded
 from memlab.networks import zoo
 from memlab.optimizers import OPTIMIZERS
-from memlab.planner.book import plan
-from memlab.planner.ledger import Ledger
 
 
 def grouped():

@@ -20,7 +20,8 @@ import numpy as np
 import pytest
 
 from memlab.lesson import checking, values
-from memlab.lesson.content import tasks_08, tasks_09
+from memlab.lesson.content.tasks import lesson_08 as tasks_08
+from memlab.lesson.content.tasks import lesson_09 as tasks_09
 from memlab.lesson.exercise import solution_of
 from memlab.lesson.task import Arguments, Task, tasks
 from tests.lesson import wrong_answers

@@ -6,12 +6,12 @@ from functools import cache
 
 import memlab
 from memlab import claims, counting, zoo
-from memlab.bench import lowering
-from memlab.bench.recorded import load
-from memlab.lesson.content.lesson_01 import convolutions
+from memlab.lesson.content.questions.lesson_01 import convolutions
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import judge
 from memlab.lesson.question import topics
+from memlab.measure import lowering
+from memlab.measure.recorded import load
 from tests.lessons import numerals
 
 UNIT = 10**8

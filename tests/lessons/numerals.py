@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import memlab
 from memlab import claims, counting, devices, formats, units, zoo
-from memlab.planner import slots
+from memlab.claims import revolve
 
 SCALES: dict[str, Any] = {
     **units.UNITS,
@@ -45,7 +45,7 @@ NAMES = {
     "counting": counting,
     "devices": devices,
     "formats": formats,
-    "slots": slots,
+    "revolve": revolve,
     "units": units,
     "zoo": zoo,
 }

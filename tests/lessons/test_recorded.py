@@ -9,9 +9,9 @@ import pytest
 
 from lessons import build, kernel, record, recordings, stored
 from lessons.recordings import Picture
-from memlab.bench.recorded import Recorded
-from memlab.bench.timing import Line, Machine, Result
 from memlab.errors import InputError
+from memlab.measure.recorded import Recorded
+from memlab.measure.timing import Line, Machine, Result
 
 NUMBERS = ("03", "05", "06")
 """The lessons whose measured cells are recorded."""
@@ -224,7 +224,7 @@ RUN = """# %% [markdown]
 # # A lesson
 
 # %% tags=["nbval-ignore-output", "recorded-bars"]
-from memlab.bench.timing import Line
+from memlab.measure.timing import Line
 from memlab.views.draw.page import Page
 from memlab.views.draw.table import Words
 from memlab.views.recordable import Recordable

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import memlab
+from memlab.clocks import roofline
 from memlab.layers.algorithms import on
 from memlab.networks.graph import Network
-from memlab.planner import clock
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -45,7 +45,7 @@ def test_mec_is_planned_and_priced_and_refused_before_anything_is_allocated(
     step = make(small(), algorithm="mec")
     assert "mec" in {op.algorithm for op in step.ops}
     assert memlab.plan(step).peak(3) > memlab.plan(make(small(), algorithm="direct")).peak(3)
-    assert clock.total(step, 3) > 0
+    assert roofline.total(step, 3) > 0
     taken: list[object] = []
     monkeypatch.setattr(Cpu, "block", lambda *given: taken.append(given))
     for call in (memlab.run, lambda *given: Session(Program(*given))):

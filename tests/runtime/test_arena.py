@@ -12,10 +12,10 @@ import memlab
 from memlab.devices import Room
 from memlab.errors import InputError
 from memlab.kernels.registry import Call, Kernel
-from memlab.planner.placement import Placement
+from memlab.placement.placement import Placement
 from memlab.runtime import program, run
 from memlab.runtime.arena import Arena
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program, Turn
 from memlab.runtime.session import Session
 from memlab.step.step import Step

@@ -24,11 +24,11 @@ from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
 from memlab.layers.algorithms import EVERY
 from memlab.runtime import backend, guard
+from memlab.runtime.cuda.simulator import SOON
 from memlab.runtime.guard import DoesNotFitError
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
-from memlab.runtime.simulator import SOON
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from tests.runtime import on_copies

@@ -15,8 +15,8 @@ from numba import cuda
 from numba.cuda.cudadrv.driver import CudaAPIError, driver
 from memlab.errors import InputError
 from memlab.runtime.cuda import Gpu
-from memlab.runtime.manager import ManagerHook
-from memlab.runtime.meter import Meter
+from memlab.runtime.cuda.manager import ManagerHook
+from memlab.runtime.metering.meter import Meter
 
 used, freed = {}, []
 

@@ -14,17 +14,17 @@ import pytest
 
 import memlab
 from memlab import Fed, InputError, Step, devices
+from memlab.clocks.buffer_ring import operations
 from memlab.devices import Room
-from memlab.kernels import crops
+from memlab.kernels.maps import crops
 from memlab.kernels.registry import Array, Call
-from memlab.planner.ring import operations
 from memlab.runtime import backend
 from memlab.runtime.backend import Part
-from memlab.runtime.feed import kernel
 from memlab.runtime.guard import DoesNotFitError
-from memlab.runtime.images import Source, source
-from memlab.runtime.loader import Draws, Loader
-from memlab.runtime.meter import Meter
+from memlab.runtime.loader.feed import kernel
+from memlab.runtime.loader.images import Source, source
+from memlab.runtime.loader.loader import Draws, Loader
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.op import Op

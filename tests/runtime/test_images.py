@@ -15,7 +15,7 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.lesson import digits
-from memlab.runtime.images import KINDS, BadImageError, Bytes, source
+from memlab.runtime.loader.images import KINDS, BadImageError, Bytes, source
 
 SHAPE = (3, 6, 5)
 RAW = bytes(range(90))

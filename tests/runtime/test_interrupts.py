@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import memlab
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 
 
 @pytest.fixture(autouse=True)

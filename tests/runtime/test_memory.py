@@ -10,7 +10,7 @@ import memlab
 from memlab.errors import InputError
 from memlab.runtime import start
 from memlab.runtime.cpu import Cpu
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step

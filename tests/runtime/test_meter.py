@@ -11,8 +11,8 @@ import pytest
 
 from memlab import InputError
 from memlab.internals import InternalError
-from memlab.runtime import hook, numpy_internals
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering import hook, numpy_internals
+from memlab.runtime.metering.meter import Meter
 
 
 def test_an_expression_shows_its_temporary_and_its_scalar() -> None:
@@ -29,7 +29,7 @@ WITHOUT_MEMORY = """
 import ctypes as c
 from types import SimpleNamespace
 
-from memlab.runtime import hook
+from memlab.runtime.metering import hook
 
 libc = hook.c_library()
 given = []
@@ -119,7 +119,7 @@ def test_the_allocator_is_given_back_after_an_error() -> None:
 
 IN_FLIGHT = """
 import numpy as np
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 
 def read(*values):
     pass

@@ -12,8 +12,8 @@ import pytest
 from memlab import cli
 from memlab.errors import InputError
 from memlab.kernels import registry
-from memlab.runtime import hook, meter
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering import hook, meter
+from memlab.runtime.metering.meter import Meter
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 import memlab
 from memlab.kernels import registry
 from memlab.runtime import backend, guard
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.op import Phase

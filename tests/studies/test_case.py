@@ -8,10 +8,19 @@ import pytest
 
 import memlab
 from memlab import hardware, zoo
-from memlab.studies import case as study
-from memlab.studies import small_case
-from memlab.studies.case import CARDS, IMAGES, LATER, LESSONS, ROWS, TECHNIQUES, Case, row
 from memlab.studies.figures import STACK
+from memlab.studies.techniques import case as study
+from memlab.studies.techniques import small_case
+from memlab.studies.techniques.case import (
+    CARDS,
+    IMAGES,
+    LATER,
+    LESSONS,
+    ROWS,
+    TECHNIQUES,
+    Case,
+    row,
+)
 
 STEP = memlab.training_step(zoo.resnet50(variant="v1.5"), "momentum")
 BYTES = {

@@ -11,8 +11,8 @@ from memlab import zoo
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.studies.lifetimes import Lifetimes, fits, lifetimes
-from memlab.studies.recipe import memory_of
+from memlab.studies.memory.lifetimes import Lifetimes, fits, lifetimes
+from memlab.studies.memory.recipe import memory_of
 
 ONE = memlab.training_step(zoo.linear1(), "sgd", "fp64")
 TINY = memlab.training_step(

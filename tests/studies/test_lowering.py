@@ -10,13 +10,20 @@ import pytest
 import memlab
 from memlab import devices
 from memlab.errors import InputError
-from memlab.kernels.lowering import im2col
-from memlab.lesson import quantities
+from memlab.kernels.cpu.conv.im2col import im2col
+from memlab.lesson.material import quantities
 from memlab.networks import zoo
-from memlab.studies import convolutions, small_picture
-from memlab.studies.convolutions import WAYS
-from memlab.studies.lowering import Lowering, formula, lines, of_layer, ratio, title
-from memlab.studies.small_picture import LETTER, every, kinds, lower
+from memlab.studies.lowering import convolutions, small_picture
+from memlab.studies.lowering.convolutions import WAYS
+from memlab.studies.lowering.lowered import (
+    Lowering,
+    formula,
+    lines,
+    of_layer,
+    ratio,
+    title,
+)
+from memlab.studies.lowering.small_picture import LETTER, every, kinds, lower
 
 
 def lowering(layer="conv1_2", network="vgg16", **given):

@@ -7,9 +7,9 @@ import pytest
 import memlab
 from memlab import hardware
 from memlab.step.storage import DEVICE, HOST
-from memlab.studies.idle import idle_maps
-from memlab.studies.offload import Offload, offloaded
-from memlab.studies.recipe import network_of
+from memlab.studies.memory.recipe import network_of
+from memlab.studies.streams.idle import idle_maps
+from memlab.studies.streams.offload import Offload, offloaded
 
 CARD = 12_000_000_000
 

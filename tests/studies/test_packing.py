@@ -11,9 +11,9 @@ import memlab
 from memlab import strings
 from memlab.errors import InputError
 from memlab.networks.builder import network
-from memlab.planner.placement import HOWS, TOY, arrange
+from memlab.placement.placement import HOWS, TOY, arrange
 from memlab.studies import figures
-from memlab.studies.packed_step import (
+from memlab.studies.techniques.packed_step import (
     OFFERED,
     TOY_NAME,
     Subject,
@@ -22,7 +22,7 @@ from memlab.studies.packed_step import (
     say_how,
     subject_of,
 )
-from memlab.studies.packing import MOST, SHARE, Packing, shortly
+from memlab.studies.techniques.packing import MOST, SHARE, Packing, shortly
 
 MIB = 2**20
 ORDERS = ("no reuse", "birth", "biggest", "best fit", "exact")

@@ -9,8 +9,8 @@ import pytest
 import memlab
 from memlab import hardware
 from memlab.step.storage import DEVICE, HOST
-from memlab.studies.path import BUFFERS, CARD, PINNED, RAM, DataPath, data_path_of, images
-from memlab.studies.recipe import network_of
+from memlab.studies.memory.recipe import network_of
+from memlab.studies.streams.path import BUFFERS, CARD, PINNED, RAM, DataPath, data_path_of, images
 
 GB = 10**9
 RATES = [

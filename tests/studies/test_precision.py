@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import memlab
+from memlab.studies.memory.recipe import Recipe, network_of
 from memlab.studies.precision import (
     EIGHT,
     MAPS,
@@ -21,7 +22,6 @@ from memlab.studies.precision import (
     recipe,
     states_of,
 )
-from memlab.studies.recipe import Recipe, network_of
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import memlab
-from memlab.studies.recipe import OFFERED, Recipe, memory_of, network_of
+from memlab.studies.memory.recipe import OFFERED, Recipe, memory_of, network_of
 from memlab.techniques.precision import MODES
 
 BATCH = 4

@@ -13,14 +13,15 @@ import pytest
 
 import memlab
 from memlab import InputError
+from memlab.clocks import roofline
 from memlab.devices import Room
-from memlab.planner import chains, clock
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.guard import DoesNotFitError
-from memlab.studies import compare
-from memlab.studies.compare import BESIDE, compare_techniques
-from memlab.studies.techniques import Trade
-from memlab.techniques.cuts import cost, cuts
+from memlab.studies.techniques import compare
+from memlab.studies.techniques.bytes_and_time import Trade
+from memlab.studies.techniques.compare import BESIDE, compare_techniques
+from memlab.techniques.recompute import chain_optimum
+from memlab.techniques.recompute.step_as_chain import cost, cuts
 
 SMALL = ("linear1", "mnist_cnn", "one layer", "deep")
 CASES = [(name, 4) for name in SMALL] + [("resnet50", 8)]
@@ -94,9 +95,9 @@ def test_what_runs_again_is_what_the_plain_step_has_once(case):
 
 
 def test_planned_seconds_are_those_of_the_clock():
-    assert all(clock.knows(op) for op in step("mnist_cnn").ops)
+    assert all(roofline.knows(op) for op in step("mnist_cnn").ops)
     for row in shown("mnist_cnn", 4).rows:
-        assert row.cost == pytest.approx(1e9 * clock.total(row.step, 4), abs=len(row.step.ops))
+        assert row.cost == pytest.approx(1e9 * roofline.total(row.step, 4), abs=len(row.step.ops))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -141,7 +142,7 @@ def test_the_chain_is_the_best_of_its_stages_and_below_its_budget():
 
 def test_every_trade_is_a_step_that_can_be_had():
     found, chain = shown("deep", 4), cuts(step("deep"))
-    budgets = [nbytes for nbytes, _ in chains.frontier(chain.chain(4))]
+    budgets = [nbytes for nbytes, _ in chain_optimum.frontier(chain.chain(4))]
     steps = [
         memlab.recompute(step("deep"), "chain", batch=4, budget=nbytes + chain.throughout(4))
         for nbytes in budgets

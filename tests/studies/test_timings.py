@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from memlab.bench.convolution import RIVAL
-from memlab.studies.timings import Algorithms
+from memlab.measure.convolution import RIVAL
+from memlab.studies.lowering.timings import Algorithms
 from tests.views.measurements import ALGORITHMS, FALLING, compared
 
 

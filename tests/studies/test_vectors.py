@@ -11,7 +11,7 @@ from memlab.formats import FORMATS
 from memlab.step.tensor import Role
 from memlab.studies import vectors as study
 from memlab.studies.vectors import Vectors, layers_of, sizes
-from memlab.views.vectors import OFFERED
+from memlab.views.vectors.filled import OFFERED
 
 RESNET = zoo.resnet50()
 

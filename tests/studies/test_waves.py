@@ -10,14 +10,14 @@ import pytest
 
 import memlab
 from memlab.errors import InputError
-from memlab.planner.ledger import Entry, Ledger
+from memlab.ledger.ledger import Entry, Ledger
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.studies import waves
-from memlab.studies.waves import FLOOR, PARTS, Schedules, Wave, Waves, schedules, subject
-from memlab.techniques.again import resequenced
-from memlab.techniques.cuts import cost
+from memlab.studies.techniques import waves
+from memlab.studies.techniques.waves import FLOOR, PARTS, Schedules, Wave, Waves, schedules, subject
+from memlab.techniques.recompute.repeats import resequenced
+from memlab.techniques.recompute.step_as_chain import cost
 
 
 @cache

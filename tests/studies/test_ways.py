@@ -8,10 +8,10 @@ import pytest
 
 import memlab
 from memlab import hardware
+from memlab.clocks.roofline import machine
 from memlab.errors import InputError
-from memlab.planner.clock import machine
-from memlab.studies import searches
-from memlab.studies.ways_out import ways
+from memlab.studies.techniques import searches
+from memlab.studies.techniques.ways_out import ways
 
 VGG = "vgg16", 256
 CARD = 12_000_000_000

@@ -10,14 +10,14 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.kernels.registry import Array
+from memlab.ledger.ledger import Ledger
 from memlab.optimizers import OPTIMIZERS
-from memlab.planner.ledger import Ledger
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.block_states import BLOCK, SCALES, eight_bit_states
 from memlab.techniques.precision import MASTER, MODES, precision
+from memlab.techniques.precision.eight_bit_states import BLOCK, SCALES, eight_bit_states
 from memlab.techniques.relu_masks import relu_masks
 from tests.staged_networks import NETWORKS, WITH_RELU, WITH_STATE, pairwise, step
 

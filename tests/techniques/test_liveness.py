@@ -10,11 +10,11 @@ import pytest
 import memlab
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.again import resequenced
-from memlab.techniques.cuts import cost
-from memlab.techniques.liveness import Liveness, Lives
 from memlab.techniques.order import AGAIN
-from memlab.techniques.schedules import WAYS, Wish
+from memlab.techniques.recompute.liveness import Liveness, Lives
+from memlab.techniques.recompute.repeats import resequenced
+from memlab.techniques.recompute.step_as_chain import cost
+from memlab.techniques.recompute.ways import WAYS, Wish
 from tests.staged_networks import NETWORKS, step
 
 BATCH = 3

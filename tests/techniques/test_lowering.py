@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError, hardware
+from memlab.clocks import roofline
 from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.networks.graph import Network
-from memlab.planner import clock
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.techniques.lowering import lowering
@@ -39,7 +39,7 @@ def workspace(op: Op, batch: int) -> int:
 
 
 def seconds(step: Step, batch: int) -> float:
-    return sum(clock.seconds(op, batch) for op in convolutions(step))
+    return sum(roofline.seconds(op, batch) for op in convolutions(step))
 
 
 @cache
@@ -86,8 +86,8 @@ def test_without_a_limit_every_operation_takes_the_fastest(net: Network, batch: 
     free = lowering(step, batch=batch)
     for name in on("cpu"):
         for best, op in zip(convolutions(free), convolutions(lowering(step, name)), strict=True):
-            if clock.knows(op):
-                assert clock.seconds(best, batch) <= clock.seconds(op, batch)
+            if roofline.knows(op):
+                assert roofline.seconds(best, batch) <= roofline.seconds(op, batch)
 
 
 def test_a_limit_of_0_leaves_no_workspace() -> None:
@@ -159,7 +159,7 @@ def test_measured_times_decide() -> None:
 
 
 def test_an_algorithm_is_kept_that_no_other_is_faster_than_beyond_the_spread() -> None:
-    step, rates = memlab.training_step(small()), clock.rates()
+    step, rates = memlab.training_step(small()), roofline.rates()
     for own in ("im2col-image", "im2col-batch"):
         as_is = lowering(step, own)
         alike = lowering(as_is, batch=4, device=replace(rates, spread=100.0))

@@ -18,8 +18,8 @@ import memlab
 from memlab import InputError
 from memlab.devices import Room
 from memlab.networks.graph import Network
-from memlab.runtime import copies
 from memlab.runtime.arena import Arena
+from memlab.runtime.cpu import copies
 from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.memory import Memory
 from memlab.runtime.program import Program, Turn
@@ -27,8 +27,7 @@ from memlab.runtime.session import Session
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST, Storage
-from memlab.techniques import offload_rules as rules
-from memlab.techniques.offload import offload
+from memlab.techniques.offload import offload, rules
 from tests.networks_at_random import networks
 from tests.runtime.test_run import SMALL, SMALLEST
 from tests.staged_networks import step as staged

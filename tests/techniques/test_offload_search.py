@@ -15,13 +15,12 @@ from memlab import InputError
 from memlab.networks.graph import Network
 from memlab.step.step import Step
 from memlab.step.storage import HOST
-from memlab.techniques import offload_cost, offload_search
-from memlab.techniques import offload_rules as rules
-from memlab.techniques.offload import choose, offload
-from memlab.techniques.offload_cost import Costs, Terms, computed, terms
-from memlab.techniques.offload_prefetch import BUDGET, NEEDED, PREFETCH, VDNN
-from memlab.techniques.offload_rules import Move, candidates
-from memlab.techniques.offload_search import ORDER, Choice, static
+from memlab.techniques.offload import choose, cost, offload, rules
+from memlab.techniques.offload import search as searches
+from memlab.techniques.offload.cost import Costs, Terms, computed, terms
+from memlab.techniques.offload.prefetch import BUDGET, NEEDED, PREFETCH, VDNN
+from memlab.techniques.offload.rules import Move, candidates
+from memlab.techniques.offload.search import ORDER, Choice, static
 from tests.networks_at_random import networks
 from tests.runtime.test_run import SMALLEST
 from tests.techniques.same import differences, ran
@@ -188,8 +187,8 @@ def test_best_is_never_worse_than_dynamic(
     step = memlab.training_step(net, "momentum")
     budget = between(Costs(step, at(step, kind)), share)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offload_search, "EXACT", 4)
-        patch.setattr(offload_cost, "ANY_ORDER", 4)
+        patch.setattr(searches, "EXACT", 4)
+        patch.setattr(cost, "ANY_ORDER", 4)
         dynamic = search(step, "dynamic", budget, algorithms=kind)
         best = search(step, "best", budget, algorithms=kind, prefetch=prefetch)
     assert best.seconds <= dynamic.seconds
@@ -267,7 +266,7 @@ def test_the_quick_ways_back_are_near_the_best(net: Network, share: float) -> No
     """They fit where any do, and the search that tries all of an order is not slower."""
     step = memlab.training_step(net, "sgd")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offload_cost, "ANY_ORDER", 0)
+        patch.setattr(cost, "ANY_ORDER", 0)
         costs = Costs(step, at(step, prefetch=BUDGET))
         maps = static(costs)["all"]
         least = Costs(step, at(step, prefetch=NEEDED)).of(maps, 0, "smallest").peak
@@ -323,7 +322,7 @@ def test_joint_is_never_worse_than_either_alone(net: Network, share: float) -> N
     step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
     budget = between(Costs(step, at(step, "m")), share)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offload_search, "EXACT", 6)
+        patch.setattr(search, "EXACT", 6)
         ends = [search(step, each, budget, algorithms="m") for each in ("joint", "best")]
         late = search(step, "joint", budget, algorithms="m", prefetch=BUDGET)
     joint, best = ends

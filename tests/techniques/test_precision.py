@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import memlab
 from memlab import InputError
 from memlab.formats import FORMATS
-from memlab.kernels import staged_updates
+from memlab.kernels.cpu.small import staged_updates
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.layers.algorithms import on
+from memlab.ledger.ledger import Ledger
 from memlab.networks.graph import Network
-from memlab.planner.ledger import Ledger
 from memlab.runtime import program
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session

@@ -12,23 +12,23 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import memlab
+from memlab.clocks import roofline
 from memlab.errors import InputError
 from memlab.hardware import Device, Figure
 from memlab.networks.graph import Network
 from memlab.networks.zoo import build
-from memlab.planner import chains, clock, graphs, segments
-from memlab.planner.stages import Schedule, simulate
 from memlab.runtime.run import Run
 from memlab.step.lifetimes import BEFORE
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.techniques import again
-from memlab.techniques.cuts import Cuts, cost, cuts
-from memlab.techniques.liveness import Liveness
 from memlab.techniques.order import AGAIN
-from memlab.techniques.tasks import tasks_of
+from memlab.techniques.recompute import chain_optimum, exact_order, repeats, segments
+from memlab.techniques.recompute.chain import Schedule, simulate
+from memlab.techniques.recompute.liveness import Liveness
+from memlab.techniques.recompute.step_as_chain import Cuts, cost, cuts
+from memlab.techniques.recompute.step_as_tasks import tasks_of
 from tests.networks_at_random import networks, tied
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
@@ -94,16 +94,16 @@ def test_a_batch_norm_that_runs_again_moves_no_statistics_and_keeps_those_of_the
 @pytest.mark.measures
 def test_dropout_that_runs_again_draws_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """With another key it would draw others, and the results would differ."""
-    before, right = plain(2), again._Versions.run
+    before, right = plain(2), repeats._Versions.run
 
-    def forgetful(self: again._Versions, op: Any, index: int) -> Any:
+    def forgetful(self: repeats._Versions, op: Any, index: int) -> Any:
         made = right(self, op, index)
         if op.kind == "dropout" and AGAIN in made.attributes:
             return made.__class__(**{f: getattr(made, f) for f in made.__slots__} | {
                 "attributes": {**made.attributes, "draw": made.name}})  # fmt: skip
         return made
 
-    monkeypatch.setattr(again._Versions, "run", forgetful)
+    monkeypatch.setattr(repeats._Versions, "run", forgetful)
     wrong = memlab.recompute(before, "drop", layers=["dropout", "relu"])
     assert differences(ran(before, BATCH), ran(wrong, BATCH))
 
@@ -145,7 +145,7 @@ def agree(before: Step, batch: int, schedules: Iterable[Schedule], in_place: boo
     chain, beside = found.chain(batch, in_place), found.throughout(batch)
     lives, rest = Liveness(before, batch, in_place=in_place), [before.ops[n] for n in found.rest]
     for schedule in schedules:
-        after = again.resequenced(before, found.order(schedule))
+        after = repeats.resequenced(before, found.order(schedule))
         ledger = memlab.plan(memlab.in_place(after) if in_place else after)
         used = simulate(chain, schedule)
         if exact(found):
@@ -162,9 +162,9 @@ def test_a_chain_takes_what_its_step_takes(name: str, in_place: bool) -> None:
     before = memlab.training_step(build(name, **small))
     found = cuts(before)
     chain = found.chain(8, in_place)
-    points = chains.frontier(chain)
+    points = chain_optimum.frontier(chain)
     assert exact(found)
-    tried = [chains.least_time(chain, points[i][0]) for i in (0, len(points) // 2, -1)]
+    tried = [chain_optimum.least_time(chain, points[i][0]) for i in (0, len(points) // 2, -1)]
     agree(before, 8, [*tried, segments.sqrt(chain), segments.greedy_search(chain)], in_place)
 
 
@@ -189,10 +189,10 @@ def test_any_chain_takes_what_its_step_takes(
     assume(any(op.phase is Phase.BACKWARD for op in before.ops))
     found = cuts(before)
     chain, count = found.chain(batch, in_place), len(found.parts)
-    points = chains.frontier(chain)
+    points = chain_optimum.frontier(chain)
     drawn = [data.draw(persistent(1, count)) for _ in range(3)]
     kth = segments.every_kth(chain, data.draw(st.integers(1, count)))
-    best = chains.least_time(chain, data.draw(st.sampled_from(points))[0])
+    best = chain_optimum.least_time(chain, data.draw(st.sampled_from(points))[0])
     agree(before, batch, [*map(tuple, drawn), kth, best], in_place)
 
 
@@ -340,12 +340,12 @@ def test_tasks_take_what_their_step_takes(net: Network, batch: int, data: st.Dat
         if earlier and number < len(tasks):
             order += data.draw(st.lists(st.sampled_from(earlier), max_size=3))
         order.append(number)
-    made, read = ([*map(each, before.ops)] for each in (again.made, again.read))
-    order = again.without_idle(order, made, read)
-    after = again.resequenced(before, order)
+    made, read = ([*map(each, before.ops)] for each in (repeats.made, repeats.read))
+    order = repeats.without_idle(order, made, read)
+    after = repeats.resequenced(before, order)
     ran = [number for number in order if number < len(tasks)]
     numbers = [*range(len(inputs)), *(number + len(inputs) for number in ran)]
-    used = graphs.simulate([*inputs, *tasks], numbers, fixed)
+    used = exact_order.simulate([*inputs, *tasks], numbers, fixed)
     assert used.peak == max(memlab.plan(after).timeline(batch)[: len(ran)])
     assert used.cost == cost(after.ops[: len(ran)], batch)
 
@@ -503,7 +503,7 @@ def test_seconds_are_of_the_machine_that_is_named() -> None:
                   Figure(10**6, "stated"), {"fp32": Figure(10**15, "stated")})  # fmt: skip
     before = memlab.training_step(memlab.zoo.build("vgg11", image=32))
     own = cost(before.ops, 8, slow)
-    assert own == pytest.approx(1e9 * clock.total(before, 8, slow), rel=1e-6)
+    assert own == pytest.approx(1e9 * roofline.total(before, 8, slow), rel=1e-6)
     assert own > 100 * cost(before.ops, 8)
     least, most = (memlab.plan(each).peak(8) for each in (
         memlab.recompute(before, "chain", batch=8), before))  # fmt: skip

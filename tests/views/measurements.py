@@ -8,15 +8,15 @@ from functools import partial
 from typing import Any
 
 from memlab import views
-from memlab.bench import batch, curves
-from memlab.bench.batch import Sweep
-from memlab.bench.convolution import RIVAL, Case, Comparison
-from memlab.bench.curves import Measured, Point
-from memlab.bench.reading import Rate, Reading
-from memlab.bench.recorded import Recorded
-from memlab.bench.timing import Group, Line, Machine, Result, Timing
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
+from memlab.measure import batch, curves
+from memlab.measure.batch import Sweep
+from memlab.measure.convolution import RIVAL, Case, Comparison
+from memlab.measure.curves import Measured, Point
+from memlab.measure.reading import Rate, Reading
+from memlab.measure.recorded import Recorded
+from memlab.measure.timing import Group, Line, Machine, Result, Timing
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"torch": "2.13.0+cpu"})
 LIBRARIES = ("BLAS of numpy, core A", "BLAS of scipy, core B")

@@ -16,7 +16,7 @@ from memlab.lesson.card import Card
 from memlab.lesson.question import topics
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
-from memlab.studies.case import LESSONS
+from memlab.studies.techniques.case import LESSONS
 from memlab.views.draw.page import Page
 from memlab.views.live.view import View
 from tests.views import measurements

@@ -11,12 +11,12 @@ import pytest
 import memlab
 from lessons import stored
 from memlab.errors import InputError
-from memlab.planner.placement import TOY, arrange
+from memlab.placement.placement import TOY, arrange
 from memlab.step.tensor import Role
 from memlab.studies import figures
-from memlab.studies.packing import MOST
+from memlab.studies.techniques.packing import MOST
 from memlab.views import addresses
-from memlab.views.address_map import SMALL, TALL, paint
+from memlab.views.arena.address_map import SMALL, TALL, paint
 from memlab.views.draw.marks import Rect, Rects
 from memlab.views.draw.theme import PAINTS
 from tests.views.pages import MAP_STEP as STEP

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from memlab import InputError, views
-from memlab.bench import batch, recorded
-from memlab.bench.convolution import Case
 from memlab.layers import Conv2d
-from memlab.views import BatchTimes, batches
+from memlab.measure import batch, recorded
+from memlab.measure.convolution import Case
+from memlab.views import BatchTimes
+from memlab.views.vectors import batches
 from tests.views.measurements import GPU, ODD, SWEEPS, USUAL, curve, sweep
 from tests.views.shown import charts, drawn
 

@@ -23,7 +23,7 @@ from memlab.lesson.misconceptions import Cause
 from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
 from memlab.lesson.task import tasks
 from memlab.runtime import guard
-from memlab.views.cards import WIDEST, prediction_card
+from memlab.views.course.cards import WIDEST, prediction_card
 from memlab.views.live import outputs
 from memlab.views.live.outputs import REQUIRED
 from tests.quick import apart

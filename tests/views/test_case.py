@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from memlab import InputError, views
-from memlab.studies.case import CARDS, LATER, LESSONS, TECHNIQUES, row
-from memlab.views.case import BAR, SHOWN
+from memlab.studies.techniques.case import CARDS, LATER, LESSONS, TECHNIQUES, row
+from memlab.views.course.case import BAR, SHOWN
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Line, Rect, Rule
 from memlab.views.recompute import MADE
@@ -208,7 +208,7 @@ def test_the_rows_that_are_drawn_run_small_and_need_what_was_planned():
 
 
 def test_the_button_runs_it_and_nothing_is_left_when_another_row_comes(monkeypatch):
-    from memlab.studies.small_case import Measured, SmallRun
+    from memlab.studies.techniques.small_case import Measured, SmallRun
 
     asked = []
 
@@ -216,7 +216,7 @@ def test_the_button_runs_it_and_nothing_is_left_when_another_row_comes(monkeypat
         asked.append(lessons)
         return Measured("ResNet-14", tuple(SmallRun(each, 8, 8, 0, True) for each in lessons))
 
-    monkeypatch.setattr(sys.modules["memlab.views.case"], "measured", measured)
+    monkeypatch.setattr(sys.modules["memlab.views.course.case"], "measured", measured)
     view = views.case("08")
     send(view, "small")
     assert asked == [SPINE]

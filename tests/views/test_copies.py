@@ -13,13 +13,13 @@ import pytest
 import memlab
 from memlab import devices, strings, views
 from memlab.errors import InputError
-from memlab.studies import convolutions as convs
-from memlab.studies.convolutions import WAYS, Written, amount, times
 from memlab.studies.figures import hundredths
-from memlab.studies.lowering import BATCHES, Lowering, card, of_layer, why
-from memlab.studies.memory import Budget
-from memlab.studies.recipe import network_of
-from memlab.studies.small_picture import KERNELS, LETTER, PADS, every, kinds, lower
+from memlab.studies.lowering import convolutions as convs
+from memlab.studies.lowering.convolutions import WAYS, Written, amount, times
+from memlab.studies.lowering.lowered import BATCHES, Lowering, card, of_layer, why
+from memlab.studies.lowering.small_picture import KERNELS, LETTER, PADS, every, kinds, lower
+from memlab.studies.memory.recipe import network_of
+from memlab.studies.memory.step_memory import Budget
 from memlab.views.copies import LAYERS
 from memlab.views.copies.page import CARD, Shown, page_of
 from memlab.views.copies.small_picture import CLASSES, PITCH, Copies, runs

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memlab import InputError, views
-from memlab.bench import reading
+from memlab.measure import reading
 from memlab.studies.figures import billions
 from memlab.views import MemoryRate, VectorLanes
 from memlab.views.draw.marks import Fact, Points, Rect

@@ -15,9 +15,9 @@ import memlab
 from memlab import views
 from memlab.networks.graph import Network
 from memlab.step.storage import Size
-from memlab.studies.memory import Blocks
+from memlab.studies.memory.step_memory import Blocks
+from tests.ledger.test_large import wide
 from tests.networks_at_random import networks
-from tests.planner.test_large import wide
 from tests.strange import said
 
 

@@ -16,10 +16,10 @@ import memlab
 from lessons import build
 from memlab import cli, strings, units
 from memlab.errors import InputError
-from memlab.lesson import quantities
-from memlab.studies import convolutions as convs
-from memlab.studies import small_picture as windows
-from memlab.studies.convolutions import amount, convolutions, factor
+from memlab.lesson.material import quantities
+from memlab.studies.lowering import convolutions as convs
+from memlab.studies.lowering import small_picture as windows
+from memlab.studies.lowering.convolutions import amount, convolutions, factor
 from memlab.views import lecture
 from memlab.views.draw.svg import Box
 from memlab.views.lecture import page as written

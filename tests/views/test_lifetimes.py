@@ -11,8 +11,8 @@ import pytest
 import memlab
 from memlab import zoo
 from memlab.step.tensor import Role
-from memlab.studies.lifetimes import Lifetimes, lifetimes
-from memlab.studies.recipe import memory_of
+from memlab.studies.memory.lifetimes import Lifetimes, lifetimes
+from memlab.studies.memory.recipe import memory_of
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Mark, Points, Rect, Rects, Rule

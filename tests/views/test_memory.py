@@ -9,7 +9,7 @@ import memlab
 from memlab import devices, views
 from memlab.errors import InputError
 from memlab.networks import counting, zoo
-from memlab.studies.recipe import OFFERED
+from memlab.studies.memory.recipe import OFFERED
 from memlab.views.memory import CONTROLS, STOPS
 from tests.views.test_pages import NUMBER, numerals
 

@@ -15,7 +15,7 @@ from memlab import rounding
 from memlab.errors import InputError
 from memlab.formats import NUMBERS
 from memlab.studies.numbers import STEPS, Number, brief, parse, shown
-from memlab.views.number import PAINTS, NumberBits, number
+from memlab.views.numbers.number import PAINTS, NumberBits, number
 
 TYPED = (
     "0.1", "2049", "70000", "-70000", "0", "-0", "1/3", "-1/3", "6e-8", "-1e-10", "1e-400", "3e400",

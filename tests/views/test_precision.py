@@ -16,7 +16,7 @@ from memlab.step.tensor import Role
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Glyph, Rect
-from memlab.views.precision import Cells
+from memlab.views.numbers.precision import Cells
 from tests.views.test_pages import FEW, flat, numerals
 
 

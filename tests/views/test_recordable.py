@@ -2,9 +2,9 @@
 
 import pytest
 
-from memlab.bench import recorded
-from memlab.bench.recorded import Recorded
-from memlab.bench.timing import Line, Machine, Result
+from memlab.measure import recorded
+from memlab.measure.recorded import Recorded
+from memlab.measure.timing import Line, Machine, Result
 from memlab.views.recordable import FIGURES, Recordable
 from tests.views import measurements, trainings
 

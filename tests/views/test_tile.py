@@ -4,7 +4,7 @@ import pytest
 
 from memlab import views
 from memlab.errors import InputError
-from memlab.kernels.cuda import counted
+from memlab.kernels.cuda.conv import counted
 
 
 @pytest.mark.parametrize("side", [1, 2, 4, 8])

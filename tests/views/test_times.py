@@ -11,19 +11,19 @@ import pytest
 
 import memlab
 from memlab import InputError, devices, views
-from memlab.bench.convolution import RIVAL
-from memlab.bench.timing import Timing
 from memlab.layers.algorithms import ALGORITHMS as KNOWN
 from memlab.layers.algorithms import on
+from memlab.measure.convolution import RIVAL
+from memlab.measure.timing import Timing
 from memlab.networks.graph import Network
-from memlab.studies import timings
 from memlab.studies.figures import duration
-from memlab.studies.timings import Algorithms
+from memlab.studies.lowering import timings
+from memlab.studies.lowering.timings import Algorithms
 from memlab.views import AlgorithmTimes
 from memlab.views.draw import theme
 from memlab.views.draw.marks import Line, Points, Rect
 from memlab.views.draw.scale import Log
-from memlab.views.times import BenchmarkTimes, rows_of
+from memlab.views.lowering.times import BenchmarkTimes, rows_of
 from tests.views.measurements import ALGORITHMS, FALLING, LIBRARIES, MACHINE, PLOTS, result
 from tests.views.shown import charts, drawn
 

@@ -10,7 +10,7 @@ from memlab.studies.vectors import STOPS
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Glyph, Points, Rect
 from memlab.views.draw.table import Beside
-from memlab.views.vectors import MAP, SHOWN, TALL, Cells
+from memlab.views.vectors.filled import MAP, SHOWN, TALL, Cells
 
 
 def charts(view):

@@ -15,11 +15,11 @@ from memlab import zoo
 from memlab.errors import InputError
 from memlab.kernels import cuda as on_device
 from memlab.networks.builder import network
-from memlab.studies import warps as study
-from memlab.studies.warps import ORDERS, Warp, Warps, span, threads, warps
+from memlab.studies.lowering import warps as study
+from memlab.studies.lowering.warps import ORDERS, Warp, Warps, span, threads, warps
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Rects
-from memlab.views.warp import warp_memory
+from memlab.views.lowering.warp import warp_memory
 from tests.views.test_pages import flat, numerals
 
 simulated = pytest.mark.skipif(not on_device.target().simulated, reason="a GPU logs no accesses")

@@ -15,8 +15,8 @@ import numpy as np
 
 import memlab
 from memlab import formats, rounding, units, views, zoo
-from memlab.bench import timing
 from memlab.lesson import digits
+from memlab.measure import timing
 
 E4M3, E5M2 = "fp8_e4m3fn", "fp8_e5m2"
 for name in (E4M3, E5M2):

@@ -11,13 +11,13 @@
 # %%
 import memlab
 from memlab import units, zoo
-from memlab.planner import clock
+from memlab.clocks import roofline
 
 resnet = memlab.training_step(zoo.build("resnet50", variant="v1.5"))
 for budget in ("2 GB", "1.5 GB", "1 GB"):
     try:
         each = memlab.recompute(resnet, "chain", batch=32, budget=budget)
-        more = clock.total(each, 32) / clock.total(resnet, 32) - 1
+        more = roofline.total(each, 32) / roofline.total(resnet, 32) - 1
         print(f"{budget}: {units.short(memlab.plan(each).peak(32))}, {more:.1%} more time, planned")
     except memlab.InputError as refused:
         print(f"{budget}: {refused}")
@@ -70,5 +70,5 @@ for name, each in ways.items():
 
 # %% tags=["numbers"]
 {
-    "24": "__import__('memlab.planner.graphs', fromlist=['LARGEST']).LARGEST",
+    "24": "__import__('memlab.techniques.recompute.exact_order', fromlist=['LARGEST']).LARGEST",
 }

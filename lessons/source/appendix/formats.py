@@ -12,8 +12,8 @@ from functools import partial
 
 import memlab
 from memlab import formats, rounding, views
-from memlab.bench import timing
 from memlab.lesson import digits
+from memlab.measure import timing
 
 views.number("0.1", "fp16")
 

@@ -13,7 +13,7 @@
 # PyTorch on a processor, without and with its library oneDNN, where it is installed:
 
 # %% tags=["nbval-ignore-output"]
-from memlab.bench import torch_lowering
+from memlab.measure import torch_lowering
 
 torch_lowering.measure()
 

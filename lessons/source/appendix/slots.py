@@ -16,11 +16,11 @@
 # %%
 import memlab
 from memlab import claims, zoo
-from memlab.planner import slots
+from memlab.claims import revolve
 
 for m in (1, 10, 20, 50, 100):
-    forwards = slots.internal_state(1000, m)
-    more = slots.extra_time(1000, forwards)
+    forwards = revolve.internal_state(1000, m)
+    more = revolve.extra_time(1000, forwards)
     print(f"{m:3} slots: {forwards / 1000:7.3f} forward runs per step, {more:8.1%} more time")
 
 # %% [markdown]
@@ -29,7 +29,7 @@ for m in (1, 10, 20, 50, 100):
 
 # %%
 for n in (100, 152, 1000):
-    k, maps = slots.sqrt_slots(n)
+    k, maps = revolve.sqrt_slots(n)
     print(f"{n:5,} steps: {maps} slots, with k = {k}")
 
 # %% [markdown]
@@ -73,5 +73,5 @@ for row in claims.find("A10"):
 
 # %% tags=["numbers"]
 {
-    "55": "slots.internal_state(10, 1)",
+    "55": "revolve.internal_state(10, 1)",
 }

@@ -45,7 +45,7 @@ for row in (*claims.find("D2"), *claims.find("D3")[:1]):
 # more inside operations, and its peak comes later, with more gradients of parameters:
 
 # %%
-from memlab.bench import torch_memory
+from memlab.measure import torch_memory
 
 print("batch", torch_memory.BATCH)
 print(torch_memory.beside(memlab.in_place(ways["memlab"])))

@@ -17,8 +17,8 @@ from memlab.kernels.cuda.target import Target, simulated, target
 
 if TYPE_CHECKING:
     from memlab.kernels.cuda.compile import Compiled
-    from memlab.kernels.cuda.lowering import col2im as col2im
-    from memlab.kernels.cuda.lowering import im2col as im2col
+    from memlab.kernels.cuda.conv.im2col import col2im as col2im
+    from memlab.kernels.cuda.conv.im2col import im2col as im2col
 
 __all__ = ["Target", "all_kernels", "col2im", "im2col", "target"]
 
@@ -42,6 +42,6 @@ def __getattr__(name: str) -> Any:
     """The public functions, loaded when first asked for."""
     if name not in __all__:
         raise AttributeError(f"memlab.kernels.cuda has no {name!r}; it has {', '.join(__all__)}.")
-    value = getattr(import_module("memlab.kernels.cuda.lowering"), name)
+    value = getattr(import_module("memlab.kernels.cuda.conv.im2col"), name)
     globals()[name] = value
     return value

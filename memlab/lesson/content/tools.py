@@ -8,10 +8,10 @@ from random import Random
 
 from memlab import devices
 from memlab.build.step import inference_step, training_step
+from memlab.ledger.plan import plan
 from memlab.lesson.question import Figure, Numbers, Truth
 from memlab.lesson.task import Arguments
 from memlab.networks.graph import Network
-from memlab.planner.book import plan
 from memlab.step.step import Step
 
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 from memlab import units
 from memlab.errors import InputError, flag, printed
-from memlab.studies import convolutions as convs
-from memlab.studies import lowering as told
-from memlab.studies.convolutions import WAYS, Written, amount, conv, times
-from memlab.studies.lowering import BATCHES, MOST, Lowering, of_layer, say
-from memlab.studies.memory import free_here
-from memlab.studies.recipe import named_or_given, network_of
-from memlab.studies.small_picture import KERNELS, PADS, PIXEL, PLACE, STRIDES, SmallPicture
+from memlab.studies.lowering import convolutions as convs
+from memlab.studies.lowering import lowered as told
+from memlab.studies.lowering.convolutions import WAYS, Written, amount, conv, times
+from memlab.studies.lowering.lowered import BATCHES, MOST, Lowering, of_layer, say
+from memlab.studies.lowering.small_picture import KERNELS, PADS, PIXEL, PLACE, STRIDES, SmallPicture
+from memlab.studies.memory.recipe import named_or_given, network_of
+from memlab.studies.memory.step_memory import free_here
 from memlab.views.copies.page import CARD, Shown, page_of
 from memlab.views.copies.small_picture import PITCH
 from memlab.views.draw.page import Page

@@ -11,13 +11,13 @@ from typing import Any
 
 from memlab import strings, units
 from memlab.layers.layer import Node
-from memlab.studies import convolutions as convs
-from memlab.studies import lowering as told
-from memlab.studies.convolutions import Written, amount, times
 from memlab.studies.figures import hundredths
-from memlab.studies.lowering import Lowering, say
-from memlab.studies.memory import Budget, budget
-from memlab.studies.small_picture import SIZE, Pin
+from memlab.studies.lowering import convolutions as convs
+from memlab.studies.lowering import lowered as told
+from memlab.studies.lowering.convolutions import Written, amount, times
+from memlab.studies.lowering.lowered import Lowering, say
+from memlab.studies.lowering.small_picture import SIZE, Pin
+from memlab.studies.memory.step_memory import Budget, budget
 from memlab.views.copies.small_picture import PITCH, Copies, Corner, Matrix
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme

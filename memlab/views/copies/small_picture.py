@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from memlab.studies.lowering import Lowering, say
-from memlab.studies.small_picture import LETTER, PIXEL, SIZE, Pin, SmallPicture, kinds
+from memlab.studies.lowering.lowered import Lowering, say
+from memlab.studies.lowering.small_picture import LETTER, PIXEL, SIZE, Pin, SmallPicture, kinds
 from memlab.views.draw.marks import Mark, Pen
 from memlab.views.draw.svg import Box, Svg
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memlab import devices
-from memlab.studies.convolutions import write
+from memlab.studies.lowering.convolutions import write
 from memlab.views.lecture import slides
 from memlab.views.lecture.page import html
 from memlab.views.lecture.slides import TIMES, Recorded

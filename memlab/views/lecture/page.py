@@ -11,8 +11,8 @@ from string import Template
 from typing import Any
 
 from memlab import strings, units
-from memlab.studies.convolutions import VALUE, amount, factor, short_times
-from memlab.studies.small_picture import KERNELS, PIXEL, PLACE, SIZE, SmallPicture, every
+from memlab.studies.lowering.convolutions import VALUE, amount, factor, short_times
+from memlab.studies.lowering.small_picture import KERNELS, PIXEL, PLACE, SIZE, SmallPicture, every
 from memlab.views.copies.small_picture import PITCH, STYLE, Copies, Matrix
 from memlab.views.draw import theme
 from memlab.views.draw.svg import Box

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from memlab import units
-from memlab.bench.convolution import RIVAL
-from memlab.bench.recorded import Recorded as Figures
-from memlab.studies.convolutions import amount
+from memlab.measure.convolution import RIVAL
+from memlab.measure.recorded import Recorded as Figures
 from memlab.studies.figures import duration
-from memlab.studies.small_picture import KERNELS, SmallPicture, kinds, lower
-from memlab.studies.timings import rival
+from memlab.studies.lowering.convolutions import amount
+from memlab.studies.lowering.small_picture import KERNELS, SmallPicture, kinds, lower
+from memlab.studies.lowering.timings import rival
 from memlab.views.copies.page import CopyBar
 from memlab.views.copies.small_picture import Matrix, grid, spots, square
 from memlab.views.draw.chart import Chart

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from memlab import units
-from memlab.studies import convolutions as convs
-from memlab.studies.convolutions import amount, part_of, short_times
-from memlab.studies.small_picture import PIXEL, SIZE, SmallPicture, kinds, lower
+from memlab.studies.lowering import convolutions as convs
+from memlab.studies.lowering.convolutions import amount, part_of, short_times
+from memlab.studies.lowering.small_picture import PIXEL, SIZE, SmallPicture, kinds, lower
 from memlab.views.copies.page import boxes, filled_box, quarters, together
 from memlab.views.copies.small_picture import PITCH, copy, grid, row, runs, single, square
 from memlab.views.draw.chart import Chart

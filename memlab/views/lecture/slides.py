@@ -9,14 +9,15 @@ from functools import cache
 from typing import Any
 
 from memlab import hardware, strings, units, zoo
-from memlab.bench import lowering as bench
-from memlab.bench import recorded
-from memlab.bench.convolution import RIVAL
 from memlab.layers.layer import Node
-from memlab.lesson import quantities
+from memlab.lesson.material import quantities
+from memlab.measure import lowering as bench
+from memlab.measure import recorded
+from memlab.measure.convolution import RIVAL
 from memlab.networks.graph import Network
-from memlab.studies import convolutions as convs
-from memlab.studies.convolutions import (
+from memlab.studies.figures import duration
+from memlab.studies.lowering import convolutions as convs
+from memlab.studies.lowering.convolutions import (
     Workspace,
     Written,
     changed,
@@ -25,9 +26,8 @@ from memlab.studies.convolutions import (
     lowered_bytes,
     workspace,
 )
-from memlab.studies.figures import duration
-from memlab.studies.lowering import Lowering
-from memlab.studies.small_picture import SIZE, Pin, SmallPicture
+from memlab.studies.lowering.lowered import Lowering
+from memlab.studies.lowering.small_picture import SIZE, Pin, SmallPicture
 from memlab.views.copies.small_picture import Copies, Corner, Matrix, group, letter, square
 from memlab.views.draw.svg import Box, Svg
 

@@ -7,19 +7,19 @@ from functools import lru_cache
 from typing import Any
 
 from memlab.errors import InputError, known, shorten
+from memlab.ledger.ledger import Ledger
 from memlab.networks import counting
 from memlab.networks.graph import Network
-from memlab.planner import segments
-from memlab.planner.ledger import Ledger
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
-from memlab.studies import recipe
-from memlab.studies.cut import say
-from memlab.studies.memory import StepMemory
-from memlab.studies.recipe import Called, Recipe, network_of, sizes_of
-from memlab.techniques.cuts import cuts
+from memlab.studies.memory import recipe
+from memlab.studies.memory.cut import say
+from memlab.studies.memory.recipe import Called, Recipe, network_of, sizes_of
+from memlab.studies.memory.step_memory import StepMemory
 from memlab.techniques.precision import STORED
+from memlab.techniques.recompute import segments
+from memlab.techniques.recompute.step_as_chain import cuts
 from memlab.views.live import setting
 from memlab.views.live.setting import Choice, Range, State
 from memlab.views.live.widget import Control, Labels

@@ -14,12 +14,12 @@ from itertools import accumulate
 from typing import Any
 
 from memlab import strings, units
-from memlab.planner.ledger import BEFORE
+from memlab.ledger.ledger import BEFORE
 from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
-from memlab.studies.lifetimes import Life, Lifetimes
-from memlab.studies.memory import phases
-from memlab.studies.symbols import say
+from memlab.studies.memory.lifetimes import Life, Lifetimes
+from memlab.studies.memory.step_memory import phases
+from memlab.studies.memory.symbols import say
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Chart

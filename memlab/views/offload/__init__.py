@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from memlab import hardware, optimizers, units
 from memlab.networks import zoo
 from memlab.studies.figures import three
-from memlab.studies.offload import Offload, offloaded, short, speed
-from memlab.studies.recipe import named_or_given, network_of
+from memlab.studies.memory.recipe import named_or_given, network_of
+from memlab.studies.streams.offload import Offload, offloaded, short, speed
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import ByName, Choice, Range, Setting, State
 from memlab.views.live.setting import Text as Typed

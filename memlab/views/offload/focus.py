@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memlab.studies.offload import Copy, Offload
+from memlab.studies.streams.offload import Copy, Offload
 
 OUT, BACK, MAP, WAIT, PEAK = "out", "back", "map", "wait", "peak"
 KEYS = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "KeyW", "KeyP", "Enter", "Escape")

@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 from memlab import strings
+from memlab.clocks.streams import COMPUTE, Slot
 from memlab.lines import np
-from memlab.planner.streams import COMPUTE, Slot
 from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 from memlab.studies.figures import duration, three
-from memlab.studies.offload import Copy, Mountain, Offload, percent, role_name, say
+from memlab.studies.streams.offload import Copy, Mountain, Offload, percent, role_name, say
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Phase, Text

@@ -14,8 +14,8 @@ from memlab.errors import InputError, real, shorten
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.strings import gettext as _
-from memlab.studies.path import BUFFERS, DataPath, data_path_of, say
-from memlab.studies.recipe import SIZES, named_or_given, network_of
+from memlab.studies.memory.recipe import SIZES, named_or_given, network_of
+from memlab.studies.streams.path import BUFFERS, DataPath, data_path_of, say
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import ByName, Choice, Number, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker

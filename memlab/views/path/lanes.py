@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memlab.planner.streams import COMPUTE
-from memlab.studies.path import RAM, Job, letter, say
+from memlab.clocks.streams import COMPUTE
+from memlab.studies.streams.path import RAM, Job, letter, say
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Label, Text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memlab.studies.path import say
+from memlab.studies.streams.path import say
 from memlab.views.draw.page import Page
 from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.theme import WAIT, Paint

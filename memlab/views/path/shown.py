@@ -8,7 +8,7 @@ from functools import cached_property
 from math import sqrt
 
 from memlab.step.tensor import Tensor
-from memlab.studies.path import CARD, DataPath, letter, say
+from memlab.studies.streams.path import CARD, DataPath, letter, say
 from memlab.views.draw.marks import Fact
 from memlab.views.draw.theme import Paint
 from memlab.views.offload.page import Time

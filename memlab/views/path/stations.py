@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from memlab import units
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
-from memlab.studies.offload import speed
-from memlab.studies.path import CARD, PINNED, RAM, Held, letter, say
+from memlab.studies.streams.offload import speed
+from memlab.studies.streams.path import CARD, PINNED, RAM, Held, letter, say
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memlab.errors import InputError, divisor
-from memlab.kernels.cuda import counted
+from memlab.kernels.cuda.conv import counted
 
 
 @pytest.mark.parametrize("tile", [1, 2, 4, 8])

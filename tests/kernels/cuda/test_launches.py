@@ -17,7 +17,7 @@ from memlab.kernels.cuda.compile import Labels, Places, Values, compiled, launch
 from memlab.kernels.operands import Window
 from memlab.kernels.registry import Call
 from memlab.optimizers import OPTIMIZERS
-from memlab.runtime.meter import Meter
+from memlab.runtime.metering.meter import Meter
 from memlab.runtime.session import SETTINGS
 from tests.kernels_by_case import OTHERS, Case, Trial, convolutions, slot
 

@@ -12,8 +12,8 @@ from numba import cuda
 
 from memlab import InputError, kernels
 from memlab.kernels import cuda as on_device
-from memlab.kernels import indices
-from memlab.kernels.cuda.lowering import WAYS, fold, lower
+from memlab.kernels.cuda.conv.im2col import WAYS, fold, lower
+from memlab.kernels.maps import indices
 from memlab.kernels.operands import Window
 
 SETTINGS = [

@@ -11,9 +11,10 @@ import pytest
 from numba import cuda
 
 from memlab import InputError
-from memlab.kernels.cuda import product as module
-from memlab.kernels.cuda import target, tiles
-from memlab.kernels.cuda.product import WAYS, product
+from memlab.kernels.cuda import target
+from memlab.kernels.cuda.conv import product as module
+from memlab.kernels.cuda.conv import tiles
+from memlab.kernels.cuda.conv.product import WAYS, product
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
 from tests.kernels_by_case import Case, Trial, distance

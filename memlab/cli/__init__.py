@@ -1,0 +1,277 @@
+"""The command line: ``memlab plan resnet50 --batch 32``.
+
+A user's mistake is one sentence on stderr and exit code 2, and so is an output that fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import io
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
+
+from memlab import devices, optimizers
+from memlab.cli.commands import (
+    OUTPUT,
+    Options,
+    bench,
+    claims,
+    compare,
+    diff,
+    doctor,
+    fit,
+    lab,
+    lecture,
+    path,
+    plan,
+    progress,
+    run,
+    show,
+)
+from memlab.errors import InputError, unknown
+
+EXAMPLES = {
+    plan: "plan resnet50 --batch 32",
+    run: "run mnist_cnn --batch 32",
+    fit: "fit resnet50 --memory 12GB",
+    compare: "compare resnet50 --batch 8",
+    path: "path googlenet --batch 128 --device 'titan x' --link '12 GB/s'",
+    diff: "diff before.json after.json",
+    claims: "claims A4",
+    bench: "bench plan",
+    doctor: "doctor",
+    lab: "lab --no-browser",
+    lecture: "lecture k2 -o k2.html",
+    progress: "progress",
+}
+"""Every command, with the line that its help and its errors offer."""
+LONGEST = 200
+"""Characters of what was given, in a sentence about it."""
+NO_MEMORY = (
+    "this process has no memory left ({}); try less at once, or raise its limit (ulimit -v)."
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{_cut(message)}; {self.epilog}")
+
+    def flags(self) -> list[str]:
+        """The options that it knows, each once."""
+        return [word for action in self._actions for word in action.option_strings[-1:]]
+
+    def knows(self, word: str) -> bool:
+        """Whether that is an option."""
+        return any(word in action.option_strings for action in self._actions)
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        """Help and version; argparse passes over what goes wrong."""
+        show(message.rstrip("\n"))
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """``--save=--`` is a value; argparse before Python 3.12.8 fails on it."""
+        if action.option_strings and arg_strings == ["--"]:
+            return arg_strings[0]
+        return super()._get_values(action, arg_strings)
+
+
+def _parser() -> _Parser:
+    from memlab import __version__
+
+    parser = _Parser(prog="memlab", allow_abbrev=False)
+    parser.description = "Where the memory goes while a network trains."
+    parser.epilog = "try: memlab plan resnet50"
+    parser.add_argument("--version", action="version", version=f"memlab {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND")
+    for command, example in EXAMPLES.items():
+        about = command.__doc__ or ""
+        one = commands.add_parser(
+            command.__name__, help=about.rstrip("."), description=about, allow_abbrev=False
+        )
+        one.epilog = f"try: memlab {example}"
+        one.set_defaults(run=command, parser=one)
+        _add_options(one, command.__name__)
+    return parser
+
+
+def _add_options(parser: _Parser, command: str) -> None:
+    add = parser.add_argument
+    if command in ("plan", "run", "fit", "compare", "path"):
+        add("network", metavar="NETWORK", help="a network of the zoo, such as resnet50 or vgg16")
+        add("--image", metavar="N", help="height and width of the input, in pixels")
+        add("--classes", metavar="N", help="how many outputs")
+        add("--variant", metavar="V", help="v1 or v1.5, for residual networks")
+        add("--format", metavar="F", default="fp32", help="fp64, fp32, bf16 or fp16")
+        add("--precision", metavar="P", help="fp16, bf16, 'mixed fp16' or 'mixed bf16'")
+        add("--optimizer", metavar="O", help=f"{optimizers.ONE_OF} (default: momentum)")
+        add("--inference", action="store_true", help="forward alone: nothing is kept")
+    if command in ("plan", "run", "fit"):
+        ways = "every, keep, drop, cheap, slots, greedy, chain or exact"
+        add("--recompute", metavar="HOW", help=f"maps are dropped and computed again: {ways}")
+        add("--recompute-k", metavar="K", dest="k", help="stages in a segment, or slots")
+        add("--recompute-layers", metavar="A,B", dest="layers", help="what is kept, or dropped")
+        ways = "conv, all or none; in a --budget dynamic, best or joint"
+        add("--offload", metavar="POLICY", help=f"maps wait in host memory: {ways}")
+        add("--prefetch", metavar="WHEN", help="maps are back: vdnn (early), needed or budget")
+        add("--accumulate", metavar="N", help="N parts of that batch, and one update for all")
+        add("--in-place", action="store_true", help="outputs overwrite inputs that die there")
+        add("--no-reuse", action="store_true", help="free nothing: what all reuse is compared with")
+    if command in ("plan", "run"):
+        add("--budget", metavar="SIZE", help="of the peak, for recompute or offload; such as 2GB")
+        ways = "'no reuse', birth, biggest, 'best fit', exact or best"
+        add("--place", metavar="HOW", help=f"an address in one arena for all: {ways}")
+    if command == "run":
+        add("--device", metavar="D", default="cpu", help="cpu or cuda (default: cpu)")
+        add(
+            "--host",
+            metavar="FOLDER",
+            default="ram",
+            help="where offloaded maps wait: ram (default)",
+        )
+        add("--link", metavar="L", help="for --offload best: '12 GB/s' to the host's memory")
+    if command in ("plan", "run", "compare", "path", "diff"):
+        add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
+    if command == "path":
+        add("--buffers", metavar="N", default="2", help="batches that may wait (default: 2)")
+        add("--augment", metavar="SIDE", default="host", help="host or device (default: host)")
+        add("--disk", metavar="R", default="0.15", help="in GB/s, or '80 MB/s' (default: 0.15)")
+        add("--host", metavar="R", default="10", help="of the loader, as --disk (default: 10)")
+    if command in ("plan", "compare", "path"):
+        ways = "'titan x', recorded, here or a file"
+        add("--device", metavar="D", dest="machine", help=f"plan its seconds, too: {ways}")
+        add("--link", metavar="L", help="to the host's memory: '12 GB/s' or 'PCIe 3.0 x16'")
+    if command == "plan":
+        add("--convention", metavar="C", default="everything", help="how feature maps are counted")
+        add("--save", metavar="FILE", help="write the plan as JSON, for memlab diff")
+        add("--trace", metavar="FILE", help="write a trace for ui.perfetto.dev")
+        add("--picture", metavar="FILE", help="draw it: svg, png or pdf; html has a batch slider")
+    if command == "fit":
+        add("--memory", metavar="SIZE", required=True, help="such as 12GB, 512MiB or 1048576")
+    if command == "compare":
+        add("--budget", metavar="SIZE", help="of the chain's schedule, such as 2GB")
+        add("--measure", action="store_true", help="run each technique here, too")
+        add("--card", metavar="SIZE", help="of the ways out: such as 12GB (default: the device's)")
+    if command == "diff":
+        add("before", metavar="BEFORE", help="a file that memlab plan --save wrote")
+        add("after", metavar="AFTER", help="another one")
+    if command == "claims":
+        add("id", metavar="ID", nargs="?", help="such as A4: all that is known of it")
+        add("--text", metavar="NAME", help="what this text says, such as hanlon or cs231n")
+        add("--verdict", metavar="V", help="right, differs or 'right if MB means MiB'")
+        add("--own", action="store_true", help="figures of memlab's own, which no text claims")
+        add("--measure", action="store_true", help="run here what a run computes, too")
+    if command == "bench":
+        add("name", metavar="NAME", nargs="?", help="such as plan")
+        add("--plot", metavar="FILE", help="write a picture (SVG) of im2col or convolution")
+    if command == "lecture":
+        add("name", metavar="NAME", help="such as k2")
+        add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")
+        add("--no-run", action="store_true", help="leave out the run on this machine")
+    if command != "lab":
+        add("--json", action="store_true", help="JSON instead of text")
+
+
+def _options(words: Sequence[str]) -> Options:
+    parser, known = _parser(), [command.__name__ for command in EXAMPLES]
+    if not words:
+        parser.print_help()
+        parser.exit()
+    if words[0] not in (*known, "-h", *parser.flags()):
+        raise unknown("command", words[0], [*known, *parser.flags()])
+    options, extra = parser.parse_known_args(words)
+    options.rest = list(words[1:])
+    if extra and options.run is not lab:
+        raise _unread(extra[0], options.parser)
+    return options
+
+
+def _unread(word: str, parser: _Parser) -> InputError:
+    """The error for a word that no option and no argument took."""
+    if parser.knows(word.partition("=")[0]):
+        return InputError(
+            f"{_cut(word)} stands after --, where nothing is an option; leave out the --."
+        )
+    return unknown("argument", word, parser.flags())
+
+
+def _cut(text: str) -> str:
+    """As much of a text as a sentence holds."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0, 1 for a problem found, 2 for a user's mistake
+    or an output that cannot be written.
+
+    Ctrl-C gives 130, and a reader that went away (``| head``) 141; both are silent.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may lack "·" or "²"
+    if sys.stdout is None:  # closed: >&-
+        return _refuse("the standard output is closed; leave it open, or send it to a file.")
+    try:
+        return _command(sys.argv[1:] if arguments is None else arguments)
+    except InputError as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        return 130
+    except MemoryError as error:
+        return _no_room(error)
+    except (ImportError, RuntimeError, SystemError) as error:
+        if not devices.limited():
+            raise
+        return _no_room(error)  # for a library, or the stack of a thread
+    except OSError as error:
+        return _failed(error)
+
+
+def _command(words: Sequence[str]) -> int:
+    try:
+        options = _options(words)
+    except SystemExit:  # argparse has shown what --help or --version asked for
+        return 0
+    devices.require("memlab", devices.START)
+    code: int = options.run(options)
+    return code
+
+
+def _no_room(error: Exception) -> int:
+    """That memory is short, and what failed for it: that may have another cause."""
+    return _refuse(NO_MEMORY.format(f"{type(error).__name__}: {error}".removesuffix(": ")))
+
+
+def _failed(error: OSError) -> int:
+    """What the system could not do, as a sentence; a reader that went away gets none."""
+    where = error.filename
+    if error.errno == errno.ENOMEM or (error.errno is None and devices.limited()):
+        return _no_room(error)
+    if where == OUTPUT or (where is None and isinstance(error, BrokenPipeError)):
+        _drop(sys.stdout)
+        if isinstance(error, BrokenPipeError):
+            return 141
+    said = f"{where}: " if where else ""
+    full = error.errno == errno.ENOSPC
+    hint = "try another disk or device" if full else "check the name and the folder"
+    return _refuse(f"{said}{error.strerror or error}; {hint}.")
+
+
+def _refuse(sentence: str) -> int:
+    if sys.stderr is not None:
+        try:
+            print("memlab:", " ".join(sentence.split()), file=sys.stderr, flush=True)
+        except OSError:  # a full disk: the exit code says it
+            _drop(sys.stderr)
+    return 2
+
+
+def _drop(stream: TextIO) -> None:
+    """What waits to be written goes nowhere; Python would try again when it ends."""
+    with suppress(OSError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())

@@ -1,0 +1,314 @@
+"""What each command of the command line does.
+
+Each imports what it needs, so that ``memlab --help`` answers at once. The figures of a table and
+of its JSON are the same values.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from errno import EISDIR
+from itertools import combinations
+from pathlib import Path
+
+from memlab import atomic
+from memlab.cli.options import Options as Options
+from memlab.cli.options import asked, built, count, fed, planned, rate, timed, ways_out
+from memlab.cli.reports import facts_of, identity, placed, table
+from memlab.errors import InputError, pick, shorten
+
+OUTPUT = "the standard output"
+PICTURES = ("svg", "png", "pdf", "html")
+"""What a picture can be; an html page has a slider over the batch."""
+
+
+def plan(options: Options) -> int:
+    """Plan one step: its peak, and what is alive there."""
+    from memlab.ledger import files
+    from memlab.networks import counting
+
+    batch, rule = count("batch", options.batch), counting.find(options.convention)
+    save, trace, picture = _targets(options.save, options.trace, options.picture)
+    kind = _kind(picture)
+    network, step, ledger = planned(options, batch)
+    facts = facts_of(network, step, ledger, batch) | asked(options)
+    facts |= placed(step, ledger, batch, options.place) | {"convention": rule.name}
+    facts["feature_map_values"] = rule.values(network)
+    time, said = timed(options, step, batch)
+    facts |= time
+    if picture:
+        from memlab import views
+        from memlab.views.files import drawn
+
+        atomic.write(picture, drawn(views.memory(step, batch, free=False), kind))
+    if save:
+        files.save(ledger, save)
+    if trace:
+        atomic.write(trace, json.dumps(files.trace(ledger, batch)) + "\n")
+    _show(options, facts, f"{table(facts)}\n{rule.description}{said}")
+    return 0
+
+
+def run(options: Options) -> int:
+    """Run one step on real arrays, here or on a GPU, and measure it against its plan."""
+    import sys
+
+    import memlab
+
+    batch = count("batch", options.batch)
+    network, step, ledger = planned(options, batch)
+    facts = facts_of(network, step, ledger, batch) | asked(options) | {"schema": "memlab.run/1"}
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    done = memlab.run(
+        step,
+        batch,
+        progress=shown,
+        device=options.device,
+        placement=options.place,
+        host=options.host,
+    )
+    _show(options, facts | done.as_dict(), done.text())
+    return 1 if done.residual or done.nan else 0
+
+
+def fit(options: Options) -> int:
+    """Find the largest batch that fits into a memory, and the tensor that binds."""
+    from memlab import units
+
+    nbytes = units.parse(options.memory)
+    network, step, ledger = planned(options)
+    found = ledger.fit(nbytes)
+    facts = {"schema": "memlab.fit/1", **identity(network, step), **asked(options)}
+    facts |= found.as_dict()
+    _show(options, facts, f"{step.describe()}\n{found}")
+    return 0
+
+
+def compare(options: Options) -> int:
+    """Compare techniques on one step in bytes and time, and the ways out of a small card."""
+    import sys
+
+    from memlab.studies.techniques.compare import compare_techniques
+
+    batch = count("batch", options.batch)
+    network, step = built(options)
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    found = compare_techniques(
+        step, batch, options.budget, options.measure, progress=shown, device=options.machine
+    )
+    facts = {"schema": "memlab.compare/1", **identity(network, step)}
+    facts |= {"precision": options.precision} | found.as_dict()
+    out = ways_out(options, network, batch)
+    facts |= {"ways": out.as_dict() if out else None}
+    _show(options, facts, f"{found.text()}\n\n{out}" if out else found.text())
+    return 0 if found.held else 1
+
+
+def path(options: Options) -> int:
+    """Plan the way of images from a disk to the device, and how long compute waits for them."""
+    import memlab
+
+    batch = count("batch", options.batch)
+    network, step = fed(options)
+    buffers = count("buffers", options.buffers, least=0)
+    link = None if options.link is None else rate(options.link)
+    found = memlab.data_path(
+        step, batch, buffers, options.augment, rate(options.disk), rate(options.host), link,
+        options.machine,
+    )  # fmt: skip
+    facts = {"schema": "memlab.path/1", **identity(network, step)} | found.as_dict()
+    _show(options, facts, str(found))
+    return 0
+
+
+def diff(options: Options) -> int:
+    """Compare two saved plans: what changed the peak, and what waits on the host."""
+    from memlab.ledger import files
+    from memlab.ledger.diff import diff as compare
+    from memlab.step.storage import HOST
+
+    batch = count("batch", options.batch)
+    sides = files.load(options.before), files.load(options.after)
+    found = [compare(*sides, batch)]
+    if any(entry.memory == HOST for side in sides for entry in side.entries):
+        found.append(compare(*sides, batch, memory=HOST))
+    facts = found[0].as_dict() | {"host": found[1].as_dict() if found[1:] else None}
+    _show(options, facts, "\n\n".join(map(str, found)))
+    return 0
+
+
+def claims(options: Options) -> int:
+    """List what texts claim, each figure computed again, with a verdict."""
+    from memlab.claims import asked
+
+    width = shutil.get_terminal_size().columns
+    found = asked.rows(options.id, options.text, options.verdict, options.own, options.measure)
+    _show(options, [row.as_dict(found.run) for row in found.rows], found.printed(width))
+    return 0
+
+
+def bench(options: Options) -> int:
+    """Run a benchmark on this machine; without a name, list them."""
+    from memlab import bench as benchmarks
+
+    if options.name is None:
+        if options.plot is not None:
+            raise InputError("a plot is of one benchmark; try memlab bench im2col --plot FILE.")
+        _show(options, list(benchmarks.BENCHMARKS), benchmarks.listing())
+        return 0
+    benchmark, (target,) = benchmarks.find(options.name), _targets(options.plot)
+    if target and options.name not in benchmarks.PLOTTED:
+        known = ", ".join(benchmarks.PLOTTED)
+        raise InputError(f"{options.name} has no plot; leave out --plot, or try one of {known}.")
+    result = benchmark()
+    if target:
+        from memlab.views.lowering.times import BenchmarkTimes
+
+        atomic.write(target, BenchmarkTimes(result).svg() + "\n")
+    _show(options, result.as_dict(), str(result))
+    return 0
+
+
+def doctor(options: Options) -> int:
+    """Check this machine and say what mends each problem."""
+    from memlab import doctor as clinic
+
+    checks = clinic.examine()
+    _show(options, [asdict(check) for check in checks], clinic.report(checks))
+    return clinic.exit_code(checks)
+
+
+def lab(options: Options) -> int:
+    """Open the lessons in JupyterLab; what follows goes on to JupyterLab."""
+    from memlab.lab import lab as open_lessons
+
+    with printing():
+        return open_lessons(options.rest)
+
+
+def lecture(options: Options) -> int:
+    """Write a lecture as one page that needs no kernel and no network: k2, the k² of lowering."""
+    from memlab import units
+    from memlab.views.lecture import LECTURES
+
+    write = pick("lecture", options.name, LECTURES)
+    target = _target(f"{options.name}.html" if options.output is None else options.output)
+    page, recorded = write(not options.no_run)
+    content = f"{page}\n".encode()
+    size = len(content)
+    atomic.write(target, content)
+    facts = {"schema": "memlab.lecture/1", "file": str(target), "bytes": size}
+    facts["recorded"] = recorded and asdict(recorded)
+    lines = [f"{target}: {units.exact(size)}. Open it in a browser; ? shows its keys."]
+    _show(options, facts, "\n".join(lines + ([recorded.text()] if recorded else [])))
+    return 0
+
+
+def progress(options: Options) -> int:
+    """Show which cards and exercises of the lessons you have done; it is nobody's mark."""
+    from memlab import strings
+    from memlab.lab import progress_file
+    from memlab.lesson import progress as record
+
+    path = record.file() if record.FILE in os.environ else progress_file()
+    if path is None:
+        _show(options, None, strings.get("progress.off"))
+        return 0
+    try:
+        kept = record.read(path)
+    except FileNotFoundError:
+        _show(options, None, strings.get("progress.missing", path=path))
+    else:
+        _show(options, kept, record.text(kept, path))
+    return 0
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """What an output does not take, as on a full disk, is an error with the name ``OUTPUT``."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = OUTPUT
+        raise
+
+
+def show(text: str) -> None:
+    """Print, now.
+
+    Raises:
+        OSError: the output takes no more; see ``printing``.
+    """
+    with printing():
+        print(text, flush=True)
+
+
+def _show(options: Options, facts: object, text: str) -> None:
+    show(json.dumps(facts, indent=2, default=str) if options.json else text)
+
+
+def _targets(*paths: str | None) -> list[Path | None]:
+    """Where files are to be written, each its own; refused before the work begins."""
+    targets = [None if path is None else _target(path) for path in paths]
+    for one, other in combinations(filter(None, targets), 2):
+        if _same(one, other):
+            both = f"{shorten(str(one))} and {shorten(str(other))}"
+            raise InputError(f"{both} are one file; give each output its own.")
+    return targets
+
+
+def _target(path: str) -> Path:
+    target = Path(path)
+    try:
+        if not path:
+            raise ValueError
+        atomic.place(target)
+        os.stat(os.path.dirname(path) or ".")  # a Path drops a / at the end, realpath no/..
+        if os.path.basename(path) in ("", "."):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+    except OSError as error:
+        raise _unwritable(path, f"{error.strerror}") from None
+    except ValueError:  # nothing, a NUL or half a character
+        raise _unwritable(path, "no file has such a name") from None
+    if target.is_file() and any(_is_stream(target, number) for number in (1, 2)):
+        raise _unwritable(path, "what this command prints goes there already")
+    return target
+
+
+def _kind(picture: Path | None) -> str:
+    """What a picture is to be, by the end of its name."""
+    kind = picture.suffix.removeprefix(".").lower() if picture else PICTURES[0]
+    if kind not in PICTURES:
+        raise InputError(f"a picture ends in .{', .'.join(PICTURES[:-1])} or .{PICTURES[-1]}, got "
+                         f"{shorten(str(picture))}; try out.{PICTURES[0]}.")  # fmt: skip
+    return kind
+
+
+def _is_stream(target: Path, number: int) -> bool:
+    """Whether a file is where the standard output, 1, or the standard error, 2, goes."""
+    try:
+        return os.path.samefile(target, number)
+    except OSError:  # closed
+        return False
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Also where the system may take capitals for small letters, as on Windows and macOS."""
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return os.path.realpath(one).casefold() == os.path.realpath(other).casefold()
+
+
+def _unwritable(path: str, why: str) -> InputError:
+    return InputError(
+        f"cannot write {shorten(path)}: {why}; give a file in a folder that is there."
+    )

@@ -1,0 +1,1 @@
+"""Seconds: how long operations, streams of them and a data path take on a machine."""

@@ -1,0 +1,314 @@
+"""The data path: images from a disk through RAM and pinned memory to the device, as a plan.
+
+A loader reads the next batches while the device computes. With n buffers there are n places in
+pinned memory, and from 2 on a second one on the device; without a buffer one thread does everything
+in turn. A place is used again once it is empty: an operation that fills it waits for the one that
+empties it (``Op.after``). So the path is a step whose operations lie in streams, and
+``clocks.streams`` says when each of them starts.
+
+>>> path = memlab.data_path(step, 128, buffers=2, disk="0.15 GB/s", link="12 GB/s")
+>>> path.images_per_second, path.waits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from memlab import hardware, units
+from memlab.clocks import roofline, streams
+from memlab.clocks.buffer_ring import (
+    CONVERT,
+    HOST_SIDE,
+    LINK,
+    PARTS,
+    RAW,
+    READ,
+    TRAIN,
+    counted,
+    operations,
+)
+from memlab.clocks.roofline import Machine
+from memlab.clocks.streams import COMPUTE, Schedule, Slot, slots
+from memlab.errors import InputError, known, real, shorten, whole
+from memlab.hardware import Device, Link
+from memlab.step.collector import paused
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.step.tensor import Tensor
+
+LONGEST = 1e100
+"""The seconds of a part are fewer: what follows from them is still in the range of floats."""
+
+
+class Station(NamedTuple):
+    """Where images wait: in ``places`` of ``nbytes`` each, in one of memlab's memories, in a
+    number format; ``rate`` are the bytes per second that leave it, 0 where they are computed with.
+    """
+
+    name: str
+    memory: str
+    format: str
+    places: int
+    nbytes: int
+    rate: int
+
+    @property
+    def reserved(self) -> int:
+        """The bytes of all its places, full or not."""
+        return self.places * self.nbytes
+
+
+class Moves(NamedTuple):
+    """What moves, in bytes: read from the disk, written in RAM (pinned memory is RAM too), sent
+    over the link, and written on the device (A12)."""
+
+    disk: int
+    ram: int
+    link: int
+    device: int
+
+
+class Paced:
+    """What a schedule of a data path says of its pace, planned or measured. The first batch, which
+    is always awaited, is left out."""
+
+    schedule: Schedule
+
+    @property
+    def batch(self) -> int:
+        """Images in a batch."""
+        return self.schedule.batch
+
+    @property
+    def seconds_each(self) -> float:
+        """Seconds from one batch to the next; of one batch alone, those that it takes."""
+        first, last = self._ends[0], self._ends[-1]
+        return (last - first) / (len(self._ends) - 1) if last > first else last
+
+    @property
+    def images_per_second(self) -> float:
+        """Images that are trained with in a second."""
+        return self.batch / self.seconds_each
+
+    @property
+    def stalled(self) -> float:
+        """Seconds in which compute waits."""
+        return sum(slot.stall for slot in self._later)
+
+    @property
+    def waits(self) -> float:
+        """The share of the time in which compute waits."""
+        first, last = self._ends[0], self._ends[-1]
+        return self.stalled / (last - first) if last > first else 0.0
+
+    @cached_property
+    def _computed(self) -> list[int]:
+        """The numbers of the operations that compute a step."""
+        return [n for n, slot in enumerate(self.schedule.slots) if slot.op.kind == TRAIN]
+
+    @cached_property
+    def _ends(self) -> list[float]:
+        return [self.schedule.slots[number].end for number in self._computed]
+
+    @property
+    def _later(self) -> Iterator[Slot]:
+        """What compute does after the first batch."""
+        later = self.schedule.slots[self._computed[0] + 1 :]
+        return (slot for slot in later if slot.op.stream == COMPUTE)
+
+
+@dataclass(frozen=True)
+class Path(Paced):
+    """A plan of the way of images, at a batch, for so many ``buffers``.
+
+    ``step`` are its operations, whose plan has the bytes of every buffer; ``schedule`` says when
+    each of them starts. ``parts`` are the seconds of each part for one batch.
+    """
+
+    title: str
+    buffers: int
+    augment: str
+    stations: tuple[Station, ...]
+    parts: Mapping[str, float]
+    schedule: Schedule
+
+    @property
+    def step(self) -> Step:
+        """Its operations: every buffer is a tensor of role input, in its memory."""
+        return self.schedule.step
+
+    @property
+    def compute(self) -> float:
+        """Seconds of one training step."""
+        return self.parts[TRAIN]
+
+    def batch_moves(self) -> Moves:
+        """The bytes that move for one batch."""
+        return self._moves(self.batch)
+
+    def epoch_moves(self, images: int) -> Moves:
+        """The bytes that move for so many images.
+
+        Raises:
+            InputError: no whole number of at least 1.
+        """
+        return self._moves(whole("images", images))
+
+    def _moves(self, images: int) -> Moves:
+        disk, ram, pinned, *there = (each.nbytes // self.batch for each in self.stations)
+        return Moves(disk * images, (ram + pinned) * images, pinned * images, sum(there) * images)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "step": self.title, "batch": self.batch, "machine": self.schedule.machine,
+            "buffers": self.buffers, "augment": self.augment,
+            "images_per_second": self.images_per_second, "seconds_each": self.seconds_each,
+            "waits": self.waits, "seconds": dict(self.parts),
+            "stations": [{**each._asdict(), "reserved": each.reserved} for each in self.stations],
+            "batch_bytes": self.batch_moves()._asdict(),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.title}, batch {self.batch}, {counted(self.buffers)}, on "
+            f"{self.schedule.machine}, planned",
+            f"{self.images_per_second:,.0f} images/s: a batch every {self.seconds_each:.4g} s, of "
+            f"which compute waits {self.waits:.1%}",
+            "seconds a batch: " + ", ".join(f"{n} {s:.4g}" for n, s in self.parts.items()),
+        ]
+        for each in self.stations[1:]:
+            lines.append(
+                f"{each.name:13} {each.places} x {units.exact(each.nbytes):>18}, {each.format}"
+            )
+        return "\n".join(lines)
+
+
+@paused()
+def data_path(
+    step: Step,
+    batch: int,
+    buffers: int = 2,
+    augment: str = HOST_SIDE,
+    disk: str | float = "0.15 GB/s",
+    host: str | float = "10 GB/s",
+    link: str | float | Link | None = None,
+    device: str | Machine | None = None,
+    batches: int = 12,
+    seconds: Mapping[str, float] | None = None,
+) -> Path:
+    """The way of a step's images from a disk to the device, in bytes and in seconds.
+
+    Files hold raw values, one byte each, so nothing is decoded. With ``augment="host"`` the loader
+    converts them, pinned memory and link carry the step's own format; with ``"device"`` they carry
+    bytes, and a kernel of the device converts before every step (B7).
+
+    Args:
+        step: a step whose input are images.
+        batch: images in a batch.
+        buffers: batches that may wait in pinned memory; 0: one thread does everything in turn.
+        disk: bytes per second that the disk reads, as a number or ``'0.15 GB/s'``.
+        host: bytes per second that the loader's thread reads and writes together.
+        link: between RAM and the device, as in ``memlab.clock``; on a processor by itself, a copy
+            in its own memory.
+        device: the machine that computes, as in ``memlab.clock``.
+        batches: how many are planned, of which the first is left out of what is said of time.
+        seconds: those of some parts (``PARTS``) for one batch, where they are known: measured ones
+            count instead of what follows from the rates.
+
+    Raises:
+        InputError: no step, or one without images; a batch that it does not hold for; a rate at
+            which nothing moves; no link; an unknown side or part; parts that take no time at all.
+    """
+    ring = operations(step, batch, buffers, augment, whole("batches", batches, least=2))
+    batch, machine = step.held(batch), roofline.machine(device)
+    speeds = {
+        READ: hardware.speed("disk", disk, "0.15 GB/s"),
+        CONVERT: hardware.speed("host", host, "10 GB/s"),
+        LINK: _link(link, machine),
+    }
+    parts = dict(_seconds(ring, step, batch, speeds, machine, _given(seconds)))
+    if not any(parts.values()):
+        raise InputError("a data path whose parts take no time at all has no pace; try "
+                         "seconds={'compute': 0.25}.")  # fmt: skip
+    found = slots(ring.ops, [parts[op.name.split()[0]] for op in ring.ops])
+    schedule = Schedule(ring, batch, machine.title, speeds[LINK], tuple(found))
+    stations = tuple(_stations(ring, batch, speeds))
+    return Path(step.describe(), int(buffers), augment, stations, parts, schedule)
+
+
+def _link(given: str | float | Link | None, machine: Machine) -> int:
+    if given is not None:
+        return hardware.link(given).speed
+    if not isinstance(machine, Device):
+        return int(machine.bandwidth / 2)  # every byte is read and written
+    if machine.link is None:
+        raise InputError(
+            f"no source gives the link of {machine.name}, over which images come; try "
+            "link='12 GB/s'."
+        )
+    return machine.link.speed
+
+
+def _given(seconds: Mapping[str, float] | None) -> dict[str, float]:
+    if seconds is None:
+        return {}
+    if not isinstance(seconds, Mapping):
+        raise InputError(
+            f"seconds are those of parts by name, got {shorten(seconds)}; try {{'compute': 0.25}}."
+        )
+    return {
+        known("part of the data path", name, PARTS): real(
+            f"seconds of {name}", each, 0.25, 0.0, below=LONGEST
+        )
+        for name, each in seconds.items()
+    }
+
+
+def _seconds(
+    ring: Step,
+    step: Step,
+    batch: int,
+    speeds: Mapping[str, int],
+    machine: Machine,
+    given: Mapping[str, float],
+) -> Iterator[tuple[str, float]]:
+    """How long each part of a batch takes, in the order of the path."""
+    first = [op for op in ring.ops if op.name.endswith(" 0")]
+    for op in first:
+        part = op.name.split()[0]
+        if part in given:
+            yield part, given[part]
+        elif part == TRAIN:
+            yield part, _computing(step, batch, machine, speeds[LINK])
+        elif op.stream == COMPUTE:
+            yield part, roofline.seconds(op, batch, machine)
+        else:
+            moved = op.reads["x"].size if part == LINK else op.bytes_moved
+            rate = speeds[READ if part == READ else LINK if part == LINK else CONVERT]
+            yield part, moved.at(batch) / rate
+
+
+def _computing(step: Step, batch: int, machine: Machine, link: int) -> float:
+    """Seconds of one step; one that copies between memories is timed with its own streams."""
+    if any(op.phase is Phase.COPY for op in step.ops):
+        return streams.clock(step, batch, machine, link).seconds
+    return sum(streams.seconds_of(op, batch, machine, link) for op in step.ops)
+
+
+def _stations(ring: Step, batch: int, speeds: Mapping[str, int]) -> Iterator[Station]:
+    """The disk, RAM, pinned memory, and the device in one format or two."""
+    rooms: dict[tuple[str, str], list[Tensor]] = {}
+    for place in ring.live_in:
+        name = place.name.rstrip("0123456789 ")
+        rooms.setdefault((name, place.format.name), []).append(place)
+    (ram, *_), *_ = rooms.values()
+    yield Station("disk", "disk", RAW.name, 0, ram.size.at(batch), speeds[READ])
+    known_ = {"RAM": ("RAM", speeds[CONVERT]), "pinned": ("pinned memory", speeds[LINK])}
+    for (name, format), places in rooms.items():
+        title, rate = known_.get(name, ("device", 0))
+        memory, nbytes = places[0].storage.memory, places[0].size.at(batch)
+        yield Station(title, memory, format, len(places), nbytes, rate)

@@ -1,0 +1,115 @@
+"""Direct convolution: the textbook's loops, and no workspace.
+
+``y[k, oy, ox]`` is the sum over ``c, ky, kx`` of ``w[k, c, ky, kx] x[c, iy, ix]``, where
+``iy = oy * stride - pad + ky * dilation``. ``dw`` sums ``dy x`` over the places, and ``dx`` sums
+``dy w`` over what it took part in. Indices are unsigned: that spares the check for negative ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
+from memlab.kernels.cpu.windows import inside
+from memlab.kernels.operands import convolution
+from memlab.kernels.registry import Array, Call, kernel
+
+_U = np.uint64
+
+Settings = tuple[int, int, int, int]
+"""Groups, stride, padding, dilation."""
+
+
+@kernel("conv2d", "direct")
+def conv2d(call: Call) -> None:
+    """``y = w * x``, plus the bias."""
+    for x, y in zip(call["x"], call["y"], strict=True):
+        _forward(x, call["weight"], y, _settings(call))
+    if "bias" in call.arrays:
+        add_bias(call["y"], call["bias"])
+
+
+@kernel("conv2d.backward", "direct")
+def conv2d_backward(call: Call) -> None:
+    """``dw`` adds up over the images; ``dx`` is made image by image."""
+    settings, adds = _settings(call), call.accumulate_weights
+    for b, (x, dy) in enumerate(zip(call["x"], call["dy"], strict=True)):
+        _weight_gradient(x, call["dweight"], dy, settings, adds or b > 0)
+    if "dx" in call.arrays:
+        for dx, dy in zip(call["dx"], call["dy"], strict=True):
+            _input_gradient(dx, call["weight"], dy, settings, call.accumulate)
+    if "dbias" in call.arrays:
+        sum_bias(call["dy"], call["dbias"], adds)
+
+
+def _settings(call: Call) -> Settings:
+    layer = convolution(call)
+    return layer.groups, layer.stride, layer.padding, layer.dilation
+
+
+@compiled
+def _forward(x: Array, weight: Array, y: Array, settings: Settings) -> None:
+    groups, stride, pad, dilation = settings
+    outputs, inner, kernel, _ = weight.shape
+    for k in range(outputs):
+        first = k // (outputs // groups) * inner
+        for oy in range(y.shape[1]):
+            top = oy * stride - pad
+            upper, lower = inside(x.shape[1], kernel, dilation, top)
+            for ox in range(y.shape[2]):
+                left = ox * stride - pad
+                begin, end = inside(x.shape[2], kernel, dilation, left)
+                total = 0.0
+                for c in range(inner):
+                    for ky in range(upper, lower):
+                        for kx in range(begin, end):
+                            iy, ix = _U(top + ky * dilation), _U(left + kx * dilation)
+                            total += weight[k, c, _U(ky), _U(kx)] * x[first + c, iy, ix]
+                y[k, oy, ox] = total
+
+
+@compiled
+def _weight_gradient(
+    x: Array, dweight: Array, dy: Array, settings: Settings, accumulate: bool
+) -> None:
+    groups, stride, pad, dilation = settings
+    outputs, inner, kernel, _ = dweight.shape
+    for k in range(outputs):
+        first = k // (outputs // groups) * inner
+        for c in range(inner):
+            for ky in range(kernel):
+                up = ky * dilation - pad
+                upper, lower = inside(x.shape[1], dy.shape[1], stride, up)
+                for kx in range(kernel):
+                    left = kx * dilation - pad
+                    begin, end = inside(x.shape[2], dy.shape[2], stride, left)
+                    total = 0.0
+                    for oy in range(upper, lower):
+                        for ox in range(begin, end):
+                            iy, ix = _U(oy * stride + up), _U(ox * stride + left)
+                            total += dy[k, _U(oy), _U(ox)] * x[first + c, iy, ix]
+                    dweight[k, c, ky, kx] = (dweight[k, c, ky, kx] if accumulate else 0) + total
+
+
+@compiled
+def _input_gradient(
+    dx: Array, weight: Array, dy: Array, settings: Settings, accumulate: bool
+) -> None:
+    groups, stride, pad, dilation = settings
+    outputs, inner, kernel, _ = weight.shape
+    if not accumulate:
+        dx[:] = 0
+    for k in range(outputs):
+        first = k // (outputs // groups) * inner
+        for oy in range(dy.shape[1]):
+            top = oy * stride - pad
+            upper, lower = inside(dx.shape[1], kernel, dilation, top)
+            for ox in range(dy.shape[2]):
+                left = ox * stride - pad
+                begin, end = inside(dx.shape[2], kernel, dilation, left)
+                for c in range(inner):
+                    for ky in range(upper, lower):
+                        for kx in range(begin, end):
+                            iy, ix = _U(top + ky * dilation), _U(left + kx * dilation)
+                            dx[first + c, iy, ix] += dy[k, oy, ox] * weight[k, c, _U(ky), _U(kx)]

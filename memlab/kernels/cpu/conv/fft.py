@@ -1,0 +1,221 @@
+"""Convolution by Fourier transforms (Mathieu, Henaff and LeCun 2014).
+
+A convolution is a product of spectra, place by place. With ``X``, ``W`` and ``Y`` for those of
+inputs, kernels and outputs, all padded to one size so that nothing wraps around::
+
+    Y[k] = sum over c of X[c] conj(W[k, c])          dW[k, c] = sum over images of X[c] conj(dY[k])
+    dX[c] = sum over k of dY[k] W[k, c]
+
+Libraries keep tables and lines of their own outside of every plan. This transform has none: it goes
+back and forth between two planes of the workspace, one factor of the size at a time (Stockham), so
+that what it takes is planned and measured. Spectra are stored as a plane of real parts and one of
+imaginary parts.
+"""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
+from memlab.kernels.registry import Array, Call, kernel
+from memlab.layers import Conv2d
+
+
+@kernel("conv2d", "fft")
+def conv2d(call: Call) -> None:
+    """``Y[k] = sum of X[c] conj(W[k, c])`` for every image."""
+    planes, pad = _planes(call), _pad(call)
+    inputs, kernels, outputs = _spectra(call)
+    _transform(call["x"], inputs, planes, pad)
+    _transform(call["weight"], kernels, planes, 0)
+    for x, y in zip(inputs, outputs, strict=True):
+        _outputs(x, kernels, y)
+    _restore(outputs, call["y"], planes, 0)
+    if "bias" in call.arrays:
+        add_bias(call["y"], call["bias"])
+
+
+@kernel("conv2d.backward", "fft")
+def conv2d_backward(call: Call) -> None:
+    """``dW[k, c] = sum of X[c] conj(dY[k])``, then ``dX[c] = sum of dY[k] W[k, c]``."""
+    planes, pad = _planes(call), _pad(call)
+    inputs, kernels, outputs = _spectra(call)
+    _transform(call["x"], inputs, planes, pad)
+    _transform(call["dy"], outputs, planes, 0)
+    kernels.fill(0)
+    for x, dy in zip(inputs, outputs, strict=True):
+        _add_kernels(x, kernels, dy)
+    _restore(kernels, call["dweight"], planes, 0, call.accumulate_weights)
+    if "dx" in call.arrays:
+        _transform(call["weight"], kernels, planes, 0)
+        for dx, dy in zip(inputs, outputs, strict=True):
+            _inputs(dx, kernels, dy)
+        _restore(inputs, call["dx"], planes, pad, call.accumulate)
+    if "dbias" in call.arrays:
+        sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
+
+
+def _planes(call: Call) -> Array:
+    """The two planes of the first thread, each of real and imaginary parts."""
+    planes = call["planes"]
+    return planes if planes.ndim == 4 else planes[0]
+
+
+def _spectra(call: Call) -> list[Array]:
+    return [call[f"{name} spectra"] for name in ("input", "kernel", "output")]
+
+
+def _pad(call: Call) -> int:
+    assert isinstance(call.layer, Conv2d)
+    return call.layer.padding
+
+
+def _transform(arrays: Array, spectra: Array, planes: Array, pad: int) -> None:
+    """The spectra of (samples, maps, height, width)."""
+    for maps, found in zip(arrays, spectra, strict=True):
+        _transform_maps(maps, found, planes, pad)
+
+
+def _restore(
+    spectra: Array, arrays: Array, planes: Array, pad: int, accumulate: bool = False
+) -> None:
+    """The values behind spectra, from row and column ``pad`` on."""
+    for found, maps in zip(spectra, arrays, strict=True):
+        _restore_maps(found, maps, planes, pad, accumulate)
+
+
+@compiled
+def _transform_maps(maps: Array, spectra: Array, planes: Array, pad: int) -> None:
+    """Rows first, all at once, then columns."""
+    _, height, width = maps.shape
+    _, _, rows, half = spectra.shape
+    columns = planes.shape[3]
+    lines = planes.reshape(2, 2, rows * columns)
+    for c in range(len(maps)):
+        lines[0, :, : columns * height] = 0
+        for y in range(height):
+            for x in range(width):
+                lines[0, 0, (x + pad) * height + y] = maps[c, y, x]
+        side = _fourier(lines, 0, columns, height, -1)
+        source, target = lines[side], lines[1 - side]
+        target[:, : rows * half] = 0
+        for part in range(2):
+            for y in range(height):
+                for f in range(half):
+                    target[part, (y + pad) * half + f] = source[part, f * height + y]
+        side = _fourier(lines, 1 - side, rows, half, -1)
+        for part in range(2):
+            _copy(lines[side, part], spectra[c, part].reshape(rows * half))
+
+
+@compiled
+def _restore_maps(spectra: Array, maps: Array, planes: Array, pad: int, accumulate: bool) -> None:
+    """Columns first, then the rows that are asked for; the other half of a row's spectrum mirrors
+    the first, as its values are real."""
+    _, height, width = maps.shape
+    _, _, rows, half = spectra.shape
+    columns = planes.shape[3]
+    lines = planes.reshape(2, 2, rows * columns)
+    scale = maps.dtype.type(1 / (rows * columns))
+    for c in range(len(maps)):
+        for part in range(2):
+            _copy(spectra[c, part].reshape(rows * half), lines[0, part, : rows * half])
+        side = _fourier(lines, 0, rows, half, 1)
+        source, target = lines[side], lines[1 - side]
+        for part in range(2):
+            for f in range(columns):
+                near = min(f, columns - f)
+                sign = maps.dtype.type(-1 if part == 1 and near != f else 1)
+                for y in range(height):
+                    target[part, f * height + y] = sign * source[part, (y + pad) * half + near]
+        values = lines[_fourier(lines, 1 - side, columns, height, 1), 0]
+        for y in range(height):
+            for x in range(width):
+                value = scale * values[(x + pad) * height + y]
+                maps[c, y, x] = maps[c, y, x] + value if accumulate else value
+
+
+@compiled
+def _copy(source: Array, target: Array) -> None:
+    for i in range(target.size):
+        target[i] = source[i]
+
+
+@compiled
+def _fourier(lines: Array, side: int, size: int, lanes: int, sign: int) -> int:
+    """Transform ``lanes`` rows of ``size`` values side by side; returns where the result is."""
+    length, run = size, lanes
+    while length > 1:
+        factor = 2 if length % 2 == 0 else 3 if length % 3 == 0 else 5
+        _split(lines[side], lines[1 - side], length, run, factor, sign)
+        length, run, side = length // factor, run * factor, 1 - side
+    return side
+
+
+@compiled
+def _split(source: Array, target: Array, length: int, run: int, factor: int, sign: int) -> None:
+    """One transform of ``length`` becomes ``factor`` ones of a part of it."""
+    part = length // factor
+    for p in range(part):
+        for j in range(factor):
+            place = run * (factor * p + j)
+            re, im = target[0, place : place + run], target[1, place : place + run]
+            for i in range(factor):
+                angle = sign * 2 * pi * (j * (p + i * part) % length) / length
+                cos, sin = re.dtype.type(np.cos(angle)), re.dtype.type(np.sin(angle))
+                first = run * (p + i * part)
+                _rotate(source[0, first:], source[1, first:], cos, sin, i > 0, re, im)
+
+
+@compiled
+def _rotate(
+    a: Array, b: Array, cos: float, sin: float, accumulate: bool, re: Array, im: Array
+) -> None:
+    """Complex values times ``cos + i sin``, written or added."""
+    if accumulate:
+        for q in range(re.size):
+            re[q] += cos * a[q] - sin * b[q]
+            im[q] += cos * b[q] + sin * a[q]
+    else:
+        for q in range(re.size):
+            re[q] = cos * a[q] - sin * b[q]
+            im[q] = cos * b[q] + sin * a[q]
+
+
+@compiled
+def _outputs(x: Array, w: Array, y: Array) -> None:
+    y[:] = 0
+    for k in range(len(y)):
+        for c in range(len(x)):
+            _add_product(x[c], w[k, c], y[k], 1)
+
+
+@compiled
+def _add_kernels(x: Array, dw: Array, dy: Array) -> None:
+    for k in range(len(dy)):
+        for c in range(len(x)):
+            _add_product(x[c], dy[k], dw[k, c], 1)
+
+
+@compiled
+def _inputs(dx: Array, w: Array, dy: Array) -> None:
+    dx[:] = 0
+    for c in range(len(dx)):
+        for k in range(len(dy)):
+            _add_product(dy[k], w[k, c], dx[c], -1)
+
+
+@compiled
+def _add_product(a: Array, b: Array, out: Array, conjugate: int) -> None:
+    """Add ``a conj(b)``, or ``a b`` where ``conjugate`` is -1."""
+    size = out[0].size
+    s = out.dtype.type(conjugate)
+    a0, a1 = a[0].reshape(size), a[1].reshape(size)
+    b0, b1 = b[0].reshape(size), b[1].reshape(size)
+    re, im = out[0].reshape(size), out[1].reshape(size)
+    for f in range(size):
+        re[f] += a0[f] * b0[f] + s * a1[f] * b1[f]
+        im[f] += a1[f] * b0[f] - s * a0[f] * b1[f]

@@ -1,0 +1,76 @@
+"""Convolution without lowering: a table says where the values of a tile lie in the image.
+
+At stride 1, neighbouring output places read neighbouring values, whatever the tap (ky, kx). So the
+product needs, for each tap, how far away the values of a tile are and which of them lie inside the
+image; it reads every channel alike. The table holds that for one tile at a time. (An indirect
+convolution, Dukhan 2019, has channels last, and a pointer for each tap of each place.)
+"""
+
+from __future__ import annotations
+
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.tile.products import BIAS, ROWS, VECTORS, ZERO, multiply_offsets
+from memlab.kernels.cpu.tile.tiles import block_lanes, fill_table, shifted
+from memlab.kernels.cpu.vectors import BITS
+from memlab.kernels.cpu.workers import own, pieces, spread
+from memlab.kernels.operands import Window, convolution, window
+from memlab.kernels.registry import Array, Call, kernel
+
+
+@kernel("conv2d", "offsets")
+def conv2d(call: Call) -> None:
+    """``Y = W L``, with every value of ``L`` read from where it is in the image; each thread has
+    its own blocks of places and its own table."""
+    x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")
+    at, groups = window(call), convolution(call).groups
+    line, each = _line(at, block_lanes(weight))
+    blocks = at.rows * at.columns // line * each
+
+    def some(table: Array, units: range) -> None:
+        for b, first, stop in pieces(units, blocks):
+            _forward(x[b], weight, bias, y[b], table, at, groups, (first, stop))
+
+    spread(some, [table.reshape(-1) for table in own(call["table"], 3)], len(x) * blocks)
+
+
+@compiled
+def _forward(
+    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: Window, groups: int,
+    blocks: tuple[int, int],
+) -> None:  # fmt: skip
+    """Some blocks of an image, counted from the first to before the second."""
+    lanes = block_lanes(x)
+    line, each = _line(at, lanes)
+    for block in range(blocks[0], blocks[1]):
+        row, first = block // each * line, block % each * lanes
+        count = min(lanes, line - first)
+        fill_table(table, at, row + first, count)
+        for g in range(groups):
+            _multiply(x, weight, bias, y, table, at, (g, groups), row + first, count)
+
+
+@compiled
+def _line(at: Window, lanes: int) -> tuple[int, int]:
+    """Places along which a step to the right is one value of the image, and blocks in them."""
+    line = at.rows * at.columns if shifted(at) else at.columns
+    return line, -(-line // lanes)
+
+
+@compiled
+def _multiply(
+    x: Array, weight: Array, bias: Array | None, y: Array, table: Array, at: Window,
+    group: tuple[int, int], first: int, count: int,
+) -> None:  # fmt: skip
+    """All output maps of a group at ``count`` places."""
+    a, out, image, depth = weight.reshape(-1), y.reshape(-1), x.reshape(-1), weight[0].size
+    outer, inner = len(weight) // group[1], weight.shape[1]
+    places, plane, taps = at.rows * at.columns, at.height * at.width, at.kernel * at.kernel
+    initial, start = (a, ZERO) if bias is None else (bias, BIAS)
+    place = group[0] * inner * plane + first // at.columns * at.width + first % at.columns
+    end = (group[0] + 1) * outer
+    for k in range(group[0] * outer, end, ROWS):
+        multiply_offsets(
+            BITS, ROWS, VECTORS, a, (k * depth, depth, 1), out, (k * places + first, places),
+            (min(ROWS, end - k), count, depth), (start, k), initial, image, table,
+            (place, plane, taps),
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Loops that lessons measure, and no step runs."""

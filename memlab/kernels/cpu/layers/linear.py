@@ -1,0 +1,77 @@
+"""Linear layers: two matrix products backward, and the bias that convolutions share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memlab.kernels.cpu.arrays import span
+from memlab.kernels.cpu.blas import gemm
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.sums import sum_values
+from memlab.kernels.registry import Array, Call, kernel
+
+
+@kernel("linear")
+def linear(call: Call) -> None:
+    """``y = x W^T + b``."""
+    for x, y in matrices(call["x"], call["y"]):
+        gemm(x, call["weight"], y, transpose_b=True)
+        if "bias" in call.arrays:
+            add_bias(y, call["bias"])
+
+
+@kernel("linear.backward")
+def linear_backward(call: Call) -> None:
+    """``dW = dy^T x``, ``db`` the sum of ``dy``, ``dx = dy W``."""
+    adds = call.accumulate_weights
+    for dy, x in matrices(call["dy"], call["x"]):
+        gemm(dy, x, call["dweight"], adds, transpose_a=True)
+        if "dbias" in call.arrays:
+            sum_bias(dy, call["dbias"], adds)
+        adds = True
+    if "dx" in call.arrays:
+        for dy, dx in matrices(call["dy"], call["dx"]):
+            gemm(dy, call["weight"], dx, call.accumulate)
+
+
+def matrices(*arrays: Array) -> Iterator[tuple[Array, ...]]:
+    """Arrays of one batch as matrices with a row for each sample, or for each token: whole ones, or
+    sample by sample where one of them is a slice."""
+    if arrays[0].ndim == 2:
+        yield arrays
+    elif all(array.flags.c_contiguous for array in arrays):
+        yield tuple(array.reshape(-1, array.shape[-1]) for array in arrays)
+    else:
+        yield from zip(*arrays, strict=True)
+
+
+def add_bias(y: Array, bias: Array) -> None:
+    """Add one number to each output, or to each channel."""
+    values, pitch = span(y)
+    _add_bias(values, pitch, len(y), y[0].size // bias.size, bias)
+
+
+def sum_bias(dy: Array, dbias: Array, accumulate: bool = False) -> None:
+    """The sum of ``dy`` over batch and map, per output or channel; or that added to ``dbias``."""
+    values, pitch = span(dy)
+    _sum_bias(values, pitch, len(dy), dy[0].size // dbias.size, dbias, accumulate)
+
+
+@compiled
+def _add_bias(y: Array, pitch: int, batch: int, plane: int, bias: Array) -> None:
+    for b in range(batch):
+        for k in range(bias.size):
+            values = y[b * pitch + k * plane :][:plane]
+            for i in range(plane):
+                values[i] += bias[k]
+
+
+@compiled
+def _sum_bias(
+    dy: Array, pitch: int, batch: int, plane: int, dbias: Array, accumulate: bool
+) -> None:
+    for k in range(dbias.size):
+        total = float(dbias[k]) if accumulate else 0.0
+        for b in range(batch):
+            total += sum_values(dy[b * pitch + k * plane :][:plane])
+        dbias[k] = total

@@ -1,0 +1,120 @@
+"""Losses, means over the batch; their sums are kept in fp64."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memlab.kernels.cpu.arrays import lines
+from memlab.kernels.cpu.compile import compiled, summing
+from memlab.kernels.registry import Array, Call, kernel
+
+
+@kernel("softmax")
+def softmax(call: Call) -> None:
+    """``exp(x) / sum of exp(x)`` over the classes."""
+    _softmax(_rows(call["x"]), _rows(call["y"]))
+
+
+@kernel("softmax_cross_entropy")
+def softmax_cross_entropy(call: Call) -> None:
+    """The mean of ``-log p[label]``; the probabilities where a backward will read them."""
+    x = _rows(call["x"])
+    labels, count = call["labels"].reshape(-1), len(x) * call.parts
+    _cross_entropy(x, labels, call["loss"], count, "loss" in call.updates)
+    if "probabilities" in call.arrays:
+        _softmax(x, _rows(call["probabilities"]))
+
+
+@kernel("softmax_cross_entropy.backward")
+def softmax_cross_entropy_backward(call: Call) -> None:
+    """``(p - 1 at the label) / count``, where the labels are counted."""
+    labels, probabilities, dx = call["labels"], call["probabilities"], call["dx"]
+    count = labels.size * call.parts
+    if dx.ndim == 2:
+        _cross_entropy_backward(labels, probabilities, dx, count, call.accumulate)
+        return
+    for one in zip(labels, probabilities, dx, strict=True):
+        _cross_entropy_backward(*one, count, call.accumulate)
+
+
+@kernel("squared_error")
+def squared_error(call: Call) -> None:
+    """The mean over the batch of ``sum (x - target)^2``."""
+    x, target = call["x"], call["labels"]
+    count, adds = len(x) * call.parts, "loss" in call.updates
+    _squared_error(x.reshape(-1), target.reshape(-1), call["loss"], count, adds)
+
+
+@kernel("squared_error.backward")
+def squared_error_backward(call: Call) -> None:
+    """``2 (x - target) / batch``."""
+    factor = 2 / (len(call["x"]) * call.parts)
+    for x, target, dx in lines(call["x"], call["labels"], call["dx"]):
+        _squared_error_backward(x, target, dx, factor, call.accumulate)
+
+
+def _rows(scores: Array) -> Array:
+    """The scores of every sample, or of every token of every sample, as a matrix."""
+    return scores.reshape(-1, scores.shape[-1])
+
+
+@compiled
+def _largest(values: Array) -> float:
+    largest: float = values[0]
+    for i in range(values.size):
+        largest = max(largest, values[i])
+    return largest
+
+
+@summing
+def _exponentials(values: Array, largest: float) -> float:
+    """The sum of ``exp(x - largest)``."""
+    total = 0.0
+    for i in range(values.size):
+        total += np.exp(np.float64(values[i]) - largest)
+    return total
+
+
+@compiled
+def _softmax(x: Array, y: Array) -> None:
+    for b in range(len(x)):
+        scores, largest = x[b], _largest(x[b])
+        total = _exponentials(scores, largest)
+        for i in range(scores.size):
+            y[b, i] = np.exp(np.float64(scores[i]) - largest) / total
+
+
+@compiled
+def _cross_entropy(x: Array, labels: Array, loss: Array, count: int, add: bool) -> None:
+    total = 0.0
+    for b in range(len(x)):
+        largest = _largest(x[b])
+        total += np.log(_exponentials(x[b], largest)) + largest - x[b, labels[b]]
+    loss[()] = (loss[()] if add else 0) + total / count
+
+
+@compiled
+def _cross_entropy_backward(
+    labels: Array, probabilities: Array, dx: Array, count: int, accumulate: bool
+) -> None:
+    rows, classes = dx.shape
+    for b in range(rows):
+        for i in range(classes):
+            gradient = (probabilities[b, i] - (1 if i == labels[b] else 0)) / count
+            dx[b, i] = (dx[b, i] if accumulate else 0) + gradient
+
+
+@summing
+def _squared_error(x: Array, target: Array, loss: Array, count: int, add: bool) -> None:
+    total = 0.0
+    for i in range(x.size):
+        total += (np.float64(x[i]) - target[i]) ** 2
+    loss[()] = (loss[()] if add else 0) + total / count
+
+
+@compiled
+def _squared_error_backward(
+    x: Array, target: Array, dx: Array, factor: float, accumulate: bool
+) -> None:
+    for i in range(dx.size):
+        dx[i] = (dx[i] if accumulate else 0) + factor * (x[i] - target[i])

@@ -1,0 +1,140 @@
+"""Sequences: a table's rows for tokens, learned positions, patches, and a token for the class."""
+
+from __future__ import annotations
+
+from memlab.kernels.cpu.arrays import lines, matrix, span
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.layers.linear import sum_bias
+from memlab.kernels.registry import Array, Call, kernel
+
+
+@kernel("embedding")
+def embedding(call: Call) -> None:
+    """The row of the table that each token names."""
+    weight = call["weight"]
+    _look_up(call["x"].reshape(-1), weight, call["y"].reshape(-1, weight.shape[1]))
+
+
+@kernel("embedding.backward")
+def embedding_backward(call: Call) -> None:
+    """``dW`` of a row is the sum of ``dy`` over the tokens that name it."""
+    if not call.accumulate_weights:
+        clear(call["dweight"])
+    _add_rows(call["x"], *span(call["dy"]), call["dweight"])
+
+
+@kernel("positions")
+def positions(call: Call) -> None:
+    """``y = x + p``, the same p for every sample."""
+    weight = call["weight"].reshape(-1)
+    for x, y in zip(call["x"], call["y"], strict=True):
+        _add(x.reshape(-1), weight, y.reshape(-1))
+
+
+@kernel("positions.backward")
+def positions_backward(call: Call) -> None:
+    """``dp`` is the sum of ``dy`` over the batch, and ``dx = dy``."""
+    sum_bias(call["dy"], call["dweight"].reshape(-1), call.accumulate_weights)
+    if "dx" in call.arrays:
+        for dy, dx in lines(call["dy"], call["dx"]):
+            _copy(dy, dx, call.accumulate)
+
+
+@kernel("patches")
+def patches(call: Call) -> None:
+    """Each map transposed: places by channels."""
+    for x, y in zip(call["x"], call["y"], strict=True):
+        _transpose(matrix(x), y, accumulate=False)
+
+
+@kernel("patches.backward")
+def patches_backward(call: Call) -> None:
+    """The gradient transposed back."""
+    for dy, dx in zip(call["dy"], call["dx"], strict=True):
+        _transpose(dy, matrix(dx), call.accumulate)
+
+
+@kernel("class_token")
+def class_token(call: Call) -> None:
+    """The learned token, then all tokens of x."""
+    token = call["token"]
+    for x, y in zip(call["x"], call["y"], strict=True):
+        _copy(token, y[0], accumulate=False)
+        _copy(x.reshape(-1), y[1:].reshape(-1), accumulate=False)
+
+
+@kernel("class_token.backward")
+def class_token_backward(call: Call) -> None:
+    """The gradient of the token is a sum over the batch; the others pass theirs on."""
+    adds = call.adds("dtoken")
+    for b, dy in enumerate(call["dy"]):
+        _copy(dy[0], call["dtoken"], accumulate=adds or b > 0)
+        if "dx" in call.arrays:
+            _copy(dy[1:].reshape(-1), call["dx"][b].reshape(-1), call.accumulate)
+
+
+@kernel("first_token")
+def first_token(call: Call) -> None:
+    """The first token of each sample."""
+    for x, y in zip(call["x"], call["y"], strict=True):
+        _copy(x[0], y, accumulate=False)
+
+
+@kernel("first_token.backward")
+def first_token_backward(call: Call) -> None:
+    """``dy`` for the first token, 0 for the others."""
+    for dy, dx in zip(call["dy"], call["dx"], strict=True):
+        _copy(dy, dx[0], call.accumulate)
+        if not call.accumulate:
+            clear(dx[1:])
+
+
+@compiled
+def clear(values: Array) -> None:
+    """0 everywhere in a matrix, whose rows may lie apart."""
+    for r in range(values.shape[0]):
+        row = values[r]
+        for i in range(row.size):
+            row[i] = 0
+
+
+@compiled
+def _look_up(tokens: Array, weight: Array, y: Array) -> None:
+    for r in range(tokens.size):
+        row, out = weight[tokens[r]], y[r]
+        for i in range(out.size):
+            out[i] = row[i]
+
+
+@compiled
+def _add_rows(tokens: Array, dy: Array, pitch: int, dweight: Array) -> None:
+    features = dweight.shape[1]
+    for b in range(tokens.shape[0]):
+        for t in range(tokens.shape[1]):
+            row, values = dweight[tokens[b, t]], dy[b * pitch + t * features :]
+            for i in range(features):
+                row[i] += values[i]
+
+
+@compiled
+def _add(x: Array, p: Array, y: Array) -> None:
+    for i in range(y.size):
+        y[i] = x[i] + p[i]
+
+
+@compiled
+def _copy(source: Array, target: Array, accumulate: bool) -> None:
+    if accumulate:
+        for i in range(target.size):
+            target[i] += source[i]
+    else:
+        for i in range(target.size):
+            target[i] = source[i]
+
+
+@compiled
+def _transpose(source: Array, target: Array, accumulate: bool) -> None:
+    for r in range(target.shape[0]):
+        row = target[r]
+        for i in range(row.size):
+            row[i] = (row[i] if accumulate else 0) + source[i, r]

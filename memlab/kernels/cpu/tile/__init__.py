@@ -1,0 +1,1 @@
+"""Convolution tile by tile, with vectors of a width that is written down."""

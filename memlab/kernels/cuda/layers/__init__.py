@@ -1,0 +1,1 @@
+"""Kernels of layers, losses and optimizers on a GPU."""

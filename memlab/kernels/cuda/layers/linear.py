@@ -1,0 +1,64 @@
+"""Linear layers: two matrix products backward, and the bias that convolutions share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.compile import Values, compiled, launch
+from memlab.kernels.cuda.conv.product import product
+from memlab.kernels.cuda.grids import planes
+from memlab.kernels.cuda.sums import sum_values
+from memlab.kernels.registry import Call, kernel
+
+_U = np.uint64
+
+
+@kernel("linear", device="cuda")
+def linear(call: Call) -> None:
+    """``y = x W^T + b``."""
+    product(call["x"], call["weight"], call["y"], transpose_b=True)
+    add_bias(call, call["y"])
+
+
+@kernel("linear.backward", device="cuda")
+def linear_backward(call: Call) -> None:
+    """``dW = dy^T x``, ``db`` the sum of ``dy``, ``dx = dy W``."""
+    dy = call["dy"]
+    product(dy, call["x"], call["dweight"], call.accumulate_weights, transpose_a=True)
+    sum_bias(call, dy)
+    if "dx" in call.arrays:
+        product(dy, call["weight"], call["dx"], call.accumulate)
+
+
+def add_bias(call: Call, y: Any) -> None:
+    """Add the bias, where there is one: a number to each output, or to each channel."""
+    if "bias" in call.arrays:
+        bias = call["bias"]
+        channels, plane = bias.size, y.size // len(y) // bias.size
+        shape = planes(plane, channels, len(y))
+        launch(_add_bias, shape, line(y), pitch(y), line(bias), len(y), channels, plane)
+
+
+def sum_bias(call: Call, dy: Any) -> None:
+    """The gradient of the bias, where there is one: the sum of ``dy`` over batch and map."""
+    if "dbias" in call.arrays:
+        sum_values(dy, call["dbias"], accumulate=call.accumulate_weights)
+
+
+@compiled
+def _add_bias(y: Values, y_pitch: int, bias: Values, batch: int, channels: int, plane: int) -> None:
+    left, top, b = cuda.grid(3)
+    across, down, along = cuda.gridsize(3)
+    while b < batch:
+        c = top
+        while c < channels:
+            i = left
+            while i < plane:
+                y[_U(b * y_pitch + c * plane + i)] += bias[c]
+                i += across
+            c += down
+        b += along

@@ -1,0 +1,168 @@
+"""Batch normalisation: statistics per channel over batch and map, then value by value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
+from memlab.kernels.cuda.grids import planes, values
+from memlab.kernels.cuda.layers.pointwise import copy
+from memlab.kernels.cuda.sums import sum_products, sum_squares, sum_values
+from memlab.kernels.registry import Call, kernel
+from memlab.layers import BatchNorm
+from memlab.step.op import OF_PART
+
+_U = np.uint64
+
+
+@kernel("batch_norm", device="cuda")
+def batch_norm(call: Call) -> None:
+    """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per channel.
+
+    Training takes mean and variance of the batch, keeps them for backward and moves the running
+    ones; where it runs again, it takes the kept ones. Inference takes the running ones.
+    """
+    layer = call.layer
+    assert isinstance(layer, BatchNorm)
+    if call.training and "running_mean" in call.arrays:
+        _take_statistics(call, layer)
+    names = ("mean", "inverse_deviation") if call.training else ("running_mean", "running_var")
+    mean, spread = (call[name] for name in names)
+    x, y, learned = call["x"], call["y"], (call["weight"], call["bias"])
+    lines = (line(array) for array in (mean, spread, *learned))
+    launch(
+        _by_batch if call.training else _by_running, _grid(x), line(x), pitch(x), line(y),
+        pitch(y), *lines, *_extents(x), layer.epsilon,
+    )  # fmt: skip
+
+
+def _take_statistics(call: Call, layer: BatchNorm) -> None:
+    """Mean and variance; the inverse deviation takes the place of the variance."""
+    x, mean, inverse = call["x"], call["mean"], call["inverse_deviation"]
+    count = x.size // mean.size
+    sum_values(x, mean, 1 / count)
+    sum_squares(x, mean, inverse, 1 / count)
+    lines = (line(call[name]) for name in ("running_mean", "running_var"))
+    launch(
+        _keep, values(mean.size), line(mean), line(inverse), *lines, mean.size, layer.epsilon,
+        layer.momentum, count / max(1, count - 1),
+    )  # fmt: skip
+
+
+@kernel("batch_norm.backward", device="cuda")
+def batch_norm_backward(call: Call) -> None:
+    """With ``n`` the normalised x: ``db`` sums dy, ``dw`` sums dy n, and
+    ``dx = weight / deviation (dy - mean of dy - n mean of dy n)``.
+
+    Where gradients of other parts are there, the sums of this one are workspace.
+    """
+    x, dy, mean, inverse = (call[name] for name in ("x", "dy", "mean", "inverse_deviation"))
+    dweight, dbias = own = [call.arrays.get(n + OF_PART, call[n]) for n in ("dweight", "dbias")]
+    sum_values(dy, dbias)
+    sum_products(x, dy, mean, inverse, dweight)
+    if "dx" in call.arrays:
+        dx = call["dx"]
+        lines = (line(array) for array in (mean, inverse, call["weight"]))
+        sums = line(dweight), line(dbias)
+        launch(
+            _backward, _grid(x), line(x), pitch(x), line(dy), pitch(dy), line(dx), pitch(dx),
+            *lines, *sums, *_extents(x), call.accumulate,
+        )  # fmt: skip
+    if call.accumulate_weights:
+        for sums_of_part, name in zip(own, ("dweight", "dbias"), strict=True):
+            copy(sums_of_part, call[name], accumulate=True)
+
+
+def _extents(x: Any) -> tuple[int, int, int]:
+    """Batch, channels, values of a map."""
+    return len(x), x.shape[1], x.size // (len(x) * x.shape[1])
+
+
+def _grid(x: Any) -> Any:
+    batch, channels, plane = _extents(x)
+    return planes(plane, channels, batch)
+
+
+@compiled
+def _keep(
+    mean: Values, spread: Values, running_mean: Values, running_var: Values, count: int,
+    epsilon: float, momentum: float, unbiased: float,
+) -> None:  # fmt: skip
+    c = cuda.grid(1)
+    while c < count:
+        variance = spread[c]
+        spread[c] = 1 / math.sqrt(variance + epsilon)
+        running_mean[c] += momentum * (mean[c] - running_mean[c])
+        running_var[c] += momentum * (variance * unbiased - running_var[c])
+        c += cuda.gridsize(1)
+
+
+def normalized(inverse: Callable[[Any, Any], Any]) -> Any:
+    """A kernel for ``y = (x - mean) inverse(spread, epsilon) weight + bias``."""
+    of = inlined(inverse)
+
+    def each(
+        x: Values, x_pitch: int, y: Values, y_pitch: int, mean: Values, spread: Values,
+        weight: Values, bias: Values, batch: int, channels: int, plane: int, epsilon: float,
+    ) -> None:  # fmt: skip
+        number = x.dtype.type
+        left, top, b = cuda.grid(3)
+        across, down, along = cuda.gridsize(3)
+        while b < batch:
+            c = top
+            while c < channels:
+                centre, shift = mean[c], bias[c]
+                scale = number(of(spread[c], epsilon) * weight[c])
+                i = left
+                while i < plane:
+                    at = c * plane + i
+                    value = (x[_U(b * x_pitch + at)] - centre) * scale + shift
+                    y[_U(b * y_pitch + at)] = value
+                    i += across
+                c += down
+            b += along
+
+    return compiled(each, inverse)
+
+
+@normalized
+def _by_batch(inverse_deviation: Any, epsilon: Any) -> Any:
+    return inverse_deviation
+
+
+@normalized
+def _by_running(variance: Any, epsilon: Any) -> Any:
+    return 1 / math.sqrt(variance + epsilon)
+
+
+@compiled
+def _backward(
+    x: Values, x_pitch: int, dy: Values, dy_pitch: int, dx: Values, dx_pitch: int, mean: Values,
+    inverse: Values, weight: Values, dweight: Values, dbias: Values, batch: int, channels: int,
+    plane: int, add: bool,
+) -> None:  # fmt: skip
+    number = x.dtype.type
+    left, top, b = cuda.grid(3)
+    across, down, along = cuda.gridsize(3)
+    count = number(batch * plane)
+    while b < batch:
+        c = top
+        while c < channels:
+            centre, scale, offset = mean[c], weight[c] * inverse[c], dbias[c] / count
+            lean = dweight[c] * inverse[c] / count
+            i = left
+            while i < plane:
+                at = c * plane + i
+                away = (x[_U(b * x_pitch + at)] - centre) * lean
+                value = (dy[_U(b * dy_pitch + at)] - offset - away) * scale
+                to = _U(b * dx_pitch + at)
+                dx[to] = dx[to] + value if add else value
+                i += across
+            c += down
+        b += along

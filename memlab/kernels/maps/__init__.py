@@ -1,0 +1,1 @@
+"""Index maps and random numbers in plain Python: the kernels of every device compile them."""

@@ -1,0 +1,317 @@
+"""A ledger as a file: JSON to keep and compare, and the trace format that Perfetto opens."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memlab import atomic, formats
+from memlab.errors import LARGEST, LONGEST, InputError, flag, pick, shorten, whole
+from memlab.ledger.entries import BEFORE, UNNAMED, Tenant
+from memlab.ledger.ledger import Entry, Ledger, Row
+from memlab.optimizers import OPTIMIZERS
+from memlab.step.op import Phase
+from memlab.step.storage import DEVICE, MEMORIES, Size
+from memlab.step.tensor import Role
+
+T = TypeVar("T")
+
+SCHEMA = "memlab.ledger/1"
+ORIGINS = ("planned", "measured", "recorded", "simulated")
+_META = ("network", "label", "format", "optimizer", "training", "origin")
+
+What = tuple[str | tuple[str, object], ...]
+"""What a value is: a field, of what, of what; a block or an operation is a noun and its name. It
+becomes a text where something is refused, and nowhere else."""
+Check = Callable[[What, Any], object]
+"""From what a value is, and the value as it was read, to what a ledger has."""
+
+
+def to_dict(ledger: Ledger) -> dict[str, Any]:
+    """Plain values for JSON; ``from_dict`` gives the same ledger back."""
+    return {
+        "schema": SCHEMA,
+        **{name: getattr(ledger, name) for name in _META},
+        "notes": list(ledger.notes),
+        "batches": [ledger.batches.start, ledger.batches.stop] if ledger.batches else None,
+        "operations": [asdict(row) for row in ledger.rows],
+        "blocks": [asdict(entry) for entry in ledger.entries],
+    }
+
+
+def from_dict(data: Any) -> Ledger:
+    """The ledger that ``to_dict`` wrote.
+
+    Raises:
+        InputError: not a ledger, or one of another schema.
+    """
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema != SCHEMA:
+        raise InputError(
+            f"this is no ledger of schema {SCHEMA} (schema: {shorten(schema)}); "
+            "write one with `memlab plan NETWORK --save FILE`."
+        )
+    try:
+        return _ledger(data)
+    except InputError as error:
+        reason = str(error).rstrip(".")
+        raise InputError(f"this ledger is damaged ({reason}); write it again.") from None
+
+
+def save(ledger: Ledger, path: str | Path) -> None:
+    """Write JSON, all of it or nothing.
+
+    Raises:
+        InputError: no ledger, no path, or a place that cannot be written to.
+    """
+    if not isinstance(ledger, Ledger):
+        raise InputError(
+            f"a ledger is saved, got {shorten(ledger)}; try memlab.save(memlab.plan(step), path)."
+        )
+    _check_path(path)
+    target = Path(path)
+    try:
+        atomic.write(target, json.dumps(to_dict(ledger), indent=1) + "\n")
+    except IsADirectoryError:
+        raise InputError(
+            f"cannot write {_shown(target)}: it is a folder; add a file name."
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"cannot write {_shown(target)}: {error.strerror}; try another folder."
+        ) from None
+
+
+def load(path: str | Path) -> Ledger:
+    """Read what ``save`` wrote.
+
+    Raises:
+        InputError: the file is not there, or holds no ledger.
+    """
+    _check_path(path)
+    return read(path, from_dict, "write a ledger with `memlab plan NETWORK --save FILE`")
+
+
+def read(path: str | Path, make: Callable[[Any], T], hint: str) -> T:
+    """What ``make`` makes of the JSON in a file.
+
+    Raises:
+        InputError: the file is not there, holds no JSON, or ``make`` refuses what it holds.
+    """
+    shown = _shown(path)
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {shown}: {error.strerror}; check the name.") from None
+    except (ValueError, RecursionError):  # no text, no JSON, a number too long, lists too deep
+        raise InputError(f"{shown} is not JSON; {hint}.") from None
+    try:
+        return make(data)
+    except InputError as error:
+        raise InputError(f"{shown}: {error}") from None
+
+
+def _shown(path: str | Path) -> str:
+    """A path for a sentence: of a long one its end, which tells files apart."""
+    text = str(path)
+    return text if len(text) <= LONGEST else f"...{text[-LONGEST:]}"
+
+
+def trace(ledger: Ledger, batch: int, memory: str = DEVICE) -> dict[str, Any]:
+    """Operations as slices and bytes by role as counters, for ui.perfetto.dev.
+
+    A plan has no seconds: every operation is drawn one microsecond long, and the trace says so.
+    """
+    events: list[dict[str, Any]] = [
+        {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": ledger.describe()}}
+    ]
+    for index, row in enumerate(ledger.rows):
+        slice_ = {"ph": "X", "pid": 1, "tid": 1, "ts": index, "dur": 1}
+        events.append({**slice_, "name": row.name, "cat": str(row.phase)})
+        roles = {str(role): nbytes for role, nbytes in ledger.roles(batch, index, memory).items()}
+        events.append({"ph": "C", "pid": 1, "ts": index, "name": "bytes by role", "args": roles})
+    note = f"batch {batch}; 1 operation is drawn as 1 microsecond, no time was measured"
+    return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"note": note}}
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"the name of a file is a text, got {shorten(path)}; try 'plan.json'.")
+
+
+# -- what a file may hold: a damaged one must not give figures -------------------------------------
+
+
+def _ledger(data: dict[str, Any]) -> Ledger:
+    """The ledger of a file, checked.
+
+    Raises:
+        InputError: what is missing, too much, of the wrong kind or out of range.
+    """
+    found = _fields((), data, _LEDGER)
+    del found["schema"]
+    rows, entries = found.pop("operations"), found.pop("blocks")
+    counts = Counter(entry.name for entry in entries)
+    twice = [name for name, count in counts.items() if count > 1 and name != UNNAMED]
+    if twice:
+        raise InputError(f"two blocks are named {shorten(twice[0])}.")
+    for entry in entries:
+        _check_life(entry, len(rows))
+    return Ledger(rows, entries, **found)
+
+
+def _said(what: What) -> str:
+    """What a value is, for a sentence; the ledger itself is "it"."""
+    parts = (part if isinstance(part, str) else f"{part[0]} {shorten(part[1])}" for part in what)
+    return " of ".join(parts) or "it"
+
+
+def _is(what: What, given: object) -> InputError:
+    """The error for a value of the wrong kind."""
+    return InputError(f"{_said(what)} is {shorten(given)}.")
+
+
+def _fields(
+    what: What, given: Any, checks: Mapping[str, Check], optional: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The fields of an object, each checked; ``optional`` ones may be missing."""
+    if not isinstance(given, dict):
+        raise _is(what, given)
+    if len(what) == 1 and "name" in given:
+        what = ((str(what[0]), given["name"]),)
+    for name in checks:
+        if name not in given and name not in optional:
+            raise InputError(f"{_said(what)} has no {name}.")
+    for name in given:
+        if name not in checks:
+            raise InputError(f"{_said(what)} has {shorten(name)}, which no ledger has.")
+    return {
+        name: check((name, *what), given[name]) for name, check in checks.items() if name in given
+    }
+
+
+def _each(noun: str, item: Check) -> Check:
+    """A list of such items."""
+
+    def check(what: What, given: Any) -> tuple[Any, ...]:
+        one = (noun, *what[1:])
+        return tuple(item(one, each) for each in _list(what, given))
+
+    return check
+
+
+def _list(what: What, given: Any, length: int | None = None) -> Sequence[Any]:
+    """A list; of a ledger that was in no file, a tuple."""
+    if not isinstance(given, list | tuple) or length not in (None, len(given)):
+        raise _is(what, given)
+    return given
+
+
+def _one_of(what: str, registry: Mapping[str, object]) -> Check:
+    return lambda _, given: pick(what, given, registry)
+
+
+def _text(what: What, given: Any) -> str:
+    if not isinstance(given, str) or not given.isprintable():
+        raise _is(what, given)
+    return given
+
+
+def _flag(what: What, given: Any) -> bool:
+    return flag(_said(what), given)
+
+
+def _count(what: What, given: Any, least: int = 0) -> int:
+    if type(given) is not int:
+        raise _is(what, given)
+    return given if least <= given <= LARGEST else whole(_said(what), given, least)
+
+
+def _batches(what: What, given: Any) -> range | None:
+    if given is None:
+        return None
+    first, end = _list(what, given, 2)
+    start = _count(what, first, least=1)
+    last = end - 1 if type(end) is int else end
+    return range(start, _count(("the last", *what), last, least=start) + 1)
+
+
+def _axis(what: What, given: Any) -> tuple[str, int]:
+    name, extent = _list(what, given, 2)
+    return _text(what, name), _count(what, extent)
+
+
+def _tenant(what: What, given: Any) -> Tenant:
+    name, first, last = _list(what, given, 3)
+    return Tenant(_text(what, name), _count(what, first, BEFORE), _count(what, last))
+
+
+def _check_life(entry: Entry, operations: int) -> None:
+    """A life within the operations; its tenants fill it, each from where the one before ends."""
+    if not entry.birth <= entry.death <= operations or entry.birth == operations:
+        raise InputError(f"{shorten(entry.name)} lives from {entry.birth} to {entry.death}.")
+    begin = entry.birth
+    for number, (name, first, last) in enumerate(entry.tenants, 1):
+        end = last if number < len(entry.tenants) else entry.death
+        if not begin == first <= last == end:
+            whose = f"{shorten(name)} of {shorten(entry.name)}"
+            raise InputError(f"the tenant {whose} lives from {first} to {last}.")
+        begin = last
+
+
+def _row(what: What, given: Any) -> Row:
+    return Row(**_fields(what, given, _ROW))
+
+
+def _size(what: What, given: Any) -> Size:
+    return Size(**_fields(what, given, {"fixed": _count, "per_sample": _count}))
+
+
+def _entry(what: What, given: Any) -> Entry:
+    return Entry(**_fields(what, given, _BLOCK, optional=("tenants",)))
+
+
+def _names(names: Iterable[str]) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+_FORMAT = _one_of("format", _names(formats.FORMATS))
+_ROW: dict[str, Check] = {
+    "name": _text,
+    "kind": _text,
+    "phase": _one_of("phase", {phase.value: phase for phase in Phase}),
+    "layer": _text,
+    "stage": _text,
+}
+_BLOCK: dict[str, Check] = {
+    "name": _text,
+    "role": _one_of("role", {role.value: role for role in Role}),
+    "size": _size,
+    "birth": partial(_count, least=BEFORE),
+    "death": _count,
+    "axes": _each("an axis", _axis),
+    "format": _FORMAT,
+    "layer": _text,
+    "stage": _text,
+    "memory": _one_of("memory", _names(MEMORIES)),
+    "tenants": _each("a tenant", _tenant),
+}
+_LEDGER: dict[str, Check] = {
+    "schema": _text,
+    "network": _text,
+    "label": _text,
+    "format": _FORMAT,
+    "optimizer": _one_of("optimizer", _names(["", *OPTIMIZERS])),
+    "training": _flag,
+    "origin": _one_of("origin", _names(ORIGINS)),
+    "notes": _each("a note", _text),
+    "batches": _batches,
+    "operations": _each("operation", _row),
+    "blocks": _each("block", _entry),
+}

@@ -1,0 +1,264 @@
+"""The ledger: every block of memory of a step from birth to death, and what follows from it.
+
+A ledger needs no step: read back from JSON or recorded from a run, it answers the same questions.
+Operations are numbered from 0 here; texts and pictures number them from 1, as people do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from memlab.errors import InputError, flag, known, whole
+from memlab.ledger import questions
+from memlab.ledger.entries import BEFORE, Entry, Event, Later, Peak, Row
+from memlab.ledger.questions import Blocks, Fit, Why
+from memlab.lines import Column, alive, column, np
+from memlab.step.lifetimes import Life
+from memlab.step.step import describe
+from memlab.step.storage import DEVICE, MEMORIES
+from memlab.step.tensor import Role
+
+Line = tuple[Column, Column]
+"""Bytes inside every operation as ``fixed + batch * per_sample``, both of shape (operations,)."""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Blocks and operations of one step, linear in the batch.
+
+    ``origin`` says how the figures came about: planned, measured, recorded or simulated.
+    """
+
+    rows: Sequence[Row]
+    entries: Sequence[Entry]
+    network: str = ""
+    label: str = ""
+    format: str = "fp32"
+    optimizer: str = ""
+    training: bool = True
+    notes: tuple[str, ...] = ()
+    origin: str = "planned"
+    batches: range | None = None
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise InputError("a ledger has no operation; a step has at least one.")
+        if self.batches is not None and (self.batches.step != 1 or not self.batches):
+            raise InputError(f"a plan holds for batches in a row, got {self.batches}.")
+
+    # -- bytes over time ----------------------------------------------------------------------
+
+    def timeline(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> list[int]:
+        """The most bytes alive inside each operation, one int per operation.
+
+        Raises:
+            InputError: the batch is no whole number of at least 1, or the plan is not valid there.
+        """
+        return _listed(evaluate(self.line(memory, workspace), self._checked(batch)))
+
+    def peak(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> int:
+        """The maximum of the timeline, in bytes."""
+        return self.peak_at(batch, memory, workspace).nbytes
+
+    def peak_at(self, batch: int, memory: str = DEVICE, workspace: bool = True) -> Peak:
+        """The first operation in which the peak is reached."""
+        timeline = self.timeline(batch, memory, workspace)
+        nbytes = max(timeline)
+        index = timeline.index(nbytes)
+        return Peak(index, self.rows[index], nbytes)
+
+    def before(self, batch: int, memory: str = DEVICE) -> list[int]:
+        """Bytes alive when each operation begins."""
+        return self._without("birth", batch, memory)
+
+    def after(self, batch: int, memory: str = DEVICE) -> list[int]:
+        """Bytes alive when each operation has ended and freed what it may."""
+        return self._without("death", batch, memory)
+
+    def _without(self, end: str, batch: int, memory: str) -> list[int]:
+        """The timeline less what is born in an operation, or less what dies in it."""
+        inside, steps = self.line(memory), range(len(self.rows))
+        passing = [
+            number
+            for number, entry in enumerate(self._blocks)
+            if getattr(entry, end) in steps and entry.memory == memory
+        ]
+        less = self._sum(end, end, passing)
+        left = inside[0] - less[0], inside[1] - less[1]
+        return _listed(evaluate(left, self._checked(batch)))
+
+    def line(self, memory: str = DEVICE, workspace: bool = True) -> Line:
+        """The timeline before a batch is chosen: the floor, and what each sample adds."""
+        with_it = flag("workspace", workspace)
+        roles = [role for role in Role if with_it or role is not Role.WORKSPACE]
+        self._known(memory)
+        parts = [
+            self.role_lines[memory, role] for role in roles if (memory, role) in self.role_lines
+        ]
+        empty = np.zeros(len(self.rows), np.int64)
+        return sum((fixed for fixed, _ in parts), empty), sum((each for _, each in parts), empty)
+
+    @property
+    def _blocks(self) -> Sequence[Entry | Life]:
+        """What knows births, deaths, sizes, memories and roles of the blocks."""
+        return self.entries.given if isinstance(self.entries, Later) else self.entries
+
+    @cached_property
+    def role_lines(self) -> dict[tuple[str, Role], Line]:
+        """The timeline of every memory and role."""
+        groups: dict[tuple[str, Role], list[int]] = {}
+        for number, entry in enumerate(self._blocks):
+            groups.setdefault((entry.memory, entry.role), []).append(number)
+        return {key: self._sum("birth", "death", chosen) for key, chosen in groups.items()}
+
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        """The blocks as columns, for sums over many of them."""
+        blocks = self._blocks
+        sizes = [each.size for each in blocks]
+        return {
+            "birth": np.array([e.birth for e in blocks], np.int64),
+            "death": np.array([e.death for e in blocks], np.int64),
+            "fixed": column([size.fixed for size in sizes]),
+            "each": column([size.per_sample for size in sizes]),
+        }
+
+    def _sum(self, birth: str, death: str, chosen: list[int]) -> Line:
+        """Add up the chosen blocks over the operations from one column to another."""
+        columns, operations = self._columns, len(self.rows)
+        which = np.array(chosen, np.int64)
+        first, last = columns[birth][which], columns[death][which]
+        lines = [alive(columns[size][which], first, last, operations) for size in ("fixed", "each")]
+        return lines[0], lines[1]
+
+    def roles(self, batch: int, at: int | None = None, memory: str = DEVICE) -> dict[Role, int]:
+        """Bytes of every role inside operation ``at``, or at the peak."""
+        batch = self._checked(batch)
+        self._known(memory)
+        index = self.peak_at(batch, memory).index if at is None else self._operation(at)
+        result = dict.fromkeys(Role, 0)
+        for (where, role), (fixed, each) in self.role_lines.items():
+            if where == memory:
+                result[role] = int(fixed[index]) + batch * int(each[index])
+        return result
+
+    # -- blocks -------------------------------------------------------------------------------
+
+    def alive(self, at: int, memory: str = DEVICE) -> list[Entry]:
+        """The blocks alive inside operation ``at``, in order of birth."""
+        index = self._operation(at)
+        self._known(memory)
+        return [
+            self.entries[number]
+            for number, each in enumerate(self._blocks)
+            if each.birth <= index <= each.death and each.memory == memory
+        ]
+
+    def made_by(self, entry: Entry) -> str:
+        """The operation that a block was born in, or that it was there before."""
+        return "before the step" if entry.birth == BEFORE else self.rows[entry.birth].name
+
+    def needed_by(self, entry: Entry) -> str:
+        """The last operation that needs a block, or that it stays."""
+        stays = entry.death >= len(self.rows)
+        return "after the step" if stays else self.rows[entry.death].name
+
+    def events(self, batch: int, memory: str = DEVICE) -> Iterator[Event]:
+        """Every allocation and every release, in order; what is there before comes first."""
+        batch = self._checked(batch)
+        self._known(memory)
+        births: dict[int, list[Entry]] = {}
+        deaths: dict[int, list[Entry]] = {}
+        for entry in self.entries:
+            if entry.memory == memory:
+                births.setdefault(entry.birth, []).append(entry)
+                deaths.setdefault(entry.death, []).append(entry)
+        live = reserved = 0
+        for op in range(BEFORE, len(self.rows)):
+            for action, sign, group in (("allocate", 1, births), ("free", -1, deaths)):
+                for entry in group.get(op, ()):
+                    nbytes = entry.size.at(batch)
+                    live += sign * nbytes
+                    reserved = max(reserved, live)
+                    yield Event(op, action, entry, nbytes, live, reserved)
+
+    def reserved(self, batch: int, memory: str = DEVICE) -> list[int]:
+        """The most that was live up to each operation: what a pool that keeps all holds."""
+        return list(accumulate(self.timeline(batch, memory), max))
+
+    def why(self, batch: int, memory: str = DEVICE) -> Why:
+        """What is alive at the peak, who made it, and who is waiting for it."""
+        return questions.why(self, self._checked(batch), memory)
+
+    def of(self, layer: str, batch: int) -> Blocks:
+        """Every block that a layer makes or owns, with formula and lifetime; also of a block.
+
+        Raises:
+            InputError: no such layer or block, or a bad batch.
+        """
+        return questions.of(self, layer, self._checked(batch))
+
+    def fit(self, nbytes: int | str, memory: str = DEVICE) -> Fit:
+        """The largest batch whose peak is at most ``nbytes`` (or ``'12GB'``), exactly, and the
+        block that binds.
+
+        Raises:
+            InputError: no amount of memory.
+        """
+        return questions.fit(self, nbytes, memory)
+
+    # -- checks -------------------------------------------------------------------------------
+
+    def _checked(self, batch: int) -> int:
+        number = whole("batch", batch)
+        if self.batches is not None and number not in self.batches:
+            raise InputError(
+                f"this plan holds for batch {self.batches.start} to {self.batches.stop - 1}, "
+                f"got {number}; plan again at that batch."
+            )
+        return number
+
+    def _known(self, memory: str) -> None:
+        known("memory", memory, self._memories)
+
+    @cached_property
+    def _memories(self) -> dict[str, None]:
+        return dict.fromkeys([*MEMORIES, *(memory for memory, _ in self.role_lines)])
+
+    def _operation(self, at: int) -> int:
+        index = whole("operation", at, least=0)
+        if index >= len(self.rows):
+            raise InputError(f"operation must be below {len(self.rows)}, got {index}.")
+        return index
+
+    def describe(self) -> str:
+        """In a few words: ``'ResNet-50 v1, fp32, SGD with momentum, training'``."""
+        return describe(self.label, self.format, self.optimizer, self.training, self.notes)
+
+    def __repr__(self) -> str:
+        return (
+            f"<ledger: {self.describe()}, {self.origin}: {len(self.rows)} operations, "
+            f"{len(self.entries)} blocks>"
+        )
+
+
+def _listed(numbers: Column) -> list[int]:
+    found: list[int] = numbers.tolist()
+    return found
+
+
+def evaluate(line: Line, batch: int) -> Column:
+    """``fixed + batch * per_sample``, exact at any batch."""
+    fixed, each = line
+    if batch + int(fixed.max(initial=0)) + batch * int(each.max(initial=0)) >= 2**63:
+        fixed, each = fixed.astype(object), each.astype(object)
+    found: Column = fixed + batch * each
+    return found
+
+
+__all__ = [
+    "BEFORE", "Column", "Entry", "Event", "Ledger", "Line", "Peak", "Row", "column", "evaluate",
+]  # fmt: skip

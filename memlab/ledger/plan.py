@@ -1,0 +1,102 @@
+"""From a step to its ledger."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from memlab.errors import InputError, shorten
+from memlab.ledger.entries import BEFORE, Entry, Later, Row, Tenant
+from memlab.ledger.ledger import Ledger
+from memlab.step.lifetimes import Life
+from memlab.step.op import LOAD, Op
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+
+
+def plan(step: Step) -> Ledger:
+    """Book every storage and every workspace of a step.
+
+    Raises:
+        InputError: the step has no operation.
+    """
+    if not isinstance(step, Step):
+        raise InputError(
+            f"a plan is made of a step, got {shorten(step)}; try "
+            "memlab.plan(memlab.training_step(network))."
+        )
+    if not step.ops:
+        raise InputError(
+            "this step has no operation; build one with memlab.training_step(network)."
+        )
+    return Ledger(
+        Later(step.ops, _row),
+        Later(step.lifetimes.blocks, _Places(step).entry),
+        network=step.network,
+        label=step.label,
+        format=step.format,
+        optimizer=step.optimizer,
+        training=step.training,
+        notes=step.notes,
+        batches=step.batches,
+    )
+
+
+def _row(op: Op) -> Row:
+    return Row(op.name, op.kind, op.phase, op.layer, op.stage)
+
+
+class _Places:
+    """Layers and stages of the blocks of a step."""
+
+    def __init__(self, step: Step) -> None:
+        self.ops, self.live_in = step.ops, step.live_in
+
+    def entry(self, life: Life) -> Entry:
+        """A block as a ledger knows it."""
+        tensor, storage = life.tensor, life.tensor.storage
+        return Entry(
+            tensor.name,
+            tensor.role,
+            storage.size,
+            life.birth,
+            life.death,
+            tensor.axes,
+            tensor.format.name,
+            *self.place(life),
+            storage.memory,
+            _tenants(life) if life.followers else (),
+        )
+
+    def place(self, life: Life) -> tuple[str, str]:
+        """Those of the operation in which it is born. What was there before is of that which first
+        uses it, and what an optimizer keeps is of the layer of its parameter."""
+        if life.birth != BEFORE:
+            op = self.ops[life.birth]
+            return op.layer, op.stage
+        return self._residents.get(life.tensor.storage.name, ("", ""))
+
+    @cached_property
+    def _residents(self) -> dict[str, tuple[str, str]]:
+        found: dict[str, tuple[str, str]] = {}
+        kept = (each for each in self.live_in if each.role in (Role.PARAMETER, Role.BUFFER))
+        unseen = {each.storage.name for each in kept}
+        for op in self.ops:
+            for tensor in (*op.reads.values(), *op.updates.values()) if unseen else ():
+                if tensor.storage.name in unseen:
+                    unseen.remove(tensor.storage.name)
+                    found[tensor.storage.name] = op.layer, op.stage
+            for slot in op.slots:
+                own = op.updates[slot.parameter].storage.name
+                place = found.get(own, (op.layer, op.stage))
+                found |= {op.updates[name].storage.name: place for name in slot.kept}
+            if op.kind == LOAD:  # of another part: input is of one layer in all of them
+                found[op.layer] = op.layer, op.stage
+        return found
+
+
+def _tenants(life: Life) -> tuple[Tenant, ...]:
+    """The tensors that fill a block one after another, where they are several. Where one is made
+    from the one before it, both are there in that operation."""
+    all_ = ((life.tensor.name, life.birth), *life.followers)
+    ends = (*(first for _, first in life.followers), life.death)
+    return tuple(Tenant(name, first, end) for (name, first), end in zip(all_, ends, strict=True))

@@ -1,0 +1,177 @@
+"""Questions to a ledger: why is the peak so high, what does a layer hold, what batch fits?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memlab import units
+from memlab.errors import known
+from memlab.step.op import LOAD
+
+if TYPE_CHECKING:
+    from memlab.ledger.ledger import Entry, Ledger, Peak
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block and its bytes at a batch, the operation that made it, the last that needs it."""
+
+    entry: Entry
+    nbytes: int
+    made_by: str
+    needed_by: str
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Some blocks of a ledger at one batch; printed, each with its formula and its lifetime."""
+
+    heading: str
+    batch: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """All of them together."""
+        return sum(block.nbytes for block in self.blocks)
+
+    def text(self, most: int = 10) -> str:
+        """The first ``most`` of them; the others as a sum."""
+        lines = [self.heading]
+        for block in self.blocks[:most]:
+            entry = block.entry
+            lines += [
+                f"{units.short(block.nbytes):>9}  {entry.name}: {_product(entry, self.batch)}",
+                f"{'':11}lives from {block.made_by} to {block.needed_by}",
+            ]
+        others = self.blocks[most:]
+        rest = units.short(sum(block.nbytes for block in others))
+        return "\n".join(lines + ([f"{rest:>9}  {len(others)} others"] if others else []))
+
+    __str__ = __repr__ = text
+
+
+@dataclass(frozen=True, repr=False)
+class Why(Blocks):
+    """What is alive at the peak, largest first."""
+
+    peak: Peak
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The largest batch that fits into ``budget`` bytes.
+
+    ``batch`` is 0 where not even one sample fits, and ``None`` where every batch fits. ``needs``
+    are the bytes at that batch. ``peak`` is the peak of the next batch, which does not fit:
+    ``fixed`` bytes and ``per_sample`` more for each sample; ``binds`` is the block that grows most
+    there. ``valid`` are the batches that the plan holds for. The batch is that of each of
+    ``parts`` where a step accumulates.
+    """
+
+    batch: int | None
+    budget: int
+    needs: int
+    peak: Peak | None
+    fixed: int = 0
+    per_sample: int = 0
+    binds: Entry | None = None
+    valid: range | None = None
+    parts: int = 1
+
+    @property
+    def fits(self) -> bool:
+        """At least one batch fits."""
+        return self.batch != 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        peak, binds = self.peak, self.binds
+        return {
+            "batch": self.batch,
+            "budget_bytes": self.budget,
+            "needs_bytes": self.needs,
+            "next_peak_bytes": peak.nbytes if peak else None,
+            "binds_at": {"index": peak.index, "op": peak.row.name} if peak else None,
+            "fixed_bytes": self.fixed,
+            "bytes_per_sample": self.per_sample,
+            "tensor": binds.name if binds else None,
+            "formula": binds.formula() if binds else None,
+        }
+
+    def __str__(self) -> str:
+        budget, peak, batch = units.short(self.budget), self.peak, self.batch
+        if peak is None or batch is None:
+            limit = f"up to {batch}, for which this plan holds, " if batch else ""
+            return f"Every batch {limit}fits into {budget}."
+        more, least = units.short(peak.nbytes), self.valid.start if self.valid else 1
+        if batch == 0:
+            text = f"Not even batch {least} fits into {budget}: it takes {more}"
+        else:
+            needs = units.short(self.needs)
+            each = f" in each of {self.parts} parts" if self.parts > 1 else ""
+            text = (
+                f"The largest batch that fits into {budget} is {batch}{each}: it takes {needs}, "
+                f"and batch {batch + 1} takes {more}"
+            )
+        slope = f"{units.short(self.fixed)} + batch x {units.short(self.per_sample)}"
+        binds = f" Largest there: {self.binds.name}, {self.binds.formula()}." if self.binds else ""
+        return f"{text} = {slope} at {peak.row.name}.{binds}"
+
+    __repr__ = __str__
+
+
+def why(ledger: Ledger, batch: int, memory: str) -> Why:
+    """See ``Ledger.why``."""
+    peak = ledger.peak_at(batch, memory)
+    blocks = _blocks(ledger, ledger.alive(peak.index, memory), batch)
+    heading = (
+        f"{ledger.describe()}, batch {batch}: {units.both(peak.nbytes)} at operation "
+        f"{peak.index + 1} of {len(ledger.rows)}, {peak.row.name}."
+    )
+    return Why(heading, batch, tuple(sorted(blocks, key=lambda block: -block.nbytes)), peak)
+
+
+def of(ledger: Ledger, layer: str, batch: int) -> Blocks:
+    """See ``Ledger.of``."""
+    names = [*(row.layer for row in ledger.rows), *(entry.name for entry in ledger.entries)]
+    known("layer or block", layer, dict.fromkeys(names))
+    blocks = _blocks(ledger, [e for e in ledger.entries if layer in (e.layer, e.name)], batch)
+    return Blocks(f"{layer} in {ledger.describe()}, batch {batch}:", batch, tuple(blocks))
+
+
+def _product(entry: Entry, batch: int) -> str:
+    """The formula in symbols, in numbers, and the result; a single value needs no product."""
+    return f"{entry.formula()} = {entry.formula(batch)}" if entry.axes else entry.formula()
+
+
+def _blocks(ledger: Ledger, entries: list[Entry], batch: int) -> list[Block]:
+    return [
+        Block(entry, entry.size.at(batch), ledger.made_by(entry), ledger.needed_by(entry))
+        for entry in entries
+    ]
+
+
+def fit(ledger: Ledger, nbytes: int | str, memory: str) -> Fit:
+    """See ``Ledger.fit``: the minimum over the operations of ``floor((M - a) / b)``."""
+    budget = units.parse(nbytes)
+    fixed, each = (line.tolist() for line in ledger.line(memory))
+    valid = ledger.batches
+    least = valid.start if valid else 1
+    bounds = [
+        (budget - a) // b if b else -1 for a, b in zip(fixed, each, strict=True) if b or a > budget
+    ]
+    batch = max(min(bounds), 0) if bounds else None
+    if valid and (batch is None or batch >= valid.stop - 1):
+        return Fit(valid.stop - 1, budget, ledger.peak(valid.stop - 1, memory), None, valid=valid)
+    if batch is None:
+        return Fit(None, budget, ledger.peak(1, memory), None)
+    batch = batch if batch >= least else 0
+    needs = ledger.peak(batch, memory) if batch else 0
+    peak = ledger.peak_at(max(batch + 1, least), memory)
+    growing = [entry for entry in ledger.alive(peak.index, memory) if entry.size.per_sample]
+    binds = max(growing, key=lambda entry: entry.size.per_sample, default=None)
+    parts = 1 + sum(row.kind == LOAD for row in ledger.rows)
+    at = peak.index
+    return Fit(batch, budget, needs, peak, fixed[at], each[at], binds, valid, parts)

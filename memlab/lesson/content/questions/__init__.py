@@ -1,0 +1,1 @@
+"""What the cards of each lesson ask."""

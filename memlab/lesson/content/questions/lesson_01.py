@@ -1,0 +1,168 @@
+"""Lesson 01, one linear layer: when most is alive, gradients of a batch, inference."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+from memlab import strings, units
+from memlab.build.step import inference_step, training_step
+from memlab.ledger.plan import plan
+from memlab.lesson.content.tools import beside, measured, planned, step_of
+from memlab.lesson.misconceptions import Cause, alike
+from memlab.lesson.question import Figure, Kind, Numbers, Part, Truth, topic
+from memlab.networks import zoo
+from memlab.networks.builder import Handle, network
+from memlab.networks.graph import Network
+from memlab.step.step import Step
+
+# -- what lesson 00 said ------------------------------------------------------------------------
+
+_PARTS = ("mountain", "floor", "both", "neither")
+
+
+@topic("01.stays", Kind.CHOICE, {"batch": 32}, None, options=_PARTS, part=Part.RECALL,
+       words=lambda n: {**n, "twice": 2 * n["batch"]},
+       gives=("same for every batch", "follow the batch"))  # fmt: skip
+def stays(n: Numbers) -> Truth:
+    """Which part of a peak is the same for every batch: the bytes that no sample adds."""
+    ledger = plan(step_of(zoo.alexnet(), "sgd"))
+    at = ledger.peak_at(n["batch"]).index
+    floor, mountain = (int(part[at]) for part in ledger.line())
+    return Truth("floor" if mountain else "both", seen={"floor": units.short(floor)})
+
+
+@topic("01.larger", Kind.CHOICE, {"many": 8}, None, options=("gb", "gib", "same"),
+       part=Part.RECALL, gives=("2³⁰", "7.4 %", "1,073,741,824"))  # fmt: skip
+def larger(n: Numbers) -> Truth:
+    """Which of two units is larger."""
+    names = {"gb": f"{n['many']} GB", "gib": f"{n['many']} GiB"}
+    sizes = {name: units.parse(text) for name, text in names.items()}
+    figures = tuple(Figure("", Fraction(sizes[name]), text) for name, text in names.items())
+    return Truth(max(sizes, key=lambda name: sizes[name]), figures)
+
+
+# -- one layer ----------------------------------------------------------------------------------
+
+
+def single(n: Numbers) -> Network:
+    """The single layer, with so many inputs, and tanh or another function behind it."""
+    x = network("single", features=n["features"]).linear(1, name="h")
+    y: Handle = getattr(x, n.get("act", "tanh"))(name="y")
+    return y.squared_error(name="loss")
+
+
+_PHASES = ("forward", "backward", "update")
+
+
+@topic("01.peak", Kind.CHOICE, {"batch": 1, "features": 1}, None, options=_PHASES,
+       gives=("waits", "the peak is in backward", "reads x again"))  # fmt: skip
+def peak(n: Numbers) -> Truth:
+    """In which part of the step most bytes are alive."""
+    from memlab.runtime.run import run
+
+    done = run(step_of(single(n), "sgd"), n["batch"])
+    at = done.planned.peak_at(n["batch"])
+    name = strings.get("lifetimes.peak")
+    figures = planned(at.nbytes, name), measured(done.peak, name)
+    seen = {"blocks": len(done.planned.alive(at.index)), "nbytes": units.exact(at.nbytes)}
+    return Truth(str(at.row.phase), figures, seen=seen)
+
+
+@topic("01.gelu", Kind.CHOICE, {"batch": 1, "features": 1, "act": "gelu"}, None,
+       options=("smaller", "same", "larger"), part=Part.CHANGE,
+       gives=("h waits", "keeps h", "32 B"))  # fmt: skip
+def gelu(n: Numbers) -> Truth:
+    """What the peak does where backward reads the input of a function, and not its output."""
+    tanh, other = (
+        plan(step_of(single({**n, "act": act}), "sgd")).peak(n["batch"]) for act in ("tanh", "gelu")
+    )
+    name = "same" if tanh == other else "larger" if other > tanh else "smaller"
+    return Truth(name, (planned(tanh, "tanh"), planned(other, "GELU")))
+
+
+# -- a network of convolutions, in its lesson size ----------------------------------------------
+
+
+def convolutions(depth: int) -> Network:
+    """Images of 3·64·64 through ``depth`` convolutions of 16 channels, then 10 classes."""
+    x: Handle = network("small", image=(3, 64, 64))
+    for _ in range(depth):
+        x = x.conv(16, 3, pad="same").relu()
+    return x.max_pool("all").flatten().linear(10).cross_entropy()
+
+
+_TIMES = ("1", "1.5", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64")
+
+
+@topic("01.gradients", Kind.TIMES, {"depth": 4, "batch": 32}, None, stops=_TIMES,
+       gives=("one for each parameter", "one gradient", "added up"))  # fmt: skip
+def gradients(n: Numbers) -> Truth:
+    """How the gradients of all parameters grow with the batch: not at all (B5)."""
+    from memlab.runtime.run import run
+
+    step = step_of(convolutions(n["depth"]), "sgd")
+    one, many = (
+        sum(array.nbytes for array in run(step, batch, keep="gradients").gradients.values())
+        for batch in (1, n["batch"])
+    )
+    due = [entry for entry in plan(step).entries if entry.role == "parameter_gradient"]
+    ratio = Fraction(sum(e.size.at(n["batch"]) for e in due), sum(e.size.at(1) for e in due))
+    causes = Cause("per_sample", Fraction(n["batch"])), Cause("beside_the_sum", Fraction(2))
+    figures = (planned(ratio), measured(Fraction(many, one)))
+    return Truth(ratio, figures, causes, {"nbytes": f"{many:,}"})
+
+
+def _pair(depth: int) -> tuple[Step, Step]:
+    """Training and inference, by direct convolution: neither has a workspace."""
+    net = convolutions(depth)
+    return training_step(net, "sgd", algorithm="direct"), inference_step(net, algorithm="direct")
+
+
+def _draw_depth(chance: Random) -> Numbers:
+    while True:
+        found = {"depth": chance.choice((2, 3, 5, 6, 8)), "batch": chance.choice((2, 3, 4))}
+        due = [plan(step).peak(found["batch"]) for step in _pair(found["depth"])]
+        if not alike(Fraction(*due), _prediction_causes(found, due)):
+            return found
+
+
+_LESS = ("1", "1.25", "1.5", "2", "2.5", "3", "4", "5", "6", "8", "10", "12", "15", "20")
+
+
+@topic("01.prediction", Kind.TIMES, {"depth": 4, "batch": 5}, _draw_depth, stops=_LESS,
+       gives=("2 maps", "freed as soon as", "depth + 2", "nothing is kept"),
+       shows=({"training": False, "batch": 5}, {"training": True, "batch": 5}))  # fmt: skip
+def prediction(n: Numbers) -> Truth:
+    """How much smaller the peak of prediction is than that of training (D2)."""
+    steps, batch = _pair(n["depth"]), n["batch"]
+    due = [plan(step).peak(batch) for step in steps]
+    alone = plan(steps[1]).peak(1)
+    told: dict[str, object] = {
+        "kept": n["depth"],
+        "training": units.short(due[0]),
+        "inference": units.short(due[1]),
+        "one": units.short(alone),
+        "batch": batch,
+    }
+    ratio = Fraction(*due)
+    figures = beside(ratio, lambda: Fraction(*(_peak(step, batch) for step in steps)))
+    return Truth(ratio, figures, _prediction_causes(n, due), told)
+
+
+def _peak(step: Step, batch: int) -> int:
+    from memlab.runtime.run import run
+
+    return run(step, batch).peak
+
+
+def _prediction_causes(n: Numbers, due: list[int]) -> tuple[Cause, ...]:
+    """One map instead of two, or one sample instead of the batch."""
+    alone = plan(_pair(n["depth"])[1]).peak(1)
+    found = [
+        Cause("one_map_each_layer", Fraction(2 * n["depth"])),
+        Cause("one_sample", Fraction(due[0], alone), {"batch": n["batch"]}),
+        Cause("half", Fraction(2)),
+    ]
+    ratio = Fraction(due[0], due[1])
+    return tuple(cause for cause in found if not alike(ratio, [cause]))

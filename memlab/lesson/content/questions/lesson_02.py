@@ -1,0 +1,230 @@
+"""Lesson 02, a whole network: what a convolution leaves, half a batch, a published total."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+from memlab import units
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.lesson.content.tools import beside, peak_of, planned, step_of
+from memlab.lesson.material.quantities import feature_map
+from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.networks import counting, zoo
+from memlab.networks.builder import network
+from memlab.networks.graph import Network
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+
+FP32 = 4
+
+
+def one_convolution(n: Numbers) -> Network:
+    """A network with one convolution, ``conv``."""
+    x = network("one", image=(n["channels"], n["size"], n["size"]))
+    x = x.conv(n["kernels"], n["k"], n["stride"], n["pad"], name="conv").relu(name="relu")
+    return x.max_pool("all").flatten().linear(10).cross_entropy()
+
+
+def at(nbytes: int) -> str:
+    """Bytes in 3 digits, GB from 0.1 GB on: ``'2.70 GB'``."""
+    return units.in_unit(nbytes, "GB") if nbytes >= 10**8 else units.short(nbytes)
+
+
+# -- what lesson 01 had -------------------------------------------------------------------------
+
+
+@topic("02.reads", Kind.CHOICE, {"inputs": 784, "outputs": 256, "batch": 32}, None,
+       options=("input", "output", "both", "neither"), part=Part.RECALL,
+       gives=("input again", "its own input", "x again"))  # fmt: skip
+def reads(n: Numbers) -> Truth:
+    """Which of its two arrays the backward of a linear layer reads."""
+    made = network("one", features=n["inputs"]).linear(n["outputs"], name="fc").cross_entropy()
+    step = step_of(made, "sgd")
+    (backward,) = (op for op in step.ops if op.name == "backward of fc")
+    read = {tensor.name for tensor in backward.reads.values()}
+    x, h = "input" in read, "fc" in read
+    return Truth({(1, 1): "both", (1, 0): "input", (0, 1): "output"}.get((x, h), "neither"))
+
+
+def _draw_gradients(chance: Random) -> Numbers:
+    name = chance.choice(("vgg11", "alexnet", "resnet18"))
+    return {"network": name, "batch": chance.choice((16, 64))}
+
+
+def _twice(n: Numbers) -> Numbers:
+    return {**n, "label": zoo.build(n["network"]).label, "twice": 2 * n["batch"]}
+
+
+@topic("02.gradients", Kind.TIMES, {"network": "mnist_cnn", "batch": 32}, _draw_gradients,
+       stops=("0.5", "1", "2", "4"), part=Part.RECALL, words=_twice)  # fmt: skip
+def gradients(n: Numbers) -> Truth:
+    """The gradients of all parameters, at a batch and at the double."""
+    entries = plan(step_of(zoo.build(n["network"]))).entries
+    each = [e.size for e in entries if e.role == Role.PARAMETER_GRADIENT]
+    ratio = Fraction(*(sum(size.at(b) for size in each) for b in (2 * n["batch"], n["batch"])))
+    return Truth(ratio, (planned(ratio),), (Cause("per_sample", Fraction(2)),))
+
+
+# -- a convolution and its ReLU -----------------------------------------------------------------
+
+
+def _draw_output(chance: Random) -> Numbers:
+    k = chance.choice((1, 3, 5, 7))
+    return {
+        "channels": chance.choice((3, 8, 16, 24)),
+        "size": chance.choice((24, 32, 40, 56)),
+        "kernels": chance.choice((12, 20, 32, 48)),
+        "k": k,
+        "stride": chance.choice((1, 1, 2)),
+        "pad": k // 2 * chance.choice((0, 1, 1)),
+        "batch": chance.choice((6, 10, 12, 20, 24)),
+    }
+
+
+_CONV1 = {"channels": 1, "size": 28, "kernels": 64, "k": 5, "stride": 1, "pad": 2, "batch": 32}
+
+
+def waiting(ledger: Ledger, names: tuple[str, ...], batch: int) -> int:
+    """Bytes of these arrays that are alive when backward begins."""
+    first = next(i for i, row in enumerate(ledger.rows) if row.phase == Phase.BACKWARD)
+    return sum(e.size.at(batch) for e in ledger.alive(first) if e.name in names)
+
+
+def _each(n: Numbers) -> str:
+    node = one_convolution(n).by_name["conv"]
+    return units.short(feature_map(node, n["batch"]).nbytes)
+
+
+def _measured(step: Step, batch: int) -> Ledger:
+    from memlab.runtime.run import run
+
+    return run(step, batch).measured
+
+
+@topic("02.output", Kind.AMOUNT, _CONV1 | {"network": "mnist_cnn"}, _draw_output,
+       words=lambda n: {**n, "each": _each(n)},
+       gives=("ReLU's own output", "output of the ReLU again"))  # fmt: skip
+def output(n: Numbers) -> Truth:
+    """What of a convolution's output and its ReLU's waits for backward, planned and in a run."""
+    made, names, batch = one_convolution(n), ("conv", "relu"), n["batch"]
+    step, node = step_of(made, "sgd"), made.by_name["conv"]
+    due = waiting(plan(step), names, batch)
+    told = [c for c in feature_map(node, batch).causes if c.name in ("bits", "values", "batch")]
+    causes = distinct(due, [*told, Cause("both_wait", Fraction(2 * due))])
+    shape = "·".join(map(str, (batch, *node.shape)))
+    figures = beside(due, lambda: waiting(_measured(step, batch), names, batch))
+    return Truth(Fraction(due), figures, tuple(causes), {"shape": shape, "nbytes": f"{due:,}"})
+
+
+@topic("02.twice", Kind.CHOICE, _CONV1, None, part=Part.CHANGE,
+       options=("input", "conv", "gradient", "workspace"),
+       gives=("workspace stays", "workspace does not grow"))  # fmt: skip
+def twice(n: Numbers) -> Truth:
+    """Which of the arrays of a convolution does not grow with the batch."""
+    names = {"input": "input", "conv": "conv", "gradient of relu": "gradient",
+             "conv.workspace": "workspace"}  # fmt: skip
+    entries = plan(step_of(one_convolution(n), "sgd")).entries
+    (same,) = (names[e.name] for e in entries if e.name in names and not e.size.per_sample)
+    return Truth(same)
+
+
+# -- half a batch -------------------------------------------------------------------------------
+
+_STOPS = ("1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "2.0", "2.5", "3.0")
+_VGG = {"network": "vgg16", "optimizer": "adam", "batch": 8}
+_RESNET = {"network": "resnet50", "optimizer": "momentum", "batch": 32}
+
+
+def _words(n: Numbers) -> Numbers:
+    from memlab.optimizers import title
+
+    label = zoo.build(n["network"]).label
+    return {**n, "label": label, "title": title(n["optimizer"]), "half": n["batch"] // 2}
+
+
+def _half_words(n: Numbers) -> Numbers:
+    """With the parameters, from which the floor can be estimated."""
+    return {**_words(n), "parameters": f"{zoo.build(n['network']).parameters / 10**6:.1f}"}
+
+
+def _draw_half(chance: Random) -> Numbers:
+    name = chance.choice(("vgg11", "vgg19", "alexnet", "resnet18", "resnet34", "googlenet_bn"))
+    optimizer = chance.choice(("sgd", "momentum", "adam"))
+    return {"network": name, "optimizer": optimizer, "batch": chance.choice((4, 8, 16, 32, 64))}
+
+
+def _fall(n: Numbers) -> Fraction:
+    """How many times smaller the peak is at half the batch (A12)."""
+    made = zoo.build(n["network"])
+    return Fraction(*(peak_of(made, b, n["optimizer"]) for b in (n["batch"], n["batch"] // 2)))
+
+
+def half(n: Numbers) -> Truth:
+    """How much the peak falls when the batch is halved (A12)."""
+    made, ratio = zoo.build(n["network"]), _fall(n)
+    ledger = plan(step_of(made, n["optimizer"]))
+    peaks = [ledger.peak_at(b) for b in (n["batch"], n["batch"] // 2)]
+    causes = [Cause("no_floor", Fraction(2)), Cause("no_mountain", Fraction(1))]
+    if n == _RESNET:
+        causes.append(Cause("carried_over", _fall(_VGG)))
+    seen: dict[str, object] = {
+        "whole": at(peaks[0].nbytes), "part": at(peaks[1].nbytes),
+        "fall": f"{float(100 - 100 / ratio):.0f} %",
+        "now": peaks[1].row.name, "floor_now": at(int(ledger.line()[0][peaks[1].index])),
+        "floor": at(int(ledger.line()[0][peaks[0].index])),
+        "arrays": at(_arrays(n["optimizer"]) * FP32 * made.parameters),
+    }  # fmt: skip
+    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), seen)
+
+
+def _arrays(optimizer: str) -> int:
+    """Parameters, gradients, and what the optimizer keeps for each parameter."""
+    from memlab.optimizers import OPTIMIZERS
+
+    return OPTIMIZERS[optimizer].arrays
+
+
+_SECRETS = {
+    "02.halve": (_VGG, ("nearly useless", "hardly smaller"),
+                 ({"what": "vgg16", "optimizer": "adam"},)),
+    "02.resnet": (_RESNET, ("nearly halved", "nearly half"), ({"what": "resnet50"},)),
+}  # fmt: skip
+for _name, (_numbers, _gives, _shows) in _SECRETS.items():
+    topic(_name, Kind.TIMES, _numbers, _draw_half, stops=_STOPS, decimals=1, words=_half_words,
+          gives=_gives, shows=_shows)(half)  # fmt: skip
+
+
+# -- a published total --------------------------------------------------------------------------
+
+
+def _counted(n: Numbers) -> int:
+    """What the text's rule counts: outputs of convolutions and sums, at this batch (A4, A5)."""
+    rule = counting.find("conv-sums")
+    return int(FP32 * n["batch"] * rule.values(zoo.build(n["network"])))
+
+
+@topic("02.total", Kind.CHOICE, _RESNET, None, options=("both", "convolutions", "sums", "neither"),
+       words=lambda n: {**_words(n), "counted": at(_counted(n))},
+       gives=("sums are freed", "a sum is freed", "convolutions alone"),
+       shows=({"rule": "conv-sums"},))  # fmt: skip
+def total(n: Numbers) -> Truth:
+    """Which part of a published total of activations is alive at the peak (A4, A5)."""
+    made = zoo.build(n["network"])
+    ledger = plan(step_of(made, n["optimizer"]))
+    peak = ledger.peak_at(n["batch"])
+    kinds = {node.name: node.kind for node in made.nodes}
+    alive = {"conv2d": 0, "add": 0}
+    for entry in ledger.alive(peak.index):
+        if entry.role == Role.FEATURE_MAP and kinds.get(entry.name) in alive:
+            alive[kinds[entry.name]] += entry.size.at(n["batch"])
+    found = tuple(map(bool, alive.values()))
+    names: dict[tuple[bool, ...], str] = {(True, True): "both", (True, False): "convolutions",
+                                          (False, True): "sums"}  # fmt: skip
+    kept, whole = sum(alive.values()), _counted(n)
+    seen = {"kept": at(kept), "counted": at(whole), "peak": at(peak.nbytes),
+            "other": at(peak.nbytes - kept)}  # fmt: skip
+    return Truth(names.get(found, "neither"), seen=dict(seen))

@@ -1,0 +1,261 @@
+"""Lesson 03, lowering: what a copy is made of, its factor for a layer and a network, and tiles."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+from random import Random
+
+from memlab.layers import Conv2d
+from memlab.layers.buffers import TILE
+from memlab.layers.layer import Node
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.lesson.content.questions.lesson_02 import FP32, at, one_convolution
+from memlab.lesson.content.tools import beside, known, step_of
+from memlab.lesson.material.allocation import measure
+from memlab.lesson.material.quantities import lowered
+from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.lines import np
+from memlab.networks import zoo
+from memlab.networks.graph import Network
+from memlab.step.step import Step
+from memlab.techniques.lowering import lowering
+
+
+def forward_by(algorithm: str, network: Network) -> Step:
+    """The forward pass of a network whose convolutions are computed in one way."""
+    return lowering(step_of(network, ""), algorithm)
+
+
+def workspace(ledger: Ledger, layer: str, batch: int) -> int:
+    """The buffer of a layer in bytes; 0 where it has none."""
+    sizes = {entry.name: entry.size.at(batch) for entry in ledger.entries}
+    return sizes.get(f"{layer}.workspace", 0)
+
+
+def conv(node: Node) -> Conv2d:
+    """The convolution of a node."""
+    assert isinstance(node.layer, Conv2d)
+    return node.layer
+
+
+def input_bytes(node: Node, batch: int = 1) -> int:
+    """What a layer reads, in fp32."""
+    return batch * prod(node.input_shapes[0]) * FP32
+
+
+def written(node: Node) -> int:
+    """Bytes of one image's lowered copy, as the kernel writes it for real."""
+    from memlab.kernels import im2col
+
+    image, layer = np.zeros((1, *node.input_shapes[0]), np.float32), conv(node)
+    im2col(np.zeros((1, 1, 1, 1), np.float32), 1)  # compiled before it is measured
+    return measure(im2col, image, layer.kernel, layer.stride, layer.padding).peak
+
+
+# -- what lesson 02 had -------------------------------------------------------------------------
+
+topic(
+    "03.part", Kind.CHOICE, {}, None, options=("floor", "mountain", "both", "neither"),
+    part=Part.RECALL, gives=("only the mountain", "mountain halves"),
+)(known("mountain"))  # fmt: skip
+
+
+@topic("03.inside", Kind.CHOICE, {"batch": 32}, None, part=Part.RECALL,
+       options=("map", "gradient_map", "gradient", "workspace"),
+       gives=("lives in 1 operation", "inside 1 operation"))  # fmt: skip
+def inside(n: Numbers) -> Truth:
+    """Which array of a convolution is freed by the operation that makes it."""
+    names = {"conv": "map", "gradient of conv": "gradient_map",
+             "gradient of conv.weight": "gradient", "conv.workspace": "workspace"}  # fmt: skip
+    entries = plan(step_of(with_window({**_LAYER, **n, "k": 3, "stride": 1}), "sgd")).entries
+    (short,) = (names[e.name] for e in entries if e.name in names and e.birth == e.death)
+    return Truth(short)
+
+
+# -- one layer ----------------------------------------------------------------------------------
+
+_LAYERS = ("conv2_1", "conv2_2", "conv3_1", "conv3_3", "conv4_1", "conv4_2")
+"""Layers of VGG-16 that a retry asks about."""
+_THINNED = ("0.5", "0.75", "1", "1.5", "2.25", "3", "4.5", "6.25", "9", "12.25", "18", "25", "49")
+
+_LAYER = {"network": "vgg16", "layer": "conv1_2"}
+_THIN = {**_LAYER, "k": 3, "stride": 2, "batch": 128}
+
+
+def _draw_stride(chance: Random) -> Numbers:
+    k = chance.choice((3, 5, 7))
+    found = {"network": "vgg16", "layer": chance.choice(_LAYERS), "k": k}
+    stride = 2 if k == 3 else chance.choice((2, 4))
+    return {**found, "stride": stride, "batch": chance.choice((16, 32, 64))}
+
+
+def with_window(n: Numbers, more: int = 1) -> Network:
+    """A layer of a network with another window and same padding, and ``more`` times its kernels,
+    alone in its own network."""
+    node = zoo.build(n["network"]).by_name[n["layer"]]
+    (channels, size, _), *_ = node.input_shapes
+    shapes = {"channels": channels, "size": size, "kernels": more * node.shape[0]}
+    return one_convolution({**n, **shapes, "pad": n["k"] // 2})
+
+
+def _window_words(n: Numbers) -> Numbers:
+    network = zoo.build(n["network"])
+    node = network.by_name[n["layer"]]
+    source = at(input_bytes(node, n["batch"]))
+    return {**n, "label": network.label, "input": source, "kernels": node.shape[0],
+            "more": 2 * node.shape[0]}  # fmt: skip
+
+
+def _window_causes(node: Node) -> list[Cause]:
+    """Ratios of somebody who counts one direction, or forgets what the stride does."""
+    k, s = conv(node).kernel, conv(node).stride
+    named = ("one_k", "not_lowered", "lowered_twice", "stride", "stride_once", "padding")
+    source = input_bytes(node)
+    causes = [cause for cause in lowered(node, 1).causes if cause.name in named]
+    found = [Cause(c.name, c.value / source, c.values) for c in causes]
+    return [*found, Cause("one_direction", Fraction(k, s), {"k": k, "stride": s})]
+
+
+def factor(n: Numbers) -> Truth:
+    """How many times its input a lowered copy takes: planned at the batch, written for 1 image
+    (A8)."""
+    network, batch = with_window(n), n["batch"]
+    node, ledger = network.by_name["conv"], plan(forward_by("im2col-batch", network))
+    due = workspace(ledger, "conv", batch)
+    ratio = Fraction(due, input_bytes(node, batch))
+    figures = beside(ratio, lambda: Fraction(written(node), input_bytes(node)))
+    causes = tuple(distinct(ratio, _window_causes(node)))
+    rows, columns = node.shape[1:]
+    return Truth(ratio, figures, causes, {"copies": n["k"] ** 2, "rows": rows,
+                 "columns": columns, "nbytes": at(due)})  # fmt: skip
+
+
+topic("03.stride", Kind.TIMES, _THIN, _draw_stride, stops=_THINNED, decimals=2,
+      words=_window_words, gives=("k²/s²", "k²·Ho·Wo", "a quarter", "quarters", "4 times smaller"),
+      shows=({"stride": 2},))(factor)  # fmt: skip
+
+
+@topic("03.kernels", Kind.CHOICE, {**_THIN, "stride": 1}, None, words=_window_words,
+       options=("same", "twice", "four", "less"),
+       gives=("B·C·k²·Ho·Wo", "number of kernels", "what a layer reads"))  # fmt: skip
+def kernels(n: Numbers) -> Truth:
+    """What the lowered copy of a layer does when it gets twice its kernels (A7)."""
+    made, twice = with_window(n), with_window(n, 2)
+    sizes = [
+        workspace(plan(forward_by("im2col-batch", x)), "conv", n["batch"]) for x in (made, twice)
+    ]
+    ratio = Fraction(sizes[1], sizes[0])
+    names = {Fraction(1): "same", Fraction(2): "twice", Fraction(4): "four"}
+    node = made.by_name["conv"]
+    rows = node.input_shapes[0][0] * n["k"] ** 2
+    return Truth(names.get(ratio, "less"), seen={
+        "nbytes": at(sizes[0]), "kernels": node.shape[0], "rows": rows,
+        "places": f"{prod(node.shape[1:]):,}"})  # fmt: skip
+
+
+_POINT = {**_LAYER, "k": 1, "stride": 1, "batch": 128}
+
+
+@topic("03.pointwise", Kind.CHOICE, _POINT, None, part=Part.CHANGE,
+       options=("input", "freed", "nothing"), gives=("matrix is the input",))  # fmt: skip
+def pointwise(n: Numbers) -> Truth:
+    """Why the copy of a 1x1 window is not made: its matrix is the input."""
+    made = with_window(n)
+    node = made.by_name["conv"]
+    copied = workspace(plan(forward_by("im2col-batch", made)), "conv", n["batch"])
+    alike = lowered(node, n["batch"]).nbytes == input_bytes(node, n["batch"])
+    return Truth("input" if alike and not copied else "freed" if copied else "nothing")
+
+
+# -- a whole network ----------------------------------------------------------------------------
+
+_NETWORKS = ("resnet18", "resnet34", "resnet101", "googlenet_bn", "vgg13", "alexnet")
+_RATIOS = ("1.0", "1.2", "1.5", "1.8", "2.0", "2.4", "3.0", "3.5", "4.0", "5.0", "6.5", "7.5",
+           "9.0", "10.5", "12.0")  # fmt: skip
+
+
+def _draw_network(chance: Random) -> Numbers:
+    return {"network": chance.choice(_NETWORKS), "batch": chance.choice((16, 32, 64))}
+
+
+def convolutions(name: str) -> list[Node]:
+    """The convolutions of a network, in order."""
+    return [node for node in zoo.build(name).nodes if isinstance(node.layer, Conv2d)]
+
+
+def _network_words(n: Numbers) -> Numbers:
+    count = len(convolutions(n["network"]))
+    return {**n, "label": zoo.build(n["network"]).label, "count": count}
+
+
+def _network_causes(nodes: list[Node], made: Fraction) -> list[Cause]:
+    """Every layer taken for a 3x3; every layer counted alike; no stride; copies ``made`` alone."""
+    ratios = [Fraction(lowered(node, 1).nbytes, input_bytes(node)) for node in nodes]
+    inputs = sum(map(input_bytes, nodes))
+    unthinned = sum(conv(node).kernel ** 2 * input_bytes(node) for node in nodes)
+    return [
+        Cause("all_3x3", Fraction(9)),
+        Cause("left_out", made, {"count": len(nodes)}),
+        Cause("counted_alike", sum(ratios, Fraction()) / len(nodes)),
+        Cause("strides", Fraction(unthinned, inputs)),
+        Cause("not_lowered", Fraction(1)),
+    ]
+
+
+@topic("03.whole", Kind.TIMES, {"network": "resnet50", "batch": 32}, _draw_network,
+       stops=_RATIOS, decimals=1, words=_network_words,
+       gives=("most windows are 1·1", "30 of", "36 of"),
+       shows=({"network": "resnet50"},))  # fmt: skip
+def whole(n: Numbers) -> Truth:
+    """All lowered matrices of a network over all inputs (A8), planned, and written for 1 image.
+
+    Where the matrix is the input itself (1x1, stride 1) the plan has no copy.
+    """
+    nodes, batch = convolutions(n["network"]), n["batch"]
+    ledger = plan(forward_by("im2col-batch", zoo.build(n["network"])))
+    copies = [workspace(ledger, node.name, batch) for node in nodes]
+    sources = [input_bytes(node, batch) for node in nodes]
+    matrices = sum(copy or source for copy, source in zip(copies, sources, strict=True))
+    ratio = Fraction(matrices, sum(sources))
+    causes = distinct(ratio, _network_causes(nodes, Fraction(sum(copies), sum(sources))))
+    told = {
+        "inputs": at(sum(sources)), "matrices": at(matrices),
+        "none": copies.count(0), "made": at(sum(copies)),
+    }  # fmt: skip
+    figures = beside(
+        ratio, lambda: Fraction(sum(map(written, nodes)), sum(map(input_bytes, nodes)))
+    )
+    return Truth(ratio, figures, tuple(causes), told)
+
+
+# -- a tile -------------------------------------------------------------------------------------
+
+
+def tiles(node: Node, batch: int) -> int:
+    """Bytes that are written into the buffer of a tile in all, tile by tile."""
+    places = prod(node.shape[1:])
+    filled = sum(min(TILE, places - first) for first in range(0, places, TILE))
+    return FP32 * batch * node.input_shapes[0][0] * conv(node).kernel ** 2 * filled
+
+
+@topic("03.tile", Kind.CHOICE, {**_THIN, "stride": 1}, None, options=("fewer", "same", "more"),
+       words=lambda n: {**_window_words(n), **_tile(n)},
+       gives=("the same bytes are written", "same number of bytes"))  # fmt: skip
+def tile(n: Numbers) -> Truth:
+    """What goes through the buffer of a tile, beside the copy of the whole batch (G4)."""
+    network = with_window(n)
+    whole = workspace(plan(forward_by("im2col-batch", network)), "conv", n["batch"])
+    through = tiles(network.by_name["conv"], n["batch"])
+    found = "same" if through == whole else "fewer" if through < whole else "more"
+    return Truth(found, seen=_tile(n))
+
+
+def _tile(n: Numbers) -> dict[str, object]:
+    """The copy of the whole batch, and the buffer of a tile, as a plan has them."""
+    network = with_window(n)
+    whole, part = (workspace(plan(forward_by(way, network)), "conv", n["batch"])
+                   for way in ("im2col-batch", "im2col-tile"))  # fmt: skip
+    return {"tile": TILE, "whole": at(whole), "buffer": at(part)}

@@ -1,0 +1,216 @@
+"""Lesson 05, the mini-batch: the columns of a sample, half the bits, the bytes of a batch."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+from random import Random
+
+from memlab.layers.layer import Node
+from memlab.ledger.plan import plan
+from memlab.lesson.content.questions.lesson_03 import conv, convolutions
+from memlab.lesson.content.tools import beside, measured, planned, step_of
+from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.lines import np
+from memlab.networks import zoo
+from memlab.networks.builder import network
+from memlab.networks.graph import Network
+from memlab.step.tensor import Role
+from memlab.studies.figures import three
+from memlab.studies.vectors import STOPS, Vectors, sizes
+
+# -- what was in lessons 02 and 03 --------------------------------------------------------------
+
+
+@topic("05.stays", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None, part=Part.RECALL,
+       options=("maps", "parameters", "both"), gives=("floor", "for every batch"))  # fmt: skip
+def stays(n: Numbers) -> Truth:
+    """Which bytes of a step one image needs as well as a batch of them, planned."""
+    ledger = plan(step_of(zoo.build(n["network"])))
+    same = {
+        key: all(e.size.at(1) == e.size.at(n["batch"]) for e in ledger.entries if e.role is role)
+        for key, role in (("maps", Role.FEATURE_MAP), ("parameters", Role.PARAMETER))
+    }
+    (found,) = (key for key, stays in same.items() if stays)
+    return Truth(found)
+
+
+_COPIES = ("1", "2", "3", "4", "5", "8", "9", "16", "25", "32", "49")
+
+
+@topic("05.quarter", Kind.TIMES, {"k": 4, "stride": 2}, None, part=Part.RECALL, stops=_COPIES)
+def quarter(n: Numbers) -> Truth:
+    """How many times its input a lowered matrix takes with a stride, written."""
+    from memlab.kernels import im2col
+
+    image = np.zeros((1, 1, 16, 16), np.float32)
+    ratio = Fraction(im2col(image, n["k"], n["stride"], pad=1).size, image.size)
+    causes = [
+        Cause("stride", Fraction(n["k"] ** 2), {"stride": n["stride"]}),
+        Cause("one_k", Fraction(n["k"], n["stride"] ** 2), {"k": n["k"]}),
+        Cause("stride_once", Fraction(n["k"] ** 2, n["stride"]), {"squared": n["stride"] ** 2}),
+    ]
+    return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
+
+
+# -- the columns of a sample --------------------------------------------------------------------
+
+_NETWORKS = ("resnet34", "resnet101", "vgg11", "vgg13", "googlenet_bn", "alexnet", "overfeat")
+_COUNTS = ("1", "2", "4", "7", "12", "13", "14", "28", "32", "49", "64", "100", "144", "169", "196",
+           "256", "400", "576", "729", "784", "1024", "2048", "3136", "12544", "50176")  # fmt: skip
+
+
+def places(node: Node) -> int:
+    """Columns of a layer's matrix product for each sample: its output places."""
+    return prod(node.shape[1:])
+
+
+def _columns_written(node: Node) -> int:
+    """Columns of the matrix that the kernel writes for 1 image."""
+    from memlab.kernels import im2col
+
+    image, layer = np.zeros((1, *node.input_shapes[0]), np.float32), conv(node)
+    return int(im2col(image, layer.kernel, layer.stride, layer.padding).shape[-1])
+
+
+def _columns_causes(name: str, least: Node) -> list[Cause]:
+    nodes, (_, rows, _) = convolutions(name), least.shape
+    larger = sorted({places(node) for node in nodes})[1]
+    return [
+        Cause("one_column", Fraction(1)),
+        Cause("rows_alone", Fraction(rows), {"rows": rows}),
+        Cause("larger_map", Fraction(larger)),
+        Cause("first_map", Fraction(places(nodes[0]))),
+        Cause("channel_rows", Fraction(nodes[-1].shape[0])),
+    ]
+
+
+@topic("05.columns", Kind.TIMES, {"network": "resnet50"},
+       lambda chance: {"network": chance.choice(_NETWORKS)}, stops=_COUNTS,
+       words=lambda n: {**n, "label": zoo.build(n["network"]).label},
+       gives=("output place", "output places", "B·Ho·Wo", "7·7", "from pixels"),
+       shows=({"convolution": "7x7"},))  # fmt: skip
+def columns(n: Numbers) -> Truth:
+    """Columns of a convolution's smallest matrix at batch 1: by its output, and written (A6)."""
+    least = min(convolutions(n["network"]), key=places)
+    due = places(least)
+    causes = distinct(due, _columns_causes(n["network"], least))
+    _, rows, wide = least.shape
+    told: dict[str, object] = {"rows": rows, "wide": wide, "count": due}
+    figures = beside(due, lambda: _columns_written(least))
+    return Truth(Fraction(due), figures, tuple(causes), told)
+
+
+# -- half the bits, at the same batch -----------------------------------------------------------
+
+_IDLE = ("none", "few", "half", "most")
+_FIRST_HALF = {"network": "resnet50", "batch": 32, "bits": 1024, "format": "fp16"}
+
+
+def _draw_half(chance: Random) -> Numbers:
+    """A network whose smallest map leaves some lanes idle, and few."""
+    found = chance.choice(("resnet18", "resnet101", "googlenet_bn")), chance.choice((16, 32))
+    named = dict(zip(("network", "batch"), found, strict=True))
+    return {**_FIRST_HALF, **named, "format": chance.choice(("fp16", "bf16"))}
+
+
+def _half_words(n: Numbers) -> Numbers:
+    return {**n, "label": zoo.build(n["network"]).label}
+
+
+def filled(n: Numbers) -> Vectors:
+    """The lanes of those vectors, and the maps of a step at that batch."""
+    network = zoo.build(n["network"])
+    return Vectors(network, n["batch"], n["bits"], n["format"], sizes(network)[0])
+
+
+@topic("05.half", Kind.CHOICE, _FIRST_HALF, _draw_half, words=_half_words, options=_IDLE,
+       gives=("few of the lanes", "1 in 50", "half of the bytes", "need not double"),
+       shows=({"batch": 32, "format": "fp16"},))  # fmt: skip
+def half(n: Numbers) -> Truth:
+    """How many lanes of a convolution idle in 16 bits, at the batch of 32 bits (A6)."""
+    found, whole = filled(n), filled({**n, "format": "fp32"})
+    _, least = found.both
+    idle = 1 - least.part
+    bounds = ((Fraction(0), "none"), (Fraction(1, 10), "few"), (Fraction(1, 2), "half"))
+    right = next((name for bound, name in bounds if idle <= bound), "most")
+    twice = filled({**n, "batch": 2 * n["batch"]})
+    told = {
+        "columns": f"{least.count:,}", "lanes": found.lanes, "idle": least.idle,
+        "share": least.share, "less": three(found.nbytes), "whole": three(whole.nbytes),
+        "twice": 2 * n["batch"], "more": three(twice.nbytes), "linear": found.both[0].share,
+    }  # fmt: skip
+    return Truth(right, seen=dict(told))
+
+
+@topic("05.fill", Kind.AMOUNT, {"network": "resnet50", "bits": 512, "format": "fp32"}, None,
+       part=Part.CHANGE)  # fmt: skip
+def fill(n: Numbers) -> Truth:
+    """Feature maps at the smallest batch that leaves no lane of the linear layer idle."""
+    one = filled({**n, "batch": 1})
+    batch = next(b for b in STOPS if not one.at(b)[0].idle)
+    due, before = (found.nbytes for found in (filled({**n, "batch": batch}), one))
+    causes = [Cause("sample", Fraction(before), {"batch": batch}), Cause("bits", Fraction(8 * due))]
+    told = {"after": three(due), "before": three(before), "batch": batch}
+    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), dict(told))
+
+
+# -- the bytes of a sample ----------------------------------------------------------------------
+
+_LINEAR = {"inputs": 4096, "outputs": 4096, "batch": 16}
+_CONVOLUTION = {"channels": 64, "kernels": 64, "k": 3, "size": 56, "batch": 16}
+_MOVED = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128")
+
+
+def _draw_linear(chance: Random) -> Numbers:
+    sizes = (2048, 3072, 4096)
+    found = {"inputs": chance.choice(sizes), "outputs": chance.choice(sizes)}
+    return {**found, "batch": chance.choice((24, 32, 64))}
+
+
+def _draw_maps(chance: Random) -> Numbers:
+    size, channels = chance.choice(((112, 64), (56, 64), (56, 32), (112, 128)))
+    found = {"channels": channels, "kernels": channels, "k": 3, "size": size}
+    return {**found, "batch": chance.choice((8, 24, 32))}
+
+
+def _one(n: Numbers) -> Network:
+    """A network with one layer."""
+    if "inputs" in n:
+        one = network("one", features=n["inputs"]).linear(n["outputs"], bias=False, name="layer")
+    else:
+        image = network("one", image=(n["channels"], n["size"], n["size"]))
+        one = image.conv(n["kernels"], n["k"], pad="same", bias=False, name="layer")
+    return one.squared_error()
+
+
+def moved(n: Numbers, batch: int) -> tuple[int, int]:
+    """Bytes of the weights of the layer, and of its input and output, planned."""
+    entries = {e.name: e.size.at(batch) for e in plan(step_of(_one(n), "")).entries}
+    return entries["layer.weight"], entries["input"] + entries["layer"]
+
+
+def _ratio(n: Numbers) -> Truth:
+    """How many times as many bytes a batch moves as one sample does (A6)."""
+    (weights, one), (_, many) = moved(n, 1), moved(n, n["batch"])
+    batch, ratio = n["batch"], Fraction(weights + many, weights + one)
+    causes = [
+        Cause("each_reads", Fraction(batch), {"batch": batch}),
+        Cause("weights_alone", Fraction(1)),
+        Cause("as_large", Fraction(1 + batch, 2)),
+    ]
+    if "inputs" not in n:
+        causes[0] = Cause("maps_alone", Fraction(batch))
+    told: dict[str, object] = {
+        "weights": three(weights), "one": three(one), "many": three(many),
+        "before": three(weights + one), "after": three(weights + many),
+        "operations": 2 * batch, "places": f"{n.get('size', 1) ** 2:,}",
+    }  # fmt: skip
+    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+
+
+topic("05.weights", Kind.TIMES, _LINEAR, _draw_linear, stops=_MOVED,
+      gives=("weight reuse", "shared by", "read once", "2·B"))(_ratio)  # fmt: skip
+topic("05.maps", Kind.TIMES, _CONVOLUTION, _draw_maps, stops=_MOVED,
+      gives=("each image brings its own", "3,136"))(_ratio)  # fmt: skip

@@ -1,0 +1,160 @@
+"""Lesson 06, precision: a small update, the model state, gradients that become 0."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+from random import Random
+
+from memlab import formats, rounding, strings, units
+from memlab.build.step import training_step
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.lesson import digits
+from memlab.lesson.content.tools import known, measured, planned, step_of
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.networks import zoo
+from memlab.optimizers import OPTIMIZERS, title
+from memlab.step.tensor import Role
+from memlab.techniques.precision import precision
+from memlab.techniques.precision.eight_bit_states import eight_bit_states
+
+# -- what lessons 01 and 02 said ------------------------------------------------------------------
+
+topic("06.kept", Kind.CHOICE, {}, None, options=("next", "backward", "update"), part=Part.RECALL,
+      gives=("backward has read",))(known("backward"))  # fmt: skip
+
+
+def _larger_words(n: Numbers) -> Numbers:
+    made = zoo.build(n["network"])
+    return {**n, "label": made.label, "millions": f"{made.parameters / 1e6:.0f}"}
+
+
+@topic("06.larger", Kind.CHOICE, {"network": "vgg16", "batch": 8}, None,
+       options=("mountain", "floor", "same"), part=Part.RECALL, gives=("nearly all floor",),
+       words=_larger_words)  # fmt: skip
+def larger(n: Numbers) -> Truth:
+    """Which part of a peak is larger: what follows the batch, or what stays."""
+    ledger = plan(step_of(zoo.build(n["network"]), "adam"))
+    at = ledger.peak_at(n["batch"]).index
+    floor, each = (int(part[at]) for part in ledger.line())
+    parts = {"mountain": n["batch"] * each, "floor": floor}
+    seen: dict[str, object] = {name: units.short(nbytes) for name, nbytes in parts.items()}
+    return Truth(max(parts, key=lambda name: parts[name]), seen=seen)
+
+
+# -- a small update -------------------------------------------------------------------------------
+
+_UPDATE = {"format": "bf16", "step": "0.001", "count": 1000}
+
+
+def _draw_update(chance: Random) -> Numbers:
+    """Updates below half a step of the format at 1, and above it."""
+    name = chance.choice(("bf16", "fp16"))
+    few = ("0.0001", "0.0003", "0.001") if name == "fp16" else ("0.001", "0.003", "0.005")
+    return {"format": name, "step": chance.choice(few), "count": chance.choice((100, 300, 700))}
+
+
+def _update_words(n: Numbers) -> Numbers:
+    exact = 1 + Fraction(n["step"]) * n["count"]
+    return {**n, "exact": f"{float(exact):g}", "count": f"{n['count']:,}"}
+
+
+@topic("06.update", Kind.CHOICE, _UPDATE, _draw_update, options=("exact", "other", "same"),
+       words=_update_words, gives=("half a step", "rounds back", "is lost", "0.0078"))  # fmt: skip
+def update(n: Numbers) -> Truth:
+    """What so many small updates make of a weight of 1 that is rounded after each of them."""
+    weight, exact = 1.0, 1 + Fraction(n["step"]) * n["count"]
+    for _ in range(n["count"]):
+        weight = rounding.nearest(weight + float(n["step"]), n["format"])
+    name = "same" if weight == 1 else "exact" if Fraction(weight) == exact else "other"
+    found = formats.find(n["format"])
+    told: dict[str, object] = {
+        "weight": f"{weight:g}",
+        "apart": f"{float(rounding.ulp(1, found)):.2g}",
+    }
+    return Truth(name, seen=told)
+
+
+# -- the model state ------------------------------------------------------------------------------
+
+MODEL_STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
+"""What training keeps for each parameter (F1)."""
+_STATE = {"mode": "mixed fp16", "optimizer": "adam"}
+
+
+def _draw_state(chance: Random) -> Numbers:
+    mode = chance.choice(("mixed fp16", "mixed bf16", "bf16"))
+    return {"mode": mode, "optimizer": chance.choice([*OPTIMIZERS])}
+
+
+def _state_words(n: Numbers) -> Numbers:
+    before = 4 * OPTIMIZERS[n["optimizer"]].arrays
+    kind = strings.get(f"ask.06.state.{'alone' if n['mode'] == 'bf16' else 'mixed'}")
+    return {**n, "title": title(n["optimizer"]), "before": before, "kind": kind}
+
+
+def per_parameter(ledger: Ledger) -> Fraction:
+    """Bytes of the model state over the number of parameters, without those of a loss scale."""
+    entries = [entry for entry in ledger.entries if entry.role in MODEL_STATE and entry.axes]
+    shapes = [entry.axes for entry in entries if entry.role is Role.PARAMETER]
+    count = sum(prod(extent for _, extent in axes) for axes in shapes)
+    return Fraction(sum(entry.size.fixed for entry in entries), count)
+
+
+@topic("06.state", Kind.CHOICE, _STATE, _draw_state, options=("smaller", "same", "larger"),
+       words=_state_words,
+       gives=("2+2+4+4+4", "2 + 2 + 4", "takes what", "does not halve"))  # fmt: skip
+def state(n: Numbers) -> Truth:
+    """The model state of fewer bits beside that of fp32, for one parameter, measured (F1)."""
+    from memlab.runtime.run import run
+
+    full = training_step(digits.dim_network(), n["optimizer"])
+    steps = {"fp32": full, n["mode"]: precision(full, n["mode"])}
+    each = {name: per_parameter(run(step, 1).measured) for name, step in steps.items()}
+    before, after = each.values()
+    name = "same" if before == after else "smaller" if after < before else "larger"
+    figures = tuple(measured(value, name) for name, value in each.items())
+    return Truth(name, figures, seen={"before": before, "after": after})
+
+
+_SAVES = {"network": "resnet50", "batch": 4, "map": "fp8_e5m2"}
+
+
+@topic("06.saves", Kind.CHOICE, _SAVES, None, options=("state", "maps", "same"), part=Part.CHANGE,
+       gives=("saves more",))  # fmt: skip
+def saves(n: Numbers) -> Truth:
+    """Which saves more at a small batch: optimizer states in 8 bits, or maps."""
+    mixed = precision(step_of(zoo.build(n["network"]), "adam"), "mixed fp16")
+    fewer = precision(step_of(zoo.build(n["network"]), "adam"), "mixed fp16", feature_map=n["map"])
+    peaks = {
+        "mixed fp16": plan(mixed).peak(n["batch"]),
+        "state": plan(eight_bit_states(mixed)).peak(n["batch"]),
+        "maps": plan(fewer).peak(n["batch"]),
+    }
+    name = "same" if peaks["state"] == peaks["maps"] else min(peaks, key=lambda each: peaks[each])
+    labels = {"mixed fp16": "mixed fp16", "state": "8-bit states", "maps": "maps in 8 bits"}
+    return Truth(name, tuple(planned(value, labels[each]) for each, value in peaks.items()))
+
+
+# -- gradients that become 0 ----------------------------------------------------------------------
+
+_WAYS = ("both", "fp16", "bf16", "neither")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+LEARNED = 0.5
+"""A training whose test error ends below this has learned: guessing gives 0.9."""
+
+
+@topic("06.dark", Kind.CHOICE, {"epochs": 6}, None, options=_WAYS,
+       gives=("underflow", "loss scaling", "loss scale", "range of fp32"))  # fmt: skip
+def dark(n: Numbers) -> Truth:
+    """Which training in 16 bits learns to read digits in the dark, found by training."""
+    trained = digits.in_the_dark(n["epochs"])
+    errors = {name: done.errors[-1] for name, done in trained.items()}
+    learned = [name for name in ("fp16", "bf16") if errors[name] < LEARNED]
+    name = "both" if len(learned) == 2 else learned[0] if learned else "neither"
+    told = {f"n{i}": f"{10 * error:.0f}" for i, error in enumerate(errors.values())}
+    digit, power = f"{formats.find('fp16').smallest:.0e}".split("e")
+    smallest = f"{digit}·10{str(int(power)).translate(RAISED)}"
+    scale = f"{trained['mixed fp16'].scales[-1]:,.0f}"
+    return Truth(name, seen={**told, "smallest": smallest, "scale": scale})

@@ -1,0 +1,235 @@
+"""Lesson 08, recompute: fewest maps, forward runs, half of the saving, stages of two networks."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from random import Random
+
+from memlab.build.step import training_step
+from memlab.claims import revolve
+from memlab.clocks import recordings, roofline
+from memlab.ledger.plan import plan
+from memlab.lesson import chains
+from memlab.lesson.chains import ALIKE, BATCH
+from memlab.lesson.content.questions import lesson_07
+from memlab.lesson.content.tools import known, measured, planned
+from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.networks import zoo
+from memlab.networks.graph import Network
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.techniques.recompute import recompute
+from memlab.techniques.recompute.chain_optimum import frontier
+from memlab.techniques.recompute.step_as_chain import cuts
+
+_ON = recordings.recorded()
+"""The machine of the lesson's text."""
+
+# -- what lesson 07 said ------------------------------------------------------------------------
+
+topic("08.waiting", Kind.CHOICE, {}, None, options=("none", "last", "read"),
+      part=Part.RECALL,
+      gives=("backward still reads", "wait for backward"))(known("read"))  # fmt: skip
+
+
+@topic("08.fault", Kind.CHOICE, {"fault": "backward", "batch": 2}, None,
+       options=("error", "loss", "gradients"), part=Part.RECALL,
+       gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
+def fault(n: Numbers) -> Truth:
+    """Where a wrong address shows that backward writes to: the step of lesson 07 is run again."""
+    return lesson_07.address(n)
+
+
+# -- keep every k-th map ------------------------------------------------------------------------
+
+
+def _draw_best(chance: Random) -> Numbers:
+    return {"layers": chance.choice((36, 64, 144, 196, 256))}
+
+
+@cache
+def least(layers: int) -> tuple[int, int]:
+    """The least number of maps that are alive, the input among them, and the least k of it (E1)."""
+    step = training_step(chains.alike(layers), "sgd")
+    every = (k for k in range(2, layers) if layers % k == 0)
+    return min((chains.held(plan(recompute(step, "every", k=k)), source=True), k) for k in every)
+
+
+_FEWER = ("1", "1.5", "2", "3", "4", "5", "6", "7", "8", "10", "15", "20", "30", "50", "100", "200")
+
+
+@topic("08.best", Kind.TIMES, {"layers": 100}, _draw_best, stops=_FEWER,
+       words=lambda n: {**n, "all": n["layers"] + 1},
+       gives=("square root", "√n", "k + n/k", "n/k", "2·√n", "20 maps"),
+       shows=({"recompute": "every", "k": 10},))  # fmt: skip
+def best(n: Numbers) -> Truth:
+    """How many times fewer maps are alive with the best k, planned and measured (E1)."""
+    from memlab.runtime.run import run
+
+    layers = n["layers"]
+    held, k = least(layers)
+    step = recompute(training_step(chains.alike(layers), "sgd"), "every", k=k)
+    seen = chains.held(run(step, BATCH).measured, source=True)
+    every = Fraction(chains.held(plan(training_step(chains.alike(layers), "sgd")), source=True))
+    causes = [
+        Cause("half_kept", Fraction(layers + 1, layers // 2 + 2)),
+        Cause("stored_alone", Fraction(layers + 1, layers // k + 1)),
+        Cause("one_kept", Fraction(layers + 1)),
+        Cause("no_fewer", Fraction(1)),
+    ]
+    told: dict[str, object] = {"held": held // ALIKE, "k": k}
+    figures = planned(every / held), measured(every / seen)
+    return Truth(every / held, figures, tuple(distinct(every / held, causes)), told)
+
+
+@topic("08.hundred", Kind.CHOICE, {"layers": 100}, None, options=("kept", "again", "half"),
+       part=Part.CHANGE, gives=("no checkpoint", "all at once"))  # fmt: skip
+def hundred(n: Numbers) -> Truth:
+    """Which maps a segment as long as the chain makes again: all of them, at once."""
+    step = recompute(training_step(chains.alike(n["layers"]), "sgd"), "every", k=n["layers"])
+    tanhs = sum(op.kind == "tanh" and " again" in op.name for op in step.ops)
+    return Truth("again" if tanhs == n["layers"] else "half" if tanhs else "kept")
+
+
+# -- stages that are not alike ------------------------------------------------------------------
+
+_OTHERS = ("gpt_small", "vit_s", "resnet18", "resnet101", "vgg16", "googlenet")
+
+
+@cache
+def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
+    """How many times less a step holds where every stage keeps what it hands on: at its peak, and
+    of feature maps when backward begins."""
+    step = training_step(_network(network), "momentum")
+    again = recompute(step, "every", k=1)
+    return (
+        Fraction(plan(step).peak(batch), plan(again).peak(batch)),
+        Fraction(_waiting(step, batch), _waiting(again, batch)),
+    )
+
+
+def _waiting(step: Step, batch: int) -> int:
+    """Bytes of feature maps that are alive when backward begins."""
+    first = next(n for n, op in enumerate(step.ops) if op.phase is Phase.BACKWARD)
+    alive = plan(step).alive(first)
+    return sum(each.size.at(batch) for each in alive if each.role is Role.FEATURE_MAP)
+
+
+def _stage_words(n: Numbers) -> Numbers:
+    other, _ = times_less("resnet50", n["batch"])
+    return {**n, "label": _network(n["network"]).label, "other": f"{float(other):.1f}"}
+
+
+@topic("08.stages", Kind.CHOICE, {"network": "gpt_small", "batch": 32},
+       lambda chance: {"network": chance.choice(_OTHERS), "batch": chance.choice((16, 32))},
+       options=("less", "same", "more"), words=_stage_words,
+       gives=("4.2 times", "attention matrices", "hands on little", "413 MB"),
+       shows=({"what": "gpt_small", "recompute": "every"},
+              {"what": "gpt_small", "k": 1}))  # fmt: skip
+def stages(n: Numbers) -> Truth:
+    """What recompute of every stage saves in one network and in ResNet-50, each planned."""
+    (found, inside), (other, less) = (
+        times_less(name, n["batch"]) for name in (n["network"], "resnet50")
+    )
+    step = training_step(_network(n["network"]), "momentum")
+    again = recompute(step, "every", k=1)
+    more = (
+        Fraction(roofline.total(again, n["batch"], _ON) / roofline.total(step, n["batch"], _ON)) - 1
+    )
+    told: dict[str, object] = {
+        "found": f"{float(found):.1f}", "percent": f"{float(100 * more):.0f}",
+        "inside": f"{float(inside):.1f}", "other_inside": f"{float(less):.1f}",
+    }  # fmt: skip
+    alike = Fraction(4, 5) < found / other < Fraction(5, 4)
+    return Truth("same" if alike else "more" if found > other else "less", seen=told)
+
+
+# -- half of the saving -------------------------------------------------------------------------
+
+_CHAINS = ("resnet18", "resnet34", "resnet50", "googlenet", "vgg16")
+
+
+def _draw_half(chance: Random) -> Numbers:
+    return {"network": chance.choice(_CHAINS), "batch": chance.choice((8, 16, 32))}
+
+
+def _network(name: str) -> Network:
+    """ResNets as v1.5, as in the lesson."""
+    return zoo.build(name, variant="v1.5" if name.startswith("resnet") else None)
+
+
+@cache
+def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
+    """The time that the chain of the least peak takes more than the plain step, and that of half
+    the saving, as shares of the plain one by the clock (E6)."""
+    step = training_step(_network(network), "momentum")
+    found = cuts(step, _ON).chain(batch)
+    points = frontier(found)
+    (least, most), (plain, cost) = points[0], points[-1]
+    half = min(spent for nbytes, spent in points if 2 * nbytes <= least + plain)
+    whole = round(1e9 * roofline.total(step, batch, _ON))
+    return Fraction(most - cost, whole), Fraction(half - cost, whole)
+
+
+def _part(whole: Fraction, half: Fraction) -> str:
+    """Half of the time to a tenth of it, less, more or all of it."""
+    if half == whole:
+        return "all"
+    part = half / whole
+    return "less" if part < Fraction(9, 20) else "half" if part <= Fraction(11, 20) else "more"
+
+
+@topic("08.half", Kind.CHOICE, {"network": "resnet50", "batch": 32}, _draw_half,
+       options=("all", "more", "half", "less"),
+       words=lambda n: {**n, "label": _network(n["network"]).label},
+       gives=("first bytes", "little work", "compute little", "6.7 %", "cheap to make"),
+       shows=({"stop": 3},))  # fmt: skip
+def half(n: Numbers) -> Truth:
+    """The part of the extra time that half of the saving takes, on the chain's frontier (E6)."""
+    found = extra(n["network"], n["batch"])
+    whole, less = (f"{float(100 * share):.1f}" for share in found)
+    return Truth(_part(*found), seen={"whole": whole, "part": less})
+
+
+# -- few slots ----------------------------------------------------------------------------------
+
+_RUNS = (*(f"{tenths / 10:.1f}" for tenths in range(10, 50)), "5.0", "10.0", "20.0", "50.0",
+         "100.0", "250.5", "500.5", "1000.5")  # fmt: skip
+
+
+def _draw_runs(chance: Random) -> Numbers:
+    return {
+        "steps": chance.choice((400, 500, 1000, 2000)),
+        "slots": chance.choice((10, 20, 25, 40, 50)),
+    }
+
+
+def _runs_causes(steps: int, count: int, forwards: int) -> list[Cause]:
+    return [
+        Cause("as_saved", Fraction(steps, count), {"slots": count}),
+        Cause("one_slot", Fraction(steps + 1, 2)),
+        Cause("step_time", Fraction(forwards + 2 * steps, 3 * steps)),
+        Cause("once", Fraction(1)),
+    ]
+
+
+@topic("08.runs", Kind.TIMES, {"steps": 1000, "slots": 50}, _draw_runs, stops=_RUNS, decimals=1,
+       gives=("runs twice", "one more forward", "once more", "31.7 %", "1.317",
+              "a third longer"))  # fmt: skip
+def runs(n: Numbers) -> Truth:
+    """Forward runs of a step of a long chain on average: by the recurrence, and counted in the
+    schedule (A11, E2)."""
+    steps, count = n["steps"], n["slots"]
+    forwards = revolve.internal_state(steps, count)
+    counted = sum(run > 0 for run in revolve.internal_schedule(steps, count))
+    causes = distinct(Fraction(forwards, steps), _runs_causes(steps, count, forwards))
+    extra_time = revolve.extra_time(steps, forwards)
+    told: dict[str, object] = {
+        "forwards": f"{forwards:,}", "runs": f"{forwards / steps:.3f}".rstrip("0"),
+        "time": f"{1 + extra_time:.3f}", "fewer": steps // count,
+    }  # fmt: skip
+    due = Fraction(forwards, steps)
+    return Truth(due, (planned(Fraction(counted, steps)),), tuple(causes), told)

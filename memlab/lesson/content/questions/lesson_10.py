@@ -1,0 +1,196 @@
+"""Lesson 10, the data path: what moves in an epoch, what a buffer buys, which way out is cheap."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+from memlab import units
+from memlab.build.step import training_step
+from memlab.clocks.data_path import Path, data_path
+from memlab.ledger.plan import plan
+from memlab.lesson.content.questions.lesson_07 import built, labelled
+from memlab.lesson.content.tools import step_of
+from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.studies.techniques.ways_out import ways
+from memlab.techniques.in_place import in_place
+
+CARD, LINK = "titan x", 12
+"""The card of lesson 09, and GB/s of its link."""
+IMAGES = 1_281_167
+"""Images to train with in ImageNet (Russakovsky et al. 2015, arXiv 1409.0575)."""
+
+# -- what lesson 02 said --------------------------------------------------------------------------
+
+_PARTS = {Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE}
+
+
+@topic("10.share", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
+       options=("most", "tenth", "hundredth"), part=Part.RECALL,
+       words=lambda n: {**n, "label": labelled(n["network"])},
+       gives=("19.3 MB", "19,267,584"))  # fmt: skip
+def share(n: Numbers) -> Truth:
+    """Which share of the peak of a training step its images are (A12)."""
+    ledger = plan(step_of(built(n["network"])))
+    images, peak = ledger.of("input", n["batch"]).nbytes, ledger.peak(n["batch"])
+    found = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
+    told: dict[str, object] = {
+        "images": units.short(images), "peak": units.short(peak), "stored": units.short(images // 4)
+    }  # fmt: skip
+    return Truth(found, seen={**told, "share": f"{100 * images / peak:.1f}"})
+
+
+@topic("10.stays", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
+       options=("maps", "images", "parameters"), part=Part.RECALL,
+       words=lambda n: {**n, "label": labelled(n["network"]), "double": 2 * n["batch"]},
+       gives=("the floor stays", "doubles the mountain"))  # fmt: skip
+def stays(n: Numbers) -> Truth:
+    """Which bytes of a step do not double with its batch (A12)."""
+    ledger = plan(step_of(built(n["network"])))
+    one, two = ledger.roles(n["batch"]), ledger.roles(2 * n["batch"])
+    alike = {role for role in one if one[role] == two[role]}
+    found = "parameters" if alike >= _PARTS else "maps" if Role.FEATURE_MAP in alike else "images"
+    times = ledger.peak(2 * n["batch"]) / ledger.peak(n["batch"])
+    return Truth(found, seen={"times": f"{times:.2f}"})
+
+
+# -- what moves in an epoch -----------------------------------------------------------------------
+
+
+def _draw_epoch(chance: Random) -> Numbers:
+    network, batch = chance.choice(_LIGHT), chance.choice((32, 64, 128, 256))
+    return {"network": network, "images": chance.choice((50_000, IMAGES)), "batch": batch}
+
+
+@topic("10.epoch", Kind.CHOICE, {"network": "googlenet", "images": IMAGES, "batch": 128},
+       _draw_epoch, options=("half", "same", "twice"),
+       words=lambda n: {"images": f"{n['images']:,}", "batch": n["batch"], "double": 2 * n["batch"],
+                        "label": labelled(n["network"])},
+       gives=("each image crosses", "every image crosses", "whatever the batch"))  # fmt: skip
+def epoch(n: Numbers) -> Truth:
+    """Bytes over the link in an epoch with twice the batch, against those with the batch (A12)."""
+    one, two = (path_of(n["network"], n["batch"] * times) for times in (1, 2))
+    first, other = (path.epoch_moves(n["images"]).link for path in (one, two))
+    copies = [-(-n["images"] // path.batch) for path in (one, two)]
+    told: dict[str, object] = {
+        "bytes": units.short(first), "copies": f"{copies[0]:,}", "fewer": f"{copies[1]:,}",
+        "each": units.short(one.batch_moves().link), "larger": units.short(two.batch_moves().link),
+    }  # fmt: skip
+    return Truth("same" if first == other else "half" if first > other else "twice", seen=told)
+
+
+# -- what one more buffer buys --------------------------------------------------------------------
+
+_LIGHT = ("googlenet", "alexnet", "resnet18")
+"""Networks that compute for so short a time that a disk matters."""
+COUNTS = {"one": 1, "two": 2, "four": 4}
+"""Buffers, by the option that names them; with none of them compute may wait all the same."""
+LEAST = 0.01
+"""The share of the time below which compute does not wait, for a card."""
+
+
+@cache
+def _step(network: str) -> Step:
+    """In place and without workspace, as in lesson 09."""
+    return in_place(training_step(built(network), "sgd", algorithm="implicit-gemm"))
+
+
+@cache
+def path_of(
+    network: str, batch: int, buffers: int = 2, disk: float = 0.15, augment: str = "host"
+) -> Path:
+    """The way of the images of a network, from a disk of so many GB/s to the card."""
+    link = f"{LINK} GB/s"
+    return data_path(
+        _step(network), batch, buffers, augment, f"{disk} GB/s", link=link, device=CARD
+    )
+
+
+def _waits(n: Numbers, buffers: int) -> str:
+    return f"{100 * path_of(n['network'], n['batch'], buffers, n['disk']).waits:.3g}"
+
+
+def _draw_buffers(chance: Random) -> Numbers:
+    network, disk = chance.choice(("googlenet", "resnet18", "vgg16")), (0.04, 0.05, 0.08, 0.1, 0.2)
+    return {"network": network, "batch": chance.choice((64, 128)), "disk": chance.choice(disk)}
+
+
+_BUFFERS = (*COUNTS, "never")
+
+
+@topic("10.buffers", Kind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.15},
+       _draw_buffers, options=_BUFFERS,
+       words=lambda n: {**n, "label": labelled(n["network"]), "waits": _waits(n, 0)},
+       gives=("2 buffers", "two buffers", "double buffer", "no wait", "hides behind"),
+       shows=({"buffers": 2}, {"buffers": 4}))  # fmt: skip
+def buffers(n: Numbers) -> Truth:
+    """The fewest buffers with which compute hardly waits, planned."""
+    paths = {name: path_of(n["network"], n["batch"], c, n["disk"]) for name, c in COUNTS.items()}
+    enough = (name for name, path in paths.items() if path.waits < LEAST)
+    path = paths["two"]
+    load = path.seconds_each if path.waits >= LEAST else sum(_loading(path))
+    told: dict[str, object] = {name: _waits(n, count) for name, count in COUNTS.items()}
+    told |= {"load": f"{load:.3f}", "step": f"{path.compute:.3f}"}
+    return Truth(next(enough, "never"), seen=told)
+
+
+def _loading(path: Path) -> tuple[float, ...]:
+    """Seconds of what the loader's thread does with a mini-batch."""
+    return tuple(path.parts[name] for name in ("read", "copy", "convert") if name in path.parts)
+
+
+@topic("10.slow", Kind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.05}, None,
+       options=_BUFFERS, part=Part.CHANGE,
+       gives=("evens out", "sets the pace"))  # fmt: skip
+def slow(n: Numbers) -> Truth:
+    """The same from a disk that is slower than compute."""
+    found = buffers(n)
+    rate = path_of(n["network"], n["batch"], 2, n["disk"]).images_per_second
+    return Truth(found.value, seen={**found.seen, "rate": f"{rate:,.0f}"})
+
+
+@topic("10.augment", Kind.CHOICE, {"network": "googlenet", "batch": 128, "buffers": 2}, None,
+       options=("quarter", "less", "same", "more"), part=Part.CHANGE,
+       gives=("fewer bytes wait on the device",))  # fmt: skip
+def augment(n: Numbers) -> Truth:
+    """What the device reserves for images where it augments them itself (B7)."""
+    ways = [path_of(n["network"], n["batch"], n["buffers"], 0.15, at) for at in ("host", "device")]
+    host, device = (sum(s.reserved for s in way.stations if "device" in s.name) for way in ways)
+    quarter = abs(4 * device / host - 1) < LEAST
+    found = "quarter" if quarter else "less" if device < host else "same"
+    single = path_of(n["network"], n["batch"], 1).stations[-1].reserved
+    told: dict[str, object] = {
+        "host": units.short(host), "device": units.short(device), "one_host": units.short(single)
+    }  # fmt: skip
+    return Truth("more" if device > host else found, seen=told)
+
+
+# -- ways out -------------------------------------------------------------------------------------
+
+BUDGET = "12 GB"
+"""What the card has."""
+_WAYS = ("recompute", "offload", "precision", "accumulation")
+LITTLE = 1e-4
+"""A share of the time that is hardly any."""
+
+
+@topic("10.way", Kind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
+       words=lambda n: {**n, "label": labelled(n["network"]), "peak": _peak(n)},
+       gives=("hardly any time", "read once more", "no more time"))  # fmt: skip
+def way(n: Numbers) -> Truth:
+    """Which of some ways out fits and adds least time to the same images, planned (C8)."""
+    rows = ways(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
+    extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
+    told: dict[str, object] = {
+        key: f"{100 * (each or 0):.2g}" if (each or 0) >= LITTLE else "less than 0.01"
+        for key, each in extra.items()
+    }
+    told |= {"bytes": units.short(rows["accumulation"].peak), "peak": _peak(n)}
+    return Truth(min(extra, key=lambda key: extra[key] or 0), seen=told)
+
+
+def _peak(n: Numbers) -> str:
+    step = training_step(built(n["network"]), "sgd", algorithm="implicit-gemm")
+    return units.short(plan(step).peak(n["batch"]))

@@ -1,0 +1,1 @@
+"""What lessons compute with: chains of layers, digits, images, amounts."""

@@ -1,0 +1,69 @@
+"""``memlab.images``: a folder of images, of noise or of handwritten digits, whole or not at all."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from memlab.errors import InputError, flag, known, listed, shorten, whole
+from memlab.lesson import digits as handwritten
+from memlab.runtime.loader.folders import Drawn, noise, write
+from memlab.runtime.loader.images import COLOURS, KINDS, PNG, RAW, Images, Shape, path
+
+
+def images(
+    folder: str | Path,
+    count: int | None = None,
+    shape: tuple[int, int, int] = (3, 32, 32),
+    kind: str | None = None,
+    digits: bool = False,
+    classes: int = 10,
+    seed: int = 0,
+) -> Images:
+    """Make a folder of images, whole or not at all: noise of a size, or handwritten digits.
+
+    Args:
+        folder: it must be new, or empty.
+        count: how many; 1,000 of noise, all 1,797 digits where it is None.
+        shape: channels, rows and columns of noise; digits are (1, 8, 8).
+        kind: ``"raw"`` (bytes alone), ``"npy"`` or ``"png"``; noise is raw, digits are PNG.
+        digits: those of scikit-learn.
+        classes: how many labels noise has.
+        seed: of the noise, or of the order of the digits.
+
+    Raises:
+        InputError: a folder with something in it, or that cannot be made; more images than fit on
+            the disk, or than there are digits; an unknown kind, or one without its library.
+    """
+    drawn = _digits if flag("digits", digits) else noise
+    kind = known("kind of file", (PNG if digits else RAW) if kind is None else kind, KINDS)
+    of, place = whole("seed", seed, least=0), path(folder).absolute()
+    extents = (1, 8, 8) if digits else _shape(shape, kind)
+    number = whole("count", (1797 if digits else 1000) if count is None else count)
+    made = partial(drawn, number, extents, whole("classes", classes), of)
+    return Images(place, number, extents, write(place, kind, made, number * prod(extents)))
+
+
+def _shape(given: object, kind: str) -> Shape:
+    shape = tuple(whole("an extent of an image", n, most=2**15) for n in listed("shape", given, 3))
+    if len(shape) != 3:
+        raise InputError(
+            f"an image is (channels, rows, columns), got {shorten(given)}; try (3, 32, 32)."
+        )
+    if kind == PNG and shape[0] not in COLOURS:
+        raise InputError(f"a PNG has 1 or 3 channels, got {shape[0]}; try kind='raw'.")
+    return shape
+
+
+def _digits(count: int, shape: Shape, classes: int, seed: int) -> Drawn:
+    found = handwritten.load(seed)
+    x, labels = (
+        np.concatenate(each) for each in ((found.x, found.x_test), (found.y, found.y_test))
+    )
+    if count > len(x):
+        raise InputError(f"there are {len(x):,} digits, got {count:,}; try {len(x)}.")
+    for image, label in zip(x[:count], labels[:count], strict=True):
+        yield np.rint(255 * image).astype(np.uint8), int(label)

@@ -1,0 +1,1 @@
+"""Experiments on this machine, whose results lessons show."""

@@ -1,0 +1,250 @@
+"""Time and workspace of every way to convolve, beside PyTorch's.
+
+On one core the time is the processor's: other programs on the machine move it less than the time
+on the wall.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from memlab import devices, units
+from memlab.axes import Shape
+from memlab.build.step import inference_step
+from memlab.errors import InputError, pick, several, whole
+from memlab.kernels import registry
+from memlab.kernels.registry import Array
+from memlab.layers import Conv2d
+from memlab.layers.algorithms import ALGORITHMS, on
+from memlab.measure.processor import (
+    MOST,
+    Way,
+    blas,
+    caches,
+    freed_memory_kept,
+    limited,
+    prepared,
+    settled,
+)
+from memlab.measure.timing import (
+    Group,
+    Line,
+    Machine,
+    Result,
+    Timing,
+    allow_torch,
+    line,
+    machine,
+    ratio,
+)
+from memlab.networks import zoo
+from memlab.networks.builder import network
+from memlab.networks.graph import Network
+from memlab.step.op import Op
+
+AIM = 1 / 0.9
+"""The time of the best algorithm, at most this many times PyTorch's: over the layers, the geometric
+mean."""
+SHORTEST = 0.02
+"""Seconds of a sample: short calls are repeated."""
+RIVAL, BEST = "PyTorch", "the best against PyTorch is "
+
+
+class Case(NamedTuple):
+    """A convolution, with its input per image."""
+
+    name: str
+    shape: Shape
+    layer: Conv2d
+
+
+LAYERS = (
+    Case("VGG-16 conv1_2", (64, 224, 224), Conv2d(64, 3, pad=1)),
+    Case("VGG-16 conv3_2", (256, 56, 56), Conv2d(256, 3, pad=1)),
+    Case("ResNet-50 conv1", (3, 224, 224), Conv2d(64, 7, 2, 3)),
+    Case("ResNet-50 3x3", (64, 56, 56), Conv2d(64, 3, pad=1)),
+    Case("ResNet-50 1x1", (256, 56, 56), Conv2d(64, 1)),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Ways to compute the forward of one layer, timed in turns on this machine.
+
+    ``left_out`` are the algorithms that were asked for and cannot compute it.
+    """
+
+    case: Case
+    batch: int
+    threads: int
+    timings: tuple[Timing, ...]
+    left_out: tuple[str, ...]
+    machine: Machine
+    blas: tuple[str, ...]
+    caches: Mapping[str, int]
+
+
+def run(most: int = MOST, cases: Iterable[Case] = LAYERS) -> Result:
+    """Time every algorithm on five convolutions of VGG-16 and ResNet-50, one thread."""
+    return _result("convolution", most, cases)
+
+
+def resnet50(most: int = MOST) -> Result:
+    """Time every algorithm on each different convolution of ResNet-50, one thread."""
+    return _result("convolution-resnet50", most, of("resnet50"))
+
+
+def of(name: str) -> list[Case]:
+    """Each different convolution of a network, named after the first layer of its kind."""
+    found: dict[tuple[Shape, Conv2d], Case] = {}
+    for node in zoo.build(name).nodes:
+        if isinstance(node.layer, Conv2d):
+            case = Case(node.name, node.input_shapes[0], node.layer)
+            found.setdefault((case.shape, case.layer), case)
+    return list(found.values())
+
+
+def find(source: str | Network, layer: str) -> Case:
+    """One convolution of a network, or of a network of the zoo.
+
+    Raises:
+        InputError: no such network, or no such convolution in it.
+    """
+    there = source if isinstance(source, Network) else zoo.build(source)
+    nodes = {node.name: node for node in there.nodes if isinstance(node.layer, Conv2d)}
+    node = pick(f"convolution of {there.label}", layer, nodes)
+    assert isinstance(node.layer, Conv2d)
+    return Case(f"{there.label} {node.name}", node.input_shapes[0], node.layer)
+
+
+def measure(
+    case: Case, batch: int = 1, algorithms: Iterable[str] = tuple(on("cpu")), threads: int = 1,
+    most: int = MOST, progress: bool = False,
+) -> Comparison:  # fmt: skip
+    """Time the forward of a convolution on drawn values, by several algorithms and by PyTorch
+    where it is installed.
+
+    ``most`` limits the samples of each; a few seconds in all, but for large layers.
+
+    Raises:
+        InputError: no such algorithm, none that computes the layer, or more bytes than are free.
+    """
+    batch, threads = whole("batch", batch), whole("threads", threads)
+    names = several("algorithm", algorithms, ALGORITHMS)
+    chosen = {name: operation(case, name, threads) for name in names}
+    ops = {name: op for name, op in chosen.items() if op.algorithm == name}
+    registry.load()
+    _check(case, batch, ops)
+    with limited(threads), freed_memory_kept():
+        _compile(case, ops, threads)
+        calls = _calls(case.layer, ops, batch)
+        times = settled(calls, most, SHORTEST, threads, progress)
+    sizes = {name: workspace(op, batch) for name, op in ops.items()}
+    timings = tuple(Timing(name, sizes.get(name), found) for name, found in times.items())
+    left_out = tuple(name for name in chosen if name not in ops)
+    libraries = tuple(each.name for each in blas())
+    return Comparison(case, batch, threads, timings, left_out, machine(), libraries, caches())
+
+
+# -- the benchmarks -----------------------------------------------------------------------------
+
+
+def _result(name: str, most: int, cases: Iterable[Case]) -> Result:
+    found = [measure(case, most=most) for case in cases]
+    made = [line for each in found for line in lines(each)]
+    best = [each.value for each in made if BEST in each.name]
+    if best:
+        mean = statistics.geometric_mean(best)
+        made.append(Line(f"the best against {RIVAL}, geometric mean", mean, "x", AIM))
+    else:
+        made.append(Line(f"{RIVAL} is not installed: no comparison", 0, ""))
+    groups = tuple(Group(each.case.name, each.timings) for each in found)
+    return Result(name, machine(), (*made, *blas()), groups)
+
+
+def lines(found: Comparison) -> list[Line]:
+    """Time and workspace of every way, and the best of them."""
+    name, made = found.case.name, []
+    for each in found.timings:
+        made.append(line(f"{name}: {each.name}", each.samples))
+        if each.workspace is not None:
+            made.append(Line(f"{name}: {each.name}, workspace", each.workspace, "B"))
+    *ours, last = found.timings
+    if last.name == RIVAL:
+        best = min(ours, key=lambda each: each.seconds)
+        made.append(ratio(f"{name}: {BEST}{best.name}", best.samples, last.samples))
+    return made
+
+
+# -- one layer ----------------------------------------------------------------------------------
+
+
+def operation(case: Case, algorithm: str, threads: int = 1) -> Op:
+    """The forward of a layer by that algorithm, or by the one that takes its place.
+
+    Raises:
+        InputError: no such algorithm.
+    """
+    pick("algorithm", algorithm, ALGORITHMS)
+    source = network("one layer", image=case.shape).then(case.layer, name="layer")
+    step = inference_step(source.squared_error(), "fp32", algorithm, threads)
+    return next(op for op in step.ops if op.layer == "layer")
+
+
+def workspace(op: Op, batch: int) -> int:
+    """Its planned bytes at a batch."""
+    return sum(each.size.at(batch) for each in op.workspace.values())
+
+
+def _check(case: Case, batch: int, ops: dict[str, Op]) -> None:
+    """All ways take turns, so all workspaces are there at once."""
+    if not ops:
+        raise InputError(f"no such algorithm computes {case.name}; try 'im2col-image'.")
+    one = next(iter(ops.values()))
+    operands = sum(each.size.at(batch) for each in {**one.reads, **one.writes}.values())
+    need = operands + sum(workspace(op, batch) for op in ops.values())
+    free = devices.free_memory()
+    if need > free:
+        raise InputError(
+            f"refused before anything was allocated: {case.name} at batch {batch} needs "
+            f"{units.short(need)} for all its algorithms, {units.short(free)} are free; "
+            "try a smaller batch or fewer algorithms."
+        )
+
+
+def _compile(case: Case, algorithms: Iterable[str], threads: int) -> None:
+    """A first call compiles: let it be one of few values."""
+    layer = replace(case.layer, out_channels=case.layer.groups)
+    sizes = (min(extent, 2 * layer.kernel * layer.dilation) for extent in case.shape[1:])
+    small = Case(case.name, (layer.groups, *sizes), layer)
+    ops = {name: operation(small, name, threads) for name in algorithms}
+    for call in _calls(layer, ops, 1).values():
+        call()
+
+
+def _calls(layer: Conv2d, ops: dict[str, Op], batch: int) -> dict[str, Way]:
+    """Every way, on the same values."""
+    operands: dict[str, Array] = {}
+    calls = {name: prepared(op, batch, operands) for name, op in ops.items()}
+    if allow_torch():
+        calls[RIVAL] = _in_torch(layer, operands)
+    return calls
+
+
+def _in_torch(layer: Conv2d, operands: dict[str, Array]) -> Way:
+    """PyTorch's convolution of the same values."""
+    import torch
+
+    names = [name for name in ("x", "weight", "bias") if name in operands]
+    given = [torch.from_numpy(operands[name]) for name in names]
+    bias = given[2] if len(given) == 3 else None
+    settings = layer.stride, layer.padding, layer.dilation, layer.groups
+
+    def convolve() -> object:
+        with torch.inference_mode():
+            return torch.nn.functional.conv2d(given[0], given[1], bias, *settings)
+
+    return convolve

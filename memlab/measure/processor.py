@@ -1,0 +1,207 @@
+"""Kernels on few cores. On one, by processor time: other programs move it less than the time on
+the wall."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from time import perf_counter, process_time
+
+from threadpoolctl import threadpool_info, threadpool_limits
+from tqdm import tqdm
+
+from memlab import units
+from memlab.errors import InputError
+from memlab.kernels import registry
+from memlab.kernels.registry import Array, Call
+from memlab.measure.timing import Line, allow_torch, interleave, once
+from memlab.step.op import Op
+
+Way = Callable[[], object]
+Samples = tuple[float, ...]
+
+LONG = 0.5
+"""Seconds of a call that is an average by itself: one sample is enough."""
+LEAST, MOST, SPREAD = 5, 15, 0.04
+"""Samples of a shorter call have settled when there are ``LEAST`` and their middle half lies within
+``SPREAD`` of the median, or when there are ``MOST``."""
+M_MMAP_MAX, M_TRIM_THRESHOLD = -4, -1
+MAPPED, TRIMMED = 65_536, 128 * 1024
+"""What both are where nobody has set them."""
+
+
+@contextmanager
+def limited(threads: int = 1) -> Iterator[None]:
+    """BLAS, and PyTorch where it is installed, on so many threads."""
+    with threadpool_limits(threads):
+        if not allow_torch():
+            yield
+            return
+        import torch
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
+def threads() -> int:
+    """The most threads on which a library of this process computes."""
+    return max((each["num_threads"] for each in threadpool_info()), default=1)
+
+
+@contextmanager
+def set_apart() -> Iterator[None]:
+    """What is there now is not searched for garbage before each sample: that takes 0.1 s."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def timed(ways: Mapping[str, Way], repeats: int, shortest: float = 0.0) -> dict[str, Samples]:
+    """Seconds of one call of every way, interleaved, ``repeats`` samples each.
+
+    A way is called so often within a sample that the sample takes at least about ``shortest``
+    seconds.
+    """
+    counts = {name: _count(way, shortest) for name, way in ways.items()}
+    cases = {name: partial(_repeat, way, counts[name]) for name, way in ways.items()}
+    samples = interleave(cases, repeats, clock=process_time)
+    return {name: tuple(each / counts[name] for each in found) for name, found in samples.items()}
+
+
+def settled(
+    ways: Mapping[str, Way], most: int = MOST, shortest: float = 0.0, threads: int = 1,
+    progress: bool = False,
+) -> dict[str, Samples]:  # fmt: skip
+    """The same for ways that are compiled already, with as few samples as are stable.
+
+    The time is the processor's on one thread, and that on the wall on several.
+    """
+    clock = process_time if threads == 1 else perf_counter
+    samples: dict[str, Samples] = {}
+    counts, limits = dict.fromkeys(ways, 1), dict.fromkeys(ways, most)
+    bar = tqdm(delay=1, disable=not progress, leave=False, unit=" samples")
+    with set_apart(), bar:
+        for name, way in ways.items():
+            bar.set_description(name)
+            seconds = once(partial(_repeat, way, 1), clock=clock)
+            counts[name] = max(1, int(shortest / max(seconds, 1e-6)))
+            samples[name] = (seconds,) if seconds >= LONG else ()
+            limits[name] = 1 if seconds >= LONG else most
+        turn = 0
+        while moving := [name for name in ways if not _is_settled(samples[name], limits[name])]:
+            first, turn = turn % len(moving), turn + 1
+            for name in moving[first:] + moving[:first]:
+                bar.set_description(name)
+                seconds = once(partial(_repeat, ways[name], counts[name]), clock=clock)
+                samples[name] += (seconds / counts[name],)
+                bar.update()
+    return samples
+
+
+def _is_settled(samples: Samples, most: int) -> bool:
+    if len(samples) < LEAST or len(samples) >= most:
+        return len(samples) >= most
+    low, middle, high = statistics.quantiles(samples, n=4)
+    return high - low <= SPREAD * middle
+
+
+def prepared(op: Op, batch: int, operands: dict[str, Array] | None = None) -> Way:
+    """The kernel of an operation with a workspace of its own.
+
+    ``operands`` are shared with others: what is not in it is drawn and put there.
+    """
+    import numpy as np
+
+    shared = {} if operands is None else operands
+    drawn = np.random.default_rng(0)
+    for name, tensor in {**op.reads, **op.writes, **op.updates}.items():
+        if name not in shared:
+            values = drawn.standard_normal(tensor.shape(batch), np.float32)
+            shared[name] = values.astype(tensor.format.dtype())
+    workspace = {
+        name: np.full(tensor.shape(batch), 0, tensor.format.dtype())
+        for name, tensor in op.workspace.items()
+    }
+    call = Call(shared | workspace, op.attributes["layer"], op.phase != "forward")
+    return partial(registry.find(op.kind, op.algorithm), call)
+
+
+def _count(way: Way, shortest: float) -> int:
+    """How many calls fill a sample. The first one compiles."""
+    if not shortest:
+        return 1
+    way()
+    start = process_time()
+    way()
+    return max(1, int(shortest / max(process_time() - start, 1e-6)))
+
+
+def _repeat(way: Way, count: int, turn: int) -> None:
+    for _ in range(count):
+        way()
+
+
+def caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str, int]:
+    """Bytes of this processor's caches for data by level, ``{"L1": 49152, ...}``; empty where the
+    system does not say."""
+    found = {}
+    for index in sorted(root.glob("index*")):
+        try:
+            level, kind, size = ((index / n).read_text().strip() for n in ("level", "type", "size"))
+            if kind != "Instruction":
+                found[f"L{level}"] = units.parse(f"{size}iB")
+        except (OSError, InputError):
+            continue
+    return found
+
+
+def blas() -> list[Line]:
+    """The BLAS libraries that NumPy and SciPy brought, each with the processor core that its code
+    is written for, and its threads outside a session. memlab multiplies with SciPy's."""
+    lines = []
+    for library in threadpool_info():
+        if library["user_api"] == "blas":
+            owner = Path(library["filepath"]).parent.name.removesuffix(".libs")
+            core = library.get("architecture", "unknown")
+            name = f"BLAS of {owner}, {library['internal_api']} {library['version']}, core {core}"
+            lines.append(Line(name, library["num_threads"], ""))
+    return lines
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep what is freed, for both sides alike: else it moves times by a factor
+    of 2, as it learns by itself which blocks to give back to the system. Only glibc has this."""
+    _allocate(0, 2**31 - 1)
+
+
+@contextmanager
+def freed_memory_kept() -> Iterator[None]:
+    """The same for as long as something is timed in a notebook: what is freed goes back then."""
+    keep_freed_memory()
+    try:
+        yield
+    finally:
+        _allocate(MAPPED, TRIMMED, trim=True)
+
+
+def _allocate(mapped: int, trimmed: int, trim: bool = False) -> None:
+    """So many blocks come from the system one by one, and so many bytes at the end stay."""
+    try:
+        library = ctypes.CDLL(None)
+        library.mallopt(M_MMAP_MAX, mapped)
+        library.mallopt(M_TRIM_THRESHOLD, trimmed)
+        if trim:
+            library.malloc_trim(0)
+    except (AttributeError, OSError, TypeError):
+        return

@@ -1,0 +1,162 @@
+"""Figures that were measured on another machine, kept as files: a GPU's, for those without one.
+
+A file holds what a benchmark found, the machine, the date, the versions and the command. Whoever
+shows such a figure says "recorded", and where.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass
+from datetime import date
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from memlab import atomic, places, strings
+from memlab.errors import InputError, shorten, whole
+from memlab.ledger import files
+from memlab.measure.timing import Line, Machine, Result
+
+SCHEMA = "memlab.recorded/1"
+FOLDER = places.LESSONS / "data"
+"""Where the recorded figures lie."""
+COMMAND = "make gpu"
+WANTED = "MEMLAB_RECORD"
+"""The variable that holds the command which records pictures, while it runs."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a benchmark found on a device, which its driver names so, and the command for it."""
+
+    device: str
+    command: str
+    result: Result
+
+    @property
+    def where(self) -> str:
+        """Device and machine, versions and date."""
+        return str(self.result.machine)
+
+    def line(self, name: str) -> Line:
+        """The figure of that name.
+
+        Raises:
+            InputError: it was not measured.
+        """
+        for each in self.result.lines:
+            if each.name == name:
+                return each
+        raise InputError(f"{name!r} was not recorded on {self.device}; run `{self.command}` again.")
+
+    def __str__(self) -> str:
+        head = strings.get("recorded.where", where=self.where, command=self.command)
+        return "\n".join([head, *map(str, self.result.lines)])
+
+
+def command() -> str:
+    """The command that records what is shown now; empty where nothing is recorded."""
+    return os.environ.get(WANTED, "")
+
+
+def latest(folder: Path = FOLDER) -> Recorded | None:
+    """The newest figures in a folder; None where there are none yet.
+
+    Raises:
+        InputError: a file is damaged.
+    """
+    found = [load(path) for path in sorted(folder.glob("recorded_*.json"))]
+    return max(found, key=lambda each: each.result.machine.date, default=None)
+
+
+def text(found: Recorded | None) -> str:
+    """The figures, or the sentence that says that there are none."""
+    return str(found) if found else strings.get("recorded.none", command=COMMAND)
+
+
+def save(recorded: Recorded, folder: Path) -> Path:
+    """Write ``recorded_<device>.json``, all of it or nothing; the path of the file."""
+    path = folder / name_of(recorded.device)
+    folder.mkdir(parents=True, exist_ok=True)
+    atomic.write(path, json.dumps(to_dict(recorded), indent=1) + "\n")
+    return path
+
+
+def name_of(device: str) -> str:
+    """The name of a device's file.
+
+    >>> name_of("NVIDIA H200")
+    'recorded_nvidia_h200.json'
+    """
+    return "recorded_{}.json".format(re.sub(r"\W+", "_", device).strip("_").lower())
+
+
+def load(path: Path) -> Recorded:
+    """Read what ``save`` wrote.
+
+    Raises:
+        InputError: the file is not there, or holds no recorded figures.
+    """
+    return files.read(path, from_dict, f"write it again with `{COMMAND}`")
+
+
+def to_dict(recorded: Recorded) -> dict[str, Any]:
+    """Plain values for JSON; ``from_dict`` gives the same figures back."""
+    return {
+        "schema": SCHEMA,
+        "device": recorded.device,
+        "command": recorded.command,
+        "benchmark": recorded.result.benchmark,
+        "machine": asdict(recorded.result.machine),
+        "lines": [asdict(line) for line in recorded.result.lines],
+    }
+
+
+def from_dict(data: Any) -> Recorded:
+    """The figures that ``to_dict`` wrote.
+
+    Raises:
+        InputError: none, of another schema, or damaged ones.
+    """
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema != SCHEMA:
+        raise InputError(
+            f"these are no figures of schema {SCHEMA} (schema: {shorten(schema)}); "
+            f"write them with `{COMMAND}`."
+        )
+    try:
+        machine = Machine(**data["machine"])
+        lines = tuple(Line(**{**line, "samples": tuple(line["samples"])}) for line in data["lines"])
+        recorded = Recorded(
+            data["device"], data["command"], Result(data["benchmark"], machine, lines)
+        )
+        _check(recorded)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(f"these figures are damaged ({error}); write them again.") from None
+    return recorded
+
+
+def _check(recorded: Recorded) -> None:
+    """A figure has a value, and tells where and when it was measured.
+
+    Raises:
+        TypeError, ValueError: a field is missing, of the wrong kind or out of range.
+    """
+    machine, lines = recorded.result.machine, recorded.result.lines
+    texts: list[Any] = [recorded.device, recorded.command, machine.processor, machine.system]
+    texts += [*machine.versions, *machine.versions.values(), recorded.result.benchmark]
+    texts += [text for line in lines for text in (line.name, line.unit)]
+    if not all(isinstance(each, str) and each for each in texts):
+        raise ValueError(f"a text is missing on {recorded.device}")
+    date.fromisoformat(machine.date)
+    whole("cores", machine.cores)
+    if not lines:
+        raise ValueError("no figure")
+    for line in lines:
+        aims = () if line.aim is None else (line.aim,)
+        for number in (line.value, *line.samples, *aims):
+            if not (isfinite(number) and number >= 0):
+                raise ValueError(f"{line.name}: {number}")

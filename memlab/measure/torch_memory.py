@@ -1,0 +1,85 @@
+"""What PyTorch holds at the peak of a training step, role by role, beside what memlab plans.
+
+A figure of PyTorch was recorded once; `memlab bench torch-memory` measures it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memlab import strings, units
+from memlab.ledger.plan import plan
+from memlab.measure import recorded
+from memlab.measure.recorded import FOLDER, Recorded
+from memlab.measure.timing import Line, Result, allow_torch, machine
+from memlab.networks import zoo
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+
+NETWORK, VARIANT, BATCH, THREADS = "resnet50", "v1.5", 16, 2
+COMMAND = "memlab bench torch-memory"
+FILE = FOLDER / "pytorch_memory.json"
+"""What was recorded for the lessons."""
+RIVAL = "PyTorch"
+
+
+def run() -> Result:
+    """Measure what PyTorch holds at the peak of a training step of ResNet-50, role by role."""
+    if not allow_torch():
+        missing = Line(f"{RIVAL} is not installed: no comparison", 0, "")
+        return Result("torch-memory", machine(), (missing,))
+    from memlab.measure.torch_storages import at_peak
+
+    found = at_peak(zoo.build(NETWORK, variant=VARIANT), BATCH, THREADS)
+    lines = tuple(Line(role, nbytes, "B") for role, nbytes in found.items())
+    return Result("torch-memory", machine(), lines)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Bytes of every role at two peaks: that of a plan, and the one that was recorded."""
+
+    planned: Mapping[Role, int]
+    recorded: Mapping[Role, int]
+    where: str
+
+    def text(self) -> str:
+        """One line for each role, and the sums, in MiB; then where it was recorded."""
+        rows = [
+            (_say(f"role.{role}"), self.planned[role], self.recorded[role])
+            for role in Role
+            if self.planned[role] or self.recorded[role]
+        ]
+        sums = sum(self.planned.values()), sum(self.recorded.values())
+        lines = [_line(*row) for row in [*rows, (_say("sum"), *sums)]]
+        return "\n".join([_say("head"), *lines, _say("where", where=self.where)])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+
+def beside(step: Step, found: Recorded | None = None) -> Beside:
+    """The planned peak of a step at batch 16, role by role, beside PyTorch's as it was recorded.
+
+    Raises:
+        InputError: no recorded figures.
+    """
+    found = recorded.load(FILE) if found is None else found
+    theirs = {Role(line.name): int(line.value) for line in found.result.lines}
+    return Beside(plan(step).roles(BATCH), theirs, found.where)
+
+
+def _line(name: str, planned: int, theirs: int) -> str:
+    amounts = (_mib(nbytes) for nbytes in (planned, theirs, theirs - planned))
+    return f"{name:26}" + "".join(f"{amount:>14}" for amount in amounts)
+
+
+def _mib(nbytes: int) -> str:
+    return units.in_unit(nbytes, "MiB", 1).replace("-0.0 ", "0.0 ")
+
+
+def _say(key: str, **values: object) -> str:
+    return strings.get(f"torch_memory.{key}", **values)

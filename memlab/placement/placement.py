@@ -1,0 +1,196 @@
+"""A placement: an address in one arena for every block that is born in a step.
+
+Operations are numbered from 0 here; texts and pictures number them from 1, as people do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from memlab.errors import InputError, pick, whole
+from memlab.ledger.entries import BEFORE, Entry
+from memlab.ledger.ledger import Ledger
+from memlab.lines import np
+from memlab.placement import table
+from memlab.placement.blocks import TOY as TOY
+from memlab.placement.blocks import Block as Block
+from memlab.placement.blocks import blocks as blocks
+from memlab.placement.blocks import known, load_of
+from memlab.placement.packing import Load
+from memlab.placement.ways import WAYS
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE, Size
+from memlab.step.tensor import Role
+
+HOWS = tuple(WAYS)
+"""The ways to place."""
+BY_HAND = "by hand"
+"""How a placement came about in which a block was moved."""
+ARENA = "arena"
+"""The name of the one block that everything lies in."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The address of every block, in bytes from the start of the arena.
+
+    ``order`` holds the numbers of the blocks in the order in which they were placed; ``how`` is
+    the way, one of ``HOWS`` or ``"by hand"``. Every block takes its bytes rounded up to the
+    ``alignment``.
+    """
+
+    blocks: tuple[Block, ...]
+    addresses: tuple[int, ...]
+    order: tuple[int, ...]
+    how: str
+    alignment: int = 64
+
+    @cached_property
+    def load(self) -> Load:
+        """Rounded sizes and lifetimes, in the order of the blocks."""
+        return load_of(self.blocks, self.alignment)
+
+    @property
+    def arena(self) -> int:
+        """Bytes of the arena: where its highest block ends."""
+        return self.load.top(self.addresses)
+
+    @property
+    def lower_bound(self) -> int:
+        """The most bytes alive inside one operation, each block rounded: no arena is smaller."""
+        return self._bound[0]
+
+    @property
+    def busiest(self) -> int:
+        """The first operation in which so many are alive."""
+        return self._bound[1]
+
+    @property
+    def waste(self) -> int:
+        """Bytes of the arena over the lower bound."""
+        return self.arena - self.lower_bound
+
+    @property
+    def total(self) -> int:
+        """Bytes of all blocks, as if none shared an address."""
+        return sum(self.load.sizes)
+
+    def address(self, name: str) -> int:
+        """Where a block begins.
+
+        Raises:
+            InputError: no block of that name.
+        """
+        return self.addresses[self._number(name)]
+
+    def overlaps(self) -> tuple[tuple[Block, Block], ...]:
+        """The pairs that live together and share bytes; none where the placement is right."""
+        pairs = self.sharing(together=True)
+        return tuple((self.blocks[one], self.blocks[other]) for one, other in pairs if one < other)
+
+    def moved(self, name: str, address: int) -> Placement:
+        """The same with one block at another address, which may overlap others.
+
+        Raises:
+            InputError: no block of that name, or an address that is negative or not aligned.
+        """
+        number, start = self._number(name), whole("address", address, least=0)
+        if start % self.alignment:
+            near = start // self.alignment * self.alignment
+            raise InputError(
+                f"an address must be a multiple of {self.alignment} B, got {start}; try {near}."
+            )
+        addresses = (*self.addresses[:number], start, *self.addresses[number + 1 :])
+        return replace(self, addresses=addresses, how=BY_HAND)
+
+    def sharing(self, together: bool) -> Iterator[tuple[int, int]]:
+        """Numbers of blocks with bytes in common that live together, or that do not: every pair
+        in both orders."""
+        ends = [a + size for a, size in zip(self.addresses, self.load.sizes, strict=True)]
+        rank = {edge: n for n, edge in enumerate(sorted({*self.addresses, *ends}))}
+        start = np.array([rank[edge] for edge in self.addresses])
+        end = np.array([rank[edge] for edge in ends])
+        birth, death = np.array(self.load.births), np.array(self.load.deaths)
+        for n in np.flatnonzero(start < end).tolist():
+            meet = (birth <= death[n]) & (birth[n] <= death)
+            both = (start < end[n]) & (start[n] < end) & (start < end) & (meet == together)
+            both[n] = False
+            yield from ((n, other) for other in np.flatnonzero(both).tolist())
+
+    def text(self, most: int = 20) -> str:
+        """A sentence, and a table of the first ``most`` blocks; the others as a count."""
+        return table.text(self, most)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "how": self.how,
+            "alignment": self.alignment,
+            "arena_bytes": self.arena,
+            "lower_bound_bytes": self.lower_bound,
+            "busiest_index": self.busiest,
+            "waste_bytes": self.waste,
+        }
+
+    def __str__(self) -> str:
+        """Arena, lower bound and waste in one sentence."""
+        return table.sentence(self)
+
+    @cached_property
+    def _bound(self) -> tuple[int, int]:
+        return self.load.bound()
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {block.name: number for number, block in enumerate(self.blocks)}
+
+    def _number(self, name: str) -> int:
+        return pick("block", name, self._numbers)
+
+
+def place(step: Step, batch: int, how: str = "best", alignment: int = 64) -> Placement:
+    """Give everything that is born in a step an address in one arena, workspace too.
+
+    See ``arrange`` for the ways. What is alive before the step, or lies in another memory than
+    ``device:0``, has no address here.
+
+    Raises:
+        InputError: no step, a bad batch, one that the step does not hold for, an unknown way, or
+            what ``arrange`` refuses.
+    """
+    return arrange(blocks(step, batch), how, alignment)
+
+
+def arrange(blocks: Iterable[Block], how: str = "best", alignment: int = 64) -> Placement:
+    """Give blocks addresses, so that no two that live together share bytes.
+
+    ``"no reuse"`` stacks them in order of birth. ``"birth"`` reuses, in order of birth: each block
+    takes the lowest gap that it fits into. ``"best fit"`` takes the smallest such gap instead.
+    ``"biggest"`` places the biggest first, at the lowest address that is free during their whole
+    life. ``"best"`` tries several orders so, and changes of them. ``"exact"`` proves its arena the
+    smallest: because it reaches the lower bound, or by a search for at most 40 blocks.
+
+    Raises:
+        InputError: no blocks, two of the same name, a negative size or birth, a death before the
+            birth, an alignment below 1, an unknown way, or no exact result.
+    """
+    way, given = pick("way to place", how, WAYS), known(blocks)
+    alignment = whole("alignment", alignment)
+    load = load_of(given, alignment)
+    order, addresses = way(load)
+    return Placement(given, tuple(addresses), tuple(order), how, alignment)
+
+
+def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:
+    """The plan of a step whose births all lie in one arena: what is there before it, and that."""
+    there = (e for e in ledger.entries if e.birth == BEFORE or e.memory != DEVICE)
+    whole = Entry(ARENA, Role.WORKSPACE, Size(placement.arena), BEFORE, len(ledger.rows))
+    return replace(
+        ledger,
+        entries=(*there, whole),
+        notes=(*ledger.notes, f"placed: {placement.how}"),
+        batches=range(batch, batch + 1),
+    )

@@ -1,1 +1,0 @@
-"""What a step costs, without an array: bytes over time."""

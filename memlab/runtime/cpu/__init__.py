@@ -1,0 +1,68 @@
+"""NumPy arrays in this machine's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from memlab import devices
+from memlab.kernels.cpu.arrays import bits
+from memlab.kernels.registry import Array
+from memlab.runtime.backend import Backend, Part
+from memlab.runtime.cpu.copies import Copies
+from memlab.runtime.metering.meter import Reporting, the_hook
+
+
+class Cpu(Backend):
+    """The processor: an array is where it is read and written."""
+
+    outside = ("panels that BLAS packs", "Python's own objects", "compiled code")
+    one_memory = True
+    compiling = "numba:compile"
+
+    def hook(self) -> Reporting:
+        return the_hook()
+
+    def room(self) -> devices.Room:
+        return devices.room()
+
+    def block(self, nbytes: int) -> Array:
+        return np.empty(nbytes, np.uint8)
+
+    def view(self, block: Array, part: Part, start: int = 0) -> Array:
+        return np.ndarray(part.shape, part.dtype, block, start + part.offset, part.strides)
+
+    def fill(self, values: Array, write: Callable[[Array], None]) -> None:
+        write(values)
+
+    def read(self, values: Array) -> Array:
+        return values
+
+    def copy(self, source: Array, target: Array) -> None:
+        bits(target)[...] = bits(source)
+
+    def waiting(self, nbytes: int) -> Array:
+        return np.empty(nbytes, np.uint8)
+
+    def copies(self) -> Copies:
+        return Copies()
+
+    def to_host(self, source: Array, target: Array, stream: Any = None) -> None:
+        np.copyto(target, source)
+
+    from_host = to_host
+
+    def running(self, threads: int) -> AbstractContextManager[object]:
+        limit: AbstractContextManager[object] = blas().limit(limits=threads, user_api="blas")
+        return limit
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """The BLAS libraries that the kernels use; ``registry.load`` must have loaded them."""
+    return ThreadpoolController()

@@ -1,0 +1,108 @@
+"""Numba's CUDA simulator: its device arrays are NumPy arrays of this process, so NumPy's hook sees
+them, and with them all that the host allocates. A block counts by who asked for it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from memlab import devices
+from memlab.kernels.cuda import simulator
+from memlab.kernels.registry import Array
+from memlab.runtime.backend import Part
+from memlab.runtime.cuda import DeviceArrays
+from memlab.runtime.metering import hook as numpy_hook
+from memlab.runtime.metering import meter
+from memlab.runtime.metering.hook import Hook, Report
+
+SOON = 5.0
+"""Seconds within which a simulated thread that was told to stop should have."""
+
+
+class SimulatorHook:
+    """NumPy's hook, which reports the blocks of the simulated device alone.
+
+    The simulator's launches, NumPy's own functions and memlab allocate on the host, as they would
+    beside a GPU. The simulated threads are threads of Python, which NumPy's hook does not see:
+    what they allocate stands for shared and local memory.
+    """
+
+    def __init__(self, hook: Hook) -> None:
+        self.hook = hook
+
+    @property
+    def report(self) -> Report | None:
+        """Called for the device's blocks; a release is passed on whose-ever block it was."""
+        return self.hook.report
+
+    def settle(self) -> None:
+        """Report what was freed until now."""
+        self.hook.settle()
+
+    def install(self, report: Report) -> Any:
+        """Make it NumPy's allocator in this context; returns the one before."""
+        return self.hook.install(partial(_pass_on, report))
+
+    def restore(self, before: Any) -> None:
+        """Give NumPy its earlier allocator back."""
+        self.hook.restore(before)
+
+
+def _pass_on(report: Report, old: int, new: int, nbytes: int) -> None:
+    report(old, new if new and _asked_by_device() else 0, nbytes)
+
+
+def _asked_by_device() -> bool:
+    """Whether the innermost function that is neither NumPy's nor the hook's is the device's."""
+    frame = sys._getframe()
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] != "numpy" and module not in (__name__, numpy_hook.__name__):
+            return simulator.made_by_device(frame)
+        frame = frame.f_back  # type: ignore[assignment]  # the outermost has none
+    return False
+
+
+class Simulator(DeviceArrays):
+    """A simulated GPU: exact in values and bytes, and slow."""
+
+    simulated = True
+    outside = (
+        "shared and local arrays of the simulated threads",
+        "arrays of the host",
+        "Python's own objects",
+    )
+
+    @cached_property
+    def _hook(self) -> SimulatorHook:
+        hook = SimulatorHook(meter.the_hook())
+        meter.check(hook, self.block)
+        return hook
+
+    def hook(self) -> SimulatorHook:
+        return self._hook
+
+    def room(self) -> devices.Room:
+        return devices.room()
+
+    def block(self, nbytes: int) -> Any:
+        return self.cuda.device_array(nbytes, np.uint8)
+
+    def view(self, block: Any, part: Part, start: int = 0) -> Array:
+        data, first = np.asarray(block), start + part.offset
+        values = np.ndarray(part.shape, part.dtype, data, first, part.strides)
+        view: Array = simulator.device_array(values)
+        return view
+
+    def running(self, threads: int) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def let_go(self, error: BaseException) -> None:
+        super().let_go(error)
+        simulator.stop_threads(SOON)
+        gc.collect()  # their errors are kept in cycles

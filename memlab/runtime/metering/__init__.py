@@ -1,0 +1,1 @@
+"""What a run takes, measured from outside: NumPy's hook, and what listens to it."""

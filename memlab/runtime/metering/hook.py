@@ -1,0 +1,176 @@
+"""NumPy's data-allocation hook (NEP 49): every allocation and release of array data is seen.
+
+NumPy keeps the current allocator in a context variable; ``numpy_internals`` sets it. The hook below
+passes every call on to the C library and reports it.
+
+Arrays are also freed while an exception is on its way to who handles it, and Python code that runs
+then loses it, or crashes. So the function that frees is machine code: it notes the address.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import sys
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any
+
+from memlab.errors import InputError
+from memlab.runtime.metering.numpy_internals import (
+    CALLOC,
+    MALLOC,
+    POINTER,
+    REALLOC,
+    Handler,
+    capsule,
+    handler_setter,
+)
+
+Report = Callable[[int, int, int], None]
+"""Called with the address that is freed, the address that is new, and its bytes; 0 for none."""
+
+NOTED = 2**16
+"""The addresses that there is room for at first."""
+
+
+class HookError(InputError):
+    """NumPy cannot be measured here."""
+
+
+class _Freed(c.Structure):
+    """The addresses that were freed while they were ``wanted``: ``count`` of them, and the first
+    ``taken`` are reported already. Only machine code adds to them; it starts again at 0 once all
+    are taken. ``room`` is how many fit."""
+
+    _fields_ = [
+        ("wanted", c.c_uint64),
+        ("taken", c.c_uint64),
+        ("count", c.c_uint64),
+        ("room", c.c_uint64),
+        ("addresses", c.POINTER(c.c_uint64)),
+    ]
+
+
+class Hook:
+    """The hook of this process. Arrays remember it, so it is never taken apart."""
+
+    def __init__(self) -> None:
+        self.report: Report | None = None
+        """What is new is reported at once; what was freed, before the next new block or at
+        ``settle``."""
+        self.set_handler = handler_setter()
+        libc = c_library()
+        self._freed = _Freed()
+        self._callbacks = self._allocating(libc)
+        self._code, free = _freeing(libc)
+        log = c.addressof(self._freed)
+        self.handler = Handler(b"memlab", 1, log, *self._callbacks, free)
+        self.name = c.create_string_buffer(b"mem_handler")
+        self.capsule = capsule(self.handler, self.name)
+
+    def _allocating(self, libc: c.CDLL) -> tuple[Any, ...]:
+        for name, arguments in (("malloc", 1), ("calloc", 2), ("realloc", 2)):
+            function = getattr(libc, name)
+            function.restype, function.argtypes = POINTER, [c.c_size_t] * arguments
+        libc.realloc.argtypes = [POINTER, c.c_size_t]
+
+        def allocate(function: Any, _: int, *given: Any) -> int | None:
+            new: int | None = function(*given)
+            old, sizes = (given[0], given[1:]) if function is libc.realloc else (None, given)
+            self.settle()
+            if self.report is not None and (new or not old):  # else the old block stays
+                self.report(old or 0, new or 0, prod(sizes))
+            return new
+
+        return (
+            MALLOC(partial(allocate, libc.malloc)),
+            CALLOC(partial(allocate, libc.calloc)),
+            REALLOC(partial(allocate, libc.realloc)),
+        )
+
+    def settle(self) -> None:
+        """Report what was freed until now."""
+        freed = self._freed
+        while freed.taken < freed.count:
+            address = freed.addresses[freed.taken]
+            freed.taken += 1
+            if self.report is not None:
+                self.report(address, 0, 0)
+
+    def install(self, report: Report) -> Any:
+        """Make it NumPy's allocator in this context; returns the one before."""
+        self.settle()
+        self.report, self._freed.wanted = report, True
+        return self.set_handler(self.capsule)
+
+    def restore(self, before: Any) -> None:
+        """Give NumPy its earlier allocator back."""
+        self.settle()
+        self.report, self._freed.wanted = None, False
+        self.set_handler(before)
+
+
+def c_library() -> c.CDLL:
+    """The C library of this process. Windows may hold several, and what one gave no other takes
+    back: here it is the one that Python and NumPy are made for.
+
+    Raises:
+        HookError: there is none that memlab knows.
+    """
+    try:
+        return c.CDLL("ucrtbase.dll" if sys.platform == "win32" else None)
+    except (OSError, TypeError):
+        raise HookError(
+            f"memlab knows no C library of this system, {sys.platform}: a step cannot be measured "
+            "here; plan it instead."
+        ) from None
+
+
+def _freeing(libc: c.CDLL) -> tuple[Any, int]:
+    """NumPy's ``free`` in machine code, and its address: the first must be kept."""
+    from llvmlite import binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_written(libc)), machine)
+    engine.finalize_object()
+    return engine, engine.get_function_address("freed")
+
+
+def _written(libc: c.CDLL) -> str:
+    """``freed(log, old, nbytes)``, for LLVM: notes ``old`` in a ``_Freed``, where there is memory
+    for that, and frees it."""
+    from llvmlite import ir
+
+    word, at = ir.IntType(64), ir.IntType(64).as_pointer()
+    function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), [word] * 3), "freed")
+    code, (log, old, _) = ir.IRBuilder(function.append_basic_block()), function.args
+
+    def call(name: str, *arguments: Any) -> Any:
+        kind = ir.FunctionType(word, [word] * len(arguments)).as_pointer()
+        address = c.cast(getattr(libc, name), POINTER).value
+        return code.call(code.inttoptr(word(address), kind), arguments)
+
+    def place(number: int) -> Any:
+        return code.inttoptr(code.add(log, word(8 * number)), at)
+
+    wanted, taken, count, room, addresses = map(place, range(5))
+    with code.if_then(code.icmp_unsigned("!=", code.load(wanted), word(0))):
+        with code.if_then(code.icmp_unsigned("==", code.load(taken), code.load(count))):
+            code.store(word(0), taken)
+            code.store(word(0), count)
+        with code.if_then(code.icmp_unsigned("==", code.load(count), code.load(room))):
+            more = code.add(code.mul(code.load(room), word(2)), word(NOTED))
+            new = call("realloc", code.load(addresses), code.mul(more, word(8)))
+            with code.if_then(code.icmp_unsigned("!=", new, word(0))):  # else the old block stays
+                code.store(new, addresses)
+                code.store(more, room)
+        with code.if_then(code.icmp_unsigned("<", code.load(count), code.load(room))):
+            end = code.add(code.load(addresses), code.mul(code.load(count), word(8)))
+            code.store(old, code.inttoptr(end, at))
+            code.store(code.add(code.load(count), word(1)), count)
+    call("free", old)
+    code.ret_void()
+    return str(function.module)

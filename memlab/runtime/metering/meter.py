@@ -1,0 +1,151 @@
+"""The meter: bytes of array data alive, and the most that was, as the allocator saw them.
+
+It knows nothing of the plan. A hook tells it of every allocation and release: NumPy's, or that of
+a device. What does not pass through the allocator stands outside; each backend names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import py_object, pythonapi
+from dataclasses import dataclass
+from functools import cache
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+
+from memlab.errors import BusyError
+from memlab.runtime.metering.hook import Hook, HookError, Report
+from memlab.step.storage import DEVICE
+
+TRIAL = 1234
+"""Bytes of the block that a hook is tried with."""
+
+
+class Reporting(Protocol):
+    """A hook: it calls ``report`` for every allocation and release while it is installed."""
+
+    @property
+    def report(self) -> Report | None:
+        """What it calls; ``None`` where it is not installed."""
+
+    def settle(self) -> None:
+        """Report what has happened, where that was not done at once."""
+
+    def install(self, report: Report) -> Any:
+        """Begin to see; returns what is to be restored."""
+
+    def restore(self, before: Any) -> None:
+        """Give the allocator from before back."""
+
+
+@cache
+def the_hook() -> Hook:
+    """NumPy's hook, tried once before it is trusted.
+
+    Raises:
+        HookError: it does not see what it should.
+    """
+    hook = Hook()
+    pythonapi.Py_IncRef(py_object(hook))  # arrays may call it until the process ends
+    check(hook, lambda nbytes: np.empty(nbytes, np.uint8))
+    return hook
+
+
+def check(hook: Reporting, allocate: Callable[[int], object]) -> None:
+    """Try a hook with one block that is dropped at once.
+
+    Raises:
+        BusyError: it is in use.
+        HookError: it saw anything else than this block and its release.
+    """
+    with Meter(hook=hook) as meter:
+        allocate(TRIAL)
+    if meter.seen != [Seen(TRIAL, "", -1, death=-1)]:
+        raise HookError(
+            f"the allocation hook saw {meter.seen} instead of {TRIAL:,} bytes and a release."
+        )
+
+
+@dataclass(slots=True)
+class Seen:
+    """One block that the allocator gave out: bytes, label, operation of birth and of death, and
+    the memory that it stands for."""
+
+    nbytes: int
+    label: str
+    birth: int
+    death: int | None = None
+    memory: str = DEVICE
+
+
+class Meter:
+    """Measures inside a ``with`` block, in this thread: NumPy's arrays, or what ``hook`` sees.
+
+    ``label`` names the blocks that are allocated next, ``memory`` the memory that they stand for;
+    ``peak`` are the most bytes alive on the device since the last ``begin``.
+    """
+
+    def __init__(self, hook: Reporting | None = None) -> None:
+        self.hook = the_hook() if hook is None else hook
+        self.label, self.memory, self.peak = "", DEVICE, 0
+        self._op, self._live = -1, 0
+        self._seen: list[Seen] = []
+        self._where: dict[int, Seen] = {}
+        self._before: Any = None
+
+    @property
+    def op(self) -> int:
+        """The operation that runs: of its number are the births and deaths from now on."""
+        return self._op
+
+    @op.setter
+    def op(self, number: int) -> None:
+        self.hook.settle()
+        self._op = number
+
+    @property
+    def live(self) -> int:
+        """The bytes alive on the device now."""
+        self.hook.settle()
+        return self._live
+
+    @property
+    def seen(self) -> list[Seen]:
+        """Every block that was allocated."""
+        self.hook.settle()
+        return self._seen
+
+    def __enter__(self) -> Meter:
+        if self.hook.report is not None:
+            raise BusyError("another measurement is running; wait until it has ended.")
+        self._before = self.hook.install(self.report)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.hook.restore(self._before)
+
+    def begin(self, number: int) -> int:
+        """An operation begins, and with it the look for a new peak; the bytes alive now."""
+        self.hook.settle()
+        self._op, self.peak = number, self._live
+        return self._live
+
+    def report(self, old: int, new: int, nbytes: int) -> None:
+        """A block of so many bytes at the address ``new``, and the end of the one at ``old``; 0 for
+        none. The hook reports so, and who has blocks that it does not see, such as files."""
+        block = self._where.pop(old, None) if old else None
+        if block is not None:
+            self._live -= block.nbytes if block.memory == DEVICE else 0
+            block.death = self._op
+        if new:
+            self._where[new] = block = Seen(nbytes, self.label, self._op, memory=self.memory)
+            self._seen.append(block)
+            self._live += nbytes if block.memory == DEVICE else 0
+            self.peak = max(self.peak, self._live)

@@ -1,0 +1,1 @@
+"""Studies of convolution and of lowering."""

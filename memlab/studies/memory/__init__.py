@@ -1,0 +1,1 @@
+"""Studies of one step: its bytes by part, block and moment."""

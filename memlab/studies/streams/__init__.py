@@ -1,0 +1,1 @@
+"""Studies of a step in seconds: who waits for what."""

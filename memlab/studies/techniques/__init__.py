@@ -1,0 +1,1 @@
+"""Studies of what techniques do to a step."""

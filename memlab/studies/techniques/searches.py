@@ -1,0 +1,160 @@
+"""Which maps to drop, and which to move to the host, so that a step that is in place fits a budget.
+
+A picture asks again for every batch, so each search plans a few dozen sets at most: the set is the
+best of those, and nobody says that it is the best of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from memlab import units
+from memlab.clocks.roofline import Machine
+from memlab.clocks.streams import seconds_of
+from memlab.errors import InputError
+from memlab.hardware import Link
+from memlab.ledger.plan import plan
+from memlab.lines import Floats, Truths, np
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.techniques.in_place import in_place
+from memlab.techniques.offload.cost import Costs, Terms
+from memlab.techniques.offload.search import descended, static
+from memlab.techniques.recompute import recompute
+
+TRIES, GRID = 24, 1000
+"""So many sets are planned before a search ends, and as many with one map fewer; a sum of bytes is
+counted in so many parts."""
+MANY, SOME, LONG = 150, 6, 800
+"""More maps are searched from one start alone; of a step with more operations, each of which takes
+its part of a plan, only some sets are planned."""
+
+
+class Map(NamedTuple):
+    """A map that backward reads: the operation that makes it, its bytes at a batch, and the seconds
+    that it takes to make it again from maps that stay."""
+
+    maker: str
+    nbytes: int
+    seconds: float
+
+
+def maps(step: Step, batch: int, machine: Machine) -> list[Map]:
+    """The maps of a step that could be dropped: all that forward makes and backward reads, but for
+    the last one, which backward needs at once."""
+    later = {t.storage.name for op in step.ops if op.phase is Phase.BACKWARD for t in op.touched()}
+    again: dict[str, float] = {}
+    found = []
+    for op in step.ops:
+        if op.phase is not Phase.FORWARD:
+            continue
+        read = {each.storage.name for each in op.reads.values()} - later
+        seconds = seconds_of(op, batch, machine, None) + sum(again.get(name, 0.0) for name in read)
+        written = {each.storage.name: each.storage for each in op.writes.values()}
+        again |= dict.fromkeys(written, seconds)
+        nbytes = sum(each.size.at(batch) for name, each in written.items() if name in later)
+        found += [Map(op.name, nbytes, seconds)] if nbytes else []
+    return found[:-1]
+
+
+def cover(items: Sequence[Map], need: int) -> tuple[str, ...] | None:
+    """The makers of the maps of the least seconds that have so many bytes together; None where all
+    of them have fewer. Bytes are rounded down to parts of ``need``."""
+    best = np.full(GRID + 1, np.inf)
+    best[0] = 0.0
+    taken = []
+    for item in items:
+        parts = min(item.nbytes * GRID // need, GRID)
+        after = best.copy()
+        more = best + item.seconds
+        if parts:
+            after[parts:] = np.minimum(best[parts:], more[: GRID + 1 - parts])
+            after[GRID] = min(best[GRID], more[GRID - parts :].min())
+        taken.append((parts, after < best, more))
+        best = after
+    return _back(items, taken) if np.isfinite(best[GRID]) else None
+
+
+def _back(items: Sequence[Map], taken: Sequence[tuple[int, Truths, Floats]]) -> tuple[str, ...]:
+    """Which items a cover is of, from the last one back to the first."""
+    at, chosen = GRID, list[str]()
+    for item, (parts, better, more) in zip(reversed(items), reversed(taken), strict=True):
+        if better[at]:
+            chosen.append(item.maker)
+            low = at - parts
+            at = low + int(more[low:].argmin()) if at == GRID else low
+    return tuple(reversed(chosen))
+
+
+def dropped(step: Step, batch: int, budget: int, machine: Machine) -> tuple[str, ...]:
+    """The makers of maps that are computed again, so that the step in place fits: first those of
+    the least seconds whose bytes are enough on paper, then of more and more bytes until the plan
+    fits, without those that it does not need.
+
+    Raises:
+        InputError: no set that was tried fits; the message names the least bytes.
+    """
+    items = maps(step, batch, machine)
+    own = plan(in_place(step)).peak(batch)
+    need, peaks, tries = own - budget, [own], _tries(step)
+    while need > 0:
+        names = cover(items, need) if len(peaks) <= tries else None
+        if names is None:
+            raise InputError(
+                f"no set of maps that was tried fits into {units.exact(budget)}; the least that "
+                f"one takes is {units.exact(min(peaks))}; try that budget, or a smaller batch."
+            )
+        peaks.append(_peak(step, batch, names))
+        if peaks[-1] <= budget:
+            return _pruned(step, batch, budget, items, names)
+        need += max(peaks[-1] - budget, need // 100)
+    return ()
+
+
+def _pruned(
+    step: Step, batch: int, budget: int, items: Sequence[Map], names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The same without what the plan does not need, the slowest first."""
+    slowest = sorted(items, key=lambda item: -item.seconds)
+    for maker in [item.maker for item in slowest if item.maker in names][: _tries(step)]:
+        fewer = tuple(name for name in names if name != maker)
+        if fewer and _peak(step, batch, fewer) <= budget:
+            names = fewer
+    return names
+
+
+def _tries(step: Step) -> int:
+    return TRIES if len(step.ops) <= LONG else SOME
+
+
+def _peak(step: Step, batch: int, names: Collection[str]) -> int:
+    return plan(in_place(recompute(step, "drop", layers=names))).peak(batch)
+
+
+def moved(step: Step, batch: int, budget: int, machine: Machine, link: Link) -> tuple[str, ...]:
+    """The maps that wait in host memory, so that the step in place fits: from vDNN's static sets
+    one map more or less at a time, to the least seconds.
+
+    Raises:
+        InputError: no set that was tried fits; the message names the least bytes.
+    """
+    costs = Costs(step, Terms(batch, link.speed, machine, in_place=True, algorithms="m"))
+
+    def rank(chosen: frozenset[str]) -> tuple[float, ...]:
+        cost = costs.of(chosen, budget)
+        return cost.over, cost.seconds, sum(costs.sizes[name] for name in chosen)
+
+    if not rank(frozenset())[0]:
+        return ()
+    starts = static(costs)
+    chosen = ("conv", "all") if len(costs.sizes) <= MANY else ("all",)
+    ends = {descended(starts[name], costs.sizes, rank) for name in chosen}
+    best = min(sorted(ends, key=sorted), key=rank)
+    if rank(best)[0]:
+        least = costs.of(best, budget).peak
+        raise InputError(
+            f"no set of maps that was tried fits into {units.exact(budget)}; the least that one "
+            f"takes is {units.exact(least)}; try that budget, or a smaller batch."
+        )
+    return tuple(name for name in costs.sizes if name in best)

@@ -1,0 +1,102 @@
+"""Feature maps that are dropped, and computed again when backward needs them (A10, A11, E1 to E6).
+
+Every way to do so decides an order of operations with repeats (``schedules``); the step of it
+follows (``again``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from memlab import units
+from memlab.clocks import roofline
+from memlab.clocks.roofline import Machine
+from memlab.errors import InputError, flag, pick, whole
+from memlab.step.collector import paused
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.techniques import order
+from memlab.techniques.recompute.repeats import resequenced
+from memlab.techniques.recompute.ways import WAYS, Way, Wish
+
+
+@paused()
+def recompute(
+    step: Step,
+    how: str = "every",
+    *,
+    k: int | None = None,
+    layers: Iterable[str] | None = None,
+    batch: int | None = None,
+    budget: int | str | None = None,
+    in_place: bool = False,
+    device: str | Machine | None = None,
+) -> Step:
+    """The same step, in which some feature maps are dropped in forward and computed again.
+
+    Gradients and parameters are the same, bit for bit: dropout draws what it drew before, and a
+    batch norm moves its running statistics once.
+
+    Args:
+        step: a step, before ``in_place``; one without backward stays as it is.
+        how: ``"every"``: the output of every ``k``-th stage is kept, of every sqrt(n)-th without
+            ``k`` (E1); ``"keep"``: those of the operations ``layers`` are; ``"drop"``: the outputs
+            of ``layers`` (operations, or kinds of them) are dropped, and each is made again when
+            it is needed; ``"cheap"``: those of batch norm, ReLU and the like are; ``"slots"``: at
+            most ``k`` outputs are kept at a time, by the optimal schedule for stages that are all
+            alike (E2, E3); ``"greedy"``: a search over budgets of a segment (E5); ``"chain"``: the
+            best schedule of its stages, in bytes (E6); ``"exact"``: the best order of the
+            operations of a small step, stages or not.
+        k: the stages in a segment of ``"every"``, the slots of ``"slots"``.
+        layers: names for ``"keep"`` and ``"drop"``.
+        batch: the batch that bytes are taken at where they decide (``"greedy"``, ``"chain"``,
+            ``"exact"``); the result holds for that batch alone.
+        budget: for these three, the most bytes of the peak, or ``'2GB'``: of all that stay below
+            it the fastest by the clock. Without it, the least peak.
+        in_place: for these three, whether the bytes are those after ``memlab.in_place``, which
+            you then apply to the result.
+        device: for these three, the machine whose seconds count, as in ``memlab.clock``.
+
+    Raises:
+        InputError: no step, or one that is in place or recomputes already; an unknown
+            way or layer; an argument that is missing or has no meaning there; a budget below the
+            least peak that was found, which the message names, and that with ``in_place``.
+    """
+    order.check(step, "recompute", ("offload", "in_place", "accumulate"))
+    if all(op.phase is not Phase.BACKWARD for op in step.ops):
+        return step  # it keeps nothing that could be dropped
+    if order.recomputes(step):
+        raise InputError("this step recomputes already; start from the step before that.")
+    way = pick("way to recompute", how, WAYS)
+    given: dict[str, object] = {"k": k, "layers": layers, "batch": batch, "budget": budget}
+    given["device"] = device
+    given["in_place"] = flag("in_place", in_place) or None
+    _check(how, way, {name for name, value in given.items() if value is not None})
+    wish = Wish(
+        step,
+        None if k is None else whole("k", k),
+        () if layers is None else order.names(layers),
+        1 if batch is None else whole("batch", batch),
+        None if budget is None else units.parse(budget),
+        in_place,
+        None if device is None else roofline.machine(device),
+    )
+    again = resequenced(step, way.order(wish))
+    if len(again.ops) == len(step.ops):
+        return step
+    return replace(
+        again,
+        notes=(*step.notes, f"recompute ({how})"),
+        batches=step.batches if batch is None else range(wish.batch, wish.batch + 1),
+    )
+
+
+def _check(how: str, way: Way, given: set[str]) -> None:
+    """Every way has its own arguments."""
+    for name in way.needs:
+        if name not in given:
+            raise InputError(f"recompute {how!r} needs {name}; try {way.example}.")
+    for name in given:
+        if name not in (*way.needs, *way.takes):
+            raise InputError(f"recompute {how!r} takes no {name}; try {way.example}.")

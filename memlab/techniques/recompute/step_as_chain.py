@@ -1,0 +1,247 @@
+"""A training step as a chain of stages: it is cut where one feature map alone is handed on.
+
+What a stage takes and costs is read off the operations, so that a schedule's bytes are those of
+the step that follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from memlab.clocks.roofline import Machine
+from memlab.errors import InputError
+from memlab.step.op import Op, Phase
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE
+from memlab.techniques.owners import owners
+from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Ways
+from memlab.techniques.recompute.liveness import Liveness, cost
+from memlab.techniques.recompute.repeats import without_idle
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stage: its forward and backward operations by number, and the storage of its output."""
+
+    forward: tuple[int, ...]
+    backward: tuple[int, ...]
+    output: str
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """A training step in parts, and the operations that come after its last backward."""
+
+    step: Step
+    parts: tuple[Part, ...]
+    rest: tuple[int, ...]
+    machine: Machine | None = None
+
+    def order(self, schedule: Schedule) -> list[int]:
+        """The operations of a schedule: ``+i`` is the forward of part i, ``-i`` its backward."""
+        chosen = [
+            self.parts[run - 1].forward if run > 0 else self.parts[-run - 1].backward
+            for run in schedule
+        ]
+        return [index for operations in chosen for index in operations] + [*self.rest]
+
+    def chain(self, batch: int, in_place: bool = False) -> Chain:
+        """Bytes of every stage at a batch, where ``in_place`` follows those after it, and
+        nanoseconds on the machine. What lives throughout (``throughout``) is not in it.
+
+        With it they are those of the step that follows from a schedule, to the byte. Where several
+        parts read what goes before the end of the step (an input), and the backward of the first of
+        them does not, it counts up to that backward: then they are a bound.
+        """
+        return _Sizes(self, batch, in_place).chain(self.throughout(batch))
+
+    def throughout(self, batch: int) -> int:
+        """Bytes that live beside the chain: parameters, states of the optimizer and buffers."""
+        end = len(self.step.ops) - len(self.rest)
+        return sum(
+            life.tensor.storage.size.at(batch)
+            for life in self.step.lifetimes.values()
+            if life.birth < 0 and life.death >= end and life.tensor.storage.memory == DEVICE
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The operation that makes the output of each part."""
+        return tuple(self.step.ops[part.forward[-1]].name for part in self.parts)
+
+
+def cuts(step: Step, machine: Machine | None = None) -> Cuts:
+    """Cut a training step wherever it can be: one feature map is handed on, and backward keeps it.
+    Seconds are those of ``machine``, as in ``clocks.roofline``.
+
+    Raises:
+        InputError: the step has no backward.
+    """
+    first = next((i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD), None)
+    if first is None:
+        raise InputError(
+            "a step without backward keeps nothing that could be computed again; try "
+            "memlab.training_step(network)."
+        )
+    end = max(i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD) + 1
+    forwards = _forwards(step.ops, first)
+    stage = [n for n, part in enumerate(forwards) for _ in part[0]]
+    found = owners(step.ops[:first], step.ops[first:end])
+    backwards: list[list[int]] = [[] for _ in forwards]
+    lowest = 0
+    for i in reversed(range(first, end)):
+        lowest = max(lowest, stage[found[i - first]] if i - first in found else 0)
+        backwards[lowest].append(i)
+    parts = (
+        Part(tuple(forward), tuple(backward[::-1]), output)
+        for (forward, output), backward in zip(forwards, backwards, strict=True)
+    )
+    return Cuts(step, tuple(parts), tuple(range(end, len(step.ops))), machine)
+
+
+def _forwards(ops: Sequence[Op], first: int) -> list[tuple[list[int], str]]:
+    """The forward operations of each part, and the storage that it hands on."""
+    kept = {each.storage.name for op in ops[first:] for each in op.touched()}
+    last = {each.storage.name: i for i in range(first) for each in ops[i].reads.values()}
+    made: dict[str, int] = {}
+    parts: list[tuple[list[int], str]] = []
+    begin = 0
+    for i in range(first):
+        made |= {each.storage.name: i for each in ops[i].writes.values()}
+        handed = [name for name in made if last.get(name, -1) > i]
+        made = {name: at for name, at in made.items() if name in handed}
+        if i == first - 1 or (len(handed) == 1 and handed[0] in kept):
+            parts.append((list(range(begin, i + 1)), handed[0] if handed else ""))
+            begin = i + 1
+    return parts
+
+
+class _Sizes:
+    """What the operations of every part take; storages are sets of numbers. A forward makes what is
+    ``new`` whenever it runs, and leaves some ``once``."""
+
+    def __init__(self, found: Cuts, batch: int, in_place: bool) -> None:
+        self.parts, self.rest = found.parts, found.rest
+        self.of = of = Liveness(found.step, batch, found.machine, in_place)
+        self.stay = of.left | self.all("touched", self.rest)
+        given, self.labels = self._inputs()
+        self.new, self.once = [], list[set[int]]()
+        for part in self.parts:
+            written = self.all("writes", part.forward) - of.there
+            self.new.append(written & self.all("made", part.forward))
+            self.once.append(written - self.new[-1] | written & self.stay)
+        handed = ({of.numbers[part.output]} if part.output else set() for part in self.parts)
+        self.outputs = [each & new for each, new in zip(handed, self.new, strict=True)]
+        self.inputs = [given, *self.outputs]
+        made = [self.all("writes", part.backward) - of.there for part in self.parts]
+        self.made = [set[int]().union(*made[n:]) for n in range(len(made) + 1)]
+        """What the backward of a part and of all after it makes."""
+
+    def all(self, what: str, operations: Iterable[int]) -> set[int]:
+        """What these operations touch, write or make."""
+        return set().union(*(getattr(self.of.runs[index], what) for index in operations))
+
+    def total(self, numbers: Iterable[int]) -> int:
+        """Bytes on the device."""
+        return sum(int(self.of.nbytes[n]) for n in numbers if self.of.here[n])
+
+    def chain(self, throughout: int) -> Chain:
+        """The bytes and costs of all parts, without what lives throughout."""
+        plain = self.of.of(range(len(self.of.runs))).timeline.tolist()
+        rest = max([throughout, *plain[len(plain) - len(self.rest) :]]) - throughout
+        stages = tuple(self.stage(number) for number in range(len(self.parts)))
+        return Chain(stages, self.total(self.inputs[0]), rest)
+
+    def stage(self, number: int) -> Stage:
+        """The bytes and costs of a part."""
+        part, output = self.parts[number], self.outputs[number]
+        kept = self.new[number] & self.all("touched", part.backward)
+        ways = self.ways(number, kept)
+        return Stage(
+            forward=ways.first.cost,
+            backward=ways.backward.cost,
+            output=self.total(output),
+            kept=self.total(kept | output),
+            gradient=self.total(self.handed(number)),
+            passing=ways.first.going,
+            staying=ways.first.staying,
+            keeping=ways.keeps.staying,
+            reversing=ways.backward.staying,
+            left=self.total(self.left(number)),
+            ways=ways,
+        )
+
+    def ways(self, number: int, kept: set[int]) -> Ways:
+        """How the runs of a part differ."""
+        part, above, output = self.parts[number], self.inputs[number], self.outputs[number]
+        once, both = self.once[number], kept | output
+        return Ways(
+            first=self.forward(part.forward, above, output | once),
+            keeps=self.forward(part.forward, above, both | once),
+            again=self.forward(self.needed(part, output), above, output, True),
+            both=self.forward(self.needed(part, both), above, both, True),
+            ends=self.forward(self.needed(part, kept), above, kept, True),
+            backward=self.reverse(number, kept),
+            own=output <= kept,
+            source=not above.isdisjoint(self.all("touched", part.backward)),
+            once=self.total(once),
+            before=self.total(self.labels[number]),
+        )
+
+    def forward(
+        self, order: Sequence[int], above: set[int], after: set[int], again: bool = False
+    ) -> Run:
+        """Forward operations of a part, of which something is needed after them."""
+        runs = [self.of.runs[index] for index in order]
+        new = self.all("made", order) if again else self.all("writes", order) - self.of.there
+        inside = (
+            self.of.inside(order, again, before, after, new) for before in (set[int](), above)
+        )
+        return Run(sum((run.repeated if again else run).time for run in runs), *inside)
+
+    def reverse(self, number: int, kept: set[int]) -> Run:
+        """The backward of a part, which needs what its forward kept."""
+        order, later = self.parts[number].backward, self.made[number + 1] & self.stay
+        before = kept | self.once[number] | self.labels[number] | self.handed(number)
+        after = self.left(number) | (self.handed(number - 1) if number else set())
+        new = self.all("writes", order) - self.of.there - later
+        inside = (
+            self.of.inside(order, False, each, after, new)
+            for each in (before, before | self.inputs[number])
+        )
+        return Run(sum(self.of.runs[index].time for index in order), *inside)
+
+    def needed(self, part: Part, wanted: set[int]) -> list[int]:
+        """The forward operations that run again where this is wanted."""
+        made, read = ([getattr(run, what) for run in self.of.runs] for what in ("made", "read"))
+        twice = (*part.forward, *part.forward)
+        return without_idle(twice, made, read, wanted)[len(part.forward) :]
+
+    def handed(self, number: int) -> set[int]:
+        """The gradients of maps that the backward of later parts hands to that of a part and of
+        those before it."""
+        before = (index for part in self.parts[: number + 1] for index in part.backward)
+        return (self.made[number + 1] & self.all("touched", before)) - self.stay
+
+    def left(self, number: int) -> set[int]:
+        """What a part leaves to the end: gradients of parameters, which the updates read, and what
+        of its forward stays."""
+        new = self.made[number] - self.made[number + 1]
+        return (new | self.once[number]) & self.stay
+
+    def _inputs(self) -> tuple[set[int], list[set[int]]]:
+        """What is there before the step and not after it: what goes as the input of the first part
+        goes, and the rest by the part that needs it last, which holds it up to its backward."""
+        turns: dict[int, list[int]] = {}
+        for number, part in enumerate(self.parts):
+            for each in self.all("touched", (*part.forward, *part.backward)) - self.stay:
+                turns.setdefault(each, []).append(number)
+        read = self.all("touched", self.parts[0].backward)
+        first = {n for n in self.of.there & turns.keys() if turns[n] == [0] or n in read}
+        rest = (self.of.there & turns.keys()) - first
+        return first, [{n for n in rest if turns[n][0] == k} for k in range(len(self.parts))]
+
+
+__all__ = ["Cuts", "Part", "cost", "cuts"]

@@ -1,0 +1,1 @@
+"""What only a course has: cards, exercises, and the one case."""

@@ -1,0 +1,1 @@
+"""Views of formats: a number, a step, a training."""

@@ -1,0 +1,88 @@
+"""Figures of a machine that was measured: kept, read again, and never half."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import pytest
+
+import memlab
+from memlab import InputError, devices
+from memlab.clocks import recordings, roofline
+
+DATA = {
+    "schema": recordings.SCHEMA,
+    "machine": {"processor": devices.processor(), "date": "2026-01-02"},
+    "command": recordings.COMMAND,
+    "flops": 1e9,
+    "bandwidth": 1e8,
+    "layers": [
+        {"layer": [3, 1, 4, 6, 64], "shares": {"im2col-image": {"forward": 0.5, "backward": 0.4}}}
+    ],
+    "kinds": {"relu": [[1000, 0, 0.5], [100_000, 0, 0.25]]},
+}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv(recordings.PLACE, str(tmp_path / "kept" / "machine.json"))
+    return recordings.place()
+
+
+def relu(batch: int, machine=None) -> float:
+    x = memlab.network("one layer", image=(4, 8, 8)).relu()
+    step = memlab.training_step(x.flatten().linear(3).cross_entropy())
+    return roofline.seconds(next(op for op in step.ops if op.kind == "relu"), batch, machine)
+
+
+def test_what_is_kept_counts_and_says_so(place) -> None:
+    step = memlab.training_step(memlab.zoo.mnist_cnn())
+    assert memlab.clock(step, 2).machine == roofline.machine("recorded").title
+    assert "recorded on" in memlab.clock(step, 2).machine
+    assert recordings.save(DATA) == place
+    assert memlab.clock(step, 2).machine == f"{devices.processor()}, measured here on 2026-01-02"
+    assert memlab.clock(step, 2, "here").seconds == memlab.clock(step, 2).seconds
+    assert "recorded on" in memlab.clock(step, 2, "recorded").machine
+    assert roofline.total(step, 2, roofline.machine("recorded")) != roofline.total(step, 2)
+
+
+def test_a_kind_takes_the_part_that_operations_of_about_its_size_reached(place) -> None:
+    recordings.save(DATA)
+    moved = 2 * 4 * 4 * 8 * 8  # read and written, fp32
+    assert relu(1) == moved / 1e8 / 0.5
+    assert relu(40) == 40 * moved / 1e8 / 0.25
+
+
+def test_this_machine_is_refused_where_it_was_not_measured(place) -> None:
+    with pytest.raises(InputError, match="was not measured; do it with `memlab bench machine`"):
+        memlab.clock(memlab.training_step(memlab.zoo.mnist_cnn()), 1, "here")
+    other = {**DATA, "machine": {"processor": "another", "date": "2026-01-02"}}
+    recordings.save(other)
+    assert recordings.kept() is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "{", "[]", '"x"', "{}", json.dumps(DATA)[:-9]]
+    + [json.dumps({**DATA, key: value}) for key, value in (
+        ("schema", "memlab.machine/0"), ("flops", 0), ("bandwidth", float("nan")),
+        ("machine", {}), ("layers", 3), ("kinds", {"relu": [[1]]}),
+    )],
+)  # fmt: skip
+def test_a_damaged_file_is_named_and_ignored(place, wrong) -> None:
+    place.parent.mkdir()
+    place.write_text(wrong)
+    with pytest.warns(UserWarning, match="machine.json is ignored, .* measure again with"):
+        found = recordings.find()
+    assert found is recordings.recorded()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert recordings.find() is found  # said once
+
+
+def test_damaged_figures_are_not_kept(place) -> None:
+    recordings.save(DATA)
+    with pytest.raises(InputError, match="damaged"):
+        recordings.save({**DATA, "flops": -1})
+    assert recordings.find().flops == 1e9
