@@ -9,7 +9,7 @@ import memlab
 from memlab import devices, views
 from memlab.errors import InputError
 from memlab.networks import counting, zoo
-from memlab.studies.memory.recipe import OFFERED
+from memlab.studies.memory.recipe import FORMATS
 from memlab.views.memory import CONTROLS, STOPS
 from tests.views.test_pages import NUMBER, numerals
 
@@ -345,8 +345,8 @@ def test_what_the_operations_of_another_network_are_is_not_kept():
 def test_the_live_view_offers_the_modes_and_makes_itself_again():
     view = views.memory("mnist_cnn", free=False)
     select = next(control for control in view.controls() if control.name == "format")
-    assert [name for name, _ in select.options] == list(OFFERED)
-    for name in OFFERED:
+    assert [name for name, _ in select.options] == list(FORMATS)
+    for name in FORMATS:
         view.act("format", name, dragging=False)
         assert view.format == name
         assert name in view.more()

@@ -30,6 +30,7 @@ from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Traits
 from memlab.techniques import order
+from memlab.techniques.registry import Argument, Place, technique
 
 STORED = ("fp32", "tf32", "bf16", "fp16", "fp8_e4m3fn", "fp8_e5m2")
 """The formats that a role can be stored in."""
@@ -69,6 +70,10 @@ MODES: Mapping[str, Mode] = MappingProxyType(
 """Pure and mixed precision (Micikevicius et al. 2018), by name."""
 
 
+@technique(
+    Place.FORMAT, "precision", "stored in other formats, computed in fp32",
+    choice=Argument("mode", tuple(MODES)), exact=False,
+)  # fmt: skip
 def precision(
     step: Step,
     mode: str | None = None,

@@ -19,8 +19,23 @@ from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.recompute.repeats import resequenced
 from memlab.techniques.recompute.ways import WAYS, Way, Wish
+from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
 
 
+@technique(
+    Place.RECOMPUTE, "recompute", "maps are dropped and computed again",
+    choice=Argument("how", tuple(WAYS)),
+    more=(
+        Argument("k", Kind.COUNT, "stages in a segment, or slots"),
+        Argument("layers", Kind.NAMES, "what is kept, or dropped"),
+        Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
+        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
+        Argument("device", Kind.MACHINE),
+    ),
+    of=lambda how: Takes(WAYS[how].needs, WAYS[how].takes),
+    shown=order.recomputes, does="recomputes",
+    idle="keeps nothing that could be computed again",
+)  # fmt: skip
 @paused()
 def recompute(
     step: Step,
@@ -63,7 +78,7 @@ def recompute(
             way or layer; an argument that is missing or has no meaning there; a budget below the
             least peak that was found, which the message names, and that with ``in_place``.
     """
-    order.check(step, "recompute", ("offload", "in_place", "accumulate"))
+    order.check(step, "recompute")
     if all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step  # it keeps nothing that could be dropped
     if order.recomputes(step):

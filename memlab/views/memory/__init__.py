@@ -17,7 +17,7 @@ from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies.memory import lifetimes as study
 from memlab.studies.memory.cut import Cut, cut, say
-from memlab.studies.memory.recipe import OFFERED, RECOMPUTES, network_of
+from memlab.studies.memory.recipe import FORMATS, RECOMPUTES, network_of
 from memlab.studies.memory.step_memory import Budget, budget, free_here
 from memlab.studies.memory.tally import RULES
 from memlab.views.draw.page import Page
@@ -30,6 +30,7 @@ from memlab.views.memory.choices import (
     DEEPEST,
     IMAGES,
     KS,
+    OFFERED,
     ROLES,
     SIDES,
     WIDEST,
@@ -41,6 +42,7 @@ from memlab.views.memory.choices import (
     networks_of,
     never,
     of_network,
+    offered,
     placed,
     root,
     rules_of,
@@ -64,7 +66,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The first is nearly all floor; the second fits few machines."""
 FRONT = ("network", "batch")
-OF_NETWORKS = ("optimizer", "algorithm", "recompute", "in_place", *map(str, ROLES))
+OF_NETWORKS = ("optimizer", "algorithm", "recompute", *OFFERED, *map(str, ROLES))
 """What a step that is there already does not follow."""
 
 
@@ -138,7 +140,7 @@ class Memory(View[Cut]):
         **technique("training"),
     )
     format = Choice(
-        OFFERED,
+        FORMATS,
         doc='of every array, ``"fp32"``, ``"fp64"``, ``"bf16"`` or ``"fp16"`` on a device that '
         'computes in it; or ``"mixed fp16"`` or ``"mixed bf16"`` (``memlab.precision``)',
         default="fp32",
@@ -181,11 +183,7 @@ class Memory(View[Cut]):
         when=lambda now: "budget" in taken(now)
         and (not of_network(now) or now.recompute == "chain"),
     )  # fmt: skip
-    in_place = Check(
-        doc="results lie over inputs that nobody needs any more (``memlab.in_place``)",
-        brief=lambda now: say("chosen.in_place") if now.in_place else "",
-        **technique("in_place"),
-    )
+    vars().update({name: offered(name) for name in OFFERED})  # the other techniques, by their rows
     rule = Choice(
         rules_of,
         doc="a counting rule (``memlab.counting``) to outline",
