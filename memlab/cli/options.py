@@ -167,11 +167,11 @@ def _within(options: Options, ledger: Ledger, batch: int | None) -> None:
 
 
 def add_techniques(parser: Any, command: str) -> None:
-    """The options of techniques: of all where a step is planned, of formats and algorithms where it
-    is compared or fed. ``lent`` are those that the command has for them alone."""
+    """The options of techniques: of all where a step is planned, of those before recompute where
+    it is compared or fed. ``lent`` are those that the command has for them alone."""
     lent = []
     for row in techniques().values():
-        if row.place > Place.ALGORITHM and command not in ("plan", "run", "fit"):
+        if row.place >= Place.RECOMPUTE and command not in ("plan", "run", "fit"):
             continue
         given = {"action": "store_true"} if row.choice is None else _form(row.choice)
         parser.add_argument(_flag(row), help=_about(row.note, row.values), **given)

@@ -31,9 +31,11 @@ class Place(IntEnum):
 
     FORMAT = 0
     ALGORITHM = 1
-    RECOMPUTE = 2
-    OFFLOAD = 3
-    LAST = 4
+    KEPT = 2
+    STATE = 3
+    RECOMPUTE = 4
+    OFFLOAD = 5
+    LAST = 6
 
 
 class Kind(StrEnum):

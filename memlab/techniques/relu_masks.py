@@ -23,7 +23,7 @@ COMPUTED_IN = ("fp32", "fp64")
 
 
 @technique(
-    Place.ALGORITHM, "1-bit ReLU masks", "a ReLU keeps one bit per value where nobody needs its map"
+    Place.KEPT, "1-bit ReLU masks", "a ReLU keeps one bit per value where nobody needs its map"
 )
 def relu_masks(step: Step) -> Step:
     """The same step, where a ReLU keeps a mask of 1 bit per value if its map is kept for it alone.

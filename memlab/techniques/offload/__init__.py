@@ -33,11 +33,11 @@ def _takes(policy: str) -> Takes:
     Place.OFFLOAD, "offload", "maps wait in host memory",
     choice=Argument("policy", (*POLICIES, *SEARCHES)),
     more=(
+        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
+        Argument("device", Kind.MACHINE),
         Argument("prefetch", PREFETCH, "maps are back", "--prefetch"),
         Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
         Argument("link", Kind.SPEED, "to the host's memory: '12 GB/s'", "--link"),
-        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
-        Argument("device", Kind.MACHINE),
     ),
     of=_takes, shown=order.offloads, does="offloads",
 )  # fmt: skip

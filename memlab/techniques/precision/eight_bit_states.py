@@ -29,7 +29,7 @@ LEAST = 64
 
 
 @technique(
-    Place.ALGORITHM, "8-bit states", "the optimizer's state in 8 bits, with a scale for each block",
+    Place.STATE, "8-bit states", "the optimizer's state in 8 bits, with a scale for each block",
     more=(Argument("block", Kind.COUNT, "values that share a scale"),), exact=False,
 )  # fmt: skip
 def eight_bit_states(step: Step, block: int = BLOCK) -> Step:

@@ -26,11 +26,11 @@ from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
     Place.RECOMPUTE, "recompute", "maps are dropped and computed again",
     choice=Argument("how", tuple(WAYS)),
     more=(
+        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
+        Argument("device", Kind.MACHINE),
         Argument("k", Kind.COUNT, "stages in a segment, or slots"),
         Argument("layers", Kind.NAMES, "what is kept, or dropped"),
         Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
-        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
-        Argument("device", Kind.MACHINE),
     ),
     of=lambda how: Takes(WAYS[how].needs, WAYS[how].takes),
     shown=order.recomputes, does="recomputes",
