@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memlab import lab as module
+from memlab.cli import lessons as module
 
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["4\n"]}
 

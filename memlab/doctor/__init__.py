@@ -25,6 +25,7 @@ from memlab.doctor.checks import (
 from memlab.doctor.checks import exit_code as exit_code
 from memlab.doctor.checks import report as report
 from memlab.errors import InputError
+from memlab.places import PACKAGE
 
 
 def examine() -> list[Check]:
@@ -102,7 +103,7 @@ def _cuda(python: str) -> Check | None:
 
 def _cache_folders() -> list[Path]:
     """Where Numba looks, in its order."""
-    folders = [Path(__file__).parent / "kernels" / "__pycache__"]
+    folders = [PACKAGE / "kernels" / "cpu" / "__pycache__"]
     if own := os.environ.get("NUMBA_CACHE_DIR"):
         folders.insert(0, Path(own))
     with contextlib.suppress(Exception):  # check_numba says why

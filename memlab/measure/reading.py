@@ -12,8 +12,7 @@ from memlab import devices, units
 from memlab.errors import InputError, several, whole
 from memlab.formats import FORMATS, Format
 from memlab.kernels.registry import Array
-from memlab.measure.lanes import CLOCKS, clock
-from memlab.measure.processor import caches, set_apart
+from memlab.measure.processor import CLOCKS, caches, clock, set_apart
 from memlab.measure.timing import Line, Machine, interleave, machine
 
 READ = ("fp64", "fp32", "bf16", "int8")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from memlab import devices, units
 from memlab.devices import Room
 from memlab.errors import InputError
+from memlab.ledger.answers import Fit
 from memlab.ledger.ledger import Ledger
-from memlab.ledger.questions import Fit
 from memlab.lines import alive, column, np
 from memlab.runtime.cpu.copies import Ram
 from memlab.step.step import Step

@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 import memlab
-from memlab import lesson, strings, views, zoo
+from memlab import lesson, notebook, strings, views, zoo
 from memlab.devices import Room
 from memlab.errors import InputError
 from memlab.lesson import words
@@ -387,7 +387,7 @@ def shell(monkeypatch):
     """A notebook's shell; ``shown`` is what its cells have shown."""
     shell: Any = InteractiveShell.instance()
     monkeypatch.setattr(shell.display_formatter, "active_types", ["text/plain", "image/svg+xml"])
-    memlab._show_in_notebooks()
+    notebook.show_values()
     publisher, shell.shown = shell.display_pub, []
     shell.display_pub = Publisher(shell.shown)
     yield shell

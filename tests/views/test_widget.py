@@ -9,7 +9,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import memlab
-from memlab import devices, views
+from memlab import devices, notebook, views
 from memlab.errors import InputError
 
 
@@ -250,7 +250,7 @@ def test_notebooks_show_ledgers_and_networks(monkeypatch):
     formatter.active_types = ["text/plain", "image/svg+xml", "text/html"]
     shell = type("Shell", (), {"display_formatter": formatter})()
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
-    memlab._show_in_notebooks()
+    notebook.show_values()
     network = memlab.zoo.vgg11()
     ledger = memlab.plan(memlab.training_step(network))
     data, _ = formatter.format(ledger)
@@ -265,7 +265,7 @@ def test_a_terminal_keeps_to_text(monkeypatch):
     formatter.active_types = ["text/plain"]
     shell = type("Shell", (), {"display_formatter": formatter})()
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
-    memlab._show_in_notebooks()
+    notebook.show_values()
     assert not formatter.mimebundle_formatter.deferred_printers
 
 

@@ -45,6 +45,6 @@ def _compile(function: F, liberties: set[str]) -> F:
 
 @cache
 def sources() -> str:
-    """A digest of every file of this folder."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    """A digest of every file of kernels."""
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
