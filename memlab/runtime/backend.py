@@ -15,7 +15,7 @@ import numpy.typing as npt
 from memlab.devices import DEVICES
 from memlab.errors import known
 from memlab.kernels.registry import Array
-from memlab.runtime.cpu.copies import Copies
+from memlab.runtime.copies import Copies
 from memlab.runtime.metering.meter import Reporting
 from memlab.this_machine import Room
 

@@ -13,7 +13,7 @@ from memlab.errors import InputError
 from memlab.ledger.answers import Fit
 from memlab.ledger.ledger import Ledger
 from memlab.lines import alive, column, np
-from memlab.runtime.cpu.copies import Ram
+from memlab.runtime.copies import Ram
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, MEMORIES, Size
 from memlab.this_machine import Room

@@ -14,7 +14,7 @@ from memlab import this_machine
 from memlab.kernels.cpu.arrays import bits
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.cpu.copies import Copies
+from memlab.runtime.copies import Copies
 from memlab.runtime.metering.meter import Reporting, the_hook
 
 

@@ -16,7 +16,7 @@ from memlab.kernels.cuda import driver
 from memlab.kernels.cuda.target import EXTRAS
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.cpu.copies import Copies
+from memlab.runtime.copies import Copies
 from memlab.runtime.cuda.manager import ManagerHook
 from memlab.runtime.cuda.streams import Streams
 from memlab.runtime.metering import meter
