@@ -8,7 +8,7 @@ import sys
 from importlib import import_module, metadata
 from pathlib import Path
 
-from memlab import devices
+from memlab import this_machine
 from memlab.doctor.checks import (
     RAISE,
     Check,
@@ -34,7 +34,7 @@ def examine() -> list[Check]:
     needs = metadata.requires("memlab") if version else []
     packages = [check_package(need, _installed(need), python) for need in needs or []]
     checks = [
-        Check("machine", "ok", devices.here()),
+        Check("machine", "ok", this_machine.here()),
         check_memlab(version, python),
         check_python(tuple(sys.version_info[:3]), python),
         *packages,
@@ -68,12 +68,12 @@ def _memory() -> Check | None:
         from psutil import virtual_memory
     except ImportError:  # its own line says so
         return None
-    return check_memory(*devices.room(), int(virtual_memory().available))
+    return check_memory(*this_machine.room(), int(virtual_memory().available))
 
 
 def _numba(python: str) -> Check:
     try:
-        devices.require_kernels()
+        this_machine.require_kernels()
     except InputError as error:
         return Check("Numba starts", "problem", str(error), RAISE)
     return check_numba(_failure("numba"), python)

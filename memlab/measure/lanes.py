@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tqdm import tqdm
 
-from memlab import devices
+from memlab import this_machine
 from memlab.errors import InputError, pick, several, whole
 from memlab.measure.curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
 from memlab.measure.processor import CLOCKS, clock, set_apart
@@ -68,7 +68,7 @@ def measure(
     Raises:
         InputError: no such format, none that this processor computes, or no such number of lanes.
     """
-    devices.require_kernels()
+    this_machine.require_kernels()
     from memlab.kernels.cpu.experiments.lanes import ARITHMETIC, available
     from memlab.kernels.cpu.vectors import WIDTH
 

@@ -15,7 +15,6 @@ from IPython.display import display
 
 import memlab
 from memlab import lesson, notebook, strings, views, zoo
-from memlab.devices import Room
 from memlab.errors import InputError
 from memlab.lesson import words
 from memlab.lesson.card import Card
@@ -23,6 +22,7 @@ from memlab.lesson.misconceptions import Cause
 from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
 from memlab.lesson.task import tasks
 from memlab.runtime import guard
+from memlab.this_machine import Room
 from memlab.views.course.cards import WIDEST, prediction_card
 from memlab.views.live import outputs
 from memlab.views.live.outputs import REQUIRED

@@ -9,7 +9,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import memlab
-from memlab import devices, notebook, views
+from memlab import notebook, this_machine, views
 from memlab.errors import InputError
 
 
@@ -213,12 +213,12 @@ def test_a_ledger_and_a_step_are_shown_as_they_are():
 
 
 def test_what_is_free_here_is_shown_live_and_never_stored(monkeypatch):
-    monkeypatch.setattr(devices, "free_memory", lambda: 1_000_000_000)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 1_000_000_000)
     view = views.memory("resnet50")
     assert "Refused here: needs 2.81 GB, free 1.00 GB" in send(view, event("text"))["text"]
     bundle, _ = view._repr_mimebundle_() or ({}, {})
     stored = (view.svg(), view.text(), str(view), *map(str, bundle.values()))
-    monkeypatch.setattr(devices, "free_memory", lambda: 2_000_000_000)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 2_000_000_000)
     view.batch = 32
     view.refresh()
     assert "free 2.00 GB" in view.now_["shown"]["text"]
