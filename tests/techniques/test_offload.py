@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import memlab
 from memlab import InputError
 from memlab.networks.graph import Network
-from memlab.runtime.arena import Arena
 from memlab.runtime import copies
+from memlab.runtime.arena import Arena
 from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.memory import Memory
 from memlab.runtime.program import Program, Turn

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from memlab.errors import InputError, known, shorten
+from memlab.formats import STORED
 from memlab.ledger.ledger import Ledger
 from memlab.networks import counting
 from memlab.networks.graph import Network
@@ -17,7 +18,6 @@ from memlab.studies.memory import recipe
 from memlab.studies.memory.cut import say
 from memlab.studies.memory.recipe import Called, Recipe, network_of, sizes_of
 from memlab.studies.memory.step_memory import StepMemory
-from memlab.techniques.precision import STORED
 from memlab.techniques.recompute import segments
 from memlab.techniques.recompute.step_as_chain import cuts
 from memlab.views.live import setting
