@@ -10,7 +10,7 @@ from math import prod
 
 from memlab import strings
 from memlab.errors import InputError
-from memlab.formats import FORMATS
+from memlab.formats import FORMATS, STORED
 from memlab.ledger.ledger import evaluate
 from memlab.lines import np
 from memlab.networks.graph import Network
@@ -21,7 +21,7 @@ from memlab.step.tensor import Role
 from memlab.studies.figures import Study, figure, percent, sum_of, three
 from memlab.studies.memory.recipe import Recipe, memory_of
 from memlab.studies.memory.step_memory import StepMemory
-from memlab.techniques.precision import MODES, STORED
+from memlab.techniques.precision import MODES
 from memlab.techniques.precision import ROLES as STORABLE
 from memlab.techniques.registry import use
 
@@ -32,8 +32,8 @@ STARTS = ("fp32", "mixed fp16", "bf16")
 """What one starts from; the first is what the others are compared with."""
 YOURS = "yours"
 COPY, NONE, EIGHT = "master", "none", "8 bits"
-SMALL = tuple(name for name in STORED if name != "tf32")
-"""The formats of a role; tf32 takes as many bits as fp32."""
+SMALL = tuple(name for name in STORED if not FORMATS[name].unused)
+"""The formats of a role. One that leaves bits unused takes as many as a longer one."""
 OFFERED: dict[str, tuple[str, ...]] = {
     Role.PARAMETER: SMALL,
     Role.PARAMETER_GRADIENT: SMALL,

@@ -260,7 +260,7 @@ def test_values_that_a_format_holds_are_those_of_fp32(format: str, scaling: bool
     plain, values = whole_numbers()
     expected = memlab.run(plain, 1, keep="gradients", **values)
     assert expected.loss == 4  # 1 + 2 + 1 for 2
-    values["settings"]["loss_scale"] = 4
+    values["settings"]["loss_scale"] = 2
     small = in_formats(plain, dict.fromkeys(ROLES, format), scaling=scaling)
     found = memlab.run(small, 1, keep="gradients", **values)
     assert found.residual == 0
@@ -269,7 +269,7 @@ def test_values_that_a_format_holds_are_those_of_fp32(format: str, scaling: bool
         np.testing.assert_array_equal(found.parameters[name].astype(np.float32), due)
     for name, due in expected.gradients.items():
         mine = found.gradients[name].astype(np.float32)
-        np.testing.assert_array_equal(mine, due * (4 if scaling else 1))
+        np.testing.assert_array_equal(mine, due * (2 if scaling else 1))
 
 
 def test_tf32_holds_10_bits_of_a_mantissa() -> None:

@@ -15,7 +15,7 @@ from memlab.errors import InputError
 from memlab.step.step import Step
 from memlab.studies.techniques.compare import compare_techniques
 from memlab.techniques.registry import Kind, Technique, find, later, techniques, use
-from memlab.views.memory.choices import OFFERED
+from memlab.views.memory.choices import BY_ROW
 from tests import cross
 from tests.staged_networks import NETWORKS, step
 from tests.techniques.same import differences, ran
@@ -122,7 +122,7 @@ def test_the_command_line_has_it(name: str, capsys: pytest.CaptureFixture[str]) 
     assert list(facts["techniques"]) == [name]
 
 
-@pytest.mark.parametrize("name", OFFERED)
+@pytest.mark.parametrize("name", BY_ROW)
 def test_the_memory_view_has_it(name: str) -> None:
     row = ROWS[name]
     free = [value for value in row.values if not row.takes(value).needs]

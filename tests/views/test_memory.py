@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import memlab
-from memlab import devices, views
+from memlab import this_machine, views
 from memlab.errors import InputError
 from memlab.networks import counting, zoo
-from memlab.studies.memory.recipe import FORMATS
+from memlab.studies.memory.recipe import OFFERED
 from memlab.views.memory import CONTROLS, STOPS
 from tests.views.test_pages import NUMBER, numerals
 
@@ -17,7 +17,7 @@ from tests.views.test_pages import NUMBER, numerals
 @pytest.fixture(autouse=True)
 def free(monkeypatch):
     """So much is free on every machine."""
-    monkeypatch.setattr(devices, "free_memory", lambda: 4_200_000_000)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 4_200_000_000)
 
 
 def checked(view, width=960):
@@ -345,8 +345,8 @@ def test_what_the_operations_of_another_network_are_is_not_kept():
 def test_the_live_view_offers_the_modes_and_makes_itself_again():
     view = views.memory("mnist_cnn", free=False)
     select = next(control for control in view.controls() if control.name == "format")
-    assert [name for name, _ in select.options] == list(FORMATS)
-    for name in FORMATS:
+    assert [name for name, _ in select.options] == list(OFFERED)
+    for name in OFFERED:
         view.act("format", name, dragging=False)
         assert view.format == name
         assert name in view.more()

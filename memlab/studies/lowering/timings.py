@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memlab import strings, units
+from memlab.layers.algorithms import ALGORITHMS
 from memlab.layers.layer import text
 from memlab.measure import recorded
 from memlab.measure.convolution import RIVAL, Comparison
@@ -133,9 +134,9 @@ def workspace(each: Timing) -> str:
 
 
 def way(each: Timing) -> str:
-    """What an algorithm does; of a rival we do not know."""
-    key = f"speed.way.{each.name}"
-    return strings.get(key) if strings.has(key) else ""
+    """What an algorithm does, or its title; of a rival we do not know."""
+    key, known = f"speed.way.{each.name}", ALGORITHMS.get(each.name)
+    return strings.get(key) if strings.has(key) else known.title if known else ""
 
 
 def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:

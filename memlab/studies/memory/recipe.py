@@ -13,8 +13,9 @@ from inspect import Parameter, signature
 from typing import Any
 
 from memlab import strings, units
-from memlab.build.step import STORABLE, inference_step, training_step
+from memlab.build.step import inference_step, training_step
 from memlab.errors import InputError, known, shorten
+from memlab.formats import WHOLE
 from memlab.layers import algorithms
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
@@ -32,7 +33,7 @@ from memlab.techniques.registry import Use, ordered, use
 MIXED = tuple(name for name, mode in MODES.items() if mode.master)
 """Mixed precision: parameters in a small format, with a master copy in fp32."""
 
-FORMATS = (*STORABLE, *MIXED)
+OFFERED = (*WHOLE, *MIXED)
 """The formats of a step built here: one for every array, or mixed."""
 
 RECOMPUTES = ("every", "cheap", "chain")

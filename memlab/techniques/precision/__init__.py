@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from memlab.errors import InputError, flag, known, pick
-from memlab.formats import FORMATS, Format
+from memlab.formats import FORMATS, STORED, Format
 from memlab.step import tensor
 from memlab.step.op import PARAMETER, Op, Operands, Phase, Slot
 from memlab.step.staging import (
@@ -31,9 +31,6 @@ from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Traits
 from memlab.techniques import order
 from memlab.techniques.registry import Argument, Place, technique
-
-STORED = ("fp32", "tf32", "bf16", "fp16", "fp8_e4m3fn", "fp8_e5m2")
-"""The formats that a role can be stored in."""
 
 ROLES = tuple(role for role in Role if role is not Role.WORKSPACE)
 """The roles that can have a format of their own; a workspace has that of what is computed."""

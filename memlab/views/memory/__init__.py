@@ -17,7 +17,7 @@ from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies.memory import lifetimes as study
 from memlab.studies.memory.cut import Cut, cut, say
-from memlab.studies.memory.recipe import FORMATS, RECOMPUTES, network_of
+from memlab.studies.memory.recipe import OFFERED, RECOMPUTES, network_of
 from memlab.studies.memory.step_memory import Budget, budget, free_here
 from memlab.studies.memory.tally import RULES
 from memlab.views.draw.page import Page
@@ -27,10 +27,10 @@ from memlab.views.live.view import Scene, View, maker
 from memlab.views.live.widget import Control, stop
 from memlab.views.memory import lifetimes as small
 from memlab.views.memory.choices import (
+    BY_ROW,
     DEEPEST,
     IMAGES,
     KS,
-    OFFERED,
     ROLES,
     SIDES,
     WIDEST,
@@ -66,7 +66,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The first is nearly all floor; the second fits few machines."""
 FRONT = ("network", "batch")
-OF_NETWORKS = ("optimizer", "algorithm", "recompute", *OFFERED, *map(str, ROLES))
+OF_NETWORKS = ("optimizer", "algorithm", "recompute", *BY_ROW, *map(str, ROLES))
 """What a step that is there already does not follow."""
 
 
@@ -140,7 +140,7 @@ class Memory(View[Cut]):
         **technique("training"),
     )
     format = Choice(
-        FORMATS,
+        OFFERED,
         doc='of every array, ``"fp32"``, ``"fp64"``, ``"bf16"`` or ``"fp16"`` on a device that '
         'computes in it; or ``"mixed fp16"`` or ``"mixed bf16"`` (``memlab.precision``)',
         default="fp32",
@@ -183,7 +183,7 @@ class Memory(View[Cut]):
         when=lambda now: "budget" in taken(now)
         and (not of_network(now) or now.recompute == "chain"),
     )  # fmt: skip
-    vars().update({name: offered(name) for name in OFFERED})  # the other techniques, by their rows
+    vars().update({name: offered(name) for name in BY_ROW})  # the other techniques, by their rows
     rule = Choice(
         rules_of,
         doc="a counting rule (``memlab.counting``) to outline",
@@ -215,7 +215,7 @@ class Memory(View[Cut]):
         fixed=True,
     )  # fmt: skip
     budgets = Setting(
-        doc="names of ``memlab.devices``, or amounts; a card of 12 GB if not given",
+        doc="names of ``memlab.hardware``, or amounts; a card of 12 GB if not given",
         default=lambda now: (budget("12 GB card"),),
         check=lambda given: tuple(map(budget, listed("budgets", given, "12 GB card"))),
         fixed=True,

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from memlab.errors import InputError, known, shorten
+from memlab.formats import STORED
 from memlab.ledger.ledger import Ledger
 from memlab.networks import counting
 from memlab.networks.graph import Network
@@ -17,7 +18,6 @@ from memlab.studies.memory import recipe
 from memlab.studies.memory.cut import say
 from memlab.studies.memory.recipe import Called, Recipe, network_of, sizes_of
 from memlab.studies.memory.step_memory import StepMemory
-from memlab.techniques.precision import STORED
 from memlab.techniques.recompute import segments
 from memlab.techniques.recompute.step_as_chain import cuts
 from memlab.techniques.registry import Use, techniques, use
@@ -32,11 +32,11 @@ DEEPEST, WIDEST = 96, 4096
 """The largest depth, and size of a layer or an image, that is drawn."""
 OWN = ("precision", "eight_bit_states", "lowering", "recompute")
 """Techniques whose settings are the view's own."""
-OFFERED = tuple(name for name, row in techniques().items()
+BY_ROW = tuple(name for name, row in techniques().items()
                 if name not in OWN and (row.values or not row.choice))  # fmt: skip
 """All others that have a list of values, or are done or not: each has a setting."""
 CHOSEN = ("batch", "image", "depth", "inputs", "outputs", "optimizer", "training", "format",
-          "algorithm", "recompute", "k", "budget", *OFFERED)  # fmt: skip
+          "algorithm", "recompute", "k", "budget", *BY_ROW)  # fmt: skip
 """What a function that makes a step may take."""
 ROLES = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE, Role.FEATURE_MAP,
          Role.GRADIENT_MAP)  # fmt: skip
@@ -107,7 +107,7 @@ def uses_in(now: State) -> Iterator[Use]:
     if now.recompute:
         needs = {"every": ("k",), "chain": ("batch", "budget")}.get(now.recompute, ())
         yield use("recompute", now.recompute, **{name: getattr(now, name) for name in needs})
-    for name in OFFERED:
+    for name in BY_ROW:
         if value := getattr(now, name):
             yield use(name, *((value,) if techniques()[name].choice else ()))
 
