@@ -114,7 +114,8 @@ class Technique:
         return self.of(value)
 
 
-class Use(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Use:
     """A technique with its arguments: it makes a step of another one."""
 
     name: str
