@@ -263,9 +263,12 @@ def test_an_example_is_a_technique_that_holds_to_its_row(copy: Path, heading: st
 @pytest.mark.parametrize(
     ("right", "wrong", "missed"),
     [
-        # an update that does not wait for who reads the parameter; an order that is not checked
-        (" or changed & _names(op.touched())", "", "test_it_runs_as_planned[early_updates"),
-        ("shown=updates_early", "shown=lambda step: False", "test_a_wrong_order"),
+        (
+            "enumerate(ops, 1)",
+            "enumerate(ops)",
+            "it_runs_as_planned",
+        ),  # before the gradient is there
+        ("shown=updates_early", "shown=lambda step: False", "a_wrong_order"),
     ],
 )
 def test_a_technique_that_is_wrong_does_not_pass(
@@ -274,6 +277,6 @@ def test_a_technique_that_is_wrong_does_not_pass(
     (path, how, text), facade = files("Updates as early as they can be")
     assert right in text
     write(copy, [(path, how, text.replace(right, wrong)), facade])
-    result = conform(copy, "early_updates", OF_A_TECHNIQUE)
+    result = conform(copy, f"{missed} and early_updates", OF_A_TECHNIQUE)
     assert result.returncode == 1
-    assert missed in result.stdout
+    assert f"test_{missed}" in result.stdout
