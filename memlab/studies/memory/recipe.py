@@ -156,13 +156,14 @@ def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[st
 
 def chosen(one: Use) -> str:
     """A technique with its arguments in words, but for the batch: ``'recomputed, k = 4'``."""
-    given = {name: value for name, value in one.arguments.items() if name != "batch"}
-    how = [str(given.pop(choice.name))] if (choice := one.technique.choice) else []
-    key = "_".join((".".join((one.name, *how)), *given))
+    row, given = one.technique, one.arguments
+    how = given[row.choice.name] if row.choice else ""
+    more = f"{'_k' if 'k' in given else ''}{'_budget' if 'budget' in given else ''}"
+    key = f"{one.name}.{how}{more}" if how else one.name
     if not strings.has(f"memory.chosen.{key}"):
-        return " ".join((one.technique.label, *how))
-    shown = {name: units.short(v) if name == "budget" else v for name, v in given.items()}
-    return _say(key, **shown)
+        return f"{row.label} {how}".strip()
+    limit = units.short(given["budget"]) if "budget" in given else ""
+    return _say(key, k=given.get("k"), budget=limit)
 
 
 def _say(key: str, **values: object) -> str:

@@ -26,16 +26,15 @@ from memlab.studies.kept import Kept
 from memlab.studies.memory.recipe import named_or_given, network_of
 from memlab.studies.techniques import searches
 from memlab.studies.techniques.ways import CHIP, LEANER, Way, Ways, images, number, say
-from memlab.techniques.accumulate import MOST, accumulate
-from memlab.techniques.in_place import in_place
+from memlab.techniques.accumulate import MOST
 from memlab.techniques.offload import offload
-from memlab.techniques.precision import precision
 from memlab.techniques.recompute import recompute
+from memlab.techniques.registry import Use, use
 
 ALGORITHM = "implicit-gemm"
 """Convolutions without a workspace: the plan depends on the maps alone."""
-SHARED = "memlab.in_place(step)"
-MODE = "mixed fp16"
+SHARED = use("in_place")
+MIXED = use("precision", "mixed fp16")
 USUAL = "PCIe 3.0 x16"
 """The link of a card of which no source says it."""
 KEPT = 8
@@ -103,22 +102,21 @@ def _plain(network: Network, optimizer: str) -> Step:
     return training_step(network, optimizer, algorithm=ALGORITHM)
 
 
-@lru_cache(maxsize=8)
-def _in_place(network: Network, optimizer: str) -> tuple[Step, Ledger]:
-    step = in_place(_plain(network, optimizer))
+@lru_cache(maxsize=24)
+def _made(network: Network, optimizer: str, *by: Use) -> tuple[Step, Ledger]:
+    """The plain step after some techniques, one after the other, and its plan."""
+    step = _plain(network, optimizer)
+    for rewrite in by:
+        step = rewrite(step)
     return step, plan(step)
 
 
-@lru_cache(maxsize=8)
-def _parts(network: Network, optimizer: str, parts: int) -> tuple[Step, Ledger]:
-    step = accumulate(_in_place(network, optimizer)[0], parts)
-    return step, plan(step)
-
-
-@lru_cache(maxsize=8)
-def _mixed(network: Network, optimizer: str) -> tuple[Step, Ledger]:
-    step = in_place(precision(_plain(network, optimizer), MODE))
-    return step, plan(step)
+def _call(*by: Use) -> str:
+    """The line of code of these techniques, one after the other."""
+    line = "step"
+    for each in by:
+        line = each.line(line)
+    return line
 
 
 class Maker(NamedTuple):
@@ -163,7 +161,7 @@ class Maker(NamedTuple):
     @property
     def shared(self) -> tuple[Step, Ledger]:
         """The step in place."""
-        return _in_place(self.network, self.optimizer)
+        return _made(self.network, self.optimizer, SHARED)
 
     @property
     def seconds(self) -> float:
@@ -193,7 +191,7 @@ class Maker(NamedTuple):
 
     def in_place(self) -> Way:
         """Nothing but that outputs overwrite inputs that die there."""
-        return self._row("in_place", *self.shared, call=SHARED)
+        return self._row("in_place", *self.shared, call=SHARED.line())
 
     def larger_card(self) -> Way:
         """The smallest memory of the table of machines that holds the step in place."""
@@ -204,8 +202,8 @@ class Maker(NamedTuple):
         )  # fmt: skip
         if larger is None:
             raise InputError(say("why_all.larger_card", bytes=units.exact(need)))
-        row = self._row("larger_card", *self.shared, asks=say("asks.larger_card"), call=SHARED)
-        return replace(row, limit=larger.memory.value)
+        asks, limit = say("asks.larger_card"), larger.memory.value
+        return replace(self.in_place(), key="larger_card", asks=asks, limit=limit)
 
     def smaller_batch(self) -> Way:
         """The largest batch that fits; time for all images, an update more often."""
@@ -225,7 +223,7 @@ class Maker(NamedTuple):
         """The fewest parts of the batch, all alike, of which one fits beside the gradients."""
         if self.batch == 1:
             raise InputError(say("why_all.one_image"))
-        two = _parts(self.network, self.optimizer, 2)[1]
+        two = self._parts(2)[1]
         most = two.fit(self.budget)
         room = self.batch if most.batch is None else most.batch
         divisors = (n for n in range(2, min(self.batch, MOST) + 1) if self.batch % n == 0)
@@ -235,19 +233,20 @@ class Maker(NamedTuple):
         normed = any(isinstance(node.layer, BatchNorm) for node in self.network.nodes)
         asks = say(f"asks.parts{'_norm' if normed else ''}", parts=number(parts))
         batch = self.batch // parts
-        step, ledger = _parts(self.network, self.optimizer, min(parts, 3))
+        step, ledger = self._parts(min(parts, 3))
         seconds = self._repeated(parts, batch)
         return self._row(
             "accumulation", step, ledger, batch, asks, seconds=seconds,
-            call=f"memlab.accumulate(memlab.in_place(step), parts={parts})",
+            call=_call(SHARED, use("accumulate", parts=parts)),
         )  # fmt: skip
+
+    def _parts(self, parts: int) -> tuple[Step, Ledger]:
+        """The step in place, in so many parts."""
+        return _made(self.network, self.optimizer, SHARED, use("accumulate", parts=parts))
 
     def _repeated(self, parts: int, batch: int) -> float:
         """Seconds of a step in so many parts: all parts but the first take the same time."""
-        two, three_ = (
-            clock(_parts(self.network, self.optimizer, n)[0], batch, self.machine).seconds
-            for n in (2, 3)
-        )
+        two, three_ = (clock(self._parts(n)[0], batch, self.machine).seconds for n in (2, 3))
         return two + (parts - 2) * (three_ - two)
 
     def recompute(self) -> Way:
@@ -259,8 +258,8 @@ class Maker(NamedTuple):
         except InputError:
             return self._chain(plain)
         if not names:
-            return self._row("recompute", *self.shared, call=SHARED)
-        step = in_place(recompute(plain, "drop", layers=names))
+            return self._row("recompute", *self.shared, call=SHARED.line())
+        step = SHARED(recompute(plain, "drop", layers=names))
         call = (
             f'memlab.in_place(memlab.recompute(step, "drop", layers={written("recompute", names)}))'
         )
@@ -268,26 +267,25 @@ class Maker(NamedTuple):
         return self._row("recompute", step, asks=asks, call=call, names=names)
 
     def _chain(self, plain: Step) -> Way:
-        made = recompute(plain, "chain", batch=self.batch, budget=self.budget, in_place=True,
-                         device=self.machine)  # fmt: skip
-        call = (f'memlab.in_place(memlab.recompute(step, "chain", batch={self.batch}, '
-                f"budget={self.budget}, in_place=True))")  # fmt: skip
-        return self._row("recompute", in_place(made), asks=say("asks.chain"), call=call)
+        given: dict[str, Any] = {"batch": self.batch, "budget": self.budget, "in_place": True}
+        step = SHARED(recompute(plain, "chain", **given, device=self.machine))
+        call = _call(use("recompute", "chain", **given), SHARED)
+        return self._row("recompute", step, asks=say("asks.chain"), call=call)
 
     def offload(self) -> Way:
         """The maps of the least seconds that wait in host memory."""
         plain = _plain(self.network, self.optimizer)
         names = searches.moved(plain, self.batch, self.budget, self.machine, self.link)
         if not names:
-            return self._row("offload", *self.shared, call=SHARED)
-        step = in_place(offload(plain, maps=names))
+            return self._row("offload", *self.shared, call=SHARED.line())
+        step = SHARED(offload(plain, maps=names))
         call = f"memlab.in_place(memlab.offload(step, maps={written('offload', names)}))"
         return self._row("offload", step, asks=say("asks.offload"), call=call, names=names)
 
     def precision(self) -> Way:
         """Mixed fp16: this library's conversions through buffers in fp32 are counted."""
-        step, ledger = _mixed(self.network, self.optimizer)
-        call = f'memlab.in_place(memlab.precision(step, "{MODE}"))'
+        step, ledger = _made(self.network, self.optimizer, MIXED, SHARED)
+        call = _call(MIXED, SHARED)
         return self._row("precision", step, ledger, asks=say("asks.precision"), call=call)
 
     def leaner(self) -> Way:
@@ -295,8 +293,8 @@ class Maker(NamedTuple):
         if self.network.name not in LEANER:
             raise InputError(say("why_all.leaner", network=self.network.title))
         other = network_of(LEANER[self.network.name])
-        step, ledger = _in_place(other, self.optimizer)
-        call = f"memlab.in_place({_line(f'memlab.zoo.{other.name}()', self.optimizer)})"
+        step, ledger = _made(other, self.optimizer, SHARED)
+        call = SHARED.line(_line(f"memlab.zoo.{other.name}()", self.optimizer))
         asks = say("asks.leaner", network=other.title)
         return self._row("leaner", step, ledger, asks=asks, call=call)
 

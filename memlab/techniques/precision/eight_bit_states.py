@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, whole
 from memlab.formats import FORMATS
 from memlab.step import tensor
 from memlab.step.op import Op, Slot
@@ -64,12 +64,7 @@ def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
     )
 
 
-def _check(step: object, block: int) -> int:
-    if not isinstance(step, Step):
-        raise InputError(
-            f"eight_bit_states rewrites a step, got {shorten(step)}; try "
-            "memlab.training_step(network, 'adam')."
-        )
+def _check(step: Step, block: int) -> int:
     order.check(step, "eight_bit_states")
     number = whole("block", block, LEAST)
     if number > MOST or number & (number - 1):
