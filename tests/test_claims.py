@@ -418,7 +418,7 @@ def test_every_claim_is_computed_and_says_how(claim: Claim) -> None:
 def test_every_figure_is_computed_and_says_how(figure: Figure) -> None:
     if figure.how == claims.FORMULA:
         assert figure.after
-        assert "memlab.claims.slots." in figure.call
+        assert "memlab.claims.revolve." in figure.call
     else:
         assert figure.how in claims.HOW
         assert _computes(ast.parse(figure.call))
