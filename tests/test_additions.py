@@ -41,8 +41,8 @@ OF_A_LAYER = (
 
 
 Written = tuple[str, str, str]
-"""A path; how it is changed: ``", added"`` at its end, ``", after NAME"`` below the row of that name,
-or ``""`` where it is new; and what is written."""
+"""A path; how it is changed: ``", added"`` at its end, ``", after NAME"`` below the row of that
+name, or ``""`` where it is new; and what is written."""
 OF_A_FORMAT = (
     "test_formats.py", "test_rounding.py",
     *(f"kernels/test_{part}.py" for part in ("conversions", "scaling")),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
-from memlab.formats import FORMATS
+from memlab.formats import FORMATS, STORED
 from memlab.kernels.cpu.small import staged_updates
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.layers.algorithms import on
@@ -26,7 +26,7 @@ from memlab.runtime.session import Session
 from memlab.step.staging import SCALE, STEPS, TAKEN, operands
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.precision import MASTER, MODES, ROLES, ROUNDINGS, STORED, precision
+from memlab.techniques.precision import MASTER, MODES, ROLES, ROUNDINGS, precision
 from tests.networks_at_random import networks
 from tests.staged_networks import NETWORKS, OPTIMIZERS, TRAINED, WITH_STATE, pairwise, step
 
