@@ -1,5 +1,6 @@
 """The examples of CONTRIBUTING work: a layer takes 3 files of the library, a format 1, a way to
-convolve 2 and its rates, a device its row and its folders, a still chart 3, a live view 4.
+convolve 2 and its rates, a device its row and its folders, a technique its file and its line in the
+façade, a still chart 3, a live view 4.
 
 The package is copied to a temporary folder, the example is written there as it stands on the page,
 and the tests that hold for every layer, or for every page, are run on it.
@@ -26,6 +27,7 @@ LAYERS = {"A leaky ReLU": 3}
 FORMATS = {"A float of 6 bits": 1}
 WAYS = {"A second way for 1x1": 2}
 DEVICES = {"A device that does little": 3}
+TECHNIQUES = {"Updates as early as they can be": 2}
 """The headings of the examples, and how many files of the library each may touch: a way to convolve
 its module and its kernel, beside the rates that are measured; a device its row and its folder in
 kernels and in runtime."""
@@ -54,6 +56,7 @@ OF_A_WAY = (
       for part in ("agreement", "against_torch", "contract", "gradients", "targets")),
     "runtime/test_algorithms.py",
 )  # fmt: skip
+OF_A_TECHNIQUE = ("techniques/test_registry.py",)
 OF_A_DEVICE = ("kernels/test_contract.py",)
 
 
@@ -247,3 +250,30 @@ __all__ += ["{name}_cut"]
     result = conform(copy, f"{name}_cut", PAGES)
     assert result.returncode == 1
     assert "test_nothing_collides_or_is_cut_off" in result.stdout
+
+
+@pytest.mark.parametrize("heading", TECHNIQUES)
+def test_an_example_is_a_technique_that_holds_to_its_row(copy: Path, heading: str) -> None:
+    found = files(heading)
+    assert 0 < len(of_library(found)) <= TECHNIQUES[heading]
+    write(copy, found)
+    assert passed(conform(copy, "early_updates or facade or files_are_found", OF_A_TECHNIQUE)) >= 16
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "missed"),
+    [
+        # an update that does not wait for who reads the parameter; an order that is not checked
+        (" or changed & _names(op.touched())", "", "test_it_runs_as_planned[early_updates"),
+        ("shown=updates_early", "shown=lambda step: False", "test_a_wrong_order"),
+    ],
+)
+def test_a_technique_that_is_wrong_does_not_pass(
+    copy: Path, right: str, wrong: str, missed: str
+) -> None:
+    (path, how, text), facade = files("Updates as early as they can be")
+    assert right in text
+    write(copy, [(path, how, text.replace(right, wrong)), facade])
+    result = conform(copy, "early_updates", OF_A_TECHNIQUE)
+    assert result.returncode == 1
+    assert missed in result.stdout

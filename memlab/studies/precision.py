@@ -23,6 +23,7 @@ from memlab.studies.memory.recipe import Recipe, memory_of
 from memlab.studies.memory.step_memory import StepMemory
 from memlab.techniques.precision import MODES
 from memlab.techniques.precision import ROLES as STORABLE
+from memlab.techniques.registry import use
 
 STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
 """The model state, which fact F1 counts in bytes per parameter."""
@@ -71,7 +72,8 @@ def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Rec
         wanted[Role.OPTIMIZER_STATE] = COMPUTED.name
     given = usual(mixed)
     roles = tuple((role, wanted[role]) for role in STORABLE if wanted[role] != given[role])
-    return Recipe(network, optimizer, format=mixed or "fp32", roles=roles, eight_bit=eight)
+    uses = (use("eight_bit_states"),) if eight else ()
+    return Recipe(network, optimizer, format=mixed or "fp32", roles=roles, uses=uses)
 
 
 def _half(parameter: str) -> str:

@@ -30,6 +30,7 @@ from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Traits
 from memlab.techniques import order
+from memlab.techniques.registry import Argument, Place, technique
 
 ROLES = tuple(role for role in Role if role is not Role.WORKSPACE)
 """The roles that can have a format of their own; a workspace has that of what is computed."""
@@ -66,6 +67,10 @@ MODES: Mapping[str, Mode] = MappingProxyType(
 """Pure and mixed precision (Micikevicius et al. 2018), by name."""
 
 
+@technique(
+    Place.FORMAT, "precision", "stored in other formats, computed in fp32",
+    choice=Argument("mode", tuple(MODES)), exact=False,
+)  # fmt: skip
 def precision(
     step: Step,
     mode: str | None = None,
