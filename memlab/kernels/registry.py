@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 
 from memlab import devices
 from memlab.errors import InputError, pick
@@ -66,7 +67,7 @@ class Call:
 Kernel = Callable[[Call], None]
 KERNELS: dict[Key, Kernel] = {}
 
-FOLDERS = {"cpu": "", "cuda": "cuda"}
+FOLDERS = {"cpu": "cpu", "cuda": "cuda"}
 """Where the kernels of a device are, from this folder on."""
 _REGISTERS = re.compile(r"^@kernel\(", re.MULTILINE)
 
@@ -124,13 +125,11 @@ def modules(device: str) -> list[str]:
     Raises:
         InputError: no such device.
     """
-    part = pick("device", device, FOLDERS)
-    package = ".".join(filter(None, ("memlab.kernels", part)))
-    folder = files("memlab.kernels").joinpath(part)
-    sources = {each.name: each for each in folder.iterdir() if each.name.endswith(".py")}
+    home = Path(str(files("memlab.kernels")))
+    sources = sorted(home.joinpath(pick("device", device, FOLDERS)).rglob("*.py"))
     return [
-        f"{package}.{name.removesuffix('.py')}"
-        for name, source in sorted(sources.items())
+        ".".join(("memlab.kernels", *source.relative_to(home).with_suffix("").parts))
+        for source in sources
         if _REGISTERS.search(source.read_text(encoding="utf-8"))
     ]
 
