@@ -12,8 +12,8 @@ import pytest
 
 from memlab import InputError
 from memlab.kernels.cpu import vectors
-from memlab.kernels.cpu.experiments import lanes, reading
-from memlab.kernels.cpu.experiments.lanes import ARITHMETIC, MicroKernel, available, micro_kernel
+from memlab.kernels.cpu.experiments import vector_arithmetic, array_sum
+from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, MicroKernel, available, micro_kernel
 
 PAIRS = [
     (name, count)
@@ -143,16 +143,16 @@ def test_the_features_are_those_that_numba_compiles_for(monkeypatch: Any) -> Non
 @pytest.mark.parametrize("dtype", ["f8", "f4", "u8", "u4", "u2", "u1", "i1"])
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_sum_is_numpys(dtype: str, blocks: int) -> None:
-    count = blocks * reading.BLOCK // np.dtype(dtype).itemsize
+    count = blocks * array_sum.BLOCK // np.dtype(dtype).itemsize
     values = np.random.default_rng(0).integers(0, 120, count).astype(dtype)
-    found = reading.total(values)
+    found = array_sum.total(values)
     assert found.dtype == values.dtype
     assert found == values.sum(dtype=dtype)  # both wrap around
 
 
-@pytest.mark.parametrize("count", [0, 1, reading.BLOCK + 8])
+@pytest.mark.parametrize("count", [0, 1, array_sum.BLOCK + 8])
 def test_only_whole_blocks_are_read(count: int) -> None:
     with pytest.raises(InputError, match="an array without gaps"):
-        reading.total(np.ones(count, np.uint8))
+        array_sum.total(np.ones(count, np.uint8))
     with pytest.raises(InputError, match="an array without gaps"):
-        reading.total(np.ones(2 * reading.BLOCK)[::2])
+        array_sum.total(np.ones(2 * array_sum.BLOCK)[::2])

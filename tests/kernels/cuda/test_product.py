@@ -12,9 +12,9 @@ from numba import cuda
 
 from memlab import InputError
 from memlab.kernels.cuda import target
-from memlab.kernels.cuda.conv import product as module
-from memlab.kernels.cuda.conv import tiles
-from memlab.kernels.cuda.conv.product import WAYS, product
+from memlab.kernels.cuda.conv import matrix_product as module
+from memlab.kernels.cuda.conv import tiled_product
+from memlab.kernels.cuda.conv.matrix_product import WAYS, product
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
 from tests.kernels_by_case import Case, Trial, distance

@@ -14,7 +14,7 @@ import numpy as np
 from memlab import units
 from memlab.devices import free_memory
 from memlab.errors import InputError
-from memlab.kernels.checks import (
+from memlab.kernels.argument_checks import (
     Shape,
     check_array,
     check_lowered,

@@ -11,7 +11,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
-from memlab.kernels.cpu.windows import inside
+from memlab.kernels.maps.windows import inside
 from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
 

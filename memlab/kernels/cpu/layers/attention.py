@@ -14,7 +14,7 @@ from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled, summing
 from memlab.kernels.cpu.layers.tokens import clear
-from memlab.kernels.cpu.sums import sum_values
+from memlab.kernels.cpu.row_sums import sum_values
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers.attention import AttentionSoftmax
 

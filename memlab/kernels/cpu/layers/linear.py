@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from memlab.kernels.cpu.arrays import span
 from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.sums import sum_values
+from memlab.kernels.cpu.row_sums import sum_values
 from memlab.kernels.registry import Array, Call, kernel
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from memlab.kernels.cpu.arrays import Span, span, start
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.sums import sum_products, sum_squares, sum_values
+from memlab.kernels.cpu.row_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers import BatchNorm
 

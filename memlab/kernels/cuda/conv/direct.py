@@ -9,19 +9,19 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda import sums
+from memlab.kernels.cuda import block_sums
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import THREADS, planes, results
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.maps import indices
+from memlab.kernels.maps import windows
 from memlab.kernels.operands import Window, convolution, weight_shape, window
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64
 
-source, reader = inlined(indices.source), inlined(indices.reader)
-add_up = inlined(sums.add_up, globals())
+source, reader = inlined(windows.source), inlined(windows.reader)
+add_up = inlined(block_sums.add_up, globals())
 
 
 @kernel("conv2d", "direct", "cuda")

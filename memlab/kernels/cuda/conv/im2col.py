@@ -17,7 +17,7 @@ from numba import cuda
 
 from memlab import units
 from memlab.errors import InputError, unknown
-from memlab.kernels.checks import (
+from memlab.kernels.argument_checks import (
     Shape,
     Sizes,
     check_array,
@@ -29,13 +29,13 @@ from memlab.kernels.checks import (
 from memlab.kernels.cuda.arrays import contiguous, line, overlap
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import planes, values
-from memlab.kernels.maps import indices
+from memlab.kernels.maps import windows
 from memlab.kernels.operands import Window
 
 _U = np.uint64
 WAYS = ("coalesced", "naive")
 
-source, reader = inlined(indices.source), inlined(indices.reader)
+source, reader = inlined(windows.source), inlined(windows.reader)
 
 
 def im2col(

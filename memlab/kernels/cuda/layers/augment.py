@@ -8,13 +8,13 @@ from numba import cuda
 from memlab.kernels.cuda.arrays import line
 from memlab.kernels.cuda.compile import Bytes, Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import values
-from memlab.kernels.maps import crops, generator
-from memlab.kernels.maps.generator import GOLDEN
+from memlab.kernels.maps import crops, random_numbers
+from memlab.kernels.maps.random_numbers import GOLDEN
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64
 
-mix = inlined(generator.mix)
+mix = inlined(random_numbers.mix)
 moved_down, moved_right = inlined(crops.down), inlined(crops.right)
 turned = inlined(crops.turned)
 

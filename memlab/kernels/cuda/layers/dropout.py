@@ -7,15 +7,15 @@ from numba import cuda
 
 from memlab.kernels.cuda.arrays import launch_on_values
 from memlab.kernels.cuda.compile import Values, compiled, inlined
-from memlab.kernels.maps import generator
-from memlab.kernels.maps.generator import GOLDEN
+from memlab.kernels.maps import random_numbers
+from memlab.kernels.maps.random_numbers import GOLDEN
 from memlab.kernels.operands import dropout_settings
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64
 _1 = _U(1)
 
-mix = inlined(generator.mix)
+mix = inlined(random_numbers.mix)
 
 
 @kernel("dropout", device="cuda")

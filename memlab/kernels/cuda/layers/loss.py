@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda import sums
+from memlab.kernels.cuda import block_sums
 from memlab.kernels.cuda.arrays import launch_on_values, line
 from memlab.kernels.cuda.compile import Labels, Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import THREADS, results, values
-from memlab.kernels.cuda.sums import sum_differences
+from memlab.kernels.cuda.block_sums import sum_differences
 from memlab.kernels.registry import Call, kernel
 
 _U, _F = np.uint64, np.float64
-add_up = inlined(sums.add_up, globals())
+add_up = inlined(block_sums.add_up, globals())
 
 
 @kernel("softmax", device="cuda")

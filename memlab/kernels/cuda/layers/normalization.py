@@ -13,7 +13,7 @@ from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import planes, values
 from memlab.kernels.cuda.layers.pointwise import copy
-from memlab.kernels.cuda.sums import sum_products, sum_squares, sum_values
+from memlab.kernels.cuda.block_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.registry import Call, kernel
 from memlab.layers import BatchNorm
 from memlab.step.op import OF_PART
