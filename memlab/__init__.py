@@ -4,145 +4,23 @@
 >>> memlab.plan(step).peak(batch=32)
 """
 
-from __future__ import annotations
+import lazy_loader
 
-import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from memlab import claims as claims
-    from memlab import formats as formats
-    from memlab import kernels as kernels
-    from memlab import lesson as lesson
-    from memlab import rounding as rounding
-    from memlab import units as units
-    from memlab import views as views
-    from memlab.build.step import inference_step as inference_step
-    from memlab.build.step import training_step as training_step
-    from memlab.clocks.data_path import data_path as data_path
-    from memlab.clocks.streams import clock as clock
-    from memlab.errors import InputError as InputError
-    from memlab.ledger.diff import diff as diff
-    from memlab.ledger.files import load as load
-    from memlab.ledger.files import save as save
-    from memlab.ledger.ledger import Ledger as Ledger
-    from memlab.ledger.plan import plan as plan
-    from memlab.lesson.material.images import images as images
-    from memlab.networks import counting as counting
-    from memlab.networks import zoo as zoo
-    from memlab.networks.builder import network as network
-    from memlab.networks.graph import Network as Network
-    from memlab.placement.placement import place as place
-    from memlab.runtime.loader.feed import Fed as Fed
-    from memlab.runtime.loader.feed import feed as feed
-    from memlab.runtime.run import Run as Run
-    from memlab.runtime.run import run as run
-    from memlab.runtime.training import History as History
-    from memlab.runtime.training import train as train
-    from memlab.step.step import Step as Step
-    from memlab.studies.techniques.ways_out import ways as ways
-    from memlab.techniques.accumulate import accumulate as accumulate
-    from memlab.techniques.in_place import in_place as in_place
-    from memlab.techniques.lowering import lowering as lowering
-    from memlab.techniques.no_reuse import no_reuse as no_reuse
-    from memlab.techniques.offload import offload as offload
-    from memlab.techniques.precision import precision as precision
-    from memlab.techniques.precision.eight_bit_states import eight_bit_states as eight_bit_states
-    from memlab.techniques.recompute import recompute as recompute
-    from memlab.techniques.relu_masks import relu_masks as relu_masks
+from memlab.notebook import show_values
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "units": "memlab.units",
-    "formats": "memlab.formats",
-    "claims": "memlab.claims",
-    "Fed": "memlab.runtime.loader.feed",
-    "History": "memlab.runtime.training",
-    "InputError": "memlab.errors",
-    "Ledger": "memlab.ledger.ledger",
-    "Network": "memlab.networks.graph",
-    "Run": "memlab.runtime.run",
-    "Step": "memlab.step.step",
-    "accumulate": "memlab.techniques.accumulate",
-    "clock": "memlab.clocks.streams",
-    "counting": "memlab.networks.counting",
-    "data_path": "memlab.clocks.data_path",
-    "diff": "memlab.ledger.diff",
-    "eight_bit_states": "memlab.techniques.precision.eight_bit_states",
-    "feed": "memlab.runtime.loader.feed",
-    "images": "memlab.lesson.material.images",
-    "in_place": "memlab.techniques.in_place",
-    "inference_step": "memlab.build.step",
-    "kernels": "memlab.kernels",
-    "lesson": "memlab.lesson",
-    "load": "memlab.ledger.files",
-    "lowering": "memlab.techniques.lowering",
-    "network": "memlab.networks.builder",
-    "no_reuse": "memlab.techniques.no_reuse",
-    "offload": "memlab.techniques.offload",
-    "place": "memlab.placement.placement",
-    "plan": "memlab.ledger.plan",
-    "precision": "memlab.techniques.precision",
-    "recompute": "memlab.techniques.recompute",
-    "relu_masks": "memlab.techniques.relu_masks",
-    "rounding": "memlab.rounding",
-    "run": "memlab.runtime.run",
-    "save": "memlab.ledger.files",
-    "train": "memlab.runtime.training",
-    "training_step": "memlab.build.step",
-    "views": "memlab.views",
-    "ways": "memlab.studies.techniques.ways_out",
-    "zoo": "memlab.networks.zoo",
-}
-"""Every public name and the module that it is loaded from when it is first used."""
-
-_SHOWN = {
-    "Exercise": "memlab.lesson.exercise",
-    "Ledger": "memlab.ledger.ledger",
-    "Network": "memlab.networks.graph",
-    "Run": "memlab.runtime.run",
-}
-"""What a notebook shows as a picture or a widget, and where it lives."""
-
-__all__ = sorted(_HOMES)
+_load, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
+"""``__init__.pyi`` lists the public names, for who reads and for who checks types."""
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+def __getattr__(name):  # typed in the stub
+    if name not in __all__:
         raise AttributeError(f"memlab has no {name!r}; it has {', '.join(__all__)}.")
-    home = import_module(_HOMES[name])
-    value = getattr(home, name, home)
-    globals()[name] = value
-    return value
+    return _load(name)
 
 
-def __dir__() -> list[str]:
+def __dir__():
     return [*__all__, "__version__"]
 
 
-def _bundle(value: Any) -> Any:
-    """What a notebook shows of a value; what draws is loaded with the first one."""
-    return import_module("memlab.views.formatters").bundle(value)
-
-
-def _display(card: Any) -> None:
-    """Show a card in a notebook, and what follows its answer."""
-    import_module("memlab.views.formatters").show_card(card)
-
-
-def _show_in_notebooks() -> None:
-    """Tell IPython how values are shown, where it runs and can show more than text."""
-    if "IPython" not in sys.modules:
-        return
-    shell = import_module("IPython.core.getipython").get_ipython()
-    formatter = shell.display_formatter if shell else None
-    if formatter is not None and "image/svg+xml" in formatter.active_types:
-        for name, home in _SHOWN.items():
-            formatter.mimebundle_formatter.for_type_by_name(home, name, _bundle)
-        display = formatter.ipython_display_formatter
-        display.for_type_by_name("memlab.lesson.card", "Card", _display)
-
-
-_show_in_notebooks()
+show_values()

@@ -1,203 +1,96 @@
-"""The memory that is free on this machine, by what its system and its limits leave."""
+"""The devices that a step runs on, a row each; and what their kernels compute, found in the files.
+
+The folder of a device in ``memlab.kernels`` has its kernels, and that in ``memlab.runtime`` its
+arrays: a function ``backend`` makes them. Nothing is imported here.
+"""
 
 from __future__ import annotations
 
-import os
-import platform
-import sys
+import re
 from collections.abc import Iterator
-from datetime import date
-from importlib.util import find_spec
-from pathlib import Path
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-from memlab import units
-from memlab.errors import InputError, library
+from memlab.errors import pick
 
-MB = 10**6
-START, KERNELS, SCIPY, TORCH = 110 * MB, 320 * MB, 180 * MB, 600 * MB
-"""The address space that libraries take, in bytes, measured with Python 3.11 on Linux: NumPy with
-memlab's plans; then Numba and SciPy with all kernels, SciPy alone, or PyTorch without a GPU."""
-THREAD = 42 * MB
-"""What each further thread of a BLAS library takes: 32 MiB of scratch memory, and its stack."""
-THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
-"""Where it finds how many, in its order; else there is one for each core."""
-RUN = 250 * MB
-"""What a run takes beside its arrays: compiling, and the threads of its kernels. The most that was
-measured is 160 MB, of networks with convolutions, recurrent layers or attention."""
-LITTLE = 1000 * MB
-"""With less than this, any library may fail, in a way of its own."""
-LOADED = "memlab.kernels.cpu.compile"
-"""A module that is there once Numba and the kernels are."""
-COMPUTING = ("numpy", "numba", "scipy")
-"""What the kernels are made with."""
-LIMITS = {
-    "Max address space": ("VmSize", "ulimit -v"),
-    "Max data size": ("VmData", "ulimit -d"),
+PACKAGE = "memlab.kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """What a device can do beside what its kernels say.
+
+    ``every_layer``: it has kernels for each layer whose row names no devices. ``staged``: it runs
+    steps that are stored in other formats than they are computed in, and masks. ``sequences``: its
+    kernels of linear layers and losses take the steps of a sequence, too. ``own_memory``: its
+    arrays do not lie in the host's memory.
+    """
+
+    name: str
+    every_layer: bool = False
+    staged: bool = False
+    sequences: bool = False
+    own_memory: bool = False
+
+
+DEVICES: dict[str, Device] = {
+    each.name: each
+    for each in (
+        Device("cpu", every_layer=True, staged=True, sequences=True),
+        Device("cuda", every_layer=True, own_memory=True),
+    )
 }
-"""The limits of a process that memory counts for, as Linux calls them; what it has taken of each;
-and what sets it. Its data are a part of its address space: what is measured above holds for both.
-"""
+"""The devices by the names that ``run(..., device=...)`` takes."""
+
+EVERY_LAYER = tuple(name for name, each in DEVICES.items() if each.every_layer)
+"""Those that are expected to have kernels for a new layer."""
 
 
-class Room(NamedTuple):
-    """Bytes that can still be taken, and the limit that says so: ``''`` for the machine's own."""
-
-    nbytes: int
-    limit: str = ""
-
-    def beside(self, nbytes: int) -> Room:
-        """What is left beside so many bytes."""
-        return self._replace(nbytes=max(0, self.nbytes - nbytes))
-
-
-def free_memory(root: Path = Path("/")) -> int:
-    """Bytes that arrays can still take here."""
-    return room(root).nbytes
-
-
-def measurable() -> bool:
-    """Whether what is free can be asked here."""
-    return _installed("psutil")
-
-
-def room(root: Path = Path("/")) -> Room:
-    """What arrays can still take here: the least of what the system has left, what the control
-    groups that a container or a cluster puts us in still allow, and what the limits of this
-    process leave beside the code of a run, its threads and their scratch memory."""
-    memory = library("psutil", "asking how much memory is free").virtual_memory()
-    system = Room(int(memory.available), "")
-    groups = (Room(left, "a control group") for left in _groups(root))
-    own = (Room(left.nbytes - _beside_arrays(), left.limit) for left in _process(root))
-    least = min([system, *groups, *own])
-    return least._replace(nbytes=max(0, least.nbytes))
-
-
-def limited() -> bool:
-    """Whether a limit of this process leaves so little that a library may fail to load."""
-    return any(left.nbytes < LITTLE for left in _process(Path("/")))
-
-
-def require(what: str, libraries: int, root: Path = Path("/")) -> None:
-    """Let libraries be loaded that the limits of this process leave room for; ``libraries`` is the
-    address space that they take, in bytes, without further threads.
-
-    OpenBLAS and LLVM end the process, or wait for ever, where they get no memory: so they are not
-    even tried.
+def find(name: str) -> Device:
+    """The device of that name.
 
     Raises:
-        InputError: there is less room.
+        InputError: there is none.
     """
-    threads = _beside_threads()
-    need, fewer = libraries + threads, f", or set {THREADS[0]}=1" if threads else ""
-    for left in _process(root):
-        if left.nbytes < need:
-            raise InputError(
-                f"{what} takes about {units.short(need)} of address space, and {left.limit} "
-                f"leaves {units.short(max(0, left.nbytes))}; raise that limit{fewer}."
-            )
+    return pick("device", name, DEVICES)
 
 
-def computing() -> bool:
-    """Whether what the kernels are made with is installed: without it, memlab plans and draws."""
-    return all(map(_installed, COMPUTING))
+class Kernels(NamedTuple):
+    """A file that registers kernels: its module, and the kinds with the algorithms that it names
+    in plain text."""
+
+    module: str
+    names: frozenset[tuple[str, str]]
 
 
-def _installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ValueError:  # kept from being imported
-        return False
+_REGISTERS = re.compile(r"^@kernel\((?:\"([\w.]+)\")?(?:, \"([\w-]+)\")?", re.MULTILINE)
 
 
-def require_kernels() -> None:
-    """Let Numba and the kernels be loaded where there is room for them.
+@cache
+def kernels(device: str) -> tuple[Kernels, ...]:
+    """The files of a device that register kernels, found by what stands in them: a new one needs no
+    line here.
 
     Raises:
-        InputError: there is none, or they are not installed.
+        InputError: no such device.
     """
-    if LOADED not in sys.modules:
-        require("loading Numba and the kernels", KERNELS)
-        for package in COMPUTING:
-            library(package, "computing with arrays")
+    name = find(device).name
+    return tuple(_registering(files(PACKAGE).joinpath(name), f"{PACKAGE}.{name}"))
 
 
-def _beside_arrays() -> int:
-    """The address space that a run takes beside its arrays, where that is not taken already."""
-    return RUN if LOADED in sys.modules else RUN + KERNELS + _beside_threads()
+def _registering(folder: Traversable, package: str) -> Iterator[Kernels]:
+    for each in sorted(folder.iterdir(), key=lambda one: one.name):
+        if each.is_dir():
+            yield from _registering(each, f"{package}.{each.name}")
+        elif each.name.endswith(".py"):
+            found = _REGISTERS.findall(each.read_text(encoding="utf-8"))
+            if found:
+                yield Kernels(f"{package}.{each.name.removesuffix('.py')}", frozenset(found))
 
 
-def _beside_threads() -> int:
-    """What the threads take that OpenBLAS starts as soon as it is loaded."""
-    words = [os.environ.get(name, "") for name in THREADS]
-    asked = [int(word) for word in words if word.isdecimal() and int(word)]
-    return THREAD * (min([*asked[:1], cores()]) - 1)
-
-
-def _process(root: Path) -> Iterator[Room]:
-    """What the limits of this process leave, where the system tells."""
-    status = _lines(root / "proc/self/status")
-    taken = dict(line.split(":", 1) for line in status if ":" in line)
-    for line in _lines(root / "proc/self/limits"):
-        name, most = line[:26].strip(), line[26:].split()
-        counted, setter = LIMITS.get(name, ("", ""))
-        if counted in taken and most[0] != "unlimited":
-            yield Room(int(most[0]) - 1024 * int(taken[counted].split()[0]), setter)
-
-
-def _groups(root: Path) -> Iterator[int]:
-    """What each control group around this process still allows, in version 1 and 2: a group is
-    bound by its own limit and by those of all the groups it is in. File pages that count as used
-    are given back when memory is short."""
-    for line in _lines(root / "proc/self/cgroup"):
-        _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            mount, names = root / "sys/fs/cgroup", ("memory.max", "memory.current")
-        elif "memory" in controllers.split(","):
-            mount = root / "sys/fs/cgroup/memory"
-            names = "memory.limit_in_bytes", "memory.usage_in_bytes"
-        else:
-            continue
-        parts = [part for part in path.split("/") if part not in ("", "..")]
-        for depth in range(len(parts) + 1):
-            folder = mount.joinpath(*parts[:depth])
-            try:
-                most, used = (int((folder / name).read_text()) for name in names)
-            except (OSError, ValueError):  # no such file, or "max"
-                continue
-            pages = dict(line.split() for line in _lines(folder / "memory.stat"))
-            files = pages.get("total_inactive_file", pages.get("inactive_file", "0"))
-            yield most - used + int(files)
-
-
-def _lines(path: Path) -> list[str]:
-    """Of a file that the system keeps; none where it keeps none. Its names need not be UTF-8."""
-    try:
-        text = os.fsdecode(path.read_bytes())
-    except OSError:
-        return []
-    return [line for line in text.split("\n") if line]
-
-
-def processor() -> str:
-    """The name of this machine's processor, or its family where the system names none."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def cores() -> int:
-    """The cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def here() -> str:
-    """This machine and this day, beside figures that hold nowhere else:
-    ``'Linux x86_64, 2 cores, 2026-11-21'``."""
-    system = f"{platform.system()} {platform.machine()}"
-    return f"{system}, {cores()} cores, {date.today().isoformat()}"
+def computing(kind: str, algorithm: str = "") -> list[str]:
+    """The devices with a kernel for operations of a kind, by an algorithm."""
+    return [name for name in DEVICES if any((kind, algorithm) in k.names for k in kernels(name))]

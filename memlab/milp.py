@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from memlab import devices
+from memlab import this_machine
 from memlab.errors import library
 
 OTHER = 4
@@ -23,7 +23,7 @@ def scipy(module: str, what: str) -> ModuleType:
         InputError: SciPy is not installed, or a limit leaves no room for it.
     """
     if module not in sys.modules:
-        devices.require(f"{what} needs SciPy, which", devices.SCIPY)
+        this_machine.require(f"{what} needs SciPy, which", this_machine.SCIPY)
     return library(module, what)
 
 

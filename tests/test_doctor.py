@@ -9,7 +9,7 @@ from importlib import import_module, metadata
 
 import pytest
 
-from memlab import cli, devices, doctor
+from memlab import cli, doctor, this_machine
 from memlab.doctor import checks
 from memlab.doctor.checks import Check
 from memlab.errors import InputError
@@ -206,7 +206,7 @@ def test_where_numba_has_no_room_it_is_not_loaded(monkeypatch):
     def require_kernels():
         raise InputError("loading takes about 362 MB, and ulimit -v leaves 4 MB; raise that limit.")
 
-    monkeypatch.setattr(devices, "require_kernels", require_kernels)
+    monkeypatch.setattr(this_machine, "require_kernels", require_kernels)
     monkeypatch.setattr(doctor, "_failure", lambda module: pytest.fail(f"{module} was loaded"))
     checks = {check.name: check for check in doctor.examine()}
     assert checks["Numba starts"].status == "problem"

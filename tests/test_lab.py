@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memlab import lab as module
+from memlab.cli import lessons as module
 
 OUTPUT = {"output_type": "stream", "name": "stdout", "text": ["4\n"]}
 
@@ -37,7 +37,7 @@ def checkout(tmp_path, monkeypatch):
 @pytest.fixture
 def wheel(checkout, monkeypatch):
     """The same lessons without a checkout; the folder that a learner calls `memlab lab` in."""
-    for name in ("memlab.lab.CHECKOUT", "memlab.places.CHECKOUT"):
+    for name in ("memlab.cli.lessons.CHECKOUT", "memlab.places.CHECKOUT"):
         monkeypatch.setattr(name, None)
     here = checkout / "here"
     here.mkdir()

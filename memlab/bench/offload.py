@@ -24,7 +24,7 @@ from memlab.measure.processor import freed_memory_kept, limited
 from memlab.measure.recorded import FOLDER, Recorded, to_dict
 from memlab.measure.timing import Line, Result, interleave, line, machine, median, ratio
 from memlab.networks import zoo
-from memlab.runtime.cpu.copies import RAM
+from memlab.runtime.copies import RAM
 from memlab.runtime.program import Program
 from memlab.runtime.run import run as run_once
 from memlab.runtime.session import Session

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
-from memlab import devices, optimizers
+from memlab import optimizers, this_machine
 from memlab.cli.commands import (
     OUTPUT,
     Options,
@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _no_room(error)
     except (ImportError, RuntimeError, SystemError) as error:
-        if not devices.limited():
+        if not this_machine.limited():
             raise
         return _no_room(error)  # for a library, or the stack of a thread
     except OSError as error:
@@ -237,7 +237,7 @@ def _command(words: Sequence[str]) -> int:
         options = _options(words)
     except SystemExit:  # argparse has shown what --help or --version asked for
         return 0
-    devices.require("memlab", devices.START)
+    this_machine.require("memlab", this_machine.START)
     code: int = options.run(options)
     return code
 
@@ -250,7 +250,7 @@ def _no_room(error: Exception) -> int:
 def _failed(error: OSError) -> int:
     """What the system could not do, as a sentence; a reader that went away gets none."""
     where = error.filename
-    if error.errno == errno.ENOMEM or (error.errno is None and devices.limited()):
+    if error.errno == errno.ENOMEM or (error.errno is None and this_machine.limited()):
         return _no_room(error)
     if where == OUTPUT or (where is None and isinstance(error, BrokenPipeError)):
         _drop(sys.stdout)

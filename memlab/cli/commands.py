@@ -185,7 +185,7 @@ def doctor(options: Options) -> int:
 
 def lab(options: Options) -> int:
     """Open the lessons in JupyterLab; what follows goes on to JupyterLab."""
-    from memlab.lab import lab as open_lessons
+    from memlab.cli.lessons import lab as open_lessons
 
     with printing():
         return open_lessons(options.rest)
@@ -212,7 +212,7 @@ def lecture(options: Options) -> int:
 def progress(options: Options) -> int:
     """Show which cards and exercises of the lessons you have done; it is nobody's mark."""
     from memlab import strings
-    from memlab.lab import progress_file
+    from memlab.cli.lessons import progress_file
     from memlab.lesson import progress as record
 
     path = record.file() if record.FILE in os.environ else progress_file()

@@ -18,7 +18,7 @@ from math import isfinite, log
 from pathlib import Path
 from typing import Any
 
-from memlab import atomic, devices
+from memlab import atomic, this_machine
 from memlab.errors import InputError, shorten
 
 SCHEMA = "memlab.machine/1"
@@ -119,7 +119,7 @@ def _kept(path: Path, changed: int) -> Rates | None:
             stacklevel=2,
         )
         return None
-    return found if found.machine["processor"] == devices.processor() else None
+    return found if found.machine["processor"] == this_machine.processor() else None
 
 
 def place() -> Path:

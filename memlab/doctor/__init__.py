@@ -8,7 +8,7 @@ import sys
 from importlib import import_module, metadata
 from pathlib import Path
 
-from memlab import devices
+from memlab import this_machine
 from memlab.doctor.checks import (
     RAISE,
     Check,
@@ -25,6 +25,7 @@ from memlab.doctor.checks import (
 from memlab.doctor.checks import exit_code as exit_code
 from memlab.doctor.checks import report as report
 from memlab.errors import InputError
+from memlab.places import PACKAGE
 
 
 def examine() -> list[Check]:
@@ -33,7 +34,7 @@ def examine() -> list[Check]:
     needs = metadata.requires("memlab") if version else []
     packages = [check_package(need, _installed(need), python) for need in needs or []]
     checks = [
-        Check("machine", "ok", devices.here()),
+        Check("machine", "ok", this_machine.here()),
         check_memlab(version, python),
         check_python(tuple(sys.version_info[:3]), python),
         *packages,
@@ -67,12 +68,12 @@ def _memory() -> Check | None:
         from psutil import virtual_memory
     except ImportError:  # its own line says so
         return None
-    return check_memory(*devices.room(), int(virtual_memory().available))
+    return check_memory(*this_machine.room(), int(virtual_memory().available))
 
 
 def _numba(python: str) -> Check:
     try:
-        devices.require_kernels()
+        this_machine.require_kernels()
     except InputError as error:
         return Check("Numba starts", "problem", str(error), RAISE)
     return check_numba(_failure("numba"), python)
@@ -102,7 +103,7 @@ def _cuda(python: str) -> Check | None:
 
 def _cache_folders() -> list[Path]:
     """Where Numba looks, in its order."""
-    folders = [Path(__file__).parent / "kernels" / "__pycache__"]
+    folders = [PACKAGE / "kernels" / "cpu" / "__pycache__"]
     if own := os.environ.get("NUMBA_CACHE_DIR"):
         folders.insert(0, Path(own))
     with contextlib.suppress(Exception):  # check_numba says why

@@ -6,16 +6,14 @@ receives as workspace, so that the plan knows of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
-from pathlib import Path
 
-from memlab import devices
-from memlab.errors import InputError, pick
+from memlab import devices, this_machine
+from memlab.devices import DEVICES
+from memlab.errors import InputError
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT
 from memlab.layers.layer import LAYERS, Layer
 from memlab.lines import Column
@@ -67,23 +65,26 @@ class Call:
 Kernel = Callable[[Call], None]
 KERNELS: dict[Key, Kernel] = {}
 
-FOLDERS = {"cpu": "cpu", "cuda": "cuda"}
-"""Where the kernels of a device are, from this folder on."""
-_REGISTERS = re.compile(r"^@kernel\(", re.MULTILINE)
-
 DTYPES = {"fp32": "float32", "fp64": "float64"}
 """The formats that every device computes in, and what NumPy calls them."""
 
 
-def kernel(kind: str, algorithm: str = "", device: str = "cpu") -> Callable[[Kernel], Kernel]:
-    """Register a kernel for every format that it computes in."""
+def kernel(kind: str, algorithm: str = "", device: str = "") -> Callable[[Kernel], Kernel]:
+    """Register a kernel for every format that it computes in; its device is that of the folder that
+    it stands in."""
 
     def register(function: Kernel) -> Kernel:
         for format in DTYPES:
-            KERNELS[kind, algorithm, device, format] = function
+            KERNELS[kind, algorithm, device or _device(function), format] = function
         return function
 
     return register
+
+
+def _device(kernel: Kernel) -> str:
+    """``cpu`` for what stands in no folder of a device."""
+    inner = kernel.__module__.removeprefix(f"{devices.PACKAGE}.")
+    return inner.partition(".")[0] if inner.partition(".")[0] in DEVICES else "cpu"
 
 
 def find(kind: str, algorithm: str = "", device: str = "cpu", format: str = "fp32") -> Kernel:
@@ -107,11 +108,10 @@ def _hint(kind: str, algorithm: str, device: str) -> str:
     if formats:
         return f"try format {' or '.join(formats)}, or memlab.precision(step, ...) of one in fp32"
     if algorithm in ALGORITHMS:
-        others = [each for each in ALGORITHMS[algorithm].devices if each != device]
-        if not ALGORITHMS[algorithm].devices:
+        others = devices.computing("conv2d", algorithm)
+        if not others:
             return f"{algorithm} is planned only: try memlab.lowering(step, {DEFAULT!r}) to run it"
-        if others:
-            return f"try device {' or '.join(others)}, or plan it instead of running it"
+        return f"try device {' or '.join(others)}, or plan it instead of running it"
     layer = LAYERS.get(kind.removesuffix(".backward"))
     if layer is not None and device not in layer.row.devices:
         return f"try device {' or '.join(layer.row.devices)}, or plan it instead of running it"
@@ -119,19 +119,13 @@ def _hint(kind: str, algorithm: str, device: str) -> str:
 
 
 def modules(device: str) -> list[str]:
-    """The files that register kernels of a device, found by what stands in them: a new one needs no
-    line here. They load Numba, so the first kernel that is asked for loads them.
+    """The files that register kernels of a device. They load Numba, so the first kernel that is
+    asked for loads them.
 
     Raises:
         InputError: no such device.
     """
-    home = Path(str(files("memlab.kernels")))
-    sources = sorted(home.joinpath(pick("device", device, FOLDERS)).rglob("*.py"))
-    return [
-        ".".join(("memlab.kernels", *source.relative_to(home).with_suffix("").parts))
-        for source in sources
-        if _REGISTERS.search(source.read_text(encoding="utf-8"))
-    ]
+    return [each.module for each in devices.kernels(device)]
 
 
 @cache
@@ -144,8 +138,7 @@ def load(device: str = "cpu") -> None:
             Numba itself.
     """
     found = modules(device)
-    devices.require_kernels()
+    this_machine.require_kernels()
     for name in found:
         import_module(name)
-    if device == "cpu":
-        import_module("memlab.kernels.cpu.compile").nothing(0)
+    import_module("memlab.kernels.cpu.compile").nothing(0)

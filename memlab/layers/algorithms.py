@@ -1,8 +1,9 @@
-"""Ways to compute a convolution that differ in workspace and bytes moved; no arithmetic.
+"""Ways to compute a convolution that differ in workspace and bytes moved: what each needs, which
+layers it can compute, and its row; no arithmetic.
 
-A kernel of the same name does the work; a test holds the two lists against each other. An algorithm
-without a kernel on any device is planned and priced, and ``run`` refuses it. Where one does not
-apply, or has no backward of its own, it names the one that takes its place.
+A kernel of the same name does the work, and the devices that have one are found. An algorithm
+without any is planned and priced, and ``run`` refuses it. Where one does not apply, or has no
+backward of its own, it names the one that takes its place.
 """
 
 from __future__ import annotations
@@ -11,21 +12,168 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memlab import devices, formats
 from memlab.axes import Shape
 from memlab.errors import pick
 from memlab.formats import Format
-from memlab.layers import buffers
-from memlab.layers.buffers import Needs
-from memlab.layers.buffers import pointwise as pointwise
-from memlab.layers.buffers import smooth as smooth
-from memlab.layers.row import Buffers, Choice, Per, made
+from memlab.layers.row import Buffer, Buffers, Choice, Per, made
 
 if TYPE_CHECKING:
     from memlab.layers.convolution import Conv2d
 
 DEFAULT = "im2col-image"
-EVERY = ("cpu", "cuda")
-"""The devices that there are kernels for."""
+
+Needs = Callable[["Conv2d", Shape, Shape], Buffers]
+"""From a layer and its input and output per sample to its workspace."""
+
+
+# -- what each needs, and which layers it can compute ----------------------------------------------
+
+
+def none(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """No workspace."""
+    return {}
+
+
+def pointwise(layer: Conv2d) -> bool:
+    """Whether the lowered matrix of a layer is its input: nothing has to be copied."""
+    return (layer.kernel, layer.stride, layer.padding) == (1, 1, 0)
+
+
+def lowered(per: Per) -> Needs:
+    """The lowered copy: of an image at a time, or of all."""
+
+    def needs(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+        if pointwise(layer):
+            return {}
+        kernel = (("k", layer.kernel), ("k", layer.kernel))
+        return {"workspace": Buffer((("C", x[0]), *kernel, ("Ho", y[1]), ("Wo", y[2])), per)}
+
+    return needs
+
+
+def mec_applies(layer: Conv2d, x: Shape) -> bool:
+    """Rows that a kernel skips would break its matrix, and windows apart share none."""
+    return layer.dilation == 1 and layer.kernel > layer.stride
+
+
+def mec(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """Every padded row once per column of the kernel (G8), and the weights in that order."""
+    inner = ("C/g" if layer.groups > 1 else "C", x[0] // layer.groups)
+    kernel, rows = ("k", layer.kernel), x[1] + 2 * layer.padding
+    lowered = (("Hp", rows), ("C", x[0]), kernel, ("Wo", y[2]))
+    return {
+        "workspace": Buffer(lowered, Per.BATCH),
+        "ordered weights": Buffer((("K", y[0]), kernel, inner, kernel), Per.STEP),
+    }
+
+
+TILES = 512
+"""About how many tiles of Winograd's algorithm are transformed together."""
+
+
+def winograd_applies(layer: Conv2d, x: Shape) -> bool:
+    """Only what F(2x2, 3x3) is made for."""
+    return (layer.kernel, layer.stride, layer.dilation, layer.groups) == (3, 1, 1, 1)
+
+
+def winograd(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """16 values per kernel, which is all that a fused kernel takes (G5), and per tile: this one
+    transforms some whole rows of tiles at a time."""
+    down, across = -(-y[1] // 2), -(-y[2] // 2)
+    blocks = -(-down // max(1, TILES // across))
+    tiles = ("T", -(-down // blocks) * across)
+    return {
+        "transformed weights": Buffer((("16", 16), ("K", y[0]), ("C", x[0])), Per.STEP),
+        "transformed inputs": Buffer((("16", 16), ("C", x[0]), tiles), fills=blocks),
+        "transformed outputs": Buffer((("16", 16), ("K", y[0]), tiles), fills=blocks),
+        "padded row": Buffer((("row", 2 * across + 2),), fills=4 * x[0] * down),
+    }
+
+
+def fft_applies(layer: Conv2d, x: Shape) -> bool:
+    """Each output map is a sum of whole correlations."""
+    return (layer.stride, layer.dilation, layer.groups) == (1, 1, 1)
+
+
+def fft(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """The spectra of all inputs, kernels and outputs, half of each because the values are real
+    (G7); and two planes between which one transform goes back and forth."""
+    height, width = (smooth(extent + 2 * layer.padding) for extent in x[1:])
+    half = (("2", 2), ("Hf", height), ("Wf/2+1", width // 2 + 1))
+    plane = (("2", 2), ("2", 2), ("Hf", height), ("Wf", width))
+    return {
+        "input spectra": Buffer((("C", x[0]), *half), Per.BATCH),
+        "kernel spectra": Buffer((("K", y[0]), ("C", x[0]), *half), Per.STEP),
+        "output spectra": Buffer((("K", y[0]), *half), Per.BATCH),
+        "planes": Buffer(plane, fills=x[0] + y[0]),
+    }
+
+
+def smooth(size: int) -> int:
+    """The least product of 2, 3 and 5 that is at least ``size``."""
+    found = size
+    while True:
+        rest = found
+        for factor in (2, 3, 5):
+            while rest % factor == 0:
+                rest //= factor
+        if rest == 1:
+            return found
+        found += 1
+
+
+TILE, PANEL, LOWERED_ROWS, MAPS, BLOCK = 48, 2**15, 36, 512, 8
+"""Output places in a tile; the most values in a panel of lowered ones, and about how many of its
+rows meet ``dY`` at once; the most output maps in a panel of ``dY``, and the rows of ``dL``.
+
+The kernels write whole blocks of sums, unchecked: ``TILE`` is a multiple of the lanes of a block
+(48 in fp32 where a vector has 512 bits) and ``BLOCK`` at least its rows. ``kernels.tiles.check``
+holds every workspace to that before it is written."""
+
+
+def panel_applies(layer: Conv2d, x: Shape) -> bool:
+    """A panel holds a channel at least."""
+    return layer.kernel**2 * TILE <= PANEL
+
+
+def panel(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """The lowered values of a tile: all rows, or those of as many channels as a panel holds."""
+    inner, taps = x[0] // layer.groups, layer.kernel**2
+    together = min(inner, PANEL // (TILE * taps))
+    fills = layer.groups * -(-inner // together) * -(-y[1] * y[2] // TILE)
+    return {"workspace": Buffer((("rows", together * taps), ("tile", TILE)), fills=fills)}
+
+
+def panel_backward(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """A few lowered rows at many places, for the gradient of the weights; the maps of a tile of
+    ``dY`` and some rows of ``dL``, for that of the input, and where these belong."""
+    inner, taps, places = x[0] // layer.groups, layer.kernel**2, y[1] * y[2]
+    together = min(inner, max(1, LOWERED_ROWS // taps))
+    tile = min(-(-places // TILE), PANEL // (together * taps * TILE)) * TILE
+    fills = layer.groups * -(-inner // together) * -(-places // tile)
+    maps = min(y[0] // layer.groups, MAPS)
+    turns = layer.groups * -(-y[0] // layer.groups // maps) * -(-places // TILE)
+    return {
+        "lowered": Buffer((("rows", together * taps), ("tile", tile)), fills=fills),
+        "panel": Buffer((("maps", maps + BLOCK), ("tile", TILE)), fills=turns),
+        **tap_table(layer, x, y),
+    }
+
+
+def tap_table_applies(layer: Conv2d, x: Shape) -> bool:
+    """Neighbouring output places read neighbouring values."""
+    return layer.stride == 1
+
+
+def tap_table(layer: Conv2d, x: Shape, y: Shape) -> Buffers:
+    """For every tap, the distance to its values and a bit for each of them."""
+    axes = (("k", layer.kernel), ("k", layer.kernel), ("entry", 2))
+    fills = -(-y[1] * y[2] // TILE)
+    return {"table": Buffer(axes, Per.THREAD, formats.find("int64"), fills)}
+
+
+# -- the algorithms -------------------------------------------------------------------------------
 
 
 def _always(layer: Conv2d, x: Shape) -> bool:
@@ -38,8 +186,8 @@ class Algorithm:
 
     ``forward`` and ``backward`` give the buffers of a layer; backward's are forward's where it is
     None. ``applies`` says which layers it can compute; for others, and for a backward that it
-    leaves to it, ``instead`` is used. ``devices`` are those with a kernel for it. MEC has none: it
-    was the fastest way in none of the 22 rows of ``clocks/rates.json``.
+    leaves to it, ``instead`` is used. MEC has no kernel: it was the fastest way in none of the 22
+    rows of ``clocks/rates.json``.
     """
 
     name: str
@@ -50,67 +198,28 @@ class Algorithm:
     own_backward: bool = True
     applies: Callable[[Conv2d, Shape], bool] = _always
     instead: str = DEFAULT
-    devices: tuple[str, ...] = ("cpu",)
 
 
 ALGORITHMS: dict[str, Algorithm] = {
     entry.name: entry
     for entry in (
-        Algorithm("direct", "direct", "G1", buffers.none, devices=EVERY),
+        Algorithm("direct", "direct", "G1", none),
+        Algorithm("im2col-batch", "im2col, the whole batch", "G2", lowered(Per.BATCH)),
+        Algorithm(DEFAULT, "im2col, one image at a time", "G3", lowered(Per.THREAD)),
+        Algorithm("mec", "lowered along the width alone", "G8", mec, applies=mec_applies),
+        Algorithm("winograd", "Winograd, F(2x2, 3x3)", "G5", winograd, applies=winograd_applies),
+        Algorithm("fft", "products of Fourier spectra", "G7", fft, applies=fft_applies),
         Algorithm(
-            "im2col-batch",
-            "im2col, the whole batch",
-            "G2",
-            buffers.lowered(Per.BATCH),
-            devices=EVERY,
+            "im2col-tile", "im2col, one tile at a time", "G4", panel, panel_backward,
+            applies=panel_applies,
         ),
         Algorithm(
-            DEFAULT,
-            "im2col, one image at a time",
-            "G3",
-            buffers.lowered(Per.THREAD),
-            devices=EVERY,
+            "offsets", "a table of offsets", "G9", tap_table, own_backward=False,
+            applies=tap_table_applies, instead="im2col-tile",
         ),
-        Algorithm(
-            "mec",
-            "lowered along the width alone",
-            "G8",
-            buffers.mec,
-            applies=buffers.mec_applies,
-            devices=(),
-        ),
-        Algorithm(
-            "winograd",
-            "Winograd, F(2x2, 3x3)",
-            "G5",
-            buffers.winograd,
-            applies=buffers.winograd_applies,
-        ),
-        Algorithm(
-            "fft", "products of Fourier spectra", "G7", buffers.fft, applies=buffers.fft_applies
-        ),
-        Algorithm(
-            "im2col-tile",
-            "im2col, one tile at a time",
-            "G4",
-            buffers.panel,
-            buffers.panel_backward,
-            applies=buffers.panel_applies,
-        ),
-        Algorithm(
-            "offsets",
-            "a table of offsets",
-            "G9",
-            buffers.tap_table,
-            own_backward=False,
-            applies=buffers.tap_table_applies,
-            instead="im2col-tile",
-        ),
-        Algorithm(
-            "implicit-gemm", "a product read from the image", "G1", buffers.none, devices=("cuda",)
-        ),
+        Algorithm("implicit-gemm", "a product read from the image", "G1", none),
     )
-}
+}  # fmt: skip
 """The algorithms of a convolution, by name."""
 
 
@@ -120,8 +229,8 @@ def on(device: str) -> list[str]:
     Raises:
         InputError: no such device.
     """
-    pick("device", device, dict.fromkeys(EVERY))
-    return [name for name, entry in ALGORITHMS.items() if device in entry.devices]
+    name = devices.find(device).name
+    return [each for each in ALGORITHMS if name in devices.computing("conv2d", each)]
 
 
 def find(name: str) -> Algorithm:

@@ -24,7 +24,7 @@ class Linear(Layer):
     can_share: ClassVar[bool] = True
     row: ClassVar[Row] = Row(
         keeps=("x",), cut=Cut.OUTPUTS, cheap=False,
-        to_pass_on=("weight",), vectors=("cuda",), stem="fc",
+        to_pass_on=("weight",), by_step=True, stem="fc",
     )  # fmt: skip
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ class SoftmaxCrossEntropy(Loss):
     sample or one for each token of a sequence ``(T, classes)``."""
 
     kind: ClassVar[str] = "softmax_cross_entropy"
-    row: ClassVar[Row] = Row(keeps=(), cut=Cut.WHOLE, cheap=False, vectors=("cuda",))
+    row: ClassVar[Row] = Row(keeps=(), cut=Cut.WHOLE, cheap=False, by_step=True)
     predicts: ClassVar[tuple[str, Traits] | None] = "softmax", Traits(IN_PLACE.forward)
 
     def output(self, *inputs: Shape) -> Shape:

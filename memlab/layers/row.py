@@ -11,6 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from memlab.axes import BATCH, Dims, Shape
+from memlab.devices import EVERY_LAYER
 from memlab.formats import Format
 from memlab.step import tensor
 from memlab.step.op import NONE, Operands
@@ -54,7 +55,8 @@ class Row:
     sequence or vector. ``is_view``: its output is the input, or a part of it;
     ``identity_in_inference``: so it is there alone. ``moves`` and ``apart``: as in ``Traits``.
     ``joins``: its parameters are updated together with those of the layer that feeds it.
-    ``devices`` have kernels for it, those in ``vectors`` only where a sample is one vector.
+    ``devices`` have kernels for it. ``by_step``: of a sequence it computes each step alone, which
+    the kernels of some devices cannot (``Device.sequences``).
     ``stem`` begins the names that its layers get.
     """
 
@@ -71,8 +73,8 @@ class Row:
     moves: bool = False
     apart: bool = False
     joins: bool = False
-    devices: tuple[str, ...] = ("cpu", "cuda")
-    vectors: tuple[str, ...] = ()
+    devices: tuple[str, ...] = EVERY_LAYER
+    by_step: bool = False
     stem: str = ""
 
     @cached_property

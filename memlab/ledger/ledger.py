@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+from memlab import units
 from memlab.errors import InputError, flag, known, whole
-from memlab.ledger import questions
+from memlab.ledger.answers import Block, Blocks, Fit, Why
 from memlab.ledger.entries import BEFORE, Entry, Event, Later, Peak, Row
-from memlab.ledger.questions import Blocks, Fit, Why
 from memlab.lines import Column, alive, column, np
 from memlab.step.lifetimes import Life
+from memlab.step.op import LOAD
 from memlab.step.step import describe
 from memlab.step.storage import DEVICE, MEMORIES
 from memlab.step.tensor import Role
@@ -191,7 +192,13 @@ class Ledger:
 
     def why(self, batch: int, memory: str = DEVICE) -> Why:
         """What is alive at the peak, who made it, and who is waiting for it."""
-        return questions.why(self, self._checked(batch), memory)
+        peak = self.peak_at(self._checked(batch), memory)
+        blocks = self._answer(self.alive(peak.index, memory), batch)
+        heading = (
+            f"{self.describe()}, batch {batch}: {units.both(peak.nbytes)} at operation "
+            f"{peak.index + 1} of {len(self.rows)}, {peak.row.name}."
+        )
+        return Why(heading, batch, tuple(sorted(blocks, key=lambda block: -block.nbytes)), peak)
 
     def of(self, layer: str, batch: int) -> Blocks:
         """Every block that a layer makes or owns, with formula and lifetime; also of a block.
@@ -199,16 +206,46 @@ class Ledger:
         Raises:
             InputError: no such layer or block, or a bad batch.
         """
-        return questions.of(self, layer, self._checked(batch))
+        names = [*(row.layer for row in self.rows), *(entry.name for entry in self.entries)]
+        known("layer or block", layer, dict.fromkeys(names))
+        found = [each for each in self.entries if layer in (each.layer, each.name)]
+        blocks = self._answer(found, self._checked(batch))
+        return Blocks(f"{layer} in {self.describe()}, batch {batch}:", batch, tuple(blocks))
+
+    def _answer(self, entries: list[Entry], batch: int) -> list[Block]:
+        return [
+            Block(each, each.size.at(batch), self.made_by(each), self.needed_by(each))
+            for each in entries
+        ]
 
     def fit(self, nbytes: int | str, memory: str = DEVICE) -> Fit:
         """The largest batch whose peak is at most ``nbytes`` (or ``'12GB'``), exactly, and the
-        block that binds.
+        block that binds: the minimum over the operations of ``floor((M - a) / b)``.
 
         Raises:
             InputError: no amount of memory.
         """
-        return questions.fit(self, nbytes, memory)
+        budget, valid = units.parse(nbytes), self.batches
+        fixed, each = (line.tolist() for line in self.line(memory))
+        bounds = [
+            (budget - a) // b if b else -1
+            for a, b in zip(fixed, each, strict=True)
+            if b or a > budget
+        ]
+        batch = max(min(bounds), 0) if bounds else None
+        if valid and (batch is None or batch >= valid.stop - 1):
+            return Fit(valid.stop - 1, budget, self.peak(valid.stop - 1, memory), None, valid=valid)
+        if batch is None:
+            return Fit(None, budget, self.peak(1, memory), None)
+        least = valid.start if valid else 1
+        batch = batch if batch >= least else 0
+        needs = self.peak(batch, memory) if batch else 0
+        peak = self.peak_at(max(batch + 1, least), memory)
+        growing = [entry for entry in self.alive(peak.index, memory) if entry.size.per_sample]
+        binds = max(growing, key=lambda entry: entry.size.per_sample, default=None)
+        parts = 1 + sum(row.kind == LOAD for row in self.rows)
+        at = peak.index
+        return Fit(batch, budget, needs, peak, fixed[at], each[at], binds, valid, parts)
 
     # -- checks -------------------------------------------------------------------------------
 

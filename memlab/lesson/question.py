@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from memlab.errors import InputError, shorten, unknown
 from memlab.lesson import guess as guesses
+from memlab.lesson.cells import Cell
 from memlab.lesson.guess import Guess
-from memlab.lesson.misconceptions import Cause
+from memlab.lesson.misconceptions import Cause, Verdict, judge
 from memlab.strings import gettext as _
 
 Numbers = Mapping[str, Any]
@@ -154,3 +155,77 @@ def topics() -> dict[str, Topic]:
 
     content.load()
     return dict(_TOPICS)
+
+
+Answer = Guess | str
+"""What was answered: a number, or the name of an option."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One asking of a question: its numbers, the guess with its reason, perhaps a revision.
+
+    ``truth`` is there once a guess is judged; ``revealed`` says that the learner sees it. ``again``
+    marks an asking on new numbers, and ``pressed`` one that a button has begun, or
+    answered. ``cells`` are the names of those that answered, and ``begun`` is the one that asked.
+    """
+
+    topic: Topic
+    numbers: Numbers
+    guess: Answer | None = None
+    because: str = ""
+    revision: Answer | None = None
+    skipped: bool = False
+    truth: Truth | None = None
+    revealed: bool = False
+    again: bool = False
+    pressed: bool = False
+    cells: frozenset[str] = frozenset()
+    begun: Cell | None = None
+
+    @property
+    def state(self) -> str:
+        """``open``, ``skipped``, ``locked`` (the truth could not be found), ``diagnosed`` (wrong,
+        and one revision is free) or ``revealed``."""
+        if self.revealed:
+            return "revealed"
+        if self.guess is None:
+            return "skipped" if self.skipped else "open"
+        return "locked" if self.truth is None else "diagnosed"
+
+    @property
+    def open(self) -> bool:
+        """Nothing has been guessed yet, and the question is not skipped."""
+        return self.state == "open"
+
+    @property
+    def typed(self) -> str:
+        """The guess as it was typed or chosen; empty without one."""
+        return _typed(self.guess)
+
+    @property
+    def retyped(self) -> str:
+        """The revision as it was typed or chosen; empty without one."""
+        return _typed(self.revision)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What is to be said about the guess, once both it and the truth are there."""
+        return self._judged(self.guess)
+
+    @property
+    def second(self) -> Verdict | None:
+        """What is to be said about the revision."""
+        return self._judged(self.revision)
+
+    def _judged(self, answer: Answer | None) -> Verdict | None:
+        if answer is None or self.truth is None:
+            return None
+        if isinstance(answer, str):
+            return Verdict(answer == self.truth.value)
+        assert isinstance(self.truth.value, Fraction)
+        return judge(answer, self.truth.value, self.truth.causes)
+
+
+def _typed(answer: Answer | None) -> str:
+    return answer.text if isinstance(answer, Guess) else answer or ""

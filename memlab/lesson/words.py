@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from memlab import strings, units
 from memlab.lesson import guess as guesses
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Cause, Verdict
-from memlab.lesson.question import Figure, Kind, Part
-
-if TYPE_CHECKING:
-    from memlab.lesson.card import Card, Round
+from memlab.lesson.question import Figure, Kind, Part, Round, Topic
 
 ALIKE = Fraction(2, 100)
 """Numbers that a reader takes for the same."""
@@ -35,26 +32,43 @@ RUN = re.compile(f"[{''.join((*SIGNS, *TENS))}]+")
 DOUBLED = re.compile("[翻加]倍|翻番")
 
 
-def first(shown: Card) -> str:
+class Shown(Protocol):
+    """What is said of a card: ``lesson.card.Card`` is one."""
+
+    topic: Topic
+    rounds: list[Round]
+
+    @property
+    def handle(self) -> str:
+        """What it is called in the code of a notebook."""
+        ...
+
+    @property
+    def now(self) -> Round:
+        """The last asking."""
+        ...
+
+
+def first(shown: Shown) -> str:
     """What a card says that has not been answered."""
     return strings.get("card.first", name=shown.handle)
 
 
-def locked(shown: Card) -> str:
+def locked(shown: Shown) -> str:
     """What a card says to a second guess."""
     keys = {"revealed": "locked", "diagnosed": "diagnosed", "skipped": "skipped"}
     key = keys.get(shown.now.state, "waiting")
     return strings.get(f"card.{key}", name=shown.handle)
 
 
-def no_revision(shown: Card) -> str:
+def no_revision(shown: Shown) -> str:
     """What a card says to a revision that comes too early, or too late."""
     keys = {"open": "first", "skipped": "skipped", "locked": "waiting"}
     key = keys.get(shown.now.state, "revised")
     return strings.get(f"card.{key}", name=shown.handle)
 
 
-def same_again(shown: Card) -> str:
+def same_again(shown: Shown) -> str:
     """What a card says to a revision that changes nothing."""
     return strings.get("card.same", guess=given(shown.now), name=shown.handle)
 
@@ -64,12 +78,12 @@ def no_reason(given: str) -> str:
     return strings.get("card.reason", given=given)
 
 
-def no_place_for_reason(shown: Card) -> str:
+def no_place_for_reason(shown: Shown) -> str:
     """What a card says that takes no reason."""
     return strings.get("card.no_reason", part=shown.topic.part)
 
 
-def card(shown: Card) -> str:
+def card(shown: Shown) -> str:
     """A card as text: the question, how to answer it, what came out."""
     turn = shown.now
     parts = [" ".join(heading(turn)), *_options(turn)]
@@ -98,7 +112,7 @@ def question(turn: Round) -> str:
     return _text(turn, "question")
 
 
-def how(shown: Card) -> str:
+def how(shown: Shown) -> str:
     """How to answer without the widget."""
     topic = shown.topic
     guess = strings.get(f"card.example.{topic.kind}")
@@ -297,7 +311,7 @@ def off(ratio: Fraction) -> str:
     return strings.get(f"card.verdict.{key}", ratio=number(ratio), side=_side(side))
 
 
-def earlier(shown: Card) -> list[str]:
+def earlier(shown: Shown) -> list[str]:
     """One line for each asking before this one: the guess stays."""
     return [
         strings.get("card.before", question=question(turn), guess=given(turn), truth=came_out(turn))

@@ -13,7 +13,7 @@ from functools import partial
 from math import prod
 from typing import NamedTuple
 
-from memlab import devices, units
+from memlab import this_machine, units
 from memlab.build.step import inference_step
 from memlab.errors import InputError, listed, several, shorten, whole
 from memlab.kernels import registry
@@ -163,7 +163,7 @@ def _batches(given: Iterable[int]) -> list[int]:
 def _check(layers: Iterable[Layer], batches: list[int]) -> None:
     """All batches take turns, so all operands are there at once."""
     need = sum(layer.weights + layer.each * sum(batches) for layer in layers)
-    free = devices.free_memory()
+    free = this_machine.free_memory()
     if need > free:
         raise InputError(
             f"refused before anything was allocated: the batches {shorten(batches)} need "

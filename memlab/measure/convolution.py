@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from memlab import devices, units
+from memlab import this_machine, units
 from memlab.axes import Shape
 from memlab.build.step import inference_step
 from memlab.errors import InputError, pick, several, whole
@@ -206,7 +206,7 @@ def _check(case: Case, batch: int, ops: dict[str, Op]) -> None:
     one = next(iter(ops.values()))
     operands = sum(each.size.at(batch) for each in {**one.reads, **one.writes}.values())
     need = operands + sum(workspace(op, batch) for op in ops.values())
-    free = devices.free_memory()
+    free = this_machine.free_memory()
     if need > free:
         raise InputError(
             f"refused before anything was allocated: {case.name} at batch {batch} needs "

@@ -13,15 +13,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
-from time import get_clock_info, perf_counter, process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tqdm import tqdm
 
-from memlab import devices
+from memlab import this_machine
 from memlab.errors import InputError, pick, several, whole
 from memlab.measure.curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
-from memlab.measure.processor import set_apart
+from memlab.measure.processor import CLOCKS, clock, set_apart
 from memlab.measure.timing import Line, Result, interleave, machine
 
 if TYPE_CHECKING:
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("fp64", "fp32", "bf16", "int8")
 LANES = tuple(2**power for power in range(7))
-CLOCKS: dict[str, Callable[[], float]] = {
-    "process_time": process_time,
-    "perf_counter": perf_counter,
-}
 REPEATS, SHORTEST, FEW = 40, 0.002, 50_000
 """Samples of each loop, the seconds of one, and the steps that are timed to find how many fill
 it."""
@@ -73,7 +68,7 @@ def measure(
     Raises:
         InputError: no such format, none that this processor computes, or no such number of lanes.
     """
-    devices.require_kernels()
+    this_machine.require_kernels()
     from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, available
     from memlab.kernels.cpu.vectors import WIDTH
 
@@ -91,11 +86,6 @@ def measure(
     chosen, bits = _compilers_choice()
     missing = tuple(name for name in asked if name not in names)
     return Measured(tuple(curves), *WIDTH, "", missing, chosen, bits, name, machine())
-
-
-def clock() -> str:
-    """The processor's time where the system counts it finely, else that on the wall."""
-    return "process_time" if get_clock_info("process_time").resolution < 1e-5 else "perf_counter"
 
 
 def forced(

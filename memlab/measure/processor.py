@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from time import perf_counter, process_time
+from time import get_clock_info, perf_counter, process_time
 
 from threadpoolctl import threadpool_info, threadpool_limits
 from tqdm import tqdm
@@ -25,6 +25,10 @@ from memlab.step.op import Op
 Way = Callable[[], object]
 Samples = tuple[float, ...]
 
+CLOCKS: dict[str, Callable[[], float]] = {
+    "process_time": process_time,
+    "perf_counter": perf_counter,
+}
 LONG = 0.5
 """Seconds of a call that is an average by itself: one sample is enough."""
 LEAST, MOST, SPREAD = 5, 15, 0.04
@@ -33,6 +37,11 @@ LEAST, MOST, SPREAD = 5, 15, 0.04
 M_MMAP_MAX, M_TRIM_THRESHOLD = -4, -1
 MAPPED, TRIMMED = 65_536, 128 * 1024
 """What both are where nobody has set them."""
+
+
+def clock() -> str:
+    """The processor's time where the system counts it finely, else that on the wall."""
+    return "process_time" if get_clock_info("process_time").resolution < 1e-5 else "perf_counter"
 
 
 @contextmanager

@@ -8,12 +8,11 @@ from functools import partial
 
 from tqdm import tqdm
 
-from memlab import devices, units
+from memlab import this_machine, units
 from memlab.errors import InputError, several, whole
 from memlab.formats import FORMATS, Format
 from memlab.kernels.registry import Array
-from memlab.measure.lanes import CLOCKS, clock
-from memlab.measure.processor import caches, set_apart
+from memlab.measure.processor import CLOCKS, caches, clock, set_apart
 from memlab.measure.timing import Line, Machine, interleave, machine
 
 READ = ("fp64", "fp32", "bf16", "int8")
@@ -68,7 +67,7 @@ def measure(
     Raises:
         InputError: no such format, one of less than a byte, or too little free memory.
     """
-    devices.require_kernels()
+    this_machine.require_kernels()
     import numpy as np
 
     from memlab.kernels.cpu.experiments.array_sum import total
@@ -79,7 +78,7 @@ def measure(
     if not chosen:
         raise InputError("no format is read; try fp32.")
     largest = max(caches().values(), default=0)
-    nbytes = size(largest, devices.free_memory())
+    nbytes = size(largest, this_machine.free_memory())
     array = np.ones(nbytes // 8)
     with tqdm(delay=1, disable=not progress, leave=False, unit=" reads") as bar, set_apart():
 

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
-from memlab import devices
+from memlab import this_machine
 from memlab.errors import whole
 
 PACKAGES = ("memlab", "numpy", "numba", "torch")
@@ -183,7 +183,7 @@ def allow_torch() -> bool:
     if find_spec("torch") is None:
         return False
     if "torch" not in sys.modules:
-        devices.require("PyTorch, which this is compared with,", devices.TORCH)
+        this_machine.require("PyTorch, which this is compared with,", this_machine.TORCH)
     return True
 
 
@@ -196,7 +196,7 @@ def machine() -> Machine:
         except metadata.PackageNotFoundError:
             continue
     return Machine(
-        devices.processor(),
+        this_machine.processor(),
         os.cpu_count() or 1,
         f"{platform.system()} {platform.machine()}",
         datetime.now(UTC).date().isoformat(),

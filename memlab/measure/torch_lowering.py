@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import Any
 
-from memlab import devices, strings, units
+from memlab import strings, this_machine, units
 from memlab.errors import InputError, whole
 from memlab.layers import Conv2d
 from memlab.measure import convolution
@@ -129,10 +129,10 @@ def _measured(case: Case, batch: int) -> Scratch:
     op = convolution.operation(case, "im2col-batch")
     planned, size = convolution.workspace(op, batch), op.reads["x"].size.at(batch)
     need = planned + 3 * sum(each.size.at(batch) for each in op.touched())
-    if need > devices.free_memory():
+    if need > this_machine.free_memory():
         raise InputError(
             f"refused before anything was allocated: {case.name} at batch {batch} needs "
-            f"{units.short(need)}, {units.short(devices.free_memory())} are free; "
+            f"{units.short(need)}, {units.short(this_machine.free_memory())} are free; "
             "try a smaller batch."
         )
     has = torch.backends.mkldnn.is_available()

@@ -7,16 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from memlab import devices
-from memlab.devices import Room
+from memlab.devices import DEVICES
 from memlab.errors import known
 from memlab.kernels.registry import Array
-from memlab.runtime.cpu.copies import Copies
+from memlab.runtime.copies import Copies
 from memlab.runtime.metering.meter import Reporting
+from memlab.this_machine import Room
 
 
 class Part(NamedTuple):
@@ -110,22 +111,10 @@ def find(device: str) -> Backend:
     Raises:
         InputError: no such device, or neither GPU nor simulator can be had in this process.
     """
-    return _cpu() if known("device", device, ("cpu", "cuda")) == "cpu" else _cuda()
+    return _made(known("device", device, DEVICES))
 
 
 @cache
-def _cpu() -> Backend:
-    from memlab.runtime.cpu import Cpu
-
-    return Cpu("cpu")
-
-
-@cache
-def _cuda() -> Backend:
-    devices.require_kernels()
-    from memlab.kernels.cuda.target import target
-    from memlab.runtime.cuda import Gpu
-    from memlab.runtime.cuda.simulator import Simulator
-
-    found = target()
-    return Simulator("CUDA simulator") if found.simulated else Gpu(found.name)
+def _made(device: str) -> Backend:
+    made: Backend = import_module(f"memlab.runtime.{device}").backend()
+    return made

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memlab import devices
+from memlab.devices import DEVICES
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
@@ -16,17 +18,20 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
     Raises:
         InputError: there is none for one of them.
     """
-    staged = any(is_staged(op) for op in step.ops)
-    if device != "cpu" and (staged or any("mask" in op.writes for op in step.ops)):
+    row = devices.find(device)
+    if not row.staged and any(is_staged(op) or "mask" in op.writes for op in step.ops):
+        able = " or ".join(each.name for each in DEVICES.values() if each.staged)
         raise InputError(
-            f"a step that is stored in other formats than it is computed in runs on cpu, got "
+            f"a step that is stored in other formats than it is computed in runs on {able}, got "
             f"{device}; plan it instead of running it there."
         )
     layered = [op for op in step.ops if "layer" in op.attributes and op.phase is not Phase.UPDATE]
-    of_vectors = (op for op in layered if device in op.attributes["layer"].row.vectors)
-    if any("T" in dict(each.axes) for op in of_vectors for each in op.touched()):
+    by_step = (op for op in layered if op.attributes["layer"].row.by_step)
+    of_sequences = any("T" in dict(each.axes) for op in by_step for each in op.touched())
+    if of_sequences and not row.sequences:
+        able = " or ".join(each.name for each in DEVICES.values() if each.sequences)
         raise InputError(
-            f"linear layers and losses on sequences run on cpu, got {device}; plan this step "
+            f"linear layers and losses on sequences run on {able}, got {device}; plan this step "
             "instead of running it there."
         )
     return [_kernel(op, device) for op in step.ops]

@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memlab import devices, units
-from memlab.devices import Room
+from memlab import this_machine, units
 from memlab.errors import InputError
+from memlab.ledger.answers import Fit
 from memlab.ledger.ledger import Ledger
-from memlab.ledger.questions import Fit
 from memlab.lines import alive, column, np
-from memlab.runtime.cpu.copies import Ram
+from memlab.runtime.copies import Ram
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, MEMORIES, Size
+from memlab.this_machine import Room
 
 if TYPE_CHECKING:
     from memlab.runtime.program import Program
@@ -82,7 +82,7 @@ def admit(program: Program, beside: int = 0) -> None:
         if place.one_memory:
             rooms = [(MEMORIES, here)]
         else:
-            rooms.append(((HOST,), devices.room()))
+            rooms.append(((HOST,), this_machine.room()))
     for memories, room in rooms:
         chosen = [span for span in spans if span.memory in memories]
         births = np.array([span.birth for span in chosen], np.int64)

@@ -6,9 +6,9 @@ and a meter does not see it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy.typing as npt
 
@@ -18,9 +18,6 @@ from memlab.runtime import start
 from memlab.step.start import Start
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
-
-if TYPE_CHECKING:
-    from memlab.runtime.program import Program
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,7 +55,7 @@ def wanted(step: Step) -> list[Wanted]:
 
 
 class Inputs:
-    """The inputs of one step of a program: ``x`` and ``labels`` hold the samples of all parts, one
+    """The inputs of one step at a batch: ``x`` and ``labels`` hold the samples of all parts, one
     after the other; what is ``None`` is drawn. The parts together are drawn as a batch as large as
     all of them would be.
 
@@ -67,10 +64,11 @@ class Inputs:
     """
 
     def __init__(
-        self, program: Program, seed: int, x: npt.ArrayLike | None, labels: npt.ArrayLike | None
-    ) -> None:
-        self.wanted = {each.tensor.name: each for each in program.inputs}
-        self.batch, self.parts = program.batch, program.parts
+        self, inputs: Sequence[Wanted], batch: int, parts: int, seed: int,
+        x: npt.ArrayLike | None, labels: npt.ArrayLike | None,
+    ) -> None:  # fmt: skip
+        self.wanted = {each.tensor.name: each for each in inputs}
+        self.batch, self.parts = batch, parts
         given: dict[str, npt.ArrayLike | None] = dict(zip(self.wanted, (x, labels), strict=False))
         self.draws = {name: aside(start.generator, seed, name) for name in self.wanted}
         if self.parts > 1:

@@ -11,7 +11,7 @@ from memlab import units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.cpu.copies import Host, Ram
+from memlab.runtime.copies import Host, Ram
 from memlab.runtime.metering.meter import Meter
 from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Tensor

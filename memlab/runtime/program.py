@@ -19,8 +19,8 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.placement.placement import Placement, arrange, blocks, booked
 from memlab.runtime import arena, backend
-from memlab.runtime.cpu.copies import RAM, Host
-from memlab.runtime.cpu.copies import host as host_memory
+from memlab.runtime.copies import RAM, Host
+from memlab.runtime.copies import host as host_memory
 from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.inputs import wanted
 from memlab.runtime.memory import Operand, part_of

@@ -18,7 +18,7 @@ from memlab.kernels.registry import Array
 from memlab.ledger.ledger import Ledger
 from memlab.placement.placement import ARENA, Placement
 from memlab.runtime import guard
-from memlab.runtime.cpu.copies import RAM
+from memlab.runtime.copies import RAM
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.metering import measured
 from memlab.runtime.metering.meter import Meter

@@ -139,7 +139,8 @@ class Session:
             self.memory.free(name)
         lent = x if isinstance(x, Piece) else None
         given = None if isinstance(x, Piece) else x
-        self.inputs = Inputs(self.program, self.seed + self.steps, given, labels)
+        program, seed = self.program, self.seed + self.steps
+        self.inputs = Inputs(program.inputs, program.batch, program.parts, seed, given, labels)
         for number, (tensor, *_) in enumerate(self.program.inputs):
             if lent is not None and not number:
                 self.memory.blocks[tensor.storage.name] = lent

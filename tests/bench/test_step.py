@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from memlab import devices
+from memlab import this_machine
 from memlab.bench import step
 from memlab.build.step import training_step
 from memlab.measure import processor
@@ -25,7 +25,7 @@ from tests.oracles.requirement import torch_or_skip
 def gently(monkeypatch):
     """Other tests run beside these, and after them in this process."""
     monkeypatch.setattr(step, "keep_freed_memory", lambda: None)
-    monkeypatch.setattr(devices, "cores", lambda: 1)
+    monkeypatch.setattr(this_machine, "cores", lambda: 1)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from memlab.lab import copy_lessons, environment
+from memlab.cli.lessons import copy_lessons, environment
 
 LESSONS = Path(__file__).resolve().parents[2] / "lessons"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

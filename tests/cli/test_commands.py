@@ -420,9 +420,9 @@ def test_bench_lists_its_benchmarks(run, as_json):
 
 
 def test_lab_hands_its_arguments_on(run, monkeypatch):
-    monkeypatch.setattr("memlab.lab.lab", lambda arguments: len(arguments))
+    monkeypatch.setattr("memlab.cli.lessons.lab", lambda arguments: len(arguments))
     assert run("lab", "--no-browser", "--port=8890", "x") == (3, "", "")
-    monkeypatch.setattr("memlab.lab.lab", lambda arguments: print(arguments))
+    monkeypatch.setattr("memlab.cli.lessons.lab", lambda arguments: print(arguments))
     assert run("lab", "--no-browser", "--", "x")[1] == "['--no-browser', '--', 'x']\n"
 
 
@@ -448,7 +448,7 @@ def test_progress_shows_what_the_lab_keeps_where_nothing_is_named(run, progress,
     progress.parent.joinpath("my").mkdir()
     kept = progress.rename(progress.parent / "my" / "progress.json")
     monkeypatch.delenv("MEMLAB_PROGRESS")
-    monkeypatch.setattr("memlab.lab.CHECKOUT", progress.parent)
+    monkeypatch.setattr("memlab.cli.lessons.CHECKOUT", progress.parent)
     assert str(kept) in run("progress")[1]
 
 

@@ -251,7 +251,7 @@ def bounded(monkeypatch, tmp_path):
         few = [row for row in rows if isinstance(row, kind)]
         monkeypatch.setattr(f"memlab.claims.{name}", lambda few=few: few)
     monkeypatch.setattr("memlab.views.lecture.LECTURES", {"k2": lambda run: LECTURES["k2"](False)})
-    monkeypatch.setattr("memlab.lab.learners_folder", lambda: tmp_path / "my")
+    monkeypatch.setattr("memlab.cli.lessons.learners_folder", lambda: tmp_path / "my")
     monkeypatch.setattr("subprocess.Popen", Server)
     monkeypatch.chdir(tmp_path)
 

@@ -154,7 +154,7 @@ def test_an_output_that_cannot_be_written_is_one_sentence(words, redirect, unbuf
 
 @pytest.mark.skipif(not FULL, reason="no device is full here")
 def test_the_lessons_are_not_opened_where_nothing_can_be_said(capsys, monkeypatch):
-    monkeypatch.setattr("memlab.lab.lab", lambda arguments: print("opened", flush=True))
+    monkeypatch.setattr("memlab.cli.lessons.lab", lambda arguments: print("opened", flush=True))
     with open("/dev/full", "w") as full, redirect_stdout(full):  # closed: what waits is written
         assert cli.main(["lab"]) == 2
     assert "standard output: No space left on device" in capsys.readouterr().err

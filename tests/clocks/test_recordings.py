@@ -8,12 +8,12 @@ import warnings
 import pytest
 
 import memlab
-from memlab import InputError, devices
+from memlab import InputError, this_machine
 from memlab.clocks import recordings, roofline
 
 DATA = {
     "schema": recordings.SCHEMA,
-    "machine": {"processor": devices.processor(), "date": "2026-01-02"},
+    "machine": {"processor": this_machine.processor(), "date": "2026-01-02"},
     "command": recordings.COMMAND,
     "flops": 1e9,
     "bandwidth": 1e8,
@@ -41,7 +41,9 @@ def test_what_is_kept_counts_and_says_so(place) -> None:
     assert memlab.clock(step, 2).machine == roofline.machine("recorded").title
     assert "recorded on" in memlab.clock(step, 2).machine
     assert recordings.save(DATA) == place
-    assert memlab.clock(step, 2).machine == f"{devices.processor()}, measured here on 2026-01-02"
+    assert (
+        memlab.clock(step, 2).machine == f"{this_machine.processor()}, measured here on 2026-01-02"
+    )
     assert memlab.clock(step, 2, "here").seconds == memlab.clock(step, 2).seconds
     assert "recorded on" in memlab.clock(step, 2, "recorded").machine
     assert roofline.total(step, 2, roofline.machine("recorded")) != roofline.total(step, 2)

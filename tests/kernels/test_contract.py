@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import memlab
+from memlab import devices
 from memlab.clocks.buffer_ring import AUGMENT
+from memlab.devices import DEVICES, EVERY_LAYER
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.cpu import compile as compiling
@@ -34,9 +36,9 @@ FORMATS = ("fp32", "fp64")
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def scaling(device: str) -> set[str]:
-    """What a loss scale needs; precision runs on the processor alone."""
-    return {CHECK, ADJUST} if device == "cpu" else set()
+def scaling(device: str) -> set[tuple[str, str]]:
+    """What a loss scale needs, where steps may be stored in other formats."""
+    return {(CHECK, ""), (ADJUST, "")} if devices.find(device).staged else set()
 
 
 def due(device: str) -> set[tuple[str, str]]:
@@ -44,26 +46,38 @@ def due(device: str) -> set[tuple[str, str]]:
     rows = {kind: each.row for kind, each in LAYERS.items() if device in each.row.devices}
     kinds = {kind for kind, row in rows.items() if not row.is_view}
     kinds |= {f"{kind}.backward" for kind, row in rows.items() if row.passes is Passes.COMPUTED}
-    kinds |= {*OPTIMIZERS, "accumulate", "softmax", AUGMENT, *scaling(device)}
+    kinds |= {*OPTIMIZERS, "accumulate", "softmax", AUGMENT}
     names = algorithms.on(device)
     found = {("conv2d", name) for name in names}
     found |= {("conv2d.backward", n) for n in names if ALGORITHMS[n].own_backward}
-    return found | {(kind, "") for kind in kinds if not kind.startswith("conv2d")}
+    others = {(kind, "") for kind in kinds if not kind.startswith("conv2d")}
+    return found | others | scaling(device)
 
 
-@pytest.mark.parametrize("device", registry.FOLDERS)
+@pytest.mark.parametrize("device", EVERY_LAYER)
 def test_there_is_a_kernel_for_every_row_and_a_row_for_every_kernel(device: str) -> None:
     registry.load(device)
     expected = {(*each, device, format) for each in due(device) for format in FORMATS}
     assert {key for key in registry.KERNELS if key[2] == device} == expected
 
 
-@pytest.mark.parametrize("device", registry.FOLDERS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_is_found_in_the_files_of_a_device_is_what_they_register(device: str) -> None:
+    registry.load(device)
+    registered = {key[:2] for key in registry.KERNELS if key[2] == device}
+    named = {name for each in devices.kernels(device) for name in each.names if name[0]}
+    assert registered - named == scaling(device)
+    assert named <= registered
+    other = {each for known in EVERY_LAYER for each in due(known)}
+    assert registered <= other
+
+
+@pytest.mark.parametrize("device", EVERY_LAYER)
 def test_the_cases_reach_every_layer_and_algorithm(device: str) -> None:
     cases = (*convolutions(device), *others(device))
     reached = {(op.kind, op.algorithm) for case in cases for op in case.ops("fp32")}
-    kinds = (*OPTIMIZERS, "accumulate", "softmax", AUGMENT, *scaling(device))
-    apart = {(kind, "") for kind in kinds}
+    apart = {(kind, "") for kind in (*OPTIMIZERS, "accumulate", "softmax", AUGMENT)}
+    apart |= scaling(device)
     assert reached | apart == due(device)
 
 

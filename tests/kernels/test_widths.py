@@ -18,7 +18,7 @@ import pytest
 from memlab.kernels.cpu import vectors
 from memlab.kernels.cpu.tile import block_products, packing
 from memlab.kernels.registry import Array
-from memlab.layers import Conv2d, buffers
+from memlab.layers import Conv2d, algorithms
 from memlab.step.tensor import Tensor
 from tests.kernels_by_case import Case, Trial, distance
 
@@ -87,8 +87,8 @@ class Guarded(Trial):
 def test_the_plans_constants_hold_a_block_of_that_width(bits: int, registers: int) -> None:
     rows, dots = block_products.block(registers)
     lanes = block_products.VECTORS * bits // 32
-    assert buffers.TILE % lanes == buffers.TILE % (lanes // 2) == 0
-    assert rows <= buffers.BLOCK
+    assert algorithms.TILE % lanes == algorithms.TILE % (lanes // 2) == 0
+    assert rows <= algorithms.BLOCK
     assert lanes <= packing.PLACES
     assert (rows + 1) * block_products.VECTORS < registers
     assert (dots[0] + 1) * dots[1] < registers
@@ -97,7 +97,7 @@ def test_the_plans_constants_hold_a_block_of_that_width(bits: int, registers: in
 def test_on_the_widest_vectors_both_constants_are_exactly_those_of_a_block() -> None:
     widest = max(vectors.WIDTHS)
     assert (widest.bits, widest.registers) == (512, 32)
-    assert (buffers.TILE, buffers.BLOCK) == (48, 8)
+    assert (algorithms.TILE, algorithms.BLOCK) == (48, 8)
     assert block_products.VECTORS * widest.bits // 32 == 48
     assert block_products.block(widest.registers)[0] == 8
 
@@ -122,7 +122,7 @@ def test_a_smaller_tile_or_block_is_seen_before_anything_is_written(
     dy = Trial(case, 2, "fp32").weights()
     for name, planted in (("TILE", lanes - 8), ("TILE", lanes + 8), ("BLOCK", 0)):
         with monkeypatch.context() as patch:
-            patch.setattr(buffers, name, planted)
+            patch.setattr(algorithms, name, planted)
             small = Guarded(case, 2, "fp32")
             with pytest.raises(AssertionError, match="would write beyond a workspace of"):
                 small.backward(dy)

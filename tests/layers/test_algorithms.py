@@ -6,9 +6,9 @@ import pytest
 
 from memlab import InputError, formats
 from memlab.axes import Shape
+from memlab.devices import EVERY_LAYER
 from memlab.layers import Conv2d
-from memlab.layers.algorithms import ALGORITHMS, EVERY, choose, on
-from memlab.layers.buffers import smooth
+from memlab.layers.algorithms import ALGORITHMS, choose, on, smooth
 from memlab.layers.row import Choice
 from memlab.step.storage import Size
 
@@ -92,7 +92,7 @@ def test_a_size_becomes_a_product_of_2_3_and_5(size: int, expected: int) -> None
 
 
 def test_every_device_has_the_direct_algorithm_and_those_that_others_fall_back_on() -> None:
-    for device in EVERY:
+    for device in EVERY_LAYER:
         names = on(device)
         assert {"direct", *(ALGORITHMS[name].instead for name in names)} <= set(names)
     assert sizes(chosen("implicit-gemm")) == {}

@@ -12,10 +12,10 @@ import pytest
 from memlab import lesson, strings
 from memlab.errors import InputError
 from memlab.lesson import words
-from memlab.lesson.card import Card, Round
+from memlab.lesson.card import Card
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Verdict, alike, judge
-from memlab.lesson.question import Kind, Part, topics
+from memlab.lesson.question import Kind, Part, Round, topics
 from memlab.lesson.task import tasks
 from tests.lessons import truths
 from tests.quick import apart

@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 from lessons import build, stored
 from memlab import units
 from memlab.lesson import words
-from memlab.lesson.card import Round
-from memlab.lesson.question import Kind, Part, Topic
+from memlab.lesson.question import Kind, Part, Round, Topic
 from tests.lessons import numerals, truths
 from tests.lessons.numerals import Numeral
 from tests.lessons.parts import ASKED, Lesson

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import memlab
-from memlab import claims, counting, devices, formats, units, zoo
+from memlab import claims, counting, formats, units, zoo
 from memlab.claims import revolve
 
 SCALES: dict[str, Any] = {
@@ -43,7 +43,7 @@ NAMES = {
     "memlab": memlab,
     "claims": claims,
     "counting": counting,
-    "devices": devices,
+    "this_machine": this_machine,
     "formats": formats,
     "revolve": revolve,
     "units": units,

@@ -13,9 +13,8 @@ from memlab import claims, zoo
 from memlab.errors import InputError
 from memlab.layers import Conv2d
 from memlab.lesson import checking, words
-from memlab.lesson.card import Round
 from memlab.lesson.misconceptions import judge
-from memlab.lesson.question import Kind, Part, topics
+from memlab.lesson.question import Kind, Part, Round, topics
 from memlab.lesson.task import tasks
 from tests.lessons import numerals
 from tests.lessons.instructed import NAMES, UNIT, at_peak, plan, revealed

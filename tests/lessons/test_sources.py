@@ -6,7 +6,7 @@ import re
 import pytest
 
 from lessons import build, stored
-from memlab.lab import copy_lessons
+from memlab.cli.lessons import copy_lessons
 
 SOURCES = build.sources(build.LESSONS)
 NOTEBOOKS = [target for source in SOURCES for target in build.targets(source)]

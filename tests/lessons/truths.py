@@ -9,8 +9,7 @@ from typing import Any
 from lessons import stored
 from memlab import strings, units
 from memlab.lesson import words
-from memlab.lesson.card import Round
-from memlab.lesson.question import Kind, Topic
+from memlab.lesson.question import Kind, Round, Topic
 
 LONG = 4
 """Digits from which on a number alone gives an answer away."""

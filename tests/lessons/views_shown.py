@@ -20,7 +20,7 @@ from typing import Any
 
 import nbformat
 
-import memlab
+from memlab.notebook import show_values
 from tests.lessons import truths
 from tests.lessons.lock import Shown, plain
 
@@ -31,7 +31,7 @@ def run(notebook: Path) -> list[str]:
 
     shell: Any = InteractiveShell.instance()
     shell.display_formatter.active_types = shell.display_formatter.format_types
-    memlab._show_in_notebooks()  # a notebook runs before memlab is loaded
+    show_values()  # a notebook runs before memlab is loaded
     found = listen(shell)
     os.chdir(notebook.parent)
     cells = code_of(notebook)

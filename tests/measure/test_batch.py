@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from memlab import InputError, bench, devices
+from memlab import InputError, bench, this_machine
 from memlab.layers import Conv2d
 from memlab.measure import batch
 from memlab.measure.batch import Curve, curves, measure
@@ -102,7 +102,7 @@ def test_bad_input_gives_one_sentence(arguments, says):
 
 
 def test_what_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(devices, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match="refused before anything was allocated"):
         measure("samples", [1, 5000])
     assert len(measure("samples", [1, 2], most=1).curves) == 1

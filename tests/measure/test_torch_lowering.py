@@ -8,7 +8,7 @@ from io import StringIO
 
 import pytest
 
-from memlab import InputError, bench, devices
+from memlab import InputError, bench, this_machine
 from memlab.layers import Conv2d
 from memlab.measure import torch_lowering
 from memlab.measure.convolution import Case
@@ -142,6 +142,6 @@ def test_a_batch_that_pytorch_may_not_lower_is_refused(batch):
 
 def test_what_does_not_fit_is_refused(monkeypatch):
     torch_or_skip()
-    monkeypatch.setattr(devices, "free_memory", lambda: 10**6)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**6)
     with pytest.raises(InputError, match="refused before anything was allocated: 3x3, VGG-16"):
         torch_lowering.measure()

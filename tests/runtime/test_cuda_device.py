@@ -19,10 +19,9 @@ import pytest
 
 import memlab
 from memlab import InputError
-from memlab.devices import Room
+from memlab.devices import EVERY_LAYER
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
-from memlab.layers.algorithms import EVERY
 from memlab.runtime import backend, guard
 from memlab.runtime.cuda.simulator import SOON
 from memlab.runtime.guard import DoesNotFitError
@@ -31,6 +30,7 @@ from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.step.storage import HOST
+from memlab.this_machine import Room
 from tests.runtime import on_copies
 from tests.techniques.same import differences
 
@@ -126,7 +126,7 @@ def test_on_the_processor_nothing_is_said_of_a_device() -> None:
 
 def test_a_session_takes_several_steps_on_the_device() -> None:
     found = []
-    for device in EVERY:
+    for device in EVERY_LAYER:
         with Session(Program(tiny(), 2, device=device), settings={"rate": 0.1}) as session:
             for _ in range(3):
                 session.step()

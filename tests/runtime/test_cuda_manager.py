@@ -14,7 +14,7 @@ import json
 from numba import cuda
 from numba.cuda.cudadrv.driver import CudaAPIError, driver
 from memlab.errors import InputError
-from memlab.runtime.cuda import Gpu
+from memlab.runtime.cuda.arrays import Gpu
 from memlab.runtime.cuda.manager import ManagerHook
 from memlab.runtime.metering.meter import Meter
 

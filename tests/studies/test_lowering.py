@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import memlab
-from memlab import devices
+from memlab import this_machine
 from memlab.errors import InputError
 from memlab.kernels.cpu.conv.im2col import im2col
 from memlab.lesson.material import quantities
@@ -273,6 +273,6 @@ def test_what_is_measured_is_not_the_plan(monkeypatch):
 
 
 def test_a_run_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(devices, "free_memory", lambda: 10**8)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**8)
     with pytest.raises(InputError, match=r"^the run needs 128 MB and 100 MB are free; close it\.$"):
         convolutions.write(lowering().node, "close it")

@@ -14,7 +14,6 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.clocks import roofline
-from memlab.devices import Room
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.guard import DoesNotFitError
 from memlab.studies.techniques import compare
@@ -22,6 +21,7 @@ from memlab.studies.techniques.bytes_and_time import Trade
 from memlab.studies.techniques.compare import BESIDE, compare_techniques
 from memlab.techniques.recompute import chain_optimum
 from memlab.techniques.recompute.step_as_chain import cost, cuts
+from memlab.this_machine import Room
 
 SMALL = ("linear1", "mnist_cnn", "one layer", "deep")
 CASES = [(name, 4) for name in SMALL] + [("resnet50", 8)]

@@ -364,7 +364,8 @@ def normed() -> Network:
 
 def drawn(before: Step, count: int, seed: int = 0) -> list[Array]:
     """Samples and labels as a run draws them."""
-    inputs, found = Inputs(Program(before, count), seed, None, None), []
+    program = Program(before, count)
+    inputs, found = Inputs(program.inputs, count, program.parts, seed, None, None), []
     for tensor, *_ in inputs.wanted.values():
         found.append(np.empty(tensor.shape(count), tensor.format.dtype()))
         inputs.write(tensor.name, tensor, 1, found[-1])

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
-from memlab.devices import Room
 from memlab.networks.graph import Network
 from memlab.runtime.arena import Arena
-from memlab.runtime.cpu import copies
+from memlab.runtime import copies
 from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.memory import Memory
 from memlab.runtime.program import Program, Turn
@@ -28,6 +27,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import HOST, Storage
 from memlab.techniques.offload import offload, rules
+from memlab.this_machine import Room
 from tests.networks_at_random import networks
 from tests.runtime.test_run import SMALL, SMALLEST
 from tests.staged_networks import step as staged
@@ -254,9 +254,9 @@ def test_maps_that_wait_in_ram_must_fit_beside_the_step(
     ledger = memlab.plan(step)
     both = max(map(sum, zip(ledger.timeline(2), ledger.timeline(2, HOST), strict=True)))
     assert both > ledger.peak(2)
-    monkeypatch.setattr("memlab.devices.room", lambda: Room(both))
+    monkeypatch.setattr("memlab.this_machine.room", lambda: Room(both))
     assert memlab.run(step, 2).residual == 0
-    monkeypatch.setattr("memlab.devices.room", lambda: Room(both - 1))
+    monkeypatch.setattr("memlab.this_machine.room", lambda: Room(both - 1))
     with pytest.raises(DoesNotFitError, match="with what waits in RAM at batch 2 needs"):
         memlab.run(step, 2)
     assert memlab.run(step, 2, host=tmp_path).residual == 0

@@ -14,8 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 import memlab
-from memlab import lesson, strings, views, zoo
-from memlab.devices import Room
+from memlab import lesson, notebook, strings, views, zoo
 from memlab.errors import InputError
 from memlab.lesson import words
 from memlab.lesson.card import Card
@@ -23,6 +22,7 @@ from memlab.lesson.misconceptions import Cause
 from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
 from memlab.lesson.task import tasks
 from memlab.runtime import guard
+from memlab.this_machine import Room
 from memlab.views.course.cards import WIDEST, prediction_card
 from memlab.views.live import outputs
 from memlab.views.live.outputs import REQUIRED
@@ -387,7 +387,7 @@ def shell(monkeypatch):
     """A notebook's shell; ``shown`` is what its cells have shown."""
     shell: Any = InteractiveShell.instance()
     monkeypatch.setattr(shell.display_formatter, "active_types", ["text/plain", "image/svg+xml"])
-    memlab._show_in_notebooks()
+    notebook.show_values()
     publisher, shell.shown = shell.display_pub, []
     shell.display_pub = Publisher(shell.shown)
     yield shell

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import memlab
-from memlab import devices, strings, views
+from memlab import strings, this_machine, views
 from memlab.errors import InputError
 from memlab.studies.figures import hundredths
 from memlab.studies.lowering import convolutions as convs
@@ -532,7 +532,7 @@ def test_a_redraw_is_quick(view):
 
 @pytest.mark.measures
 def test_what_only_this_machine_knows_is_shown_live_and_never_stored(monkeypatch):
-    monkeypatch.setattr(devices, "free_memory", lambda: 3_000_000_000)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 3_000_000_000)
     view = views.shifted_copies(layer="conv5_1", batch=1)
     view.write()
     live = send(view)
@@ -547,7 +547,7 @@ def test_what_only_this_machine_knows_is_shown_live_and_never_stored(monkeypatch
         assert not re.search(r"\bms\b|free here", text, re.I)
     assert "measured here" in stored[0]
     assert "0x" not in repr(view)
-    monkeypatch.setattr(devices, "free_memory", lambda: 2_000_000_000)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 2_000_000_000)
     view.step = 9
     assert "Free here now, 2.00 GB" in view.now_["shown"]["text"]
     assert view.svg() == stored[0]
@@ -583,7 +583,7 @@ def test_where_nothing_is_copied_nothing_is_written(view):
 
 
 def test_the_guard_comes_first(view, monkeypatch):
-    monkeypatch.setattr(devices, "free_memory", lambda: 10**8)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 10**8)
     with pytest.raises(InputError, match=r"^the run needs 128 MB and 100 MB are free; close a"):
         view.write()
     shown = send(view, event("key", "KeyR"))

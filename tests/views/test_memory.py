@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import memlab
-from memlab import devices, views
+from memlab import this_machine, views
 from memlab.errors import InputError
 from memlab.networks import counting, zoo
 from memlab.studies.memory.recipe import OFFERED
@@ -17,7 +17,7 @@ from tests.views.test_pages import NUMBER, numerals
 @pytest.fixture(autouse=True)
 def free(monkeypatch):
     """So much is free on every machine."""
-    monkeypatch.setattr(devices, "free_memory", lambda: 4_200_000_000)
+    monkeypatch.setattr(this_machine, "free_memory", lambda: 4_200_000_000)
 
 
 def checked(view, width=960):

@@ -8,7 +8,7 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 import memlab
-from memlab import views
+from memlab import notebook, views
 from tests.studies.test_runs import STEPS, ran
 from tests.views.shown import drawn
 
@@ -127,7 +127,7 @@ def test_a_notebook_stores_picture_and_text(monkeypatch):
     formatter.active_types = ["text/plain", "image/svg+xml"]
     shell = type("Shell", (), {"display_formatter": formatter})()
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
-    memlab._show_in_notebooks()
+    notebook.show_values()
     data, _ = formatter.format(run)
     view = views.planned_and_measured(run)
     assert data == {"image/svg+xml": view.svg(), "text/plain": view.text()}

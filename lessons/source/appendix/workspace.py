@@ -16,7 +16,7 @@
 # out: channels share them.
 
 # %%
-from memlab.layers.buffers import smooth
+from memlab.layers.algorithms import smooth
 
 
 def loops(k, size):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
-from memlab import devices
+from memlab import this_machine
 from memlab.build.step import inference_step, training_step
 from memlab.ledger.plan import plan
 from memlab.lesson.question import Figure, Numbers, Truth
@@ -28,7 +28,7 @@ def measured(value: Fraction | int, label: str = "") -> Figure:
 def beside(due: Fraction | int, measure: Callable[[], Fraction | int]) -> tuple[Figure, ...]:
     """A planned bar, and what ``measure`` finds on this machine now; the plan alone where what
     computes is not installed, as in a web page."""
-    seen = (measured(measure()),) if devices.computing() else ()
+    seen = (measured(measure()),) if this_machine.computing() else ()
     return (planned(due), *seen)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from memlab import devices
+from memlab import this_machine
 from memlab.kernels.cpu.arrays import bits
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.cpu.copies import Copies
+from memlab.runtime.copies import Copies
 from memlab.runtime.metering.meter import Reporting, the_hook
 
 
@@ -28,8 +28,8 @@ class Cpu(Backend):
     def hook(self) -> Reporting:
         return the_hook()
 
-    def room(self) -> devices.Room:
-        return devices.room()
+    def room(self) -> this_machine.Room:
+        return this_machine.room()
 
     def block(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
@@ -60,6 +60,11 @@ class Cpu(Backend):
     def running(self, threads: int) -> AbstractContextManager[object]:
         limit: AbstractContextManager[object] = blas().limit(limits=threads, user_api="blas")
         return limit
+
+
+def backend() -> Backend:
+    """That of this machine."""
+    return Cpu("cpu")
 
 
 @cache

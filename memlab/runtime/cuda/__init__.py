@@ -1,184 +1,21 @@
-"""Numba's device arrays, and a GPU that they live on."""
+"""Arrays on a CUDA device: a GPU where there is one, else Numba's simulator of it."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cached_property
-from typing import Any
-
-import numpy as np
-
-from memlab import units
-from memlab.devices import Room
-from memlab.errors import InputError
-from memlab.kernels.cuda import driver
-from memlab.kernels.cuda.target import EXTRAS
-from memlab.kernels.registry import Array
-from memlab.runtime.backend import Backend, Part
-from memlab.runtime.cpu.copies import Copies
-from memlab.runtime.cuda.manager import ManagerHook
-from memlab.runtime.cuda.streams import Streams
-from memlab.runtime.metering import meter
-
-OUT_OF_MEMORY = 2
-"""The driver's code for it, ``CUDA_ERROR_OUT_OF_MEMORY``."""
-NON_BLOCKING = 1
-"""The driver's flag for a stream that does not wait for the default one, in which kernels run, nor
-lets it wait: ``CU_STREAM_NON_BLOCKING``. What must wait says so by an event."""
+from memlab import this_machine
+from memlab.runtime.backend import Backend
 
 
-class DeviceArrays(Backend):
-    """What a GPU and the simulator of one share. Values are written and read on the host, in an
-    array of its own that is copied."""
+def backend() -> Backend:
+    """The GPU, or the simulator.
 
-    @cached_property
-    def cuda(self) -> Any:
-        """``numba.cuda``, which is imported only once it is settled what it runs on."""
-        from numba import cuda
+    Raises:
+        InputError: neither can be had in this process.
+    """
+    this_machine.require_kernels()
+    from memlab.kernels.cuda.target import target
+    from memlab.runtime.cuda.arrays import Gpu
+    from memlab.runtime.cuda.simulator import Simulator
 
-        return cuda
-
-    def fill(self, values: Array, write: Callable[[Array], None]) -> None:
-        staging = np.empty(values.shape, values.dtype)
-        write(staging)
-        device: Any = values
-        device.copy_to_device(staging)
-
-    def read(self, values: Array) -> Array:
-        device: Any = values
-        host: Array = device.copy_to_host()
-        return host
-
-    def copy(self, source: Array, target: Array) -> None:
-        """Whole, or sample by sample where one of them is a slice of larger samples."""
-        here: Any = source
-        there: Any = target
-        if here.is_c_contiguous() and there.is_c_contiguous():
-            there.copy_to_device(here)
-        else:
-            for i in range(len(there)):
-                there[i].copy_to_device(here[i])
-
-    def waiting(self, nbytes: int) -> Array:
-        """Page-locked: from and to other memory of the host, a copy runs beside no kernel."""
-        found: Array = self.cuda.pinned_array(nbytes, np.uint8)
-        return found
-
-    def copies(self) -> Copies:
-        return Streams(self.cuda, self.stream, self.end)
-
-    def stream(self) -> Any:
-        """A new stream for copies."""
-        return self.cuda.stream()
-
-    def end(self, stream: Any) -> None:
-        """A stream is not used any more."""
-
-    def to_host(self, source: Array, target: Array, stream: Any = None) -> None:
-        device: Any = source
-        device.copy_to_host(target, stream=stream or 0)
-
-    def from_host(self, source: Array, target: Array, stream: Any = None) -> None:
-        device: Any = target
-        device.copy_to_device(source, stream=stream or 0)
-
-
-class Gpu(DeviceArrays):
-    """A GPU, as the CUDA driver sees it."""
-
-    outside = (
-        "the CUDA context",
-        "compiled kernels",
-        "the threads' own registers and stacks",
-        "arrays of the host",
-    )
-
-    @cached_property
-    def _hook(self) -> ManagerHook:
-        hook = ManagerHook()
-        meter.check(hook, self.block)
-        return hook
-
-    def hook(self) -> ManagerHook:
-        """What sees every allocation and release.
-
-        Raises:
-            InputError: this is the old ``numba.cuda``, whose manager works in another way.
-        """
-        if driver.built_in():
-            raise InputError(f"to measure on a GPU, Numba needs NVIDIA's package; {EXTRAS}.")
-        return self._hook
-
-    def room(self) -> Room:
-        context = self.cuda.current_context()
-        driver.free_pending(context)
-        return Room(int(context.get_memory_info().free))
-
-    def block(self, nbytes: int) -> Any:
-        """New bytes.
-
-        Raises:
-            InputError: the device has none left.
-        """
-        with _room_for(nbytes, self.name, "try a smaller batch, or end what else uses it"):
-            return self.cuda.device_array(nbytes, np.uint8)
-
-    def waiting(self, nbytes: int) -> Array:
-        """Page-locked bytes of the host.
-
-        Raises:
-            InputError: the driver locks no more.
-        """
-        hint = "try host='/tmp', or any other folder"
-        with _room_for(nbytes, "the host's page-locked memory", hint):
-            return super().waiting(nbytes)
-
-    def stream(self) -> Any:
-        if driver.built_in():
-            return self.cuda.stream()  # right, but it waits for the kernels
-        self.cuda.current_context()
-        return self.cuda.external_stream(int(driver.driver().cuStreamCreate(NON_BLOCKING)))
-
-    def end(self, stream: Any) -> None:
-        if stream.external:  # Numba ends its own
-            driver.driver().cuStreamDestroy(int(stream))
-
-    def view(self, block: Any, part: Part, start: int = 0) -> Array:
-        first, _ = block.__cuda_array_interface__["data"]
-        description = {
-            "shape": part.shape,
-            "strides": part.strides,
-            "typestr": np.dtype(part.dtype).str,
-            "data": (first + start + part.offset, False),
-            "version": 3,
-        }
-        view: Array = self.cuda.from_cuda_array_interface(description, owner=block)
-        return view
-
-    @contextmanager
-    def running(self, threads: int) -> Iterator[None]:
-        """An array of the host as an operand is an error: Numba would copy it to memory of the
-        device that no manager sees."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", "Host array used in CUDA kernel")
-            yield
-            self.cuda.synchronize()
-
-    def counted(self) -> int | None:
-        return self.hook().most
-
-
-@contextmanager
-def _room_for(nbytes: int, where: str, hint: str) -> Iterator[None]:
-    """What the driver says of too little memory, as one sentence."""
-    try:
-        yield
-    except driver.ERROR() as error:
-        if int(error.code) != OUT_OF_MEMORY:
-            raise
-        raise InputError(
-            f"{where} has no {units.both(nbytes)} in one piece left, though the plan fits into "
-            f"what was free; {hint}."
-        ) from None
+    found = target()
+    return Simulator("CUDA simulator") if found.simulated else Gpu(found.name)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from memlab import devices
+from memlab import this_machine
 from memlab.kernels.cuda import simulator
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Part
-from memlab.runtime.cuda import DeviceArrays
+from memlab.runtime.cuda.arrays import DeviceArrays
 from memlab.runtime.metering import hook as numpy_hook
 from memlab.runtime.metering import meter
 from memlab.runtime.metering.hook import Hook, Report
@@ -87,8 +87,8 @@ class Simulator(DeviceArrays):
     def hook(self) -> SimulatorHook:
         return self._hook
 
-    def room(self) -> devices.Room:
-        return devices.room()
+    def room(self) -> this_machine.Room:
+        return this_machine.room()
 
     def block(self, nbytes: int) -> Any:
         return self.cuda.device_array(nbytes, np.uint8)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from memlab.runtime.cpu.copies import Copies
+from memlab.runtime.copies import Copies
 from memlab.step.op import Op
 
 

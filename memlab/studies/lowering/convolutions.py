@@ -13,7 +13,7 @@ from math import prod
 from statistics import median
 from typing import Any
 
-from memlab import devices, formats, strings, units
+from memlab import formats, strings, this_machine, units
 from memlab.axes import dims
 from memlab.errors import InputError, pick
 from memlab.layers import Conv2d, algorithms
@@ -229,7 +229,7 @@ def write(node: Node, otherwise: str, times: int = 1) -> Written:
     from memlab.measure.lowering import copied
 
     case, planned = Case(node.name, node.input_shapes[0], conv(node)), lowered_bytes(node, 1)
-    need, free = planned + input_bytes(node, 1), devices.free_memory()
+    need, free = planned + input_bytes(node, 1), this_machine.free_memory()
     if need > free:
         raise InputError(
             f"the run needs {units.short(need)} and {units.short(free)} are free; {otherwise}."

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, groupby
 from time import monotonic
 
-from memlab import devices, hardware, strings, units
+from memlab import hardware, strings, this_machine, units
 from memlab.ledger.ledger import Entry, Ledger, Line, Row, column, evaluate
 from memlab.lines import Column, Floats, np
 from memlab.networks.graph import Network
@@ -328,9 +328,9 @@ def budget(name: str | int) -> Budget:
 def free_here() -> list[Budget]:
     """What is free on this machine now, where it can be asked; it is read at most four times a
     second."""
-    if not devices.measurable():
+    if not this_machine.measurable():
         return []
-    nbytes = _free(devices.free_memory, int(4 * monotonic())) // STEP * STEP
+    nbytes = _free(this_machine.free_memory, int(4 * monotonic())) // STEP * STEP
     return [Budget("free", nbytes, live=True)]
 
 

@@ -18,9 +18,9 @@ from ipywidgets import Output as Slot
 from memlab import strings, units
 from memlab.errors import InputError, shorten
 from memlab.lesson import words
-from memlab.lesson.card import Card, Round
+from memlab.lesson.card import Card
 from memlab.lesson.guess import Guess
-from memlab.lesson.question import Kind, Part, Topic
+from memlab.lesson.question import Kind, Part, Round, Topic
 from memlab.strings import gettext as _
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart

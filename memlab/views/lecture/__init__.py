@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memlab import devices
+from memlab import this_machine
 from memlab.studies.lowering.convolutions import write
 from memlab.views.lecture import slides
 from memlab.views.lecture.page import html
@@ -30,7 +30,7 @@ def record() -> Recorded:
     """
     otherwise = "close a program or leave the run out with --no-run"
     done = write(slides.layer(), otherwise, TIMES)
-    return Recorded(done.planned, done.measured, done.seconds, devices.here())
+    return Recorded(done.planned, done.measured, done.seconds, this_machine.here())
 
 
 LECTURES = {"k2": k2}

@@ -217,7 +217,7 @@ class Memory(View[Cut]):
         fixed=True,
     )  # fmt: skip
     budgets = Setting(
-        doc="names of ``memlab.devices``, or amounts; a card of 12 GB if not given",
+        doc="names of ``memlab.hardware``, or amounts; a card of 12 GB if not given",
         default=lambda now: (budget("12 GB card"),),
         check=lambda given: tuple(map(budget, listed("budgets", given, "12 GB card"))),
         fixed=True,

@@ -16,10 +16,8 @@ from memlab.kernels.cpu.threads import own, pieces, spread
 from memlab.kernels.operands import Window, convolution, window
 from memlab.kernels.registry import Array, Call, kernel
 
-NAME = "im2col-tile"
 
-
-@kernel("conv2d", NAME)
+@kernel("conv2d", "im2col-tile")
 def conv2d(call: Call) -> None:
     """``Y = W L``, tile by tile of ``L``; each thread has its own tiles and its own panel."""
     x, y, weight, bias = call["x"], call["y"], call["weight"], call.arrays.get("bias")

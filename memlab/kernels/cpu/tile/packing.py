@@ -33,8 +33,8 @@ def check(panel: Array, rows: int = 0) -> None:
         raise AssertionError(
             f"a block of {ROWS} rows of {lanes} lanes ({VECTORS} vectors of {BITS} bits) would "
             f"write beyond a workspace of {len(panel)} rows of {panel.shape[1]} places; make "
-            f"layers.buffers.TILE a multiple of {lanes}, BLOCK at least {ROWS} and lanes at most "
-            f"{PLACES}."
+            f"layers.algorithms.TILE a multiple of {lanes}, BLOCK at least {ROWS} and lanes at "
+            f"most {PLACES}."
         )
 
 

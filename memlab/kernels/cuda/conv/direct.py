@@ -24,7 +24,7 @@ source, reader = inlined(windows.source), inlined(windows.reader)
 add_up = inlined(block_sums.add_up, globals())
 
 
-@kernel("conv2d", "direct", "cuda")
+@kernel("conv2d", "direct")
 def conv2d(call: Call) -> None:
     """``y = w * x``, plus the bias."""
     x, y, at = call["x"], call["y"], window(call)
@@ -37,7 +37,7 @@ def conv2d(call: Call) -> None:
     add_bias(call, y)
 
 
-@kernel("conv2d.backward", "direct", "cuda")
+@kernel("conv2d.backward", "direct")
 def conv2d_backward(call: Call) -> None:
     """``dw`` sums ``dy x`` over the places, and ``dx`` sums ``dy w`` over what it took part in."""
     x, dy, at = call["x"], call["dy"], window(call)

@@ -16,8 +16,6 @@ from memlab.kernels.maps import windows
 from memlab.kernels.operands import Window, convolution, weight_shape, window
 from memlab.kernels.registry import Call, kernel
 
-NAME = "implicit-gemm"
-
 source, reader, inside = (inlined(f) for f in (windows.source, windows.reader, windows.inside))
 
 
@@ -53,7 +51,7 @@ def _weight_gradient(column: int, turn: int, layout: Layout, at: Window) -> tupl
     return start, first, last if 0 <= iy < at.height else first
 
 
-@kernel("conv2d", NAME, "cuda")
+@kernel("conv2d", "implicit-gemm")
 def conv2d(call: Call) -> None:
     """``Y = W L``, with every value of ``L`` read from where it is in the image."""
     x, y, at, (groups, inner, outer) = call["x"], call["y"], window(call), _sizes(call)
@@ -68,7 +66,7 @@ def conv2d(call: Call) -> None:
     add_bias(call, y)
 
 
-@kernel("conv2d.backward", NAME, "cuda")
+@kernel("conv2d.backward", "implicit-gemm")
 def conv2d_backward(call: Call) -> None:
     """``dW = dY L^T``, and ``dX`` from the places that read it."""
     _make_weight_gradient(call)

@@ -18,28 +18,26 @@ from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.operands import convolution, weight_shape, window
 from memlab.kernels.registry import Call, kernel
 
-IMAGE, BATCH = "im2col-image", "im2col-batch"
 
-
-@kernel("conv2d", IMAGE, "cuda")
+@kernel("conv2d", "im2col-image")
 def conv2d(call: Call) -> None:
     """``Y = W L`` for every image."""
     _forward(call, 1)
 
 
-@kernel("conv2d", BATCH, "cuda")
+@kernel("conv2d", "im2col-batch")
 def conv2d_batch(call: Call) -> None:
     """The same with all images lowered first."""
     _forward(call, len(call["x"]))
 
 
-@kernel("conv2d.backward", IMAGE, "cuda")
+@kernel("conv2d.backward", "im2col-image")
 def conv2d_backward(call: Call) -> None:
     """``dW = dY L^T`` over all images, and ``dX`` of every image from ``dL = W^T dY``."""
     _backward(call, 1)
 
 
-@kernel("conv2d.backward", BATCH, "cuda")
+@kernel("conv2d.backward", "im2col-batch")
 def conv2d_batch_backward(call: Call) -> None:
     """The same with all images lowered first."""
     _backward(call, len(call["x"]))

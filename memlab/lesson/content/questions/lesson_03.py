@@ -7,7 +7,7 @@ from math import prod
 from random import Random
 
 from memlab.layers import Conv2d
-from memlab.layers.buffers import TILE
+from memlab.layers.algorithms import TILE
 from memlab.layers.layer import Node
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan

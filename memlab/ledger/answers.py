@@ -1,16 +1,12 @@
-"""Questions to a ledger: why is the peak so high, what does a layer hold, what batch fits?"""
+"""What a ledger answers: why the peak is so high, what a layer holds, which batch fits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memlab import units
-from memlab.errors import known
-from memlab.step.op import LOAD
-
-if TYPE_CHECKING:
-    from memlab.ledger.ledger import Entry, Ledger, Peak
+from memlab.ledger.entries import Entry, Peak
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,56 +118,6 @@ class Fit:
     __repr__ = __str__
 
 
-def why(ledger: Ledger, batch: int, memory: str) -> Why:
-    """See ``Ledger.why``."""
-    peak = ledger.peak_at(batch, memory)
-    blocks = _blocks(ledger, ledger.alive(peak.index, memory), batch)
-    heading = (
-        f"{ledger.describe()}, batch {batch}: {units.both(peak.nbytes)} at operation "
-        f"{peak.index + 1} of {len(ledger.rows)}, {peak.row.name}."
-    )
-    return Why(heading, batch, tuple(sorted(blocks, key=lambda block: -block.nbytes)), peak)
-
-
-def of(ledger: Ledger, layer: str, batch: int) -> Blocks:
-    """See ``Ledger.of``."""
-    names = [*(row.layer for row in ledger.rows), *(entry.name for entry in ledger.entries)]
-    known("layer or block", layer, dict.fromkeys(names))
-    blocks = _blocks(ledger, [e for e in ledger.entries if layer in (e.layer, e.name)], batch)
-    return Blocks(f"{layer} in {ledger.describe()}, batch {batch}:", batch, tuple(blocks))
-
-
 def _product(entry: Entry, batch: int) -> str:
     """The formula in symbols, in numbers, and the result; a single value needs no product."""
     return f"{entry.formula()} = {entry.formula(batch)}" if entry.axes else entry.formula()
-
-
-def _blocks(ledger: Ledger, entries: list[Entry], batch: int) -> list[Block]:
-    return [
-        Block(entry, entry.size.at(batch), ledger.made_by(entry), ledger.needed_by(entry))
-        for entry in entries
-    ]
-
-
-def fit(ledger: Ledger, nbytes: int | str, memory: str) -> Fit:
-    """See ``Ledger.fit``: the minimum over the operations of ``floor((M - a) / b)``."""
-    budget = units.parse(nbytes)
-    fixed, each = (line.tolist() for line in ledger.line(memory))
-    valid = ledger.batches
-    least = valid.start if valid else 1
-    bounds = [
-        (budget - a) // b if b else -1 for a, b in zip(fixed, each, strict=True) if b or a > budget
-    ]
-    batch = max(min(bounds), 0) if bounds else None
-    if valid and (batch is None or batch >= valid.stop - 1):
-        return Fit(valid.stop - 1, budget, ledger.peak(valid.stop - 1, memory), None, valid=valid)
-    if batch is None:
-        return Fit(None, budget, ledger.peak(1, memory), None)
-    batch = batch if batch >= least else 0
-    needs = ledger.peak(batch, memory) if batch else 0
-    peak = ledger.peak_at(max(batch + 1, least), memory)
-    growing = [entry for entry in ledger.alive(peak.index, memory) if entry.size.per_sample]
-    binds = max(growing, key=lambda entry: entry.size.per_sample, default=None)
-    parts = 1 + sum(row.kind == LOAD for row in ledger.rows)
-    at = peak.index
-    return Fit(batch, budget, needs, peak, fixed[at], each[at], binds, valid, parts)

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from memlab import devices
+from memlab import this_machine
 from memlab.errors import InputError
 
 GB = 10**9
@@ -33,7 +33,7 @@ def machine(tmp_path, monkeypatch):
 
 
 def test_without_control_groups_it_is_what_the_system_has(machine):
-    assert devices.free_memory(machine({})) == 64 * GB
+    assert this_machine.free_memory(machine({})) == 64 * GB
 
 
 def test_a_container_may_take_less(machine):
@@ -47,7 +47,7 @@ def test_a_container_may_take_less(machine):
             "sys/fs/cgroup/lab/user/memory.current": f"{3 * GB}\n",
         }
     )
-    assert devices.free_memory(root) == 6 * GB
+    assert this_machine.free_memory(root) == 6 * GB
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no control groups, nor files so named")
@@ -61,10 +61,10 @@ def test_a_control_group_may_have_any_name(machine, name, monkeypatch):
             f"sys/fs/cgroup/{name}/memory.current": "0",
         }
     )
-    assert devices.free_memory(root) == GB
+    assert this_machine.free_memory(root) == GB
     status = root / "proc/self/status"
     status.write_bytes(status.read_bytes().replace("ö".encode(), b"\xc3"))  # cut by the system
-    assert devices.free_memory(root) == GB
+    assert this_machine.free_memory(root) == GB
 
 
 def test_the_first_version_of_control_groups_counts_too(machine):
@@ -77,7 +77,7 @@ def test_the_first_version_of_control_groups_counts_too(machine):
             f"{folder}/memory.stat": "cache 5\n",
         }
     )
-    assert devices.free_memory(root) == 0
+    assert this_machine.free_memory(root) == 0
 
 
 LIMITS = """\
@@ -98,15 +98,15 @@ def _limited(machine, addresses="unlimited", data="unlimited"):
 
 @pytest.mark.parametrize("loaded", [True, False])
 def test_the_limits_of_the_process_count_beside_what_a_run_takes(machine, monkeypatch, loaded):
-    monkeypatch.setattr(devices, "LOADED", "memlab.devices" if loaded else "missing")
+    monkeypatch.setattr(this_machine, "LOADED", "memlab.this_machine" if loaded else "missing")
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
-    beside = devices.RUN + (0 if loaded else devices.KERNELS)
-    assert devices.room(_limited(machine)) == (64 * GB, "")
-    by_addresses = devices.room(_limited(machine, addresses=str(4 * GB)))
+    beside = this_machine.RUN + (0 if loaded else this_machine.KERNELS)
+    assert this_machine.room(_limited(machine)) == (64 * GB, "")
+    by_addresses = this_machine.room(_limited(machine, addresses=str(4 * GB)))
     assert by_addresses == (4 * GB - 512 * 10**6 - beside, "ulimit -v")
-    by_data = devices.room(_limited(machine, addresses=str(4 * GB), data=str(2 * GB)))
+    by_data = this_machine.room(_limited(machine, addresses=str(4 * GB), data=str(2 * GB)))
     assert by_data == (2 * GB - 256 * 10**6 - beside, "ulimit -d")
-    assert devices.room(_limited(machine, data="1000")) == (0, "ulimit -d")
+    assert this_machine.room(_limited(machine, data="1000")) == (0, "ulimit -d")
 
 
 @pytest.mark.parametrize(
@@ -120,33 +120,33 @@ def test_the_limits_of_the_process_count_beside_what_a_run_takes(machine, monkey
     ],
 )
 def test_a_library_of_more_threads_takes_more(machine, monkeypatch, asked, threads):
-    monkeypatch.setattr(devices, "cores", lambda: 8)
-    for name in devices.THREADS:
+    monkeypatch.setattr(this_machine, "cores", lambda: 8)
+    for name in this_machine.THREADS:
         monkeypatch.delenv(name, raising=False)
     for name, count in asked.items():
         monkeypatch.setenv(name, count)
-    need = 10**8 + devices.THREAD * (threads - 1)
-    devices.require("NumPy", 10**8, _limited(machine, addresses=str(512 * 10**6 + need)))
+    need = 10**8 + this_machine.THREAD * (threads - 1)
+    this_machine.require("NumPy", 10**8, _limited(machine, addresses=str(512 * 10**6 + need)))
     least = _limited(machine, addresses=str(512 * 10**6 + need - 1))
     says = r"^NumPy takes about .* ulimit -v leaves .*; raise that limit, or set \w+=1\.$"
     with pytest.raises(InputError, match=says):
-        devices.require("NumPy", 10**8, least)
+        this_machine.require("NumPy", 10**8, least)
 
 
 def test_what_is_loaded_already_needs_no_room(monkeypatch):
-    monkeypatch.setattr(devices, "require", lambda *_: pytest.fail("it was asked for"))
-    monkeypatch.setattr(devices, "LOADED", "memlab.devices")
-    devices.require_kernels()
+    monkeypatch.setattr(this_machine, "require", lambda *_: pytest.fail("it was asked for"))
+    monkeypatch.setattr(this_machine, "LOADED", "memlab.this_machine")
+    this_machine.require_kernels()
 
 
 def test_here_something_is_free():
     import psutil
 
-    assert 0 <= devices.free_memory() <= psutil.virtual_memory().total
+    assert 0 <= this_machine.free_memory() <= psutil.virtual_memory().total
 
 
 def test_here_names_the_machine_and_the_day():
-    words = devices.here().split(", ")
+    words = this_machine.here().split(", ")
     assert words[0] == f"{platform.system()} {platform.machine()}"
     assert re.fullmatch(r"\d+ cores", words[1])
     assert words[2] == date.today().isoformat()

@@ -1,0 +1,40 @@
+"""What a notebook shows of memlab's values: pictures, where IPython can show more than text.
+
+This is asked for when memlab is imported, and loads what draws with the first value that is shown.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+SHOWN = {
+    "Exercise": "memlab.lesson.exercise",
+    "Ledger": "memlab.ledger.ledger",
+    "Network": "memlab.networks.graph",
+    "Run": "memlab.runtime.run",
+}
+"""What is shown as a picture or a widget, and where it lives."""
+
+
+def show_values() -> None:
+    """Tell IPython how values are shown, where it runs."""
+    if "IPython" not in sys.modules:
+        return
+    shell = import_module("IPython.core.getipython").get_ipython()
+    formatter = shell.display_formatter if shell else None
+    if formatter is not None and "image/svg+xml" in formatter.active_types:
+        for name, home in SHOWN.items():
+            formatter.mimebundle_formatter.for_type_by_name(home, name, _bundle)
+        display = formatter.ipython_display_formatter
+        display.for_type_by_name("memlab.lesson.card", "Card", _display)
+
+
+def _bundle(value: Any) -> Any:
+    return import_module("memlab.views.formatters").bundle(value)
+
+
+def _display(card: Any) -> None:
+    """A card, and what follows its answer."""
+    import_module("memlab.views.formatters").show_card(card)
