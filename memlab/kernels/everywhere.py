@@ -56,6 +56,11 @@ def formula(function: Formula) -> Formula:
     return function
 
 
+def takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether it has an argument of that name."""
+    return name in signature(function).parameters
+
+
 def values_of(function: Callable[..., Any]) -> int:
     """Of how many values it is a function."""
     return len([name for name in signature(function).parameters if name != SETTING])

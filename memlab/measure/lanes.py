@@ -166,11 +166,12 @@ def _compilers_choice() -> tuple[dict[str, int], int]:
     import numpy as np
 
     from memlab.kernels.cpu import assembly
-    from memlab.kernels.cpu.layers import pointwise
+    from memlab.kernels.cpu.value_loops import LINES
+    from memlab.kernels.maps.pointwise import plus
 
     values = np.ones(64, np.float32)
-    loop: Any = pointwise._add
-    loop(values, values, np.empty_like(values))
+    loop: Any = LINES[plus].write
+    loop(values, values, np.empty_like(values), ())
     found = assembly.registers(loop)
     return found, assembly.width(found)
 

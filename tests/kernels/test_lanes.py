@@ -12,8 +12,13 @@ import pytest
 
 from memlab import InputError
 from memlab.kernels.cpu import vectors
-from memlab.kernels.cpu.experiments import vector_arithmetic, array_sum
-from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, MicroKernel, available, micro_kernel
+from memlab.kernels.cpu.experiments import array_sum, vector_arithmetic
+from memlab.kernels.cpu.experiments.vector_arithmetic import (
+    ARITHMETIC,
+    MicroKernel,
+    available,
+    micro_kernel,
+)
 
 PAIRS = [
     (name, count)
@@ -90,7 +95,7 @@ def test_bad_lanes_give_one_sentence(format: str, count: Any, says: str) -> None
 
 
 def test_fewer_lanes_than_an_instruction_and_a_missing_one_are_refused(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lanes, "FEATURES", frozenset({"avxvnni"}))
+    monkeypatch.setattr(vector_arithmetic, "FEATURES", frozenset({"avxvnni"}))
     assert available() == ("fp64", "fp32", "int8")
     with pytest.raises(InputError, match="lanes of int8 must be one of 16, 32, 64, got 8"):
         micro_kernel("int8", 8)

@@ -130,6 +130,6 @@ def test_a_smaller_tile_or_block_is_seen_before_anything_is_written(
 
 
 def test_more_lanes_than_a_mask_has_bits_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "VECTORS", 64 * 32 // vectors.BITS)
+    monkeypatch.setattr(packing, "VECTORS", 64 * 32 // vectors.BITS)
     with pytest.raises(AssertionError, match="lanes at most 62"):
         packing.check(np.zeros((1, 64), np.float32))

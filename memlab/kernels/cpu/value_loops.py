@@ -15,8 +15,8 @@ Extra = tuple[Any, ...]
 
 
 class Lines(NamedTuple):
-    """The loops of a formula: each writes a line of values, adds to it, or changes it: a line that is told to be both
-    operand and result lets the compiler take whole vectors."""
+    """The loops of a formula: each writes a line of values, adds to it, or changes it. Told that a
+    line is both operand and result, the compiler takes whole vectors."""
 
     write: Callable[..., None]
     add: Callable[..., None]

@@ -1,4 +1,4 @@
-"""A result is written, or added to what is there: the one way in which every kernel does it."""
+"""A result is written, or added to what is there: how every kernel does it."""
 
 from __future__ import annotations
 
@@ -8,3 +8,8 @@ from typing import Any
 def put(array: Any, at: Any, value: Any, add: bool) -> None:
     """``array[at] = value``, or ``array[at] += value``."""
     array[at] = array[at] + value if add else value
+
+
+def beginning(array: Any, at: Any, add: bool) -> float:
+    """What a sum in fp64 begins with: what is there, or 0."""
+    return float(array[at]) if add else 0.0

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.cpu.memory_blocks import clear
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.memory_blocks import clear
 from memlab.kernels.maps.windows import inside, source
 from memlab.kernels.registry import Array
 

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.cpu.memory_blocks import clear, copy
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv.col2im import col2im as col2im
+from memlab.kernels.cpu.memory_blocks import clear, copy
 from memlab.kernels.maps.windows import inside, recurrence, source
 from memlab.kernels.registry import Array
 

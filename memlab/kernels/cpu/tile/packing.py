@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.vector_copies import add_lanes, copy_lanes, copy_run
 from memlab.kernels.cpu.tile.block_products import ROWS, VECTORS
+from memlab.kernels.cpu.vector_copies import add_lanes, copy_lanes, copy_run
 from memlab.kernels.cpu.vectors import BITS
 from memlab.kernels.maps.windows import inside
 from memlab.kernels.operands import Window
