@@ -39,7 +39,7 @@ class Update(NamedTuple):
     """The formula of an optimizer, how many settings it takes, and which these are."""
 
     formula: Callable[..., None]
-    count: int
+    settings_count: int
     settings: Settings
 
 

@@ -80,7 +80,7 @@ def of_arrays(kind: str, of: Update) -> Any:
 
     each.__annotations__ |= {
         "arrays": Annotated[Array, "values", OPTIMIZERS[kind].arrays],
-        "settings": Annotated[float, "values", of.count],
+        "settings": Annotated[float, "values", of.settings_count],
     }
     return compiled(each, of.formula)
 

@@ -7,7 +7,10 @@ from typing import Any
 
 def put(array: Any, at: Any, value: Any, add: bool) -> None:
     """``array[at] = value``, or ``array[at] += value``."""
-    array[at] = array[at] + value if add else value
+    if add:
+        array[at] += value
+    else:
+        array[at] = value
 
 
 def beginning(array: Any, at: Any, add: bool) -> float:

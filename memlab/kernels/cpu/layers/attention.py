@@ -15,7 +15,7 @@ from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled, summing
 from memlab.kernels.cpu.layers.tokens import clear
 from memlab.kernels.cpu.row_sums import sum_values
-from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.accumulation import beginning
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers.attention import AttentionSoftmax
 
@@ -131,7 +131,7 @@ def _softmax_backward(y: Array, dy: Array, dx: Array, accumulate: bool) -> None:
         mean = y.dtype.type(inner(y[r], dy[r]))
         for i in range(y.shape[1]):
             gradient = y[r, i] * (dy[r, i] - mean)
-            put(dx, (r, i), np.float64(gradient), accumulate)
+            dx[r, i] = beginning(dx, (r, i), accumulate) + gradient
 
 
 @summing

@@ -241,7 +241,7 @@ def _token_gradients(
         lean = number(products * inverse * inverse / features)
         for i in range(features):
             through = source[i] * weight[i] - offset - (x[r, i] - mean) * lean
-            put(target, i, np.float64(through * inverse), accumulate)
+            target[i] = beginning(target, i, accumulate) + through * inverse
 
 
 @summing
