@@ -98,7 +98,7 @@ def _lowering(case: im2col.Case, repeats: int) -> Iterator[Line]:
 
 def _products(size: int, repeats: int) -> Iterator[Line]:
     """Every way to multiply two square matrices."""
-    products = import_module("memlab.kernels.cuda.conv.product")
+    products = import_module("memlab.kernels.cuda.conv.matrix_product")
     a, b, out = (_drawn((size, size)) for _ in range(3))
     ways: dict[str, Way] = {
         way: partial(products.product, a, b, out, way=way) for way in products.WAYS

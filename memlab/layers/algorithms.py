@@ -128,8 +128,8 @@ TILE, PANEL, LOWERED_ROWS, MAPS, BLOCK = 48, 2**15, 36, 512, 8
 rows meet ``dY`` at once; the most output maps in a panel of ``dY``, and the rows of ``dL``.
 
 The kernels write whole blocks of sums, unchecked: ``TILE`` is a multiple of the lanes of a block
-(48 in fp32 where a vector has 512 bits) and ``BLOCK`` at least its rows. ``kernels.tiles.check``
-holds every workspace to that before it is written."""
+(48 in fp32 where a vector has 512 bits) and ``BLOCK`` at least its rows.
+``kernels.cpu.tile.packing.check`` holds every workspace to that before it is written."""
 
 
 def panel_applies(layer: Conv2d, x: Shape) -> bool:

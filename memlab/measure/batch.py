@@ -206,7 +206,7 @@ def _innermost(way: str) -> Layer:
     """The same convolution of a batch whose samples are neighbours."""
     import numpy as np
 
-    from memlab.kernels.cpu.conv import innermost
+    from memlab.kernels.cpu.conv import samples_innermost
 
     layer, shape = LAYER.layer, LAYER.shape
     target = layer.output(shape)
@@ -215,7 +215,7 @@ def _innermost(way: str) -> Layer:
     def prepare(batch: int) -> Way:
         x, weight = _drawn((*shape, batch)), _drawn(weights)
         out = np.zeros((*target, batch), np.float32)
-        return partial(innermost.conv2d, x, weight, out, layer.stride, layer.padding, way)
+        return partial(samples_innermost.conv2d, x, weight, out, layer.stride, layer.padding, way)
 
     return Layer(4 * prod(weights), 4 * (prod(shape) + prod(target)), prepare)
 

@@ -24,7 +24,7 @@ from memlab.measure.processor import CLOCKS, clock, set_apart
 from memlab.measure.timing import Line, Result, interleave, machine
 
 if TYPE_CHECKING:
-    from memlab.kernels.cpu.experiments.lanes import MicroKernel
+    from memlab.kernels.cpu.experiments.vector_arithmetic import MicroKernel
 
 FORMATS = ("fp64", "fp32", "bf16", "int8")
 LANES = tuple(2**power for power in range(7))
@@ -69,7 +69,7 @@ def measure(
         InputError: no such format, none that this processor computes, or no such number of lanes.
     """
     this_machine.require_kernels()
-    from memlab.kernels.cpu.experiments.lanes import ARITHMETIC, available
+    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, available
     from memlab.kernels.cpu.vectors import WIDTH
 
     asked = several("format of vectors", formats, ARITHMETIC)
@@ -97,7 +97,7 @@ def forced(
     Raises:
         InputError: no such target, or this processor cannot run its code.
     """
-    from memlab.kernels.cpu.experiments.lanes import ARITHMETIC
+    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC
     from memlab.kernels.cpu.vectors import FEATURES
 
     chosen = pick("target", target, TARGETS)
@@ -127,7 +127,7 @@ def forced(
 def _points(
     formats: list[str], lanes: list[int], repeats: int, clock: Callable[[], float], progress: bool
 ) -> dict[str, tuple[Point, ...]]:
-    from memlab.kernels.cpu.experiments.lanes import ARITHMETIC, micro_kernel
+    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, micro_kernel
 
     kernels: dict[str, MicroKernel] = {}
     steps: dict[str, int] = {}
@@ -166,11 +166,12 @@ def _compilers_choice() -> tuple[dict[str, int], int]:
     import numpy as np
 
     from memlab.kernels.cpu import assembly
-    from memlab.kernels.cpu.layers import pointwise
+    from memlab.kernels.cpu.value_loops import LINES
+    from memlab.kernels.maps.pointwise import plus
 
     values = np.ones(64, np.float32)
-    loop: Any = pointwise._add
-    loop(values, values, np.empty_like(values))
+    loop: Any = LINES[plus].write
+    loop(values, values, np.empty_like(values), ())
     found = assembly.registers(loop)
     return found, assembly.width(found)
 

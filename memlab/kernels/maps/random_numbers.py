@@ -18,3 +18,8 @@ def mix(z: np.uint64) -> np.uint64:
     z = (z ^ (z >> _30)) * _MIX1
     z = (z ^ (z >> _27)) * _MIX2
     return z ^ (z >> _31)
+
+
+def number(seed: np.uint64, index: int) -> np.uint64:
+    """The ``index``-th number, from 0 on; the seed is the ``mix`` of a key."""
+    return mix(seed + _U(index + 1) * GOLDEN)

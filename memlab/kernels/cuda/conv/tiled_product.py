@@ -19,6 +19,7 @@ from numba import cuda
 
 from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import HIGH
+from memlab.kernels.maps.accumulation import put
 from memlab.kernels.operands import Window
 
 _U = np.uint64
@@ -130,7 +131,7 @@ def tiled(where: IndexMap) -> Any:
                     own_column = cuda.blockIdx.x * TILE + x + SIDE * q
                     if own_row < at.rows and own_column < at.columns:
                         to = _U(start + own_row * at.out_row + own_column)
-                        out[to] = out[to] + sums[p, q] if add else sums[p, q]
+                        put(out, to, sums[p, q], add)
             z += cuda.gridDim.z
 
     return compiled(product, where)

@@ -14,7 +14,8 @@ from numba import cuda
 from memlab.errors import InputError, pick
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, launch
-from memlab.kernels.cuda.conv.tiles import Layout, launch_tiles, tiled
+from memlab.kernels.cuda.conv.tiled_product import Layout, launch_tiles, tiled
+from memlab.kernels.maps.accumulation import put
 from memlab.kernels.operands import Window
 
 _U = np.uint64
@@ -131,4 +132,4 @@ def _simple(
         first += SQUARE
     if row < rows and column < columns:
         to = _U(row * out_row + column)
-        out[to] = out[to] + total if add else total
+        put(out, to, total, add)

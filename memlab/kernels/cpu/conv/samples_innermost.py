@@ -14,11 +14,11 @@ import numba
 import numpy as np
 
 from memlab.errors import InputError, pick
-from memlab.kernels.checks import check_array, check_out, lowered_sizes
+from memlab.kernels.argument_checks import check_array, check_out, lowered_sizes
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.tile.products import ROWS, ZERO, multiply_offsets
+from memlab.kernels.cpu.tile.block_products import ROWS, ZERO, multiply_offsets
 from memlab.kernels.cpu.vectors import BITS, Value, Writer, datas, written
-from memlab.kernels.cpu.windows import inside
+from memlab.kernels.maps.windows import inside
 from memlab.kernels.operands import Window
 from memlab.kernels.registry import Array
 

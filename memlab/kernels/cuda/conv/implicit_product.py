@@ -9,14 +9,11 @@ that what lies in the padding is found out once per tap.
 from __future__ import annotations
 
 from memlab.kernels.cuda.arrays import line, pitch
-from memlab.kernels.cuda.compile import inlined
-from memlab.kernels.cuda.conv.tiles import Layout, launch_tiles, tiled
+from memlab.kernels.cuda.conv.tiled_product import Layout, launch_tiles, tiled
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.maps import indices
+from memlab.kernels.maps.windows import inside, reader, source
 from memlab.kernels.operands import Window, convolution, weight_shape, window
 from memlab.kernels.registry import Call, kernel
-
-source, reader, inside = (inlined(f) for f in (indices.source, indices.reader, indices.inside))
 
 
 @tiled

@@ -15,6 +15,7 @@ from numba import cuda
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import THREADS, results
+from memlab.kernels.maps.accumulation import put
 
 _U, _F = np.uint64, np.float64
 
@@ -61,7 +62,7 @@ def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
         _add_up(sums, thread)
         if thread == 0:
             total = sums[0] * scale
-            out[c] = total + out[c] if accumulate else total
+            put(out, c, total, accumulate)
 
     return compiled(each, term)
 

@@ -7,15 +7,15 @@ they are in the cache.
 
 from __future__ import annotations
 
-from memlab.kernels.cpu.blocks import clear
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import sum_bias
-from memlab.kernels.cpu.runs import copy_run
-from memlab.kernels.cpu.tile.dots import dot_rows
-from memlab.kernels.cpu.tile.products import DOTS, ROWS, VECTORS, ZERO, multiply_panel
-from memlab.kernels.cpu.tile.tiles import add_back, block_lanes, check, fill_table, pack, shifted
+from memlab.kernels.cpu.memory_blocks import clear
+from memlab.kernels.cpu.threads import own, spread
+from memlab.kernels.cpu.tile.block_products import DOTS, ROWS, VECTORS, ZERO, multiply_panel
+from memlab.kernels.cpu.tile.dot_products import dot_rows
+from memlab.kernels.cpu.tile.packing import add_back, block_lanes, check, fill_table, pack, shifted
+from memlab.kernels.cpu.vector_copies import copy_run
 from memlab.kernels.cpu.vectors import BITS
-from memlab.kernels.cpu.workers import own, spread
 from memlab.kernels.operands import Window, convolution, window
 from memlab.kernels.registry import Array, Call, kernel
 

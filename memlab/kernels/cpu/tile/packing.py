@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.runs import add_lanes, copy_lanes, copy_run
-from memlab.kernels.cpu.tile.products import ROWS, VECTORS
+from memlab.kernels.cpu.tile.block_products import ROWS, VECTORS
+from memlab.kernels.cpu.vector_copies import add_lanes, copy_lanes, copy_run
 from memlab.kernels.cpu.vectors import BITS
-from memlab.kernels.cpu.windows import inside
+from memlab.kernels.maps.windows import inside
 from memlab.kernels.operands import Window
 from memlab.kernels.registry import Array
 
