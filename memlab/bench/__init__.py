@@ -31,23 +31,23 @@ class _Benchmarks(Mapping[str, Benchmark]):
 
 
 BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks({
-    "machine": "bench.here",
-    "clock": "bench.seconds",
+    "machine": "bench.this_machine",
+    "clock": "bench.planned_seconds",
     "plan": "bench.plan",
     "placement": "bench.placement",
     "step": "bench.step",
     "im2col": "bench.im2col",
     "convolution": "measure.convolution",
     "convolution-resnet50": "measure.convolution.resnet50",
-    "batch": "measure.batch",
-    "lanes": "measure.lanes",
-    "lowering": "measure.lowering",
+    "batch": "measure.batch_times",
+    "lanes": "measure.vector_lanes",
+    "lowering": "measure.lecture_layer",
     "offload": "bench.offload",
-    "path": "bench.path",
+    "path": "bench.data_path",
     "torch-lowering": "measure.torch_lowering",
     "torch-memory": "measure.torch_memory",
     "views": "bench.views",
-    "walk": "bench.walk",
+    "walk": "bench.functions_walked",
     "gpu": "bench.gpu",
 })  # fmt: skip
 

@@ -145,10 +145,10 @@ def diff(options: Options) -> int:
 
 def claims(options: Options) -> int:
     """List what texts claim, each figure computed again, with a verdict."""
-    from memlab.claims import asked
+    from memlab.claims import selection
 
     width = shutil.get_terminal_size().columns
-    found = asked.rows(options.id, options.text, options.verdict, options.own, options.measure)
+    found = selection.rows(options.id, options.text, options.verdict, options.own, options.measure)
     _show(options, [row.as_dict(found.run) for row in found.rows], found.printed(width))
     return 0
 

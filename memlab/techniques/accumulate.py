@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from memlab.errors import InputError, whole
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.op import LOAD, OF_PART, Op, Operands, Phase, ending
 from memlab.step.staging import rewritten
 from memlab.step.step import Step

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from memlab import strings, units
 from memlab.layers.algorithms import ALGORITHMS
 from memlab.layers.layer import text
-from memlab.measure import recorded
+from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL, Comparison
 from memlab.measure.timing import Machine, Timing
 from memlab.studies.figures import Study, duration, ratio
@@ -150,12 +150,12 @@ def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
 
 def where(machine: Machine) -> str:
     """Where and when it was measured; a picture that is recorded says so at its foot."""
-    return "" if recorded.command() else strings.get("speed.where", machine=machine)
+    return "" if recorded_figures.command() else strings.get("speed.where", machine=machine)
 
 
 def said(key: str, **values: object) -> str:
     """A text about what is measured, or recorded."""
-    return strings.get(f"speed.{key}{'_recorded' * bool(recorded.command())}", **values)
+    return strings.get(f"speed.{key}{'_recorded' * bool(recorded_figures.command())}", **values)
 
 
 def on_threads(count: int) -> str:

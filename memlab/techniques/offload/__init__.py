@@ -12,7 +12,7 @@ from memlab import units
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, known, pick
 from memlab.hardware import Link
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.offload.cost import optimal, terms

@@ -13,7 +13,7 @@ from memlab import units
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, pick, whole
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import order

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from memlab.errors import InputError, shorten, unknown
 from memlab.kernels.registry import Array
-from memlab.step.start import Start
+from memlab.step.initial_values import Start
 from memlab.step.tensor import Tensor
 
 Given = Mapping[str, npt.ArrayLike]
