@@ -135,8 +135,10 @@ def workspace(each: Timing) -> str:
 
 def way(each: Timing) -> str:
     """What an algorithm does, or its title; of a rival we do not know."""
-    key, known = f"speed.way.{each.name}", ALGORITHMS.get(each.name)
-    return strings.get(key) if strings.has(key) else known.title if known else ""
+    key = f"speed.way.{each.name}"
+    if strings.has(key):
+        return strings.get(key)
+    return ALGORITHMS[each.name].title if each.name in ALGORITHMS else ""
 
 
 def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
