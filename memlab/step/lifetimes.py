@@ -76,8 +76,8 @@ class Uses:
 class Lifetimes(Mapping[str, Life]):
     """The lives of all storages of a step but workspaces, by name and in the order of birth.
 
-    A storage lives from its first writer, or from before the step, to its last reader, or beyond
-    the step. A copy in a stream of its own holds what it reads until somebody waits for it.
+    A storage lives from its first writer, or from before the step, to its last reader or
+    holder, or beyond the step. A copy in a stream of its own holds what it reads until somebody waits for it.
     """
 
     def __init__(
@@ -95,6 +95,8 @@ class Lifetimes(Mapping[str, Life]):
         for number, op in enumerate(ops):
             self._read(op, number)
             self._write(op, number)
+            for tensor in op.holds.values():
+                self._held(tensor, op, number)
         self._wait()
         self._end(live_out)
 
@@ -161,6 +163,13 @@ class Lifetimes(Mapping[str, Life]):
         for tensor in op.workspace.values():
             self._same(self._scratch.setdefault(tensor.storage.name, tensor), tensor)
             self.blocks.append(Life(tensor, number, number))
+
+    def _held(self, tensor: Tensor, op: Op, number: int) -> None:
+        """What nobody needs any more lives on, where a framework holds it."""
+        life = self._found.get(tensor.storage.name)
+        if life is None:
+            raise InputError(f"{op.name} holds {tensor.name} before anything writes it.")
+        life.death = number
 
     def _same(self, first: Tensor, tensor: Tensor) -> None:
         """Two blocks of one name are alike."""

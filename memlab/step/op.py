@@ -94,7 +94,8 @@ class Op:
     written, workspace included. ``after`` names operations of other streams that must have ended.
     ``traits`` are what is known of its kind; ``again`` is how it runs another time where it changes
     something in place, and may run once alone where that is None. ``slots`` say of an update which
-    operands belong to each of its parameters.
+    operands belong to each of its parameters. ``holds`` are tensors that it does not need, and that
+    a framework lets go only after it.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Op:
     traits: Traits = PLAIN
     again: Again | None = None
     slots: tuple[Slot, ...] = ()
+    holds: Operands = field(default_factory=dict)
 
     @property
     def pure(self) -> bool:

@@ -49,7 +49,8 @@ class Call:
     ``grad`` is whether autograd was on. ``path`` is the dotted name of the module that called it
     (``"layers.2.0.conv1"``, empty for the model itself, for the loss and for the optimizer); in
     backward that of the call whose backward it is, which ``forward`` numbers where it is known.
-    ``again`` says that a checkpoint runs it another time.
+    ``again`` says that a checkpoint runs it another time; ``part`` is which of the parts of a batch
+    it belongs to whose gradients are added, 1 where there is one.
 
     ``reads``, ``updates`` (read and changed in place) and ``born`` are numbers of storages.
     """
@@ -64,6 +65,7 @@ class Call:
     path: str = ""
     forward: int | None = None
     again: bool = False
+    part: int = 1
     reads: tuple[int, ...] = ()
     updates: tuple[int, ...] = ()
     born: tuple[int, ...] = ()
@@ -108,7 +110,8 @@ class Recording:
     tensors and not with fake ones; it holds at any batch. ``modules`` are the paths of all modules
     and the names of their classes, in the order of ``named_modules``; ``model`` is the class of the
     whole. ``notes`` are for
-    the reader of the plan.
+    the reader of the plan. The gradients of so many ``parts`` are added before the update.
+    ``valid`` are the batches that it holds for, all where it is ``None``.
     """
 
     calls: Sequence[Call]
@@ -119,6 +122,8 @@ class Recording:
     real: bool = False
     modules: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    parts: int = 1
+    valid: range | None = None
 
     def born(self, call: int) -> list[Block]:
         """The storages that are born inside a call."""
