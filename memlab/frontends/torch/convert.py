@@ -281,8 +281,8 @@ def _bytes(axes: Dims, format: Format) -> Size:
 
 def _moved(call: Call) -> Size:
     """Bytes of the tensors that it reads and writes, each as large as it is seen."""
-    given = (_spec_bytes(each.shape, each.dtype) for each in _specs((call.args, call.kwargs)))
-    return sum(given, sum((_spec_bytes(s.shape, s.dtype) for s in call.outputs), Size()))
+    touched = _specs((call.args, call.kwargs, call.outputs))
+    return sum((_spec_bytes(each.shape, each.dtype) for each in touched), Size())
 
 
 def _specs(value: Any) -> Iterator[Spec]:
@@ -311,7 +311,7 @@ def _flops(call: Call) -> Size:
     """By PyTorch's own formulas where it has one, else one for each value that it writes."""
     formula = flop_registry.get(call.func.overloadpacket)
     if formula is None:
-        return sum((_values(each.shape) for each in call.outputs), Size())
+        return sum((_values(each.shape) for each in _specs(call.outputs)), Size())
     return _line(lambda batch: _counted_flops(formula, call, batch))
 
 

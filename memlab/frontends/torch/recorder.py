@@ -62,7 +62,7 @@ class SeenCall:
     reads: list[int] = field(default_factory=list)
     updates: list[int] = field(default_factory=list)
     born: list[int] = field(default_factory=list)
-    outputs: list[Seen] = field(default_factory=list)
+    outputs: list[Seen | None] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -210,6 +210,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes ha
         elif isinstance(out, list | tuple):
             for each in out:
                 self._given(each, call, at)
+        else:
+            call.outputs.append(None)
 
 
 @cache

@@ -43,8 +43,8 @@ class Call:
     ``func`` is PyTorch's own object (``aten.convolution.default``). ``args`` and ``kwargs`` are the
     arguments as they were, lists and tuples kept: a ``Spec`` where a tensor was, a ``Size`` where a
     number differs with the batch, and the value itself elsewhere; ``at`` puts a batch in.
-    ``outputs`` are the tensors that came back, in order; a view or a result in place stands there
-    with the storage that was there before.
+    ``outputs`` are the tensors that came back, in order, ``None`` in the place of one that was not
+    wanted or is no tensor; a view or a result in place has the storage that was there before.
 
     ``grad`` is whether autograd was on. ``path`` is the dotted name of the module that called it
     (``"layers.2.0.conv1"``, empty for the model itself, for the loss and for the optimizer); in
@@ -59,7 +59,7 @@ class Call:
     func: Any
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
-    outputs: tuple[Spec, ...]
+    outputs: tuple[Spec | None, ...]
     phase: Phase
     grad: bool = True
     path: str = ""
