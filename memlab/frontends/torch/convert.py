@@ -141,7 +141,9 @@ class _Conversion:
     def place(self, call: Call) -> _Place:
         """Name, module and stage of a call: ``"layer1.0.conv1.convolution"``."""
         layer = self.layer(call)
-        name = self.unique(".".join(filter(None, (layer, call.kind.strip("_")))) + ending(call.part))
+        name = self.unique(
+            ".".join(filter(None, (layer, call.kind.strip("_")))) + ending(call.part)
+        )
         return _Place(name, layer, self.stage(layer))
 
     def layer(self, call: Call) -> str:
