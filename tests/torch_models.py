@@ -367,7 +367,7 @@ SMALL: dict[str, Case] = {
     "unet": Case(partial(UNet, 4, 2, 5), partial(segments, 16, 5), F.cross_entropy),
     "mobilenet": of_images(partial(mobilenet, 3, 10), 32, 10),
     "vit": of_images(partial(ViT, 32, 8, 32, 2, 4, 10), 32, 10),
-    "lstm": Case(partial(LSTM, 50, 16, 24, 2, 5), partial(labelled, 40, 50, 5), F.cross_entropy),
+    "lstm": Case(partial(LSTM, 50, 16, 32, 2, 5), partial(labelled, 31, 50, 5), F.cross_entropy),
     "gpt": Case(partial(GPT, 60, 16, 32, 2, 4), partial(tokens, 16, 60), token_loss),
     "autocast": of_images(partial(resnet, (1, 1), 8, 10), 32, 10, "bf16"),
     "autocast vit": of_images(partial(ViT, 32, 8, 32, 2, 4, 10), 32, 10, "bf16"),

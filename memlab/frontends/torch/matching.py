@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from memlab.errors import InputError
+from memlab.frontends.torch import truths
 from memlab.frontends.torch.recorder import STAYS, Seen, SeenBlock, SeenCall
 from memlab.frontends.torch.recording import BEFORE, Block, Call, Spec
 from memlab.frontends.torch.worlds import Trace
@@ -30,6 +31,8 @@ class Matched:
     def __init__(self, one: Trace, other: Trace) -> None:
         self.one, self.other = one, other
         self.end = len(one.calls)
+        self.rounded: dict[int, Size] = {}
+        """Of storages that are no line in the batch, one near to what they are."""
         same_calls(one, other)
         _same_deaths(one, other)
 
@@ -61,6 +64,41 @@ class Matched:
         pairs = zip(self.one.blocks, self._padded(), strict=True)
         return tuple(self._block(at, *pair) for at, pair in enumerate(pairs))
 
+    def size(self, number: int, one: int, other: int) -> Size:
+        """The bytes of a storage, from those at both batches."""
+        return self.rounded.get(number) or self.line(one, other)
+
+    def smooth(self) -> int:
+        """Lay a line through what operators round to whole pages; returns the most bytes that they
+        are off by, 0 where nothing is rounded."""
+        calls, most = self.calls(), 0
+        for number, seen in enumerate(self.other.calls):
+            limit = truths.ROUNDED.get(_kind(seen))
+            if limit is not None and self._smooth(calls[number]):
+                most += limit
+        return most
+
+    def _smooth(self, call: Call) -> bool:
+        """The same for one call; whether it rounds anything."""
+        one, other = self.one, self.other
+        pairs = {n: (one.blocks[n].nbytes, other.blocks[n].nbytes) for n in call.born}
+        total = sum(sizes[0] for sizes in pairs.values())
+        batch, found = truths.far(call, one.batch, total)
+        wrong = {
+            spec.storage: nbytes
+            for spec, nbytes in zip(call.outputs, found, strict=True)
+            if spec is not None and nbytes is not None and spec.storage in pairs
+            if not self._on_line(pairs[spec.storage], batch, nbytes)
+        }
+        for number, nbytes in wrong.items():
+            each = nbytes // batch
+            self.rounded[number] = Size(max(pairs[number][0] - one.batch * each, 0), each)
+        return bool(wrong)
+
+    def _on_line(self, pair: tuple[int, int], batch: int, nbytes: int) -> bool:
+        run = self.other.batch - self.one.batch
+        return (nbytes - pair[0]) * run == (pair[1] - pair[0]) * (batch - self.one.batch)
+
     def _padded(self) -> list[SeenBlock]:
         """Those of the other trace, and after them the update's, as they were seen once."""
         there = self.other.blocks
@@ -70,7 +108,7 @@ class Matched:
         died = self.end if one.died == STAYS else one.died
         return Block(
             number,
-            self.line(one.nbytes, other.nbytes),
+            self.size(number, one.nbytes, other.nbytes),
             one.born,
             died,
             _role(one, self.one.calls),
@@ -130,6 +168,10 @@ def same_calls(one: Trace, other: Trace) -> None:
         raise _differs(one, other, min(len(one.calls), count) - 1)
 
 
+def _kind(call: SeenCall) -> str:
+    return str(call.func.__name__).partition(".")[0]
+
+
 def _uses(call: SeenCall) -> tuple[list[int], list[int], list[int]]:
     return call.reads, call.updates, call.born
 
@@ -172,10 +214,12 @@ def unlike(found: Matched, third: Trace, limit: int = 3) -> list[str]:
         raise LookupError
     other, wrong = found.other.blocks, dict[str, None]()
     for call, there in zip(mine, yours, strict=True):
+        if _kind(call) in truths.ROUNDED:
+            continue
         sizes = (found.line(found.one.blocks[n].nbytes, other[n].nbytes) for n in call.born)
         planned = [size.at(third.batch) for size in sizes]
         if planned != [third.blocks[number].nbytes for number in there.born]:
-            wrong[f"{call.path or call.phase} ({call.func.__name__.partition('.')[0]})"] = None
+            wrong[f"{call.path or call.phase} ({_kind(call)})"] = None
     return list(wrong)[:limit]
 
 

@@ -59,8 +59,10 @@ def _recorded(wish: Wish, batch: int | None, real: bool) -> Recording:
     trace = partial(_traced, world)
     first = trace(one)
     found = matching.Matched(first, first if batch else trace(other, False))
+    off = 0
     if batch is None:
         matching.checked(found, world.first, partial(trace, THIRD, False))
+        off = found.smooth()
     return Recording(
         found.calls(),
         found.blocks(),
@@ -69,7 +71,7 @@ def _recorded(wish: Wish, batch: int | None, real: bool) -> Recording:
         BATCHES if batch is None else (batch,),
         real,
         world.paths.modules,
-        _notes(wish, first),
+        _notes(wish, first, off),
         wish.parts,
         None if batch is None else range(batch, batch + 1),
     )
@@ -79,13 +81,15 @@ def _traced(world: World, batch: int, update: bool = True) -> Trace:
     return world.trace(batch, update)
 
 
-def _notes(wish: Wish, trace: Trace) -> tuple[str, ...]:
+def _notes(wish: Wish, trace: Trace, off: int) -> tuple[str, ...]:
     """What is unlike the plain step."""
     notes = ["recorded from PyTorch"]
     if wish.autocast:
         notes.append(f"autocast to {wish.autocast}")
     if wish.parts > 1:
         notes.append(f"gradients of {wish.parts} parts added")
+    if off:
+        notes.append(f"what recurrent layers keep is rounded to pages, so up to {off:,} B off")
     if trace.resized:
         notes.append(f"{len(set(trace.resized))} storages change size, counted at their largest")
     return tuple(notes)

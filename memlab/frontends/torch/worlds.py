@@ -109,7 +109,7 @@ class World:
             InputError: ``make_batch`` gives no pair; and whatever the user's code raises.
         """
         pair = self.wish.pair(batch)
-        recorder = Recorder(self.paths, None if self.real else truths.Truths(self.fake))
+        recorder = Recorder(self.paths, None if self.real else truths.Truths())
         with self.inside(), _collected_later(), self.paths, _gradients(self.model, recorder):
             data = tree_map(self._mine, pair)
             if self.wish.set_to_none:
