@@ -24,7 +24,9 @@ STAYS = -2
 """The death of what was still there when the step ended."""
 
 _ASIDE = {"prim", "prims", "profiler"}
-"""Namespaces of what computes nothing: a fake tensor's device, the marks of a profiler."""
+"""Namespaces of what computes nothing: questions, the marks of a profiler."""
+_DEVICE = torch.ops.prim.device.default
+"""What autograd asks of every fake tensor."""
 
 _HIDDEN = {
     "native_batch_norm": (3, 4),
@@ -98,6 +100,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes ha
         self._forward: dict[int, int] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is _DEVICE:
+            return args[0].fake_device
         kwargs = kwargs or {}
         if func.namespace in _ASIDE:
             return func(*args, **kwargs)
