@@ -1,7 +1,7 @@
 """A PyTorch model as a step: ``record`` watches one training step of it.
 
-PyTorch is no dependency of memlab: ``pip install "memlab[torch]"`` brings it, and nothing here loads
-it before it is called.
+PyTorch is no dependency of memlab: ``pip install "memlab[torch]"`` brings it, and nothing here
+loads it before it is called.
 """
 
 from __future__ import annotations

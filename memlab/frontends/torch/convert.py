@@ -72,9 +72,14 @@ class _Conversion:
 
     def __init__(self, found: Recording) -> None:
         self.found = found
-        self.kept = [call for call in found.calls if not call.view]
+        self.kept = [call for call in found.calls if self.matters(call)]
         self.numbers = {call.number: index for index, call in enumerate(self.kept)}
         self.names: Counter[str] = Counter()
+        self.owners = {
+            each.number: each.owner or each.name
+            for each in found.blocks
+            if each.owner or each.role is Role.PARAMETER
+        }
         self.places = [self.place(call) for call in self.kept]
         self.tensors = {
             block.number: self.tensor(block) for block in found.blocks if _counted(block)
@@ -100,6 +105,10 @@ class _Conversion:
             notes=self.found.notes,
             batches=self.found.valid,
         )
+
+    def matters(self, call: Call) -> bool:
+        """Whether it takes memory or changes any; what it makes may have no bytes."""
+        return bool(call.updates) or any(_counted(each) for each in self.found.born(call.number))
 
     def _outlives(self, block: Block) -> bool:
         """Whether what was born in the step is there in the next one, too: the loss, which is
@@ -139,20 +148,29 @@ class _Conversion:
     # -- operations ----------------------------------------------------------------------------
 
     def place(self, call: Call) -> _Place:
-        """Name, module and stage of a call: ``"layer1.0.conv1.convolution"``."""
-        layer = self.layer(call)
-        name = self.unique(
-            ".".join(filter(None, (layer, call.kind.strip("_")))) + ending(call.part)
-        )
+        """Name, module and stage of a call: ``"layer1.0.conv1.convolution"``, in backward
+        ``"layer1.0.conv1.convolution.backward"``, in the update ``"fc.weight.add"``."""
+        path, layer, kind = call.path, call.path, call.kind.strip("_")
+        if call.phase is Phase.UPDATE:
+            path = self.owner(call)
+            layer = path.rpartition(".")[0]
+        elif call.phase is Phase.LOSS:
+            path = layer = path or "loss"
+        elif call.again:
+            kind += " again"
+        elif call.phase is Phase.BACKWARD:
+            of = kind if call.forward is None else self.found.calls[call.forward].kind.strip("_")
+            kind = f"{of}.backward"
+            path = layer = path or "loss"
+        name = self.unique(".".join(filter(None, (path, kind))) + ending(call.part))
         return _Place(name, layer, self.stage(layer))
 
-    def layer(self, call: Call) -> str:
-        """The path of its module; what has none is the loss, or belongs to a parameter."""
-        if call.phase is Phase.UPDATE:
-            blocks = (self.found.blocks[number] for number in (*call.updates, *call.reads))
-            owners = {each.owner or each.name for each in blocks if each.owner or each.name}
-            return owners.pop().rpartition(".")[0] if len(owners) == 1 else ""
-        return call.path or ("loss" if call.phase is Phase.LOSS else "")
+    def owner(self, call: Call) -> str:
+        """The one parameter that a call of the update is for; empty where it is for several."""
+        owners = {self.owners.get(number) for number in (*call.updates, *call.reads)} - {None}
+        owner = owners.pop() if len(owners) == 1 else None
+        self.owners |= {number: owner for number in call.born if owner is not None}
+        return owner or ""
 
     def stage(self, layer: str) -> str:
         """The outermost module, or the one inside it where that is a list of modules."""

@@ -12,7 +12,7 @@ from functools import partial
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.frontends.torch import matching
 from memlab.frontends.torch.recording import Recording
-from memlab.frontends.torch.worlds import FORMATS, OPTIMIZERS, Trace, Wish, World, quiet
+from memlab.frontends.torch.worlds import Trace, Wish, World, quiet
 from memlab.step.collector import paused
 
 BATCHES = (2, 3)

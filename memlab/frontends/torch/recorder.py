@@ -99,6 +99,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes ha
         self._watched: dict[int, weakref.ref[Any]] = {}
         self._forward: dict[int, int] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """PyTorch asks; what it would put around every call takes a tenth of the time."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _DEVICE:
             return args[0].fake_device
@@ -155,7 +160,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes ha
     def _begun(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SeenCall:
         """A call as it begins: who calls it, and what it gets."""
         grad = torch.is_grad_enabled()
-        again = grad and self.phase is Phase.BACKWARD
+        again = grad and self.phase is Phase.BACKWARD and _inside_backward()
         path, forward = self._whose(again)
         call = SeenCall(func, (), {}, self.phase, grad, path, forward, again, self.part)
         positions, names = written(func)
@@ -176,6 +181,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes ha
                 number = torch._C._autograd._get_sequence_nr() - 1
                 self._forward.setdefault(number, len(self.calls))
             return self.paths.now, None
+        if again:  # a checkpoint calls a function: what calls it next to a module is around that
+            return self.paths.last.rpartition(".")[0], None
         node = torch._C._current_autograd_node()
         forward = self._forward.get(node._sequence_nr()) if node is not None else None
         if forward is not None:
@@ -230,6 +237,11 @@ def written(func: Any) -> tuple[frozenset[int], frozenset[str]]:
     hidden = _HIDDEN.get(func.__name__.partition(".")[0], ())
     changed += [(at, arguments[at].name) for at in hidden]
     return frozenset(at for at, _ in changed), frozenset(name for _, name in changed)
+
+
+def _inside_backward() -> bool:
+    """Whether a node of autograd is at work: what runs there with autograd on, runs again."""
+    return torch._C._current_autograd_node() is not None
 
 
 def _storage(tensor: Any) -> Any:

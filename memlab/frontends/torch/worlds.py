@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from memlab.errors import InputError, pick, shorten
 from memlab.frontends.torch import truths
 from memlab.frontends.torch.paths import Paths
-from memlab.frontends.torch.recorder import STAYS, Recorder, SeenBlock, SeenCall
+from memlab.frontends.torch.recorder import Recorder, SeenBlock, SeenCall
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
@@ -41,10 +41,10 @@ FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 class Wish:
     """What is to be recorded.
 
-    ``build()`` gives the model, ``make_batch(B)`` an input and a target, ``loss_fn(output, target)``
-    the loss. ``autocast`` is a format or empty; a step adds the gradients of so many ``parts``;
-    gradients are set to ``None`` or to zeros before it; ``keep_output`` holds the output of the
-    model until the step ends, as a name does in a loop.
+    ``build()`` gives the model, ``make_batch(B)`` an input and a target, and
+    ``loss_fn(output, target)`` the loss. ``autocast`` is a format or empty; a step adds the
+    gradients of so many ``parts``; gradients are set to ``None`` or to zeros before it;
+    ``keep_output`` holds the output of the model until the step ends, as a name does in a loop.
     """
 
     build: Callable[[], Any]
@@ -116,7 +116,8 @@ class World:
                 self.optimizer.zero_grad()
             self._enter(recorder, data)
             with recorder:
-                held = self._step(recorder, *data, update)
+                x, target = data
+                held = self._step(recorder, x, target, update)
             if update:
                 self._enter_state(recorder)
             recorder.enter(held[-1], Role.FEATURE_MAP, "loss")
@@ -125,7 +126,8 @@ class World:
 
     def _step(self, recorder: Recorder, x: Any, target: Any, update: bool) -> list[Any]:
         """What the loop of a user does; returns what its names hold when it ends."""
-        wish, held = self.wish, []
+        wish = self.wish
+        held: list[Any] = []
         recorder.phase = Phase.UPDATE
         if not wish.set_to_none:
             self.optimizer.zero_grad(set_to_none=False)
