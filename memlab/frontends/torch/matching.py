@@ -60,7 +60,8 @@ class Matched:
         return Later(range(self.end), lambda number: self._call(number, *pairs[number]))
 
     def blocks(self) -> tuple[Block, ...]:
-        """The storages, whatever made them."""
+        """The storages. One that no call was seen to make, and that is let go, has no bytes: it is
+        a number that PyTorch wraps for a call, or lies outside its allocator."""
         pairs = zip(self.one.blocks, self._padded(), strict=True)
         return tuple(self._block(at, *pair) for at, pair in enumerate(pairs))
 
@@ -106,9 +107,10 @@ class Matched:
 
     def _block(self, number: int, one: SeenBlock, other: SeenBlock) -> Block:
         died = self.end if one.died == STAYS else one.died
+        passing = one.foreign and one.died != STAYS
         return Block(
             number,
-            self.size(number, one.nbytes, other.nbytes),
+            Size() if passing else self.size(number, one.nbytes, other.nbytes),
             one.born,
             died,
             _role(one, self.one.calls),

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+import torch
+
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.frontends.torch import matching
 from memlab.frontends.torch.recording import Recording
@@ -32,18 +34,25 @@ def observe(wish: Wish, batch: int | None = None, real: bool | None = None) -> R
     """
     _check(wish)
     one = None if batch is None else whole("batch", batch)
-    if real is not None and flag("real", real):
-        return _real(wish, one)
+    if real is not None:
+        flag("real", real)
+    with torch.random.fork_rng(devices=[]):  # the user's random numbers stay as they were
+        return _real(wish, one) if real else _fake(wish, one, real is None)
+
+
+def _fake(wish: Wish, batch: int | None, else_real: bool) -> Recording:
+    """On fake tensors, or where they cannot run on real ones: an error that comes up there too is
+    the user's."""
     with quiet():
         try:
-            return _recorded(wish, one, False)
+            return _recorded(wish, batch, False)
         except InputError:
             raise
         except Exception as error:
-            if real is not None:
+            if not else_real:
                 raise
             reason = _sentence(error)
-    return _real(wish, one, f"recorded on real tensors, for fake ones gave: {reason}")
+    return _real(wish, batch, f"recorded on real tensors, for fake ones gave: {reason}")
 
 
 def _real(wish: Wish, batch: int | None, note: str = "recorded on real tensors") -> Recording:

@@ -98,8 +98,8 @@ class World:
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
-        """Where its tensors are made; the user's random numbers stay as they were."""
-        with torch.random.fork_rng(devices=[]), self.fake or contextlib.nullcontext():
+        """Where its tensors are made."""
+        with self.fake or contextlib.nullcontext():
             yield
 
     def trace(self, batch: int, update: bool = True) -> Trace:
@@ -115,8 +115,8 @@ class World:
             if self.wish.set_to_none:
                 self.optimizer.zero_grad()
             self._enter(recorder, data)
-            with recorder:
-                x, target = data
+            x, target = data
+            with recorder, self._named(batch):
                 held = self._step(recorder, x, target, update)
             if update:
                 self._enter_state(recorder)
@@ -155,6 +155,16 @@ class World:
             loss = loss / wish.parts if wish.parts > 1 else loss
         self.paths.left = self.paths.entered = _nothing
         return loss
+
+    @contextlib.contextmanager
+    def _named(self, batch: int) -> Iterator[None]:
+        """An error of the user's code says beside what it says where it came up."""
+        try:
+            yield
+        except Exception as error:
+            where = f"module {self.paths.last!r} began last" if self.paths.last else "no module ran"
+            error.add_note(f"memlab was recording a batch of {batch}; {where}.")
+            raise
 
     def _autocast(self) -> Any:
         if not self.wish.autocast:
