@@ -14,19 +14,21 @@ ANY = "*"
 """Stands for the number of a block."""
 ROWS = 6
 """So many rows at most; the small ones share the last."""
-LITTLE = 0.1
-"""What has less of all bytes than this is not taken apart."""
+LITTLE, NOTHING = 0.1, 0.01
+"""What has less of all bytes than this is not taken apart, or shares the last row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some modules under one path; ``members`` are the layers below it. Small ones that share a
-    row have no path: their name is empty, and ``others`` counts the rows that they would be."""
+    """Some modules under one path; ``members`` are the layers below it, without those that have a
+    row of their own where it is the ``rest``. Small ones that share a row have no path: their name
+    is empty, and ``others`` counts the rows that they would be."""
 
     name: str
     members: tuple[str, ...]
     nbytes: int
     others: int = 0
+    rest: bool = False
 
     def instance(self, layer: str) -> str:
         """The module of a layer at the depth of this path: ``"h.3.attn"`` for ``"h.*.attn"``."""
@@ -53,7 +55,7 @@ def _folded(layers: tuple[str, ...]) -> Mapping[str, str]:
     for layer in layers:
         parts = layer.split(".")
         for depth, part in enumerate(parts[:-1]):
-            if part.isdigit():
+            if depth and part.isdigit():
                 blocks.setdefault(".".join(parts[:depth]), set()).add(part)
     several = {parent for parent, numbers in blocks.items() if len(numbers) > 1}
     return {layer: _fold(layer, several) for layer in layers}
@@ -77,52 +79,61 @@ def rows(sizes: Mapping[str, int], most: int = ROWS) -> tuple[Group, ...]:
     """
     layers = {layer: nbytes for layer, nbytes in sizes.items() if nbytes}
     groups = _apart(folded(layers), layers, most)
-    made = [Group(name, tuple(of), sum(layers[each] for each in of)) for name, of in groups.items()]
+    cut_up = {each.rpartition(".")[0] for each in groups}
+    made = [
+        Group(name, tuple(of), sum(layers[each] for each in of), rest=name in cut_up)
+        for name, of in groups.items()
+    ]
     made.sort(key=lambda group: (-group.nbytes, group.name))
-    if len(made) <= most:
+    least = NOTHING * sum(layers.values())
+    count = sum(group.nbytes >= least for group in made)
+    if len(made) <= most and count == len(made):
         return tuple(made)
-    few, rest = made[: most - 1], made[most - 1 :]
+    few, rest = made[: min(count, most - 1)], made[min(count, most - 1) :]
     members = tuple(each for group in rest for each in group.members)
     return (*few, Group("", members, sum(group.nbytes for group in rest), len(rest)))
 
 
-def _apart(
-    paths: Mapping[str, str], sizes: Mapping[str, int], most: int
-) -> dict[str, Sequence[str]]:
-    """Layers by the path of their row."""
-    groups: dict[str, Sequence[str]] = {}
-    for layer in sizes:
-        groups.setdefault(cut(paths[layer], 1), []).append(layer)  # type: ignore[attr-defined]  # lists so far
-    total, done = sum(sizes.values()), set[str]()
-    while True:
-        weight = {name: sum(sizes[each] for each in of) for name, of in groups.items()}
-        open_ = [name for name in groups if name not in done and weight[name] > LITTLE * total]
-        if not open_:
-            return groups
-        name = max(open_, key=lambda each: (weight[each], each))
+def _apart(paths: Mapping[str, str], sizes: Mapping[str, int], most: int) -> dict[str, list[str]]:
+    """Layers by the path of their row; the small ones below a row that is taken apart stay."""
+    groups, done = _below("", list(sizes), paths), set[str]()
+    while name := _largest(groups, sizes, done):
         parts = _below(name, groups[name], paths)
-        large = [
-            each for each, of in parts.items() if sum(map(sizes.__getitem__, of)) > LITTLE * total
-        ]
-        if len(parts) > 1 and (len(groups) + len(large) - 1 <= most or len(groups) == 1):
-            del groups[name]
-            groups |= parts
-        elif list(parts) != [name]:
-            if len(parts) == 1:
-                del groups[name]
-                groups |= parts
-            else:
-                done.add(name)
-        else:
+        large = _large(parts, sizes) if len(parts) > 1 else [each for each in parts if each != name]
+        left = [layer for each, of in parts.items() if each not in large for layer in of]
+        if not large or len(_large(groups, sizes)) + len(large) > most:
             done.add(name)
+            continue
+        del groups[name]
+        groups |= {each: parts[each] for each in large}
+        if left:
+            groups[name] = [*groups.get(name, ()), *left]
+            done.add(name)
+    return groups
 
 
-def _below(name: str, layers: Sequence[str], paths: Mapping[str, str]) -> dict[str, Sequence[str]]:
+def _largest(groups: Mapping[str, list[str]], sizes: Mapping[str, int], done: set[str]) -> str:
+    """The largest row that may be taken apart, down to the parts of blocks; empty where there is
+    none."""
+    found = [each for each in _large(groups, sizes) if each not in done and f"{ANY}." not in each]
+    return max(
+        found, key=lambda name: (sum(map(sizes.__getitem__, groups[name])), name), default=""
+    )
+
+
+def _large(groups: Mapping[str, list[str]], sizes: Mapping[str, int]) -> list[str]:
+    """The rows that have enough of all bytes to be looked into."""
+    least = LITTLE * sum(sizes.values())
+    return [name for name, of in groups.items() if sum(map(sizes.__getitem__, of)) > least]
+
+
+def _below(name: str, layers: Sequence[str], paths: Mapping[str, str]) -> dict[str, list[str]]:
     """The layers of a row by the modules one step further down; its own stay with its name."""
+    depth = name.count(".") + 2 if name else 1
     found: dict[str, list[str]] = {}
     for layer in layers:
-        found.setdefault(cut(paths[layer], name.count(".") + 2), []).append(layer)
-    return dict(found)
+        found.setdefault(cut(paths[layer], depth), []).append(layer)
+    return found
 
 
 def span(layers: Sequence[str]) -> str:
@@ -148,3 +159,14 @@ def family(layer: str) -> str:
     parts = layer.split(".")
     numbers = [depth for depth, part in enumerate(parts[:-1]) if part.isdigit()]
     return ".".join(parts[: numbers[0]]) if numbers else parts[0]
+
+
+def block(layer: str) -> str:
+    """The innermost numbered block of a path, or the path itself.
+
+    >>> block("h.3.mlp.fc"), block("lm_head")
+    ('h.3', 'lm_head')
+    """
+    parts = layer.split(".")
+    numbers = [depth for depth, part in enumerate(parts[:-1]) if part.isdigit()]
+    return cut(layer, numbers[-1] + 1) if numbers else layer

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memlab.views.case import OneCase, case
     from memlab.views.copies import ShiftedCopies, shifted_copies
     from memlab.views.exercises import ExerciseCard, exercise_card
+    from memlab.views.explain import ExplainedModel, explain
     from memlab.views.idle import IdleMaps, idle
     from memlab.views.lanes import MemoryRate, VectorLanes, memory_rate, vector_lanes
     from memlab.views.live.view import View
@@ -48,6 +49,7 @@ _HOMES = {
     "BatchTimes": "batches",
     "DataPathView": "path",
     "ExerciseCard": "exercises",
+    "ExplainedModel": "explain",
     "FilledVectors": "vectors",
     "FormatsByRole": "precision",
     "GradientHistogram": "training",
@@ -76,6 +78,7 @@ _HOMES = {
     "batch_times": "batches",
     "case": "case",
     "exercise_card": "exercises",
+    "explain": "explain",
     "gradient_histogram": "training",
     "idle": "idle",
     "memory": "memory",
@@ -106,6 +109,7 @@ __all__ = [
     "BatchTimes",
     "DataPathView",
     "ExerciseCard",
+    "ExplainedModel",
     "FilledVectors",
     "FormatsByRole",
     "GradientHistogram",
@@ -134,6 +138,7 @@ __all__ = [
     "batch_times",
     "case",
     "exercise_card",
+    "explain",
     "gradient_histogram",
     "idle",
     "memory",

@@ -1,0 +1,238 @@
+"""What makes a step fit a memory: each change planned, with its cost and its lines of code.
+
+``Subject`` is what is explained: a step of memlab and the techniques that it allows.
+``memlab.studies.own_model`` has the changes of a model of PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from memlab import strings, units
+from memlab.errors import InputError
+from memlab.planner import clock
+from memlab.planner.book import plan
+from memlab.planner.ledger import Ledger
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.studies.device_memory import Beside, beside, largest_batch
+from memlab.studies.kept import Kept
+from memlab.techniques import order
+from memlab.techniques.accumulate import accumulate
+from memlab.techniques.block_states import eight_bit_states
+from memlab.techniques.in_place import in_place
+from memlab.techniques.recompute import recompute
+
+KEPT = 12
+"""So many sets of changes are kept."""
+PARTS = tuple(2**power for power in range(1, 7))
+"""In so many parts a batch is taken, tried from the fewest on."""
+
+
+def say(key: str, /, **values: object) -> str:
+    """A text about a model that is explained."""
+    return strings.get(f"explain.{key}", **values)
+
+
+# -- a step at a batch ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A step with its plan. ``parts`` is into how many parts a batch is taken: the plan is of one
+    of them, and the step writes out two or more."""
+
+    step: Step
+    parts: int = 1
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Its blocks."""
+        return plan(self.step)
+
+    def held(self, batch: int) -> int:
+        """The batch that its plan is asked for: that of one part."""
+        return -(-batch // self.parts)
+
+    def peak(self, batch: int) -> int:
+        """The bytes of its plan at the peak."""
+        return self.ledger.peak(self.held(batch))
+
+    def beside(self, batch: int) -> tuple[Beside, ...]:
+        """What the card holds beside these."""
+        return beside(self.ledger, self.held(batch))
+
+    def total(self, batch: int) -> int:
+        """What the card shows: the plan and all beside it."""
+        return self.peak(batch) + sum(row.nbytes for row in self.beside(batch))
+
+    def fit(self, nbytes: int) -> int | None:
+        """The largest batch whose total is at most so many bytes; None where every batch is."""
+        found = largest_batch(self.ledger, nbytes)
+        return None if found is None else found * self.parts
+
+    def seconds(self, batch: int) -> float:
+        """Of one step by the clock, with the parts that the step does not write out."""
+        held, times = self.held(batch), {True: 0.0, False: 0.0}
+        for op in self.step.ops:
+            times[op.phase is Phase.UPDATE] += clock.seconds(op, held)
+        return times[True] + times[False] * self.parts / order.parts(self.step)
+
+
+# -- a change ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Change(Planned):
+    """One change of a step: ``key`` names its text, ``code`` are the lines to paste, ``names`` what
+    it is about. ``extra`` is the share of a step's time that it adds, planned; ``same`` says that
+    it computes the same numbers, bit for bit."""
+
+    key: str = ""
+    code: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    extra: float = 0.0
+    same: bool = True
+
+    @property
+    def title(self) -> str:
+        """What it is, in a few words."""
+        return say(f"change.{self.key}", parts=self.parts, names=_listed(self.names))
+
+    @property
+    def cost(self) -> str:
+        """What it costs in time."""
+        percent = round(100 * self.extra)
+        if percent <= 0:
+            return say("cost.none" if percent == 0 else "cost.less", percent=-percent)
+        return say("cost.more", percent=percent)
+
+    @property
+    def asks(self) -> str:
+        """What it changes beside bytes and time; empty where that is nothing."""
+        if self.same:
+            return ""
+        norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)
+        return say("asks.parts_norm" if norms else f"asks.{self.key}", parts=self.parts)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    few = ", ".join(names[:2])
+    return few if len(names) <= 2 else say("and_more", names=few, count=len(names) - 2)
+
+
+# -- what is explained ---------------------------------------------------------------------------
+
+
+class Subject:
+    """A step that is explained, and what may make it fit. ``code`` is what makes it in Python."""
+
+    def __init__(self, step: Step, code: str = "step") -> None:
+        self.step, self.code = step, code
+        self.plain = Planned(step)
+        self._changes = Kept[tuple[Change, ...]](KEPT)
+
+    @property
+    def label(self) -> str:
+        """The model, for people."""
+        return self.step.label or self.step.network
+
+    def call(self, batch: int, memory: str) -> str:
+        """The line that explains it again; empty where that of the view does."""
+        return ""
+
+    def path(self, layer: str) -> str:
+        """The module of a layer: blocks of memlab's own networks are numbers alone."""
+        return f"block.{layer}" if layer[:1].isdigit() else layer
+
+    def changes(self, batch: int, nbytes: int) -> tuple[Change, ...]:
+        """What makes a batch fit so many bytes, the cheapest first: what computes the same numbers
+        before what does not, then by time. Behind them what saves bytes, and not enough."""
+
+        def made() -> tuple[Change, ...]:
+            return tuple(
+                sorted(self._made(batch, nbytes), key=lambda each: _order(each, batch, nbytes))
+            )
+
+        return self._changes.of((batch, nbytes), made)
+
+    def _made(self, batch: int, nbytes: int) -> Iterator[Change]:
+        """All that save bytes at the peak; what this step does not allow is left out."""
+        plain = self.plain.peak(batch)
+        for make in self._ways(batch, nbytes):
+            try:
+                found = make()
+                if found and found.peak(batch) < plain:
+                    yield found
+            except InputError:
+                continue
+
+    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
+        room = nbytes - sum(row.nbytes for row in self.plain.beside(batch))
+        late = self.plain.ledger.peak_at(batch).row.phase is Phase.UPDATE
+        ways: list[Callable[[int], Change | None]] = [self._in_place, self._eight_bits]
+        ways.append(partial(self._parts, nbytes))
+        if not late and room > 0:
+            ways.append(partial(self._recompute, room))
+        return [partial(way, batch) for way in ways]
+
+    def change(self, step: Step, batch: int, key: str, code: str, **more: Any) -> Change:
+        """A change as its step is planned."""
+        extra = self._time(Planned(step, more.get("parts", 1)), batch)
+        return Change(step, key=key, code=(code,), extra=extra, **more)
+
+    def _time(self, found: Planned, batch: int) -> float:
+        """The share of time that it adds."""
+        return found.seconds(batch) / self.plain.seconds(batch) - 1
+
+    def _in_place(self, batch: int) -> Change:
+        return self.change(in_place(self.step), batch, "in_place", "step = memlab.in_place(step)")
+
+    def _eight_bits(self, batch: int) -> Change:
+        code = "step = memlab.eight_bit_states(step)"
+        return self.change(eight_bit_states(self.step), batch, "eight_bits", code, same=False)
+
+    def _parts(self, nbytes: int, batch: int) -> Change:
+        """The fewest parts that fit, or the most that there are."""
+        step, few = accumulate(self.step, 2), [count for count in PARTS if count <= batch] or [1]
+        fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
+        count = next(fits, few[-1])
+        code = f"step = memlab.accumulate(step, {count})"
+        return self.change(step, batch, "parts", code, parts=count, same=False)
+
+    def _recompute(self, room: int, batch: int) -> Change:
+        """The fastest schedule within the room, or the least of all."""
+        try:
+            step, budget = (
+                recompute(self.step, "chain", batch=batch, budget=room),
+                f", budget={room}",
+            )
+        except InputError:
+            step, budget = recompute(self.step, "chain", batch=batch), ""
+        code = f'step = memlab.recompute(step, "chain", batch={batch}{budget})'
+        return self.change(step, batch, "recompute", code)
+
+
+def _order(change: Change, batch: int, nbytes: int) -> tuple[bool, bool, float, int]:
+    over = change.total(batch) > nbytes
+    return (
+        over,
+        over or not change.same,
+        0.0 if over else round(change.extra, 2),
+        change.peak(batch),
+    )
+
+
+def budget(given: int | str) -> int:
+    """The bytes of a memory, or of ``'12 GB'``.
+
+    Raises:
+        InputError: no amount, or none at all.
+    """
+    nbytes = units.parse(given)
+    if nbytes < 1:
+        raise InputError("memory must be more than 0 B; try memory='12 GB'.")
+    return nbytes

@@ -1,0 +1,166 @@
+"""The page of a model and its card: three sentences, the line to paste, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memlab.step.tensor import Role
+from memlab.studies.explained import Explained, amount
+from memlab.studies.explained_changes import say
+from memlab.studies.figures import percent, three
+from memlab.views.draw.chart import Chart
+from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import Fact, Line, Mark, Rect, Rule
+from memlab.views.draw.page import Page
+from memlab.views.draw.scale import Scale
+from memlab.views.draw.table import Beside, Block, Table, Words
+from memlab.views.draw.theme import FREE, PAINTS, Paint
+from memlab.views.explain.mountain import Mountain
+
+WIDE, SIDE, APART = 800, 230, 22
+"""From this width on the modules stand beside the mountain; so wide are they, and so far away."""
+PITCH, BAR = 44, 18
+"""Of the bars by module: from one to the next, and how high each is."""
+GREY = Paint("#777777", 0.55)
+BESIDE = {"workspace": PAINTS[Role.WORKSPACE], "rounding": FREE, "fragments": FREE, "context": GREY}
+"""How what lies beside the plan is filled."""
+LINES = 6
+"""So many lines of code are drawn at most; all are in the text."""
+
+
+def page(found: Explained, was: Explained | None, width: float, numbers: bool) -> Page:
+    """The whole page at a width in pixels; ``was`` is what was shown before."""
+    mountain = Mountain(found)
+    chart, bars = mountain.chart(numbers, width < WIDE), _by_module(found, numbers)
+    if width >= WIDE:
+        evidence: list[Block] = [Beside([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)]
+    else:
+        evidence = [chart, bars]
+    blocks = [*_said(found), *evidence, _card(found, numbers, width), *_exact(found, numbers)]
+    return Page(found.title, blocks, width, " ".join([f"{found.title}.", *found.sentences]),
+                titled=False)  # fmt: skip
+
+
+def _said(found: Explained) -> Iterator[Block]:
+    """The three sentences and the lines to paste."""
+    yield Words(f"{found.title}.", drawn=False)
+    for number, sentence in enumerate(found.sentences):
+        yield Words(sentence, 14, bold=number == 0, gap=2)
+    if found.code:
+        yield Code(found.code)
+
+
+class Code(Block):
+    """Lines to paste, on a strip of their own."""
+
+    gap = 6
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        self.lines = lines
+
+    def draw(self, svg: object, x: float, y: float, width: float) -> float:
+        few = self.lines[:LINES]
+        said = [*few, *(["…"] if len(self.lines) > LINES else [])]
+        words = Words([[(line, False)] for line in said], 12, left=10)
+        tall = 17 * len(words.lines(width - 20)) + 12
+        svg.path(f"M{x + 2} {y}V{y + tall}", class_="limit")  # type: ignore[attr-defined]  # an Svg
+        words.draw(svg, x, y + 5, width - 10)  # type: ignore[arg-type]  # an Svg
+        return y + tall
+
+    def text(self) -> list[str]:
+        return ["", *(f"    {line}" for line in self.lines), ""]
+
+
+# -- by module -------------------------------------------------------------------------------------
+
+
+def _by_module(found: Explained, numbers: bool) -> Chart:
+    """The peak by module, the most first, and what the modules own."""
+    rows = [(found.name(row), {Role.FEATURE_MAP: row.nbytes}) for row in found.rows]
+    rows.append((found.floor_name, {r: n for r, n in found.floor.items() if n}))
+    rows.sort(key=lambda row: -sum(row[1].values()))
+    most = max(sum(parts.values()) for _, parts in rows) or 1
+    marks: list[Mark] = [Text(0, len(rows), say("by_module"), 13, dy=-4, bold=True)]
+    for index, (name, parts) in enumerate(rows):
+        marks += _bar(len(rows) - 1 - index, name, parts, most, found.peak.nbytes, numbers)
+    return Chart(Scale(0, most), Scale(0, len(rows)), marks, PITCH * len(rows), left=2, right=6,
+                 above=18, name=say("by_module"), gap=8)  # fmt: skip
+
+
+def _bar(
+    at: int, name: str, parts: dict[Role, int], most: int, peak: int, numbers: bool
+) -> Iterator[Mark]:
+    nbytes, start = sum(parts.values()), 0
+    share = say("share_of", percent=percent(nbytes, peak))
+    said = f"{name}: {three(nbytes)}" if numbers else name
+    yield Text(0, at + 0.5, said, 12, dy=-2, room=most)
+    for role, part in parts.items():
+        fact = Fact(name, nbytes=part, more=share)
+        low = at + 0.5 - (BAR + 4) / PITCH
+        yield Rect(start, start + part, low, at + 0.5 - 4 / PITCH, PAINTS[role], fact=fact)
+        start += part
+
+
+# -- why the card shows more -----------------------------------------------------------------------
+
+
+def _card(found: Explained, numbers: bool, width: float) -> Chart:
+    """The plan and what lies beside it up to the line of the card; below it what lies beside,
+    enlarged."""
+    memory, total, peak = found.memory, found.total, found.peak.nbytes
+    most = max(memory, total) * 1.02
+    marks: list[Mark] = [Text(0, 100, found.card, 13, dy=-8, bold=True)]
+    parts = [(PAINTS[r], n) for r, n in found.floor.items()]
+    parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(found.floor.values())))
+    start = 0
+    for paint, nbytes in parts:
+        if nbytes:
+            marks.append(Rect(start, start + nbytes, 72, 100, paint))
+            start += nbytes
+    marks.append(Text(start / 2, 72, say("the_plan"), 12, "middle", dy=-9, chip=True))
+    marks += _loupe(found, start, total, most, numbers)
+    marks.append(Rule(x=memory, span=(66, 106), look="limit"))
+    spots = [(memory, 106, side, dx, -9.0) for side, dx in (("middle", 0.0), ("end", 2.0))]
+    spots += [(memory, 66, side, dx, 12.0) for side, dx in (("end", -4.0), ("start", 4.0))]
+    marks.append(Label(say("card_label", memory=amount(memory)), spots, 12, bold=True))
+    return Chart(Scale(0, most), Scale(0, 100), marks, 108, left=2, right=12, above=26, below=22,
+                 name=say("sums_title"), gap=14)  # fmt: skip
+
+
+def _loupe(found: Explained, start: int, total: int, most: float, numbers: bool) -> Iterator[Mark]:
+    """What lies beside the plan: where it is, and enlarged."""
+    rows = [row for row in found.now.beside(found.batch) if row.nbytes]
+    beside, end = total - start, most * 0.62
+    at, here = 0.0, float(start)
+    for row in rows:
+        look = BESIDE[row.key]
+        wide = row.nbytes / beside * end
+        name, origin = say(f"row.{row.key}"), say(f"origin.{row.origin}")
+        fact = Fact(name, nbytes=row.nbytes, more=origin)
+        yield Rect(here, here + row.nbytes, 72, 100, look, fact=fact)
+        yield Rect(at, at + wide, 12, 40, look, fact=fact)
+        said = f"{name} {three(row.nbytes)}" if numbers else name
+        if wide * 100 < most:
+            continue
+        yield Label(said, [(at + wide / 2, 12, "middle", 0.0, -9.0), (at, 12, "start", 0.0, 16.0)],
+                    12, chip=True, apart=1)  # fmt: skip
+        at, here = at + wide, here + row.nbytes
+    for a, b in ((start, 0.0), (here, at)):
+        yield Line([(a, 72), (b, 40)], "rule faint")
+
+
+# -- exact -----------------------------------------------------------------------------------------
+
+
+def _exact(found: Explained, numbers: bool) -> Iterator[Block]:
+    """The tables: modules, sums, changes. On the first level they are in the text alone."""
+    keys = ("module", "bytes", "share", "mib", "origin", "change", "card", "time", "result")
+    head = {key: say(f"head.{key}") for key in keys}
+    yield Table([head["module"], head["bytes"], head["share"]], found.table(), "<>>",
+                say("modules_title"), drawn=numbers, gap=12)  # fmt: skip
+    yield Table(["", head["bytes"], head["mib"], head["origin"]], found.sums(), "<>><",
+                say("sums_title"), drawn=numbers, gap=12)  # fmt: skip
+    if rows := found.listed():
+        yield Table([head["change"], head["card"], head["time"], head["result"]], rows, "<>><",
+                    say("changes_title"), drawn=numbers, gap=12)  # fmt: skip
+    yield Words(found.notes, 11, dim=True, drawn=numbers, gap=8)
