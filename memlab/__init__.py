@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memlab.build.step import inference_step as inference_step
     from memlab.build.step import training_step as training_step
     from memlab.errors import InputError as InputError
+    from memlab.frontends.torch import record as record
     from memlab.lesson.images import images as images
     from memlab.networks import counting as counting
     from memlab.networks import zoo as zoo
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
     from memlab.techniques.offload import offload as offload
     from memlab.techniques.precision import precision as precision
     from memlab.techniques.recompute import recompute as recompute
+    from memlab.techniques.release import release as release
     from memlab.techniques.relu_masks import relu_masks as relu_masks
+    from memlab.views.own_model import explain as explain
 
 __version__ = "0.1.0"
 
@@ -71,6 +74,7 @@ _HOMES = {
     "data_path": "memlab.planner.path",
     "diff": "memlab.planner.diff",
     "eight_bit_states": "memlab.techniques.block_states",
+    "explain": "memlab.views.own_model",
     "feed": "memlab.runtime.feed",
     "images": "memlab.lesson.images",
     "in_place": "memlab.techniques.in_place",
@@ -86,6 +90,8 @@ _HOMES = {
     "plan": "memlab.planner.book",
     "precision": "memlab.techniques.precision",
     "recompute": "memlab.techniques.recompute",
+    "record": "memlab.frontends.torch",
+    "release": "memlab.techniques.release",
     "relu_masks": "memlab.techniques.relu_masks",
     "rounding": "memlab.rounding",
     "run": "memlab.runtime.run",

@@ -300,17 +300,17 @@ class GPT(nn.Module):
         return self.head(self.norm(x))
 
 
-class LSTM(nn.Module):
-    """Words through an LSTM to a class; its peak lies in backward."""
+class Recurrent(nn.Module):
+    """Words through a recurrent layer to a class; its peak lies in backward."""
 
-    def __init__(self, words=10000, width=256, hidden=512, layers=2, classes=20):
+    def __init__(self, kind=nn.LSTM, words=10000, width=256, hidden=512, layers=2, classes=20):
         super().__init__()
         self.words = nn.Embedding(words, width)
-        self.lstm = nn.LSTM(width, hidden, layers, batch_first=True)
+        self.rnn = kind(width, hidden, layers, batch_first=True)
         self.head = nn.Linear(hidden, classes)
 
     def forward(self, x):
-        return self.head(self.lstm(self.words(x))[0][:, -1])
+        return self.head(self.rnn(self.words(x))[0][:, -1])
 
 
 def labelled(length: int, words: int, classes: int, batch: int) -> Any:
@@ -367,7 +367,12 @@ SMALL: dict[str, Case] = {
     "unet": Case(partial(UNet, 4, 2, 5), partial(segments, 16, 5), F.cross_entropy),
     "mobilenet": of_images(partial(mobilenet, 2, 10), 32, 10),
     "vit": of_images(partial(ViT, 32, 8, 32, 2, 4, 10), 32, 10),
-    "lstm": Case(partial(LSTM, 50, 16, 32, 2, 5), partial(labelled, 31, 50, 5), F.cross_entropy),
+    "gru": Case(
+        partial(Recurrent, nn.GRU, 50, 16, 24, 2, 5), partial(labelled, 12, 50, 5), F.cross_entropy
+    ),
+    "lstm": Case(
+        partial(Recurrent, nn.LSTM, 50, 16, 32, 2, 5), partial(labelled, 31, 50, 5), F.cross_entropy
+    ),
     "gpt": Case(partial(GPT, 60, 16, 32, 2, 4), partial(tokens, 16, 60), token_loss),
     "autocast": of_images(partial(resnet, (1, 1), 8, 10), 32, 10, "bf16"),
     "autocast vit": of_images(partial(ViT, 32, 8, 32, 2, 4, 10), 32, 10, "bf16"),
@@ -385,7 +390,8 @@ USUAL: dict[str, Case] = {
     "unet": Case(UNet, partial(segments, 128, 21), F.cross_entropy),
     "mobilenet": of_images(mobilenet, 224, 1000),
     "vit": of_images(ViT, 224, 1000),
-    "lstm": Case(LSTM, partial(labelled, 128, 10000, 20), F.cross_entropy),
+    "gru": Case(partial(Recurrent, nn.GRU), partial(labelled, 64, 10000, 20), F.cross_entropy),
+    "lstm": Case(Recurrent, partial(labelled, 128, 10000, 20), F.cross_entropy),
     "gpt": Case(partial(GPT, 20000, 256, 384, 6, 6), partial(tokens, 256, 20000), token_loss),
     "autocast": of_images(partial(resnet, (2, 2, 2, 2)), 224, 1000, "bf16"),
     "function": of_images(swishes, 64, 1000),

@@ -96,7 +96,8 @@ class Lifetimes(Mapping[str, Life]):
             self._read(op, number)
             self._write(op, number)
             for tensor in op.holds.values():
-                self._held(tensor, op, number)
+                if (life := self._found.get(tensor.storage.name)) is not None:
+                    life.death = number  # what a technique has taken away is held by nobody
         self._wait()
         self._end(live_out)
 
@@ -163,13 +164,6 @@ class Lifetimes(Mapping[str, Life]):
         for tensor in op.workspace.values():
             self._same(self._scratch.setdefault(tensor.storage.name, tensor), tensor)
             self.blocks.append(Life(tensor, number, number))
-
-    def _held(self, tensor: Tensor, op: Op, number: int) -> None:
-        """What nobody needs any more lives on, where a framework holds it."""
-        life = self._found.get(tensor.storage.name)
-        if life is None:
-            raise InputError(f"{op.name} holds {tensor.name} before anything writes it.")
-        life.death = number
 
     def _same(self, first: Tensor, tensor: Tensor) -> None:
         """Two blocks of one name are alike."""

@@ -26,6 +26,11 @@ OF_PART = " of the part"
 the batch adds, where the kernel has to read that alone."""
 
 
+CALL = "call"
+"""The attribute of an operation that was recorded elsewhere: its number in the recording. No kernel
+of memlab computes it."""
+
+
 def ending(part: int) -> str:
     """What the names of operations and blocks end in that belong to a later part of the batch; the
     first part, 1, has plain names."""

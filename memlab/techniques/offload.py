@@ -20,6 +20,7 @@ from memlab.techniques.offload_joint import SEARCHES
 from memlab.techniques.offload_prefetch import BUDGET, NEEDED, PREFETCH, VDNN, back, needed
 from memlab.techniques.offload_rules import POLICIES, candidates, moved, prefetched
 from memlab.techniques.offload_search import Choice
+from memlab.techniques.release import rewritable
 
 
 def offload(
@@ -89,7 +90,7 @@ def offload(
             step, policy, batch=batch, budget=budget, device=device, link=link, in_place=in_place,
             algorithms="p" if algorithms is None else algorithms, prefetch=prefetch,
         ).step  # fmt: skip
-    _check(step)
+    step = _check(step)
     shares = flag("in_place", in_place) or None
     asked: dict[str, object] = {"budget": budget, "link": link, "in_place": shares}
     asked |= {"batch": batch, "device": device} if algorithms is None else {}
@@ -126,7 +127,7 @@ def choose(
     Raises:
         InputError: as ``offload``.
     """
-    _check(step)
+    step = _check(step)
     search = pick("way to search", policy, SEARCHES)
     for name, value in {"batch": batch, "budget": budget}.items():
         if value is None:
@@ -138,10 +139,11 @@ def choose(
     return search(step, at, units.parse(budget))  # type: ignore[arg-type]  # None was refused
 
 
-def _check(step: Step) -> None:
+def _check(step: Step) -> Step:
     order.check(step, "offload", ("in_place", "accumulate"))
     if order.offloads(step):
         raise InputError("this step offloads already; start from the step before that.")
+    return rewritable(step)
 
 
 def _no_search(asked: Mapping[str, object], what: str) -> None:

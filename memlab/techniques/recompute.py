@@ -18,6 +18,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.again import resequenced
+from memlab.techniques.release import rewritable
 from memlab.techniques.schedules import WAYS, Way, Wish
 
 
@@ -66,6 +67,7 @@ def recompute(
     order.check(step, "recompute", ("offload", "in_place", "accumulate"))
     if all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step  # it keeps nothing that could be dropped
+    step = rewritable(step)
     if order.recomputes(step):
         raise InputError("this step recomputes already; start from the step before that.")
     way = pick("way to recompute", how, WAYS)

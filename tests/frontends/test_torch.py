@@ -11,6 +11,7 @@ import memlab
 from memlab import InputError
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
+from memlab.techniques.release import rewritable
 from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
@@ -20,6 +21,7 @@ from memlab.frontends.torch.recorder import Seen  # noqa: E402
 from memlab.frontends.torch.worlds import Wish, World  # noqa: E402
 from tests.oracles.torch_peak import count  # noqa: E402
 from tests.torch_models import SMALL, Case, images, of_images  # noqa: E402
+from tests.unknown_kinds import meaning  # noqa: E402
 
 F = torch.nn.functional
 nn = torch.nn
@@ -308,3 +310,39 @@ def test_sparse_gradients_are_refused():
 
     with pytest.raises(InputError, match="sparse=False"):
         record(build, make_batch, F.cross_entropy, "sgd")
+
+
+# -- the step as any other -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["vgg", "gpt", "vit"])
+def test_recompute_takes_less_and_means_the_same(name):
+    step = recorded(SMALL[name])
+    found = memlab.recompute(step, "chain", batch=7)
+    assert memlab.plan(found).peak(7) < 0.9 * memlab.plan(step).peak(7)
+    assert meaning(found) == meaning(rewritable(step))
+
+
+def test_what_pytorch_holds_is_the_difference_to_the_released_step():
+    """In an update gradients wait for the next step, where each could go with its own update."""
+    case = SMALL["alexnet"]
+    step = recorded(case, "adam")
+    kept, free = memlab.plan(step), memlab.plan(memlab.release(step))
+    assert kept.peak(2) == truth(case, 2, "adam").most
+    assert kept.peak_at(2).row.phase is Phase.UPDATE
+    gradient = kept.roles(2)[Role.PARAMETER_GRADIENT]
+    assert kept.peak(2) - gradient < free.peak(2) < kept.peak(2)
+    last = len(step.ops) - 1
+    assert free.roles(2, at=last)[Role.PARAMETER_GRADIENT] < gradient
+
+
+def test_a_view_shows_it_and_a_clock_times_it():
+    step = recorded(SMALL["resnet"])
+    assert memlab.clock(step, 7).seconds > 0
+    assert "2.0.bn3" in str(memlab.plan(step).why(7))
+    assert memlab.place(step, 7).arena > 0
+
+
+def test_it_is_not_run():
+    with pytest.raises(InputError, match="planned, rewritten and timed"):
+        memlab.run(recorded(SMALL["gpt"]), 2)

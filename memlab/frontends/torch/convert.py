@@ -19,14 +19,11 @@ from memlab.axes import BATCH, NAMES, Dims
 from memlab.formats import FORMATS, Format
 from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording, Spec, at
 from memlab.step.collector import paused
-from memlab.step.op import Op, Operands, Phase, ending
+from memlab.step.op import CALL, Op, Operands, Phase, ending
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques.order import AGAIN, PART, PARTS
-
-CALL = "call"
-"""The attribute of an operation that numbers its call in the recording."""
 
 _FORMATS = {
     "float64": "fp64",
