@@ -67,8 +67,7 @@ class Shown:
     @cached_property
     def times(self) -> Column:
         """Seconds of every operation."""
-        found = (clock.seconds(op, self.held) for op in self.planned.step.ops)
-        return np.array(list(found), np.float64)
+        return np.array(self.planned.times(self.batch), np.float64)
 
     @cached_property
     def ends(self) -> Column:
@@ -126,7 +125,7 @@ class Explained(Study):
         """What makes this batch fit, the cheapest first; none where it fits."""
         return () if self.fits else self.subject.changes(self.batch, self.memory)
 
-    @property
+    @cached_property
     def helping(self) -> tuple[Change, ...]:
         """Those that are enough."""
         return tuple(each for each in self.changes if self.fitting(each))
@@ -145,7 +144,7 @@ class Explained(Study):
         """The change that is on."""
         return next((each for each in self.changes if each.key == self.key), None)
 
-    @property
+    @cached_property
     def best(self) -> Change | None:
         """The cheapest that is enough."""
         return next(iter(self.helping), None)
@@ -233,7 +232,7 @@ class Explained(Study):
         """Of a row, for people."""
         if group.rest:
             return say("rest_of", module=group.name)
-        return group.name or say("others", count=group.others)
+        return self.subject.name(group.name) or say("others", count=group.others)
 
     @property
     def floor_name(self) -> str:
@@ -251,6 +250,12 @@ class Explained(Study):
         longest = max(float(each.times.sum()) for each in (plain, now))
         made = [Shown(each.planned, self.batch, longest, count) for each in (now, plain)]
         return made[0], made[0] if now is plain else made[1]
+
+    @property
+    def highest(self) -> int:
+        """What an axis of bytes has to show."""
+        plain = self.subject.plain.peak(self.batch)
+        return max(self.peak.nbytes, plain, self.memory)
 
     def slabs(self, shown: Shown) -> dict[str, list[Entry]]:
         """Maps by module, in order of birth: those that the change would remove; where it removes
@@ -326,7 +331,7 @@ class Explained(Study):
     def where(self) -> str:
         """The peak, its phase, its module, and what most of it is."""
         phase = say(f"in.{_name_of(self.peak.row.phase)}")
-        layer = self.module
+        layer = self.subject.name(self.module)
         at = say("at", phase=phase, module=layer) if layer else phase
         said = say("peak_now" if self.chosen else "peak", peak=three(self.peak.nbytes), at=at)
         return f"{said} {self._mostly}"
@@ -413,7 +418,8 @@ class Explained(Study):
         if found is None:
             return ""
         which = say("first_step" if found.step == 1 else "second_step")
-        return say("error", step=which, module=found.layer or say("no_module"))
+        module = self.subject.name(found.layer) or say("no_module")
+        return say("error", step=which, module=module)
 
     @property
     def card(self) -> str:

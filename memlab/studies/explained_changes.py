@@ -63,7 +63,11 @@ class Planned:
 
     def beside(self, batch: int) -> tuple[Beside, ...]:
         """What the card holds beside these."""
-        return beside(self.ledger, self.held(batch))
+        held = self.held(batch)
+        found: tuple[Beside, ...] = self._kept.of(
+            ("beside", held), lambda: beside(self.ledger, held)
+        )
+        return found
 
     def total(self, batch: int) -> int:
         """What the card shows: the plan and all beside it."""
@@ -74,12 +78,25 @@ class Planned:
         found = largest_batch(self.ledger, nbytes)
         return None if found is None else found * self.parts
 
+    def times(self, batch: int) -> tuple[float, ...]:
+        """The seconds of every operation by the clock."""
+        held, machine = self.held(batch), clock.rates()
+        found: tuple[float, ...] = self._kept.of(
+            ("times", held),
+            lambda: tuple(clock.seconds(op, held, machine) for op in self.step.ops),
+        )
+        return found
+
     def seconds(self, batch: int) -> float:
-        """Of one step by the clock, with the parts that the step does not write out."""
-        held, times = self.held(batch), {True: 0.0, False: 0.0}
-        for op in self.step.ops:
-            times[op.phase is Phase.UPDATE] += clock.seconds(op, held)
+        """Of one step, with the parts that the step does not write out."""
+        times = {True: 0.0, False: 0.0}
+        for op, seconds in zip(self.step.ops, self.times(batch), strict=True):
+            times[op.phase is Phase.UPDATE] += seconds
         return times[True] + times[False] * self.parts / order.parts(self.step)
+
+    @cached_property
+    def _kept(self) -> Kept[Any]:
+        return Kept(KEPT)
 
 
 # -- a change ------------------------------------------------------------------------------------
@@ -140,6 +157,10 @@ class Subject:
         """The model, for people."""
         return self.step.label or self.step.network
 
+    def name(self, path: str) -> str:
+        """A module, for people."""
+        return path
+
     def call(self, batch: int, memory: str) -> str:
         """The line that explains it again; empty where that of the view does."""
         return ""
@@ -179,10 +200,10 @@ class Subject:
             ways.append(partial(self._recompute, room))
         return [partial(way, batch) for way in ways]
 
-    def change(self, step: Step, batch: int, key: str, code: str, **more: Any) -> Change:
+    def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> Change:
         """A change as its step is planned."""
         extra = self._time(Planned(step, more.get("parts", 1)), batch)
-        return Change(step, key=key, code=(code,), extra=extra, **more)
+        return Change(step, key=key, code=code, extra=extra, **more)
 
     def _time(self, found: Planned, batch: int) -> float:
         """The share of time that it adds."""
@@ -196,12 +217,16 @@ class Subject:
         return self.change(eight_bit_states(self.step), batch, "eight_bits", code, same=False)
 
     def _parts(self, nbytes: int, batch: int) -> Change:
-        """The fewest parts that fit, or the most that there are."""
-        step, few = accumulate(self.step, 2), [count for count in PARTS if count <= batch] or [1]
-        fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
-        count = next(fits, few[-1])
+        step = accumulate(self.step, 2)
+        count = self._fewest(step, batch, nbytes)
         code = f"step = memlab.accumulate(step, {count})"
         return self.change(step, batch, "parts", code, parts=count, same=False)
+
+    def _fewest(self, step: Step, batch: int, nbytes: int) -> int:
+        """The fewest parts that fit, or the most that there are, of a step that writes out two."""
+        few = [count for count in PARTS if count <= batch] or [1]
+        fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
+        return int(next(fits, few[-1]))
 
     def _recompute(self, room: int, batch: int) -> Change:
         """The fastest schedule within the room, or the least of all."""

@@ -109,8 +109,8 @@ class ExplainedModel(View[Explained]):
         return " ".join(self.rows_of(scene.now).sentences)
 
     def compose(self, scene: Scene) -> Page:
-        was = self.rows_of(scene.previous) if scene.previous else None
-        return page(self.rows_of(scene.now), was, scene.width, scene.now.numbers)
+        held = self.rows_of(scene.previous) if scene.previous and scene.dragging else None
+        return page(self.rows_of(scene.now), held, scene.width, scene.now.numbers)
 
 
 explain = maker(ExplainedModel)

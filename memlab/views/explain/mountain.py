@@ -51,9 +51,11 @@ class Slab(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mountain:
-    """The curves of an explained step, and the marks that show them."""
+    """The curves of an explained step, and the marks that show them. ``held`` is what was shown
+    before, where a slider is dragged: its axis stays."""
 
     found: Explained
+    held: Explained | None = None
 
     @cached_property
     def _shown(self) -> tuple[Plan, Plan]:
@@ -124,11 +126,9 @@ class Mountain:
 
     # -- the chart --------------------------------------------------------------------------
 
-    def chart(self, numbers: bool, narrow: bool) -> Chart:
-        """Bytes over time; ``numbers`` adds ticks, ``narrow`` leaves less room for words."""
-        most = max(int(self.top.max()), self.found.memory)
-        most = max(most, int(self.before.max())) if self.before is not None else most
-        y = bytes_over(most)
+    def chart(self, numbers: bool) -> Chart:
+        """Bytes over time; ``numbers`` adds ticks."""
+        y = bytes_over((self.held or self.found).highest)
         ticks = None if numbers else [y.ticks[0], y.ticks[-1]]
         marks = [*self._phases(), *self._stack(), *self._spans(), *self._card(), *self._peak(),
                  *self._cross(), *self._names()]  # fmt: skip
@@ -183,7 +183,7 @@ class Mountain:
     def _peak(self) -> Iterator[Mark]:
         """A dot at the peak, and what it is."""
         x = int(self.top.argmax()) + 0.5
-        y = float(self.top.max())
+        y = min(float(self.top.max()), float(bytes_over((self.held or self.found).highest).last))
         yield Points([(x, y)], size=8)
         said = say("peak_label", peak=three(self.found.peak.nbytes))
         sides = (("start", 10.0), ("end", -10.0))

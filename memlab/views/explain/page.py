@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memlab.step.tensor import Role
-from memlab.studies.explained import Explained, amount
+from memlab.studies.explained import FLOOR, Explained, amount
 from memlab.studies.explained_changes import say
 from memlab.studies.figures import percent, three
 from memlab.views.draw.chart import Chart
@@ -28,15 +28,14 @@ LINES = 6
 """So many lines of code are drawn at most; all are in the text."""
 
 
-def page(found: Explained, was: Explained | None, width: float, numbers: bool) -> Page:
-    """The whole page at a width in pixels; ``was`` is what was shown before."""
-    mountain = Mountain(found)
-    chart, bars = mountain.chart(numbers, width < WIDE), _by_module(found, numbers)
+def page(found: Explained, held: Explained | None, width: float, numbers: bool) -> Page:
+    """The whole page at a width in pixels; the axes of ``held`` stay while a slider is dragged."""
+    chart, bars = Mountain(found, held).chart(numbers), _by_module(found, held, numbers)
     if width >= WIDE:
         evidence: list[Block] = [Beside([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)]
     else:
         evidence = [chart, bars]
-    blocks = [*_said(found), *evidence, _card(found, numbers, width), *_exact(found, numbers)]
+    blocks = [*_said(found), *evidence, _card(found, held, numbers), *_exact(found, numbers)]
     return Page(found.title, blocks, width, " ".join([f"{found.title}.", *found.sentences]),
                 titled=False)  # fmt: skip
 
@@ -74,17 +73,21 @@ class Code(Block):
 # -- by module -------------------------------------------------------------------------------------
 
 
-def _by_module(found: Explained, numbers: bool) -> Chart:
+def _by_module(found: Explained, held: Explained | None, numbers: bool) -> Chart:
     """The peak by module, the most first, and what the modules own."""
-    rows = [(found.name(row), {Role.FEATURE_MAP: row.nbytes}) for row in found.rows]
-    rows.append((found.floor_name, {r: n for r, n in found.floor.items() if n}))
-    rows.sort(key=lambda row: -sum(row[1].values()))
-    most = max(sum(parts.values()) for _, parts in rows) or 1
+    rows, most = _rows(found), max(sum(parts.values()) for _, parts in _rows(held or found))
     marks: list[Mark] = [Text(0, len(rows), say("by_module"), 13, dy=-4, bold=True)]
     for index, (name, parts) in enumerate(rows):
         marks += _bar(len(rows) - 1 - index, name, parts, most, found.peak.nbytes, numbers)
     return Chart(Scale(0, most), Scale(0, len(rows)), marks, PITCH * len(rows), left=2, right=6,
                  above=18, name=say("by_module"), gap=8)  # fmt: skip
+
+
+def _rows(found: Explained) -> list[tuple[str, dict[Role, int]]]:
+    """Names with bytes by role, the most first."""
+    rows = [(found.name(row), {Role.FEATURE_MAP: row.nbytes}) for row in found.rows]
+    rows.append((found.floor_name, {r: n for r, n in found.floor.items() if n} or {FLOOR[0]: 0}))
+    return sorted(rows, key=lambda row: -sum(row[1].values()))
 
 
 def _bar(
@@ -96,19 +99,19 @@ def _bar(
     yield Text(0, at + 0.5, said, 12, dy=-2, room=most)
     for role, part in parts.items():
         fact = Fact(name, nbytes=part, more=share)
-        low = at + 0.5 - (BAR + 4) / PITCH
-        yield Rect(start, start + part, low, at + 0.5 - 4 / PITCH, PAINTS[role], fact=fact)
+        low, end = at + 0.5 - (BAR + 4) / PITCH, min(start + part, most)
+        yield Rect(min(start, most), end, low, at + 0.5 - 4 / PITCH, PAINTS[role], fact=fact)
         start += part
 
 
 # -- why the card shows more -----------------------------------------------------------------------
 
 
-def _card(found: Explained, numbers: bool, width: float) -> Chart:
+def _card(found: Explained, held: Explained | None, numbers: bool) -> Chart:
     """The plan and what lies beside it up to the line of the card; below it what lies beside,
     enlarged."""
     memory, total, peak = found.memory, found.total, found.peak.nbytes
-    most = max(memory, total) * 1.02
+    most = max((held or found).memory, (held or found).total) * 1.02
     marks: list[Mark] = [Text(0, 100, found.card, 13, dy=-8, bold=True)]
     parts = [(PAINTS[r], n) for r, n in found.floor.items()]
     parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(found.floor.values())))
