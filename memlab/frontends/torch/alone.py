@@ -1,8 +1,8 @@
 """One operation of PyTorch alone, measured: ``python -m memlab.frontends.torch.alone``.
 
 It reads one operation as JSON from each line of its input, runs it on made-up values and writes a
-line: the most bytes that were allocated inside it, the bytes of what it gave, its seconds. Where one
-crashes the process, the line is missing. Import this module only where PyTorch is installed.
+line: the most bytes that were allocated inside it, the bytes of what it gave, its seconds. Where
+one crashes the process, the line is missing. Import this module only where PyTorch is installed.
 """
 
 from __future__ import annotations

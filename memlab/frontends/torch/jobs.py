@@ -18,7 +18,7 @@ OPAQUE = "uint8"
 it crash, so the operator makes it."""
 
 
-class Unwritten(Exception):
+class UnwrittenError(Exception):
     """An argument that cannot be written down."""
 
 
@@ -39,7 +39,7 @@ class Jobs:
     def _add(self, call: Call) -> None:
         try:
             self.text[call.number] = json.dumps(self.job(call))
-        except Unwritten as error:
+        except UnwrittenError as error:
             self.lacks[call.number] = str(error)
 
     def job(self, call: Call) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Jobs:
             return {"device": str(value)}
         if isinstance(value, torch.dtype | torch.layout | torch.memory_format):
             return {"torch": str(value).removeprefix("torch.")}
-        raise Unwritten(f"an argument of type {type(value).__name__}")
+        raise UnwrittenError(f"an argument of type {type(value).__name__}")
 
     def tensor(self, spec: Spec, numbers: _Numbers, first: dict[str, Any]) -> Any:
         """A tensor: its view of a storage, or which output of which call it is."""

@@ -19,10 +19,10 @@ from memlab.axes import Dims
 from memlab.errors import InputError, whole
 from memlab.formats import FORMATS
 from memlab.frontends.torch.alone import settings
-from memlab.frontends.torch.convert import CALL, step_of
+from memlab.frontends.torch.convert import step_of
 from memlab.frontends.torch.jobs import Jobs
 from memlab.frontends.torch.recording import Recording, Spec
-from memlab.step.op import Op
+from memlab.step.op import CALL, Op
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
@@ -175,8 +175,9 @@ def _joined(found: Recording, seen: Mapping[int, _At]) -> Workspace:
     off = 0
     if len(batches) > 2:
         first = seen[batches[0]]
-        off = max((abs(size.at(first.batch) - first.extra[number])
-                   for number, size in extra.items() if number in first.extra), default=0)  # fmt: skip
+        pairs = ((extra[number].at(first.batch), n) for number, n in first.extra.items()
+                 if number in extra)  # fmt: skip
+        off = max((abs(line - n) for line, n in pairs), default=0)
     return Workspace(batches, extra, outputs, last[-1].seconds, failed, off)
 
 
@@ -219,7 +220,8 @@ def _child(given: Mapping[str, Any], todo: Sequence[str]) -> Iterable[Result]:
     """The results that a new process gives, as they come, until it ends."""
     command = [sys.executable, "-m", "memlab.frontends.torch.alone"]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert child.stdin is not None and child.stdout is not None
+    assert child.stdin is not None
+    assert child.stdout is not None
     try:
         child.stdin.write(json.dumps(given) + "\n")
         for text in todo:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import torch
 
 from memlab.formats import FORMATS
-from memlab.frontends.torch.convert import CALL
 from memlab.frontends.torch.recording import Call, Recording
-from memlab.step.op import Op, Operands, Phase
+from memlab.step.op import CALL, Operands, Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
@@ -22,8 +21,11 @@ from memlab.step.tensor import Role, Tensor
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """What a checkpoint runs again, by numbers of calls: ``begin`` is the first in forward, ``first``
-    to ``last`` run again, and after ``end`` nothing in backward needs it."""
+    """What a checkpoint runs again, by numbers of calls.
+
+    ``begin`` is the first in forward, ``first`` to ``last`` run again, and after ``end`` nothing in
+    backward needs it.
+    """
 
     begin: int
     first: int
@@ -65,14 +67,14 @@ def with_states(step: Step, found: Recording) -> Step:
             f"random state of now {number}": (each.first, each.last),
         }.items():
             tensor = Tensor(name, Storage(name, size), (), FORMATS["uint8"], Role.WORKSPACE)
-            ops[at[born]] = _also(ops[at[born]], "writes", tensor)
-            ops[at[died]] = _also(ops[at[died]], "holds", tensor)
+            op, last = ops[at[born]], at[died]
+            ops[at[born]] = replace(op, writes=_also(op.writes, tensor))
+            ops[last] = replace(ops[last], holds=_also(ops[last].holds, tensor))
     return replace(step, ops=tuple(ops))
 
 
-def _also(op: Op, what: str, tensor: Tensor) -> Op:
-    operands: Operands = getattr(op, what)
-    return replace(op, **{what: {**operands, tensor.name.replace(" ", "_"): tensor}})
+def _also(operands: Operands, tensor: Tensor) -> Operands:
+    return {**operands, tensor.name.replace(" ", "_"): tensor}
 
 
 def _runs(calls: Sequence[Call]) -> Iterator[tuple[list[Call], int]]:
@@ -91,11 +93,15 @@ def _matching(forward: Sequence[Call], run: Sequence[Call], cause: int) -> Seque
     backward begins with what forward did last. Copies belong to no module."""
     kinds = [each.func for each in forward]
     wanted = [each.func for each in run if each.kind != "clone"]
-    starts = [
-        at
-        for at in range(len(forward) - len(wanted) + 1)
-        if kinds[at] is wanted[0] and kinds[at : at + len(wanted)] == wanted
-    ] if wanted else []
+    starts = (
+        [
+            at
+            for at in range(len(forward) - len(wanted) + 1)
+            if kinds[at] is wanted[0] and kinds[at : at + len(wanted)] == wanted
+        ]
+        if wanted
+        else []
+    )
     if not starts:
         return ()
     at = min(starts, key=lambda at: abs(forward[at + len(wanted) - 1].number - cause))

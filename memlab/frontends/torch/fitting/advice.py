@@ -13,7 +13,7 @@ from typing import Any
 from memlab import units
 from memlab.errors import InputError
 from memlab.frontends.torch.fitting.search import Fitted, Search
-from memlab.frontends.torch.worlds import OPTIMIZERS, Optimizer, Wish
+from memlab.frontends.torch.worlds import OPTIMIZERS, Optimizer
 from memlab.optimizers import title
 from memlab.step.op import Phase
 
@@ -32,10 +32,12 @@ class Change:
 
 def failure(search: Search, found: Fitted, nbytes: int) -> InputError:
     """The sentences for a budget that no set of modules keeps."""
-    assert found.least is not None and found.peak is not None
+    assert found.least is not None
+    assert found.peak is not None
     peak, batch = found.peak, search.batch
     phase = "in the optimizer" if peak.row.phase is Phase.UPDATE else f"in {peak.row.phase}"
-    proof = "proved" if found.least.proved else f"none is below {units.short(int(found.least.bound))}"
+    floor = units.short(int(found.least.bound))
+    proof = "proved" if found.least.proved else f"none is below {floor}"
     text = (
         f"no set of modules that run again brings batch {batch} into {units.short(nbytes)}; the "
         f"least peak, of sets without one module inside another, is {units.short(peak.nbytes)} "
@@ -46,14 +48,16 @@ def failure(search: Search, found: Fitted, nbytes: int) -> InputError:
 
 def _remedy(search: Search, nbytes: int, phase: Phase) -> str:
     """What to try, with figures."""
-    tried = list(changes(search, nbytes)) if search.in_update > nbytes or phase is Phase.UPDATE else []
+    in_update = search.in_update > nbytes or phase is Phase.UPDATE
+    tried = list(changes(search, nbytes)) if in_update else []
     fits = next((each for each in tried if each.fits), None)
     if fits is not None:
         again = f" and {len(fits.modules)} modules that run again" if fits.modules else ""
-        return f"with {fits.what}{again} it takes {units.short(fits.peak)}: {fits.line}"
+        return f"with {fits.what} instead{again} it takes {units.short(fits.peak)}: {fits.line}"
     if tried:
         best = min(tried, key=lambda each: each.peak)
-        return f"the least of other optimizers is {best.what}, {units.short(best.peak)}: {best.line}"
+        takes = units.short(best.peak)
+        return f"the least of other optimizers is {best.what}, {takes}: {best.line}"
     return "try a smaller batch with accumulate=, which keeps the gradients of the whole"
 
 
@@ -90,6 +94,3 @@ def _one_by_one(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return optimizer
 
     return made
-
-
-__all__ = ["Change", "Wish", "changes", "failure"]

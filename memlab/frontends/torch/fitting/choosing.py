@@ -6,7 +6,7 @@ counts, the choice is the best one, and the bound that the solver proves says so
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,10 +204,3 @@ def _true(literal: Literal, chosen: set[str]) -> bool:
     if literal[0] == "+":
         return literal[1] in chosen
     return not any(name in chosen for name in literal[1:])
-
-
-def described(names: Sequence[str], classes: Mapping[str, str], listed: int = 4) -> str:
-    """Modules in a sentence: ``'layer1.0, layer1.1 and 3 more'``."""
-    shown = [name for name in names[:listed]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -302,6 +302,5 @@ class _Reading:
     def _parents(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The candidates that each one lies in."""
         return {
-            name: tuple(other for other in names if name.startswith(f"{other}."))
-            for name in names
+            name: tuple(other for other in names if name.startswith(f"{other}.")) for name in names
         }

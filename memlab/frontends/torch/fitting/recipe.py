@@ -89,7 +89,7 @@ class Recipe:
     def __str__(self) -> str:
         head = f"{self.model} at batch {self.batch}, {title(self.optimizer) or self.optimizer}: "
         if not self.modules:
-            return head + f"{units.short(self.peak)} at its peak, within {units.short(self.memory)}."
+            return f"{head}{units.short(self.peak)} at its peak, within {units.short(self.memory)}."
         names = ", ".join(self.modules[:LISTED])
         more = len(self.modules) - LISTED
         names += f" and {more} more" if more > 0 else ""

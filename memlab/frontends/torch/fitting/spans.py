@@ -1,11 +1,11 @@
-"""Which modules of a model could run their forward again, and which calls of a recording are theirs.
+"""Which modules of a model could run their forward again, and which calls are theirs.
 
 Import this module only where PyTorch is installed: memlab does not need it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from memlab.frontends.torch.recorder import Recorder
-from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording
+from memlab.frontends.torch.recording import BEFORE, Block, Recording
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
@@ -130,12 +130,6 @@ class _Uses:
 def _inside(path: str, name: str) -> bool:
     """Whether one of two modules is inside the other."""
     return path == name or path.startswith(f"{name}.") or name.startswith(f"{path}.")
-
-
-def inner(calls: Iterable[Call], spans: Iterable[Span]) -> Iterator[Call]:
-    """The calls that lie in one of the spans."""
-    chosen = list(spans)
-    return (call for call in calls if any(call.number in span for span in chosen))
 
 
 def resident(block: Block) -> bool:

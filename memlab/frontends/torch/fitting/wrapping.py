@@ -17,15 +17,15 @@ from torch.utils.checkpoint import checkpoint
 
 from memlab.errors import InputError, shorten
 
+
 # fmt: off
-# ruff: noqa: D103
-@contextmanager  # type: ignore[arg-type]
+@contextmanager
 def copied_statistics(module):  # type: ignore[no-untyped-def]  # as users read it
     """In here batch norm moves copies of its statistics."""
     norms = [each for each in module.modules() if isinstance(each, _BatchNorm) and each.training]
     kept = [dict(each._buffers) for each in norms]
     for norm in norms:
-        norm._buffers.update({k: None if v is None else v.clone() for k, v in norm._buffers.items()})
+        norm._buffers.update((k, v if v is None else v.clone()) for k, v in norm._buffers.items())
     try:
         yield
     finally:
@@ -77,7 +77,7 @@ def wrap(model: Any, names: Sequence[str]) -> Any:
                 "before that."
             )
     for name in names:
-        run_again(modules[name])
+        run_again(modules[name])  # type: ignore[no-untyped-call]
     return model
 
 
@@ -92,4 +92,4 @@ def code(names: Sequence[str]) -> str:
 def _pasted(function: Any) -> str:
     """The text of a function without the remarks that are for our own checks."""
     lines = inspect.getsource(inspect.unwrap(function)).splitlines()
-    return "\n".join(line.partition("  # type:")[0].partition("  # noqa")[0] for line in lines) + "\n"
+    return "".join(line.partition("  # type:")[0].partition("  # noqa")[0] + "\n" for line in lines)
