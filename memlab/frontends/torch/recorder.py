@@ -12,13 +12,15 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from memlab.errors import InputError
 from memlab.frontends.torch.paths import Paths
 from memlab.frontends.torch.recording import BEFORE
+from memlab.frontends.torch.torch_internals import MODE, NODE, SEQUENCE
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
+
+_sequence, _node = SEQUENCE(), NODE()
 
 STAYS = -2
 """The death of what was still there when the step ended."""
@@ -81,7 +83,7 @@ class SeenBlock:
     foreign: bool = False
 
 
-class Recorder(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes have no types here
+class Recorder(MODE()):  # type: ignore[misc]  # PyTorch's classes have no types here
     """While it is entered, every call is noted, and every storage that a call returns.
 
     A storage that a call first returns is born there; it dies after the last call before nothing
@@ -178,12 +180,12 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes ha
         """The module that calls, and in backward the call of forward whose backward it is."""
         if self.phase is not Phase.BACKWARD or (again and self.paths.stack):
             if self.phase in (Phase.FORWARD, Phase.LOSS):
-                number = torch._C._autograd._get_sequence_nr() - 1
+                number = _sequence() - 1
                 self._forward.setdefault(number, len(self.calls))
             return self.paths.now, None
         if again:  # a checkpoint calls a function: what calls it next to a module is around that
             return self.paths.last.rpartition(".")[0], None
-        node = torch._C._current_autograd_node()
+        node = _node()
         forward = self._forward.get(node._sequence_nr()) if node is not None else None
         if forward is not None:
             return self.calls[forward].path, forward
@@ -241,7 +243,7 @@ def written(func: Any) -> tuple[frozenset[int], frozenset[str]]:
 
 def _inside_backward() -> bool:
     """Whether a node of autograd is at work: what runs there with autograd on, runs again."""
-    return torch._C._current_autograd_node() is not None
+    return _node() is not None
 
 
 def _storage(tensor: Any) -> Any:

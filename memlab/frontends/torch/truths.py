@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.utils._pytree import tree_map
 
 from memlab.frontends.torch.recording import Call, Spec, at
+from memlab.frontends.torch.torch_internals import MAP, UNSET
 
 
 def _always(args: Any) -> bool:
@@ -83,10 +82,10 @@ class Truths:
         wrong = WRONG.get(kind)
         if wrong is None or not wrong(args):
             return None
-        with unset_fake_temporarily():  # grad mode stays: what it saves depends on it
-            found = func(*tree_map(_real, args), **tree_map(_real, kwargs))
+        with UNSET()():  # grad mode stays: what it saves depends on it
+            found = func(*MAP()(_real, args), **MAP()(_real, kwargs))
         made: dict[int, Any] = {}
-        return tree_map(lambda value: self._fake(value, made), found)
+        return MAP()(lambda value: self._fake(value, made), found)
 
     def _fake(self, value: Any, made: dict[int, Any]) -> Any:
         """A fake tensor in a storage as large as that of the real one; those that share one do."""

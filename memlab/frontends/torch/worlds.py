@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 from memlab.errors import InputError, pick, shorten
 from memlab.frontends.torch import truths
 from memlab.frontends.torch.paths import Paths
 from memlab.frontends.torch.recorder import Recorder, SeenBlock, SeenCall
+from memlab.frontends.torch.torch_internals import FAKE, LEAVES, MAP
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
@@ -89,7 +88,7 @@ class World:
 
     def __init__(self, wish: Wish, real: bool, first: int) -> None:
         self.wish, self.real = wish, real
-        self.fake = None if real else FakeTensorMode(allow_non_fake_inputs=True)
+        self.fake = None if real else FAKE()(allow_non_fake_inputs=True)
         with self.inside():
             self.model = _built(wish.build)
             self.optimizer = _made(wish.optimizer, self.model)
@@ -111,7 +110,7 @@ class World:
         pair = self.wish.pair(batch)
         recorder = Recorder(self.paths, None if self.real else truths.Truths())
         with self.inside(), _collected_later(), self.paths, _gradients(self.model, recorder):
-            data = tree_map(self._mine, pair)
+            data = MAP()(self._mine, pair)
             if self.wish.set_to_none:
                 self.optimizer.zero_grad()
             self._enter(recorder, data)
@@ -188,7 +187,7 @@ class World:
         for name, each in self.model.named_buffers():
             recorder.enter(each, Role.BUFFER, name)
         for title, part in zip(("input", "target"), data, strict=True):
-            found = [each for each in tree_leaves(part) if isinstance(each, torch.Tensor)]
+            found = [each for each in LEAVES()(part) if isinstance(each, torch.Tensor)]
             for at, each in enumerate(found):
                 recorder.enter(each, Role.INPUT, f"{title}.{at}" if len(found) > 1 else title)
         self._enter_state(recorder)
