@@ -19,8 +19,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from memlab.internals import Internal, InternalError, Package
 from memlab.frontends.torch import torch_internals
+from memlab.internals import Internal, InternalError, Package
 from memlab.kernels import blas, compile, numba_internals
 from memlab.kernels.cuda import driver, simulator, target
 from memlab.runtime import numpy_internals

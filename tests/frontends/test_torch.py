@@ -130,7 +130,7 @@ def test_an_optimizer_may_be_a_function(name):
     assert_exact(RESNET, OWN[name])
 
 
-class Branch(nn.Module):  # type: ignore[name-defined,misc]
+class Branch(nn.Module):  # type: ignore[name-defined]
     def __init__(self) -> None:
         super().__init__()
         self.inner = nn.Sequential(nn.Flatten(), nn.Linear(192, 30), nn.ReLU(), nn.Linear(30, 10))

@@ -85,7 +85,6 @@ def test_each_value_gets_a_block_and_in_place_puts_them_together_again():
 @pytest.mark.parametrize("how", ["every", "chain", "greedy"])
 def test_recomputed_it_means_the_same(how):
     step = in_place_step(statistics=False)
-    options = {} if how == "every" else {"batch": ODD}
-    found = memlab.recompute(step, how, **options)
+    found = memlab.recompute(step, how, batch=None if how == "every" else ODD)
     assert meaning(found) == meaning(rewritable(step))
     assert len(found.ops) > len(step.ops)
