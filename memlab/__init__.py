@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memlab.build.step import training_step as training_step
     from memlab.errors import InputError as InputError
     from memlab.frontends.torch import record as record
+    from memlab.frontends.torch.fitting import fit_model as fit_model
     from memlab.lesson.images import images as images
     from memlab.networks import counting as counting
     from memlab.networks import zoo as zoo
@@ -76,6 +77,7 @@ _HOMES = {
     "eight_bit_states": "memlab.techniques.block_states",
     "explain": "memlab.views.own_model",
     "feed": "memlab.runtime.feed",
+    "fit_model": "memlab.frontends.torch.fitting",
     "images": "memlab.lesson.images",
     "in_place": "memlab.techniques.in_place",
     "inference_step": "memlab.build.step",

@@ -1,4 +1,4 @@
-"""One operation of PyTorch alone, measured: ``python -m memlab.frontends.torch.alone``.
+"""One operation of PyTorch alone, measured: a program that loads nothing of memlab.
 
 It reads one operation as JSON from each line of its input, runs it on made-up values and writes a
 line: the most bytes that were allocated inside it, the bytes of what it gave, its seconds. Where
@@ -20,12 +20,15 @@ import torch
 _QUICK = 0.05
 """Seconds below which an operation is timed another time: its first run may compile a kernel."""
 Made = dict[int, Any]
+READY = "ready"
+"""The first line that it writes."""
 
 
 def main() -> None:
     """Measure what comes in until nothing comes any more."""
     results = _private_output()
     _set(json.loads(sys.stdin.readline()))
+    print(READY, file=results, flush=True)
     for line in sys.stdin:
         print(json.dumps(measured(json.loads(line))), file=results, flush=True)
 

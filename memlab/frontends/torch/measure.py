@@ -9,6 +9,7 @@ PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,9 +19,10 @@ from typing import Any
 from memlab.axes import Dims
 from memlab.errors import InputError, whole
 from memlab.formats import FORMATS
-from memlab.frontends.torch.alone import settings
+from memlab.frontends.torch import alone
 from memlab.frontends.torch.convert import step_of
 from memlab.frontends.torch.jobs import Jobs
+from memlab.frontends.torch.random_states import with_states
 from memlab.frontends.torch.recording import Recording, Spec
 from memlab.step.op import CALL, Op
 from memlab.step.step import Step
@@ -88,19 +90,25 @@ def workspace(found: Recording, batch: int | None = None, tell: Tell | None = No
                 "that batch."
             )
         batches = (found.valid.start,)
-    seen = {each: _At(found, each, tell) for each in batches}
-    return _joined(found, seen)
+    jobs = {each: Jobs(found, each) for each in batches}
+    results = run((text for each in jobs.values() for text in each.text.values()), tell)
+    return _joined(found, {each: _At(found, jobs[each], results) for each in batches})
 
 
 def with_workspace(found: Recording, measured: Workspace) -> Step:
-    """The step of a recording, its operations with their workspace, its storages corrected."""
+    """The step of a recording with all that its allocator sees: operations with their workspace,
+    storages corrected, what checkpoints keep. It holds where the workspace was measured, and at any
+    batch where that was at several."""
     blocks = tuple(
         replace(each, nbytes=measured.outputs.get(each.number, each.nbytes))
         for each in found.blocks
     )
     notes = (*found.notes, measured.note)
     step = step_of(replace(found, blocks=blocks, notes=notes))
-    return replace(step, ops=tuple(_with(op, measured.extra) for op in step.ops))
+    one = measured.batches[0]
+    valid = step.batches if len(measured.batches) > 1 else range(one, one + 1)
+    ops = tuple(_with(op, measured.extra) for op in step.ops)
+    return with_states(replace(step, ops=ops, batches=valid), found)
 
 
 def _with(op: Op, extra: Mapping[int, Size]) -> Op:
@@ -118,10 +126,8 @@ def _with(op: Op, extra: Mapping[int, Size]) -> Op:
 class _At:
     """What the calls of a recording take at one batch."""
 
-    def __init__(self, found: Recording, batch: int, tell: Tell | None) -> None:
-        self.found, self.batch = found, batch
-        jobs = Jobs(found, batch)
-        results = run(jobs.text.values(), tell)
+    def __init__(self, found: Recording, jobs: Jobs, results: Mapping[str, Result]) -> None:
+        self.found, self.batch = found, jobs.batch
         self.failed = dict(jobs.lacks)
         self.extra: dict[int, int] = {}
         self.outputs: dict[int, int] = {}
@@ -199,7 +205,7 @@ def _line(batches: Sequence[int], values: Sequence[int]) -> Size:
 def run(jobs: Iterable[str], tell: Tell | None = None) -> dict[str, Result]:
     """What each operation takes, each text once; what was measured before is not run again. An
     operation that ends its process has an ``error`` that says so."""
-    given = settings()
+    given = alone.settings()
     key = json.dumps(given)
     texts = list(dict.fromkeys(jobs))
     todo = [text for text in texts if key + text not in _KNOWN]
@@ -218,24 +224,38 @@ def run(jobs: Iterable[str], tell: Tell | None = None) -> dict[str, Result]:
 
 def _child(given: Mapping[str, Any], todo: Sequence[str]) -> Iterable[Result]:
     """The results that a new process gives, as they come, until it ends."""
-    command = [sys.executable, "-m", "memlab.frontends.torch.alone"]
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert child.stdin is not None
-    assert child.stdout is not None
+    child = subprocess.Popen(
+        [sys.executable, "-P", alone.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
     try:
-        child.stdin.write(json.dumps(given) + "\n")
+        if _asked(child, json.dumps(given)).strip() != alone.READY:
+            raise InputError(
+                f"a process that measures operations did not start; try `{sys.executable} -c "
+                "'import torch'`, and a machine with more free memory."
+            )
         for text in todo:
-            try:
-                child.stdin.write(text + "\n")
-                child.stdin.flush()
-            except BrokenPipeError:
-                return
-            line = child.stdout.readline()
+            line = _asked(child, text)
             if not line.endswith("\n"):
                 return
             yield json.loads(line)
     finally:
         _end(child)
+
+
+def _asked(child: subprocess.Popen[str], text: str) -> str:
+    """The line that a process answers with; empty where it has ended."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdin.write(text + "\n")
+        child.stdin.flush()
+    except BrokenPipeError:
+        return ""
+    return child.stdout.readline()
 
 
 def _end(child: subprocess.Popen[str]) -> None:

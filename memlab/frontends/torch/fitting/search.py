@@ -16,8 +16,7 @@ from memlab.frontends.torch.fitting.choosing import Choice, Program
 from memlab.frontends.torch.fitting.model import model_of
 from memlab.frontends.torch.fitting.recipe import Recipe
 from memlab.frontends.torch.fitting.spans import Watched, candidates
-from memlab.frontends.torch.measure import Tell, Workspace, with_workspace, workspace
-from memlab.frontends.torch.random_states import with_states
+from memlab.frontends.torch.measure import Tell, with_workspace, workspace
 from memlab.frontends.torch.recording import Recording
 from memlab.frontends.torch.worlds import Wish
 from memlab.planner.book import plan
@@ -47,7 +46,7 @@ class Search:
         self.watched = Watched()
         self.found = _observed(replace(wish, build=self.watched.build(wish.build)), batch)
         self.measured = workspace(self.found, batch, tell)
-        self.step = _whole(self.found, self.measured)
+        self.step = with_workspace(self.found, self.measured)
         self.before = plan(self.step).peak_at(batch)
 
     @cached_property
@@ -79,7 +78,7 @@ class Search:
         build = self.wish.build
         wish = replace(self.wish, build=lambda: wrapping.wrap(build(), names))
         found = _observed(wish, self.batch)
-        step = _whole(found, workspace(found, self.batch, self.tell))
+        step = with_workspace(found, workspace(found, self.batch, self.tell))
         return step, plan(step).peak_at(self.batch)
 
     def _recipe(self, choice: Choice, nbytes: int, step: Step, peak: int) -> Recipe:
@@ -114,8 +113,3 @@ def _observed(wish: Wish, batch: int) -> Recording:
         return recorded.observe(wish)
     except InputError:
         return recorded.observe(wish, batch)
-
-
-def _whole(found: Recording, measured: Workspace) -> Step:
-    """The step with all that its allocator sees."""
-    return with_states(with_workspace(found, measured), found)
