@@ -45,6 +45,17 @@ class Error(NamedTuple):
     layer: str
 
 
+class Run(NamedTuple):
+    """Operations one after another, from those of a module to those of another one; ``back`` is
+    whether they are of backward. ``begin`` and ``end`` are operations, both counted."""
+
+    first: str
+    last: str
+    back: bool
+    begin: int
+    end: int
+
+
 @dataclass(frozen=True, eq=False)
 class Shown:
     """A plan at a batch over ``count`` columns of time, which last ``longest`` seconds together."""
@@ -260,22 +271,19 @@ class Explained(Study):
     def slabs(self, shown: Shown) -> dict[str, list[Entry]]:
         """Maps by module, in order of birth: those that the change would remove; where it removes
         no map as a whole, or none is needed, those of the row with the most."""
-        found = self._removed(shown) if self.best and not self.chosen else []
-        group = None
-        if not found and self.rows:
-            group = max(self.rows, key=lambda row: row.nbytes if row.name else 0)
-            members = set(group.members)
-            found = [e for e in shown.entries if _map(e) and self.path(e) in members]
-        slabs: dict[str, list[Entry]] = {}
-        for each in found:
-            name = group.instance(self.path(each)) if group else modules.block(self.path(each))
-            slabs.setdefault(name, []).append(each)
-        return slabs if len(slabs) <= SLABS else {"": found}
+        if gone := self.removed(shown):
+            return _few(gone, [modules.block(self.path(each)) for each in gone])
+        named = [row for row in self.rows if row.name]
+        if not named:
+            return {}
+        group = named[0]
+        found = [e for e in shown.entries if _map(e) and self.path(e) in set(group.members)]
+        return _few(found, [group.instance(self.path(each)) for each in found])
 
-    def _removed(self, shown: Shown) -> list[Entry]:
+    def removed(self, shown: Shown) -> list[Entry]:
         """The maps that wait for backward in the plain step, and with the change do not."""
         best = self.best
-        if best is None:
+        if best is None or self.chosen:
             return []
         after = Shown(best, self.batch, 1.0, 1)
         waits = {e.name for e in after.entries if _map(e) and e.birth < after.backward <= e.death}
@@ -284,20 +292,19 @@ class Explained(Study):
             if _map(e) and e.birth < shown.backward <= e.death and e.name not in waits
         ]  # fmt: skip
 
-    def spans(self, shown: Shown) -> list[tuple[str, int, int]]:
-        """Runs of operations by module: a name, the first and the last operation."""
+    def spans(self, shown: Shown) -> list[Run]:
+        """Runs of operations by module, through forward and backward."""
         rows = shown.planned.ledger.rows
-        known = [row.phase in (Phase.FORWARD, Phase.LOSS, Phase.BACKWARD) for row in rows]
-        end = max((i for i, each in enumerate(known) if each), default=-1)
-        where, last = list[tuple[str, int, str]](), ""
-        for row in rows[: end + 1]:
+        last, where = "", list[tuple[str, bool, str]]()
+        for row in rows:
+            if row.phase is Phase.UPDATE:
+                break
             last = self.subject.path(row.layer) or last
-            phase = row.phase is Phase.BACKWARD
-            where.append((modules.family(last), phase, last))
-        found, index = [], 0
-        for _, run in groupby(where, lambda each: each[:2]):
+            where.append((modules.family(last), row.phase is Phase.BACKWARD, last))
+        found, index = list[Run](), 0
+        for (_, back), run in groupby(where, lambda each: each[:2]):
             layers = [layer for *_, layer in run]
-            found.append((modules.span(layers), index, index + len(layers) - 1))
+            found.append(Run(layers[0], layers[-1], back, index, index + len(layers) - 1))
             index += len(layers)
         return found
 
@@ -412,14 +419,25 @@ class Explained(Study):
         return found.code if found else ()
 
     @property
+    def alone(self) -> tuple[str, ...]:
+        """Lines that do the same without memlab, where those of ``code`` need it."""
+        found = self.chosen or self.best
+        return found.alone if found else ()
+
+    @property
     def cross(self) -> str:
         """Where the error comes."""
+        return self.cross_in("error")
+
+    def cross_in(self, form: str) -> str:
+        """The same in two lines, ``"error"``, or in more, ``"error_tall"``; empty where none
+        comes."""
         found = self.error
         if found is None:
             return ""
         which = say("first_step" if found.step == 1 else "second_step")
         module = self.subject.name(found.layer) or say("no_module")
-        return say("error", step=which, module=module)
+        return say(form, step=which, module=module)
 
     @property
     def card(self) -> str:
@@ -479,6 +497,7 @@ class Explained(Study):
             "fits": self.fitting(self.now),
             "sentences": self.sentences,
             "code": list(self.code),
+            "alone": list(self.alone),
             "peak": {"bytes": self.peak.nbytes, "operation": self.peak.row.name,
                      "phase": str(self.peak.row.phase), "module": self.module},
             "largest_batch": self.largest,
@@ -502,6 +521,15 @@ def amount(nbytes: int) -> str:
         if nbytes >= units.DECIMAL[unit]:
             return f"{nbytes / units.DECIMAL[unit]:,.4g} {unit}"
     return units.exact(nbytes)
+
+
+def _few(entries: Sequence[Entry], names: Sequence[str]) -> dict[str, list[Entry]]:
+    """Blocks by name; where there are many names, all in one."""
+    found: dict[str, list[Entry]] = {}
+    many = len(set(names)) > SLABS
+    for entry, name in zip(entries, names, strict=True):
+        found.setdefault("" if many else name, []).append(entry)
+    return found
 
 
 def _map(entry: Entry) -> bool:

@@ -26,6 +26,8 @@ from memlab.techniques.block_states import eight_bit_states
 from memlab.techniques.in_place import in_place
 from memlab.techniques.recompute import recompute
 
+NAMED = 4
+"""So many modules are named; of more, one less."""
 KEPT = 12
 """So many sets of changes are kept."""
 PARTS = tuple(2**power for power in range(1, 7))
@@ -104,13 +106,17 @@ class Planned:
 
 @dataclass(frozen=True, eq=False)
 class Change(Planned):
-    """One change of a step: ``key`` names its text, ``code`` are the lines to paste, ``names`` what
-    it is about. ``extra`` is the share of a step's time that it adds, planned; ``same`` says that
-    it computes the same numbers, bit for bit."""
+    """One change of a step.
+
+    ``key`` names its text, ``names`` are the modules that it is about. ``code`` are the lines to
+    paste, ``alone`` those that do the same without memlab. ``extra`` is the share of a step's time
+    that it adds, planned; ``same`` says that it computes the same numbers, bit for bit.
+    """
 
     key: str = ""
     code: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
     extra: float = 0.0
     same: bool = True
 
@@ -137,8 +143,9 @@ class Change(Planned):
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    few = ", ".join(names[:2])
-    return few if len(names) <= 2 else say("and_more", names=few, count=len(names) - 2)
+    if len(names) > NAMED:
+        return say("and_more", names=", ".join(names[: NAMED - 1]), count=len(names) - NAMED + 1)
+    return say("and", names=", ".join(names[:-1]), last=names[-1]) if names[1:] else "".join(names)
 
 
 # -- what is explained ---------------------------------------------------------------------------

@@ -31,8 +31,9 @@ class Group:
     rest: bool = False
 
     def instance(self, layer: str) -> str:
-        """The module of a layer at the depth of this path: ``"h.3.attn"`` for ``"h.*.attn"``."""
-        return cut(layer, self.name.count(".") + 1) if self.name else layer
+        """The module of a layer at the depth of this path: ``"h.3.attn"`` for ``"h.*.attn"``; one
+        step further down where the path is of one module."""
+        return cut(layer, self.name.count(".") + (1 if ANY in self.name else 2))
 
 
 def cut(path: str, depth: int) -> str:
@@ -53,22 +54,22 @@ def folded(layers: Iterable[str]) -> dict[str, str]:
 def _folded(layers: tuple[str, ...]) -> Mapping[str, str]:
     blocks: dict[str, set[str]] = {}
     for layer in layers:
-        parts = layer.split(".")
-        for depth, part in enumerate(parts[:-1]):
-            if depth and part.isdigit():
-                blocks.setdefault(".".join(parts[:depth]), set()).add(part)
-    several = {parent for parent, numbers in blocks.items() if len(numbers) > 1}
-    return {layer: _fold(layer, several) for layer in layers}
+        parent, number, _ = _split(layer)
+        if number:
+            blocks.setdefault(parent, set()).add(number)
+    return {layer: _fold(*_split(layer), blocks, layer) for layer in layers}
 
 
-def _fold(layer: str, several: set[str]) -> str:
+def _split(layer: str) -> tuple[str, str, str]:
+    """What stands before the number of its innermost block, that number, and what follows; no
+    number where it is in no block, or where nothing stands before it."""
     parts = layer.split(".")
-    found = [
-        ANY if part.isdigit() and depth < len(parts) - 1 and ".".join(parts[:depth]) in several
-        else part
-        for depth, part in enumerate(parts)
-    ]  # fmt: skip
-    return ".".join(found)
+    at = max((i for i, part in enumerate(parts[:-1]) if i and part.isdigit()), default=0)
+    return ".".join(parts[:at]), parts[at] if at else "", ".".join(parts[at + 1 :])
+
+
+def _fold(parent: str, number: str, rest: str, blocks: Mapping[str, set[str]], layer: str) -> str:
+    return f"{parent}.{ANY}.{rest}" if number and len(blocks[parent]) > 1 else layer
 
 
 def rows(sizes: Mapping[str, int], most: int = ROWS) -> tuple[Group, ...]:

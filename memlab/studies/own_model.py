@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from memlab.errors import InputError, shorten, whole
-from memlab.step.op import Phase
+from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
 from memlab.studies.explained_changes import Change, Subject, say
 
 if TYPE_CHECKING:
+    from memlab.frontends.torch.fitting.choosing import Program
     from memlab.frontends.torch.recording import Recording
 
 ASKED = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
@@ -30,6 +31,8 @@ LINES = {
     "momentum": "optimizer = torch.optim.SGD(model.parameters(), lr, momentum=0.9)",
     "sgd": "optimizer = torch.optim.SGD(model.parameters(), lr)",
 }
+TRIES = 4
+"""How often modules are chosen with less room, where the recording of them took more."""
 CLASSES = {"adam": "Adam", "adamw": "AdamW", "momentum": "SGD", "sgd": "SGD"}
 
 
@@ -64,7 +67,7 @@ class OwnModel(Subject):
         self._recordings: dict[str, Recording] = {}
         self._steps: dict[str, Step] = {}
         with self._bar(say("recording")):
-            step = self._record("plain")
+            step = self._plain()
         super().__init__(step, "model")
         self.modules = self._recordings["plain"].modules
 
@@ -90,6 +93,20 @@ class OwnModel(Subject):
                   bar_format="{desc} {elapsed}") as bar:  # fmt: skip
             yield
             bar.update()
+
+    def _plain(self) -> Step:
+        """The step as it is, whose modules are watched: any of them could run again.
+
+        Raises:
+            InputError: PyTorch is not installed.
+        """
+        from memlab.frontends.torch import _installed
+
+        _installed()
+        from memlab.frontends.torch.fitting.spans import Watched
+
+        self._watched = Watched()
+        return self._record("plain", build=self._watched.build(self.build))
 
     # -- what helps -------------------------------------------------------------------------
 
@@ -124,14 +141,52 @@ class OwnModel(Subject):
 
     def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
         """By the phase of the peak: an optimizer is not mended by what is done to maps."""
-        of_maps = [partial(self._in_parts, batch, nbytes)] if batch > 1 else []
         if self.plain.ledger.peak_at(batch).row.phase is not Phase.UPDATE:
-            return [*of_maps]
+            parts = [partial(self._in_parts, batch, nbytes)] if batch > 1 else []
+            return [partial(self._run_again, batch, nbytes), *parts]
         names = LEANER.get(self.optimizer, ()) if isinstance(self.optimizer, str) else ()
         return [
             partial(self._fused, batch),
             *(partial(self._leaner, batch, name) for name in names),
         ]
+
+    def _run_again(self, batch: int, nbytes: int) -> Change | None:
+        """The modules that take the least time of those that are enough, or those that leave the
+        least; the model in which they run again is recorded."""
+        from memlab.frontends.torch.fitting import wrapping
+
+        room = nbytes - sum(row.nbytes for row in self.plain.beside(batch))
+        program = self._program(batch)
+        for _ in range(TRIES):
+            choice = program.cheapest(room) if room > 0 else None
+            names = (choice or program.least()).names
+            if not names:
+                return None
+            step = self._record(
+                f"again {names}", build=lambda names=names: wrapping.wrap(self.build(), names)
+            )
+            found = self.change(step, batch, "again", *_wrapped(names), names=names,
+                                alone=tuple(wrapping.code(names).splitlines()))  # fmt: skip
+            over = found.total(batch) - nbytes
+            if over <= 0 or choice is None:
+                return found
+            room -= over
+        return found
+
+    def _program(self, batch: int) -> Program:
+        """The choice of modules as a mixed-integer program, without workspace: that is measured on
+        a processor, and a card has kernels of its own."""
+        from memlab.frontends.torch.fitting.choosing import Program
+        from memlab.frontends.torch.fitting.model import model_of
+        from memlab.frontends.torch.fitting.spans import candidates
+        from memlab.frontends.torch.measure import Workspace
+
+        found, watched = self._recordings["plain"], self._watched
+        pairs = zip(self.step.ops, self.plain.times(batch), strict=True)
+        times = {op.attributes[CALL]: seconds for op, seconds in pairs}
+        nothing = Workspace((batch,), {}, {}, times)
+        spans = candidates(found, watched)
+        return Program(model_of(found, nothing, spans, watched.norms, batch))
 
     def _in_parts(self, batch: int, nbytes: int) -> Change:
         """The fewest parts that fit."""
@@ -213,6 +268,15 @@ def _again(model: Any) -> Any:
     for each in model.buffers():
         memo[id(each)] = torch.zeros(each.shape, dtype=each.dtype)
     return copy.deepcopy(model, memo)
+
+
+def _wrapped(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The lines that let modules run again."""
+    listed = ", ".join(f'"{name}"' for name in names)
+    return (
+        "from memlab.frontends.torch.fitting.wrapping import wrap",
+        f"model = wrap(model, [{listed}])",
+    )
 
 
 def own(build: Any, make_batch: Any, **given: Any) -> OwnModel:

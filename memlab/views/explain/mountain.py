@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from memlab.lines import Floats, np
 from memlab.planner.ledger import Entry
 from memlab.step.tensor import Role
-from memlab.studies.explained import FLOOR, Explained, amount
+from memlab.studies.explained import FLOOR, Explained, Run, amount
 from memlab.studies.explained import Shown as Plan
 from memlab.studies.explained_changes import say
 from memlab.studies.figures import three
+from memlab.studies.modules import span
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import (
@@ -110,7 +111,7 @@ class Mountain:
         nbytes = sum(each.size.at(self.now.held) for each in entries)
         largest = max(entries, key=lambda each: each.size.at(self.now.held))
         formula = largest.formula(self.now.held) if len(entries) == 1 else ""
-        return Fact(name or say("by_module"), formula.partition(" = ")[0], nbytes,
+        return Fact(name or say("modules"), formula.partition(" = ")[0], nbytes,
                     more=say("waits", percent=round(100 * share)))  # fmt: skip
 
     @cached_property
@@ -130,7 +131,7 @@ class Mountain:
         """Bytes over time; ``numbers`` adds ticks."""
         y = bytes_over((self.held or self.found).highest)
         ticks = None if numbers else [y.ticks[0], y.ticks[-1]]
-        marks = [*self._phases(), *self._stack(), *self._spans(), *self._card(), *self._peak(),
+        marks = [*self._phases(), *self._stack(), *self._spans(), *self._peak(), *self._card(),
                  *self._cross(), *self._names()]  # fmt: skip
         before = [] if self.before is None else [Stairs(self.before, ridge=0)]
         return Chart(
@@ -164,11 +165,10 @@ class Mountain:
 
     def _spans(self) -> Iterator[Mark]:
         """Brackets below with the modules that run."""
-        spans = [
-            (name, self.now.begin(first), float(self.now.ends[last]))
-            for name, first, last in self.found.spans(self.now)
-        ]
-        yield from (Below(*span) for span in spans)
+        now = self.now
+        yield Brackets(
+            [(run, now.begin(run.begin), float(now.ends[run.end])) for run in self.found.spans(now)]
+        )
         yield Text(0, 0, say("axis"), 11, dy=BELOW - 4, dim=True)
 
     def _card(self) -> Iterator[Mark]:
@@ -207,29 +207,32 @@ class Mountain:
         yield Glyph(x, memory, CROSS, "limit", marker="x", width=3)
         lines = self.found.cross
         curves = [self.top, np.zeros(COLUMNS) + memory]
-        yield Pointed(lines, [(x, memory, "end", 0.0, 0.0)], 12, chip=True,
-                      finders=[flank(self.top, self.floor, self.top.argmax() + 0.5),
-                               near(x, memory, curves)])  # fmt: skip
+        spot = [(x, memory, "end", 0.0, 0.0)]
+        sky = [flank(self.top, self.floor, int(self.top.argmax()) + 0.5)]
+        near_by = Pointed(lines, spot, 12, chip=True, finders=[near(x, memory, curves)])
+        tall = self.found.cross_in("error_tall")
+        narrow = Pointed(tall, spot, 12, chip=True, finders=sky, instead=near_by)
+        yield Pointed(lines, spot, 12, chip=True, finders=sky, instead=narrow)
 
     def _names(self) -> Iterator[Mark]:
         """The names of the largest parts where there is room."""
         if self.slabs:
             low, high = self.slabs[0].low, self.slabs[-1].high
-            yield Name(self.slab_name, [_middle(low, high)], 12, bold=True, chip=True,
-                       finders=[thickest(low, high)])  # fmt: skip
+            spot, find, name = [_middle(low, high)], [thickest(low, high)], self._slab_name()
+            narrow = Name(self._slab_name("_tall"), spot, 12, bold=True, chip=True, finders=find)
+            yield Name(name, spot, 12, bold=True, chip=True, finders=find, instead=narrow)
         for role, low, high in self.areas:
             if role in (Role.FEATURE_MAP, Role.OPTIMIZER_STATE, Role.PARAMETER, Role.GRADIENT_MAP):
                 other = role is Role.FEATURE_MAP and bool(self.slabs)
                 name = say("other_maps") if other else say(f"role.{role}")
                 yield Name(name, [_middle(low, high)], 12, chip=True, finders=[thickest(low, high)])
 
-    @property
-    def slab_name(self) -> str:
-        """What the slabs are."""
-        names = list(self.groups)
-        ends = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-        gone = bool(self.found.best) and not self.found.chosen
-        return say("slabs_gone" if gone else "slabs", modules=ends)
+    def _slab_name(self, form: str = "") -> str:
+        """What the slabs are; ``"_tall"`` in more lines."""
+        names = [each or say("modules") for each in self.groups]
+        gone = "_gone" if self.found.removed(self.now) else ""
+        one = "_one" if len(names) == 1 else ""
+        return say(f"slabs{gone}{one}{form}", first=names[0], last=names[-1])
 
 
 def _middle(low: Floats, high: Floats) -> tuple[float, float, str, float, float]:
@@ -250,25 +253,42 @@ class Pointed(Name):
         super()._write(pen, box, lines)
 
 
-@dataclass(frozen=True)
-class Below(Mark):
-    """A bracket below the chart over some columns, with its name where there is room."""
+@dataclass(frozen=True, eq=False)
+class Brackets(Mark):
+    """Brackets below the chart over runs of operations, each with its modules. Where a name has no
+    room, the run and those after it share one bracket."""
 
-    name: str
-    first: float
-    stop: float
+    runs: Sequence[tuple[Run, float, float]]
 
     def draw(self, pen: Pen) -> None:
-        left, right, y = pen.x(self.first) + 0.7, pen.x(self.stop) - 0.7, pen.box.bottom + 8
-        if right - left < 3:
-            return
-        pen.svg.path(f"M{left:.1f} {y - 4:g}V{y:g}H{right:.1f}V{y - 4:g}", class_="rule",
-                     opacity=0.7)  # fmt: skip
-        if texts.width(self.name, 11) <= right - left - 4:
-            pen.svg.text((left + right) / 2, y + 14, self.name, 11, "middle")
+        for name, first, stop in self._shared(pen):
+            left, right, y = pen.x(first) + 0.7, pen.x(stop) - 0.7, pen.box.bottom + 8
+            pen.svg.path(f"M{left:.1f} {y - 4:g}V{y:g}H{right:.1f}V{y - 4:g}", class_="rule",
+                         opacity=0.7)  # fmt: skip
+            if self._has_room(pen, name, first, stop):
+                pen.svg.text((left + right) / 2, y + 14, name, 11, "middle")
+
+    def _shared(self, pen: Pen) -> list[tuple[str, float, float]]:
+        """Names with their ends."""
+        found: list[tuple[Run, float, float]] = []
+        for run, first, stop in self.runs:
+            if found and found[-1][0].back == run.back and not self._fits(pen, found[-1]):
+                run, first = found[-1][0]._replace(last=run.last), found.pop()[1]
+            found.append((run, first, stop))
+        joined: list[tuple[Run, float, float]] = []
+        for each in found:
+            if joined and joined[-1][0].back == each[0].back and not self._fits(pen, each):
+                before = joined.pop()
+                each = before[0]._replace(last=each[0].last), before[1], each[2]
+            joined.append(each)
+        return [(span([run.first, run.last]), first, stop) for run, first, stop in joined]
+
+    def _fits(self, pen: Pen, each: tuple[Run, float, float]) -> bool:
+        run, first, stop = each
+        return self._has_room(pen, span([run.first, run.last]), first, stop)
+
+    def _has_room(self, pen: Pen, name: str, first: float, stop: float) -> bool:
+        return texts.width(name, 11) <= float(pen.x(stop) - pen.x(first)) - 6
 
     def on(self, axes: Any) -> None:
-        axes.annotate(
-            self.name, ((self.first + self.stop) / 2, 0), (0, -18), ha="center",
-            textcoords="offset points", fontsize=9, annotation_clip=False,
-        )  # fmt: skip
+        """Nothing: the page writes names, as it writes its words."""

@@ -13,6 +13,7 @@ from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Fact, Line, Mark, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
+from memlab.views.draw.svg import Svg
 from memlab.views.draw.table import Beside, Block, Table, Words
 from memlab.views.draw.theme import FREE, PAINTS, Paint
 from memlab.views.explain.mountain import Mountain
@@ -57,13 +58,15 @@ class Code(Block):
     def __init__(self, lines: tuple[str, ...]) -> None:
         self.lines = lines
 
-    def draw(self, svg: object, x: float, y: float, width: float) -> float:
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
         few = self.lines[:LINES]
-        said = [*few, *(["…"] if len(self.lines) > LINES else [])]
-        words = Words([[(line, False)] for line in said], 12, left=10)
-        tall = 17 * len(words.lines(width - 20)) + 12
-        svg.path(f"M{x + 2} {y}V{y + tall}", class_="limit")  # type: ignore[attr-defined]  # an Svg
-        words.draw(svg, x, y + 5, width - 10)  # type: ignore[arg-type]  # an Svg
+        tall = 17 * len(few) + 12
+        svg.path(f"M{x + 2} {y}V{y + tall}", class_="limit")
+        for number, line in enumerate(few):
+            more = " …" if number == LINES - 1 and len(self.lines) > LINES else ""
+            indent = 10 + 6 * (len(line) - len(line.lstrip()))
+            words = Words(f"{line.strip()}{more}", 12, cut=True, left=indent)
+            words.draw(svg, x, y + 5 + 17 * number, width - 10)
         return y + tall
 
     def text(self) -> list[str]:
@@ -87,7 +90,8 @@ def _rows(found: Explained) -> list[tuple[str, dict[Role, int]]]:
     """Names with bytes by role, the most first."""
     rows = [(found.name(row), {Role.FEATURE_MAP: row.nbytes}) for row in found.rows]
     rows.append((found.floor_name, {r: n for r, n in found.floor.items() if n} or {FLOOR[0]: 0}))
-    return sorted(rows, key=lambda row: -sum(row[1].values()))
+    others = {found.name(row) for row in found.rows if not row.name}
+    return sorted(rows, key=lambda row: (row[0] in others, -sum(row[1].values())))
 
 
 def _bar(
@@ -166,4 +170,5 @@ def _exact(found: Explained, numbers: bool) -> Iterator[Block]:
     if rows := found.listed():
         yield Table([head["change"], head["card"], head["time"], head["result"]], rows, "<>><",
                     say("changes_title"), drawn=numbers, gap=12)  # fmt: skip
+    yield Words(say("code_alone") if found.alone else "", drawn=False, gap=1)
     yield Words(found.notes, 11, dim=True, drawn=numbers, gap=8)
