@@ -69,7 +69,8 @@ class _Conversion:
 
     def __init__(self, found: Recording) -> None:
         self.found = found
-        self.kept = [call for call in found.calls if self.matters(call)]
+        self.calls = list(found.calls)
+        self.kept = [call for call in self.calls if self.matters(call)]
         self.numbers = {call.number: index for index, call in enumerate(self.kept)}
         self.names: Counter[str] = Counter()
         self.owners = {
@@ -105,7 +106,7 @@ class _Conversion:
 
     def matters(self, call: Call) -> bool:
         """Whether it takes memory or changes any; what it makes may have no bytes."""
-        return bool(call.updates) or any(_counted(each) for each in self.found.born(call.number))
+        return bool(call.updates) or any(_counted(self.found.blocks[n]) for n in call.born)
 
     def _outlives(self, block: Block) -> bool:
         """Whether what was born in the step is there in the next one, too: the loss, which is
@@ -156,7 +157,7 @@ class _Conversion:
         elif call.again:
             kind += " again"
         elif call.phase is Phase.BACKWARD:
-            of = kind if call.forward is None else self.found.calls[call.forward].kind.strip("_")
+            of = kind if call.forward is None else self.calls[call.forward].kind.strip("_")
             kind = f"{of}.backward"
             path = layer = path or "loss"
         name = self.unique(".".join(filter(None, (path, kind))) + ending(call.part))
@@ -230,7 +231,7 @@ class _Conversion:
         where it made several."""
         if block.born == BEFORE:
             return "constant"
-        born = self.found.calls[block.born].born
+        born = self.calls[block.born].born
         name = self.places[self.numbers[block.born]].name
         return f"{name}.y" if len(born) == 1 else f"{name}.y{born.index(block.number)}"
 

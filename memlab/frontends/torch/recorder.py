@@ -22,6 +22,9 @@ from memlab.step.tensor import Role
 
 _sequence, _node = SEQUENCE(), NODE()
 
+_SAME = {"add_", "addcdiv_", "addcmul_", "div_", "lerp_", "mul_", "neg_", "sub_"}
+"""Operators of an optimizer that give back what they change, whatever is in it."""
+
 STAYS = -2
 """The death of what was still there when the step ended."""
 
@@ -113,14 +116,21 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch's classes have no types
         if func.namespace in _ASIDE:
             return func(*args, **kwargs)
         call = self._begun(func, args, kwargs)
-        if self.truth is not None and (found := self.truth(func, args, kwargs)) is not None:
-            out = found
-        else:
-            out = func(*args, **kwargs)
+        out = self._computed(func, args, kwargs)
         number = len(self.calls)
         self._given(out, call, number)
         self.calls.append(call)
         return out
+
+    def _computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call gives; what a fake update in place gives needs no asking."""
+        if self.truth is not None:
+            same = self.phase is Phase.UPDATE and func.__name__.partition(".")[0] in _SAME
+            if same and args[0].constant is None:
+                return args[0]
+            if (found := self.truth(func, args, kwargs)) is not None:
+                return found
+        return func(*args, **kwargs)
 
     # -- storages ------------------------------------------------------------------------------
 
