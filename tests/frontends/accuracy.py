@@ -30,8 +30,9 @@ def line(name: str, batch: int, optimizer: str, small: bool = False) -> str:
     roles = ledger.roles(batch)
     off = {role: roles[Role(role)] - found.total(role) for role in SURE}
     unequal = ", ".join(f"{role} {more:+,}" for role, more in off.items() if more)
+    more = ledger.peak(batch) - found.most
     return (
-        f"{name:14}{batch:>4}  {optimizer:10}{found.most:>15,} B{ledger.peak(batch) - found.most:>10,}"
+        f"{name:14}{batch:>4}  {optimizer:10}{found.most:>15,} B{more:>10,}"
         f"  {ledger.peak_at(batch).row.phase:9} {unequal or 'roles equal'}"
     )
 
