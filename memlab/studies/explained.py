@@ -25,6 +25,7 @@ from memlab.studies.figures import Part, Study, percent, three
 from memlab.studies.memory import Curve, phases
 from memlab.studies.modules import Group
 from memlab.studies.waves import columns
+from memlab.techniques.order import PART
 
 FLOOR = (Role.PARAMETER, Role.BUFFER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)
 MAPS = (Role.INPUT, Role.FEATURE_MAP, Role.WORKSPACE, Role.GRADIENT_MAP)
@@ -76,23 +77,50 @@ class Shown:
         return np.array(self.planned.ledger.timeline(self.held), np.int64)
 
     @cached_property
+    def order(self) -> Column:
+        """The operations as they run: parts that the step does not write out run as its second
+        one does."""
+        ops, parts = self.planned.step.ops, self.planned.parts
+        if parts == 1:
+            return np.arange(len(ops))
+        late = [op.phase is Phase.UPDATE for op in ops]
+        second = [i for i, op in enumerate(ops) if op.attributes.get(PART, 1) > 1 and not late[i]]
+        others = [i for i, op in enumerate(ops) if op.attributes.get(PART, 1) == 1 and not late[i]]
+        updates = [i for i, each in enumerate(late) if each]
+        return np.array([*others, *second * (parts - 1), *updates], np.int64)
+
+    @cached_property
     def times(self) -> Column:
-        """Seconds of every operation."""
-        return np.array(self.planned.times(self.batch), np.float64)
+        """Seconds of what runs, one after the other."""
+        return np.array(self.planned.times(self.batch), np.float64)[self.order]
 
     @cached_property
     def ends(self) -> Column:
-        """Where every operation ends, in columns."""
+        """Where each of it ends, in columns."""
         return np.cumsum(self.times) * (self.count / self.longest)
 
     @cached_property
     def operations(self) -> Column:
         """The operation that stands for each column: that of the most bytes; -1 after the last."""
-        return columns(self.ends, self.timeline, self.count)
+        found = columns(self.ends, self.timeline[self.order], self.count)
+        return np.where(found < 0, -1, self.order[np.where(found < 0, 0, found)])
+
+    @cached_property
+    def _places(self) -> tuple[dict[int, float], dict[int, float]]:
+        """Where each operation begins first, and where it ends last."""
+        begins, ends, begin = dict[int, float](), dict[int, float](), 0.0
+        for index, end in zip(self.order.tolist(), self.ends.tolist(), strict=True):
+            begins.setdefault(index, begin)
+            ends[index] = begin = end
+        return begins, ends
 
     def begin(self, index: int) -> float:
         """The column in which an operation begins."""
-        return float(self.ends[index - 1]) if index else 0.0
+        return self._places[0][index]
+
+    def end(self, index: int) -> float:
+        """The column in which it ends."""
+        return self._places[1][index]
 
     def line(self, entries: Sequence[Entry]) -> Curve:
         """The bytes of some blocks in every column."""
@@ -239,11 +267,11 @@ class Explained(Study):
         """The module that made a block."""
         return self.subject.path(entry.layer or entry.name)
 
-    def name(self, group: Group) -> str:
+    def row_name(self, group: Group) -> str:
         """Of a row, for people."""
         if group.rest:
             return say("rest_of", module=group.name)
-        return self.subject.name(group.name) or say("others", count=group.others)
+        return self.subject.module_name(group.name) or say("others", count=group.others)
 
     @property
     def floor_name(self) -> str:
@@ -294,6 +322,8 @@ class Explained(Study):
 
     def spans(self, shown: Shown) -> list[Run]:
         """Runs of operations by module, through forward and backward."""
+        if shown.planned.parts > 1:
+            return []
         rows = shown.planned.ledger.rows
         last, where = "", list[tuple[str, bool, str]]()
         for row in rows:
@@ -311,6 +341,12 @@ class Explained(Study):
     def phases(self, shown: Shown) -> list[tuple[str, int, int]]:
         """The phases with their first and last operation; the loss is part of forward."""
         found: list[tuple[str, int, int]] = []
+        rows = shown.planned.ledger.rows
+        if shown.planned.parts > 1:
+            begin = next((i for i, row in enumerate(rows) if row.phase is Phase.UPDATE), len(rows))
+            name = say("in_parts", parts=shown.planned.parts)
+            late = [(_phase(Phase.UPDATE), begin, len(rows) - 1)] if begin < len(rows) else []
+            return [(name, 0, begin - 1), *late]
         for phase, first, last in phases(shown.planned.ledger.rows):
             name = _phase(phase)
             if found and found[-1][0] == name:
@@ -338,7 +374,7 @@ class Explained(Study):
     def where(self) -> str:
         """The peak, its phase, its module, and what most of it is."""
         phase = say(f"in.{_name_of(self.peak.row.phase)}")
-        layer = self.subject.name(self.module)
+        layer = self.subject.module_name(self.module)
         at = say("at", phase=phase, module=layer) if layer else phase
         said = say("peak_now" if self.chosen else "peak", peak=three(self.peak.nbytes), at=at)
         return f"{said} {self._mostly}"
@@ -352,7 +388,7 @@ class Explained(Study):
             what, nbytes = Part(role, False).label, self.floor[role]
             return say(f"share.{_share(nbytes, self.peak.nbytes)}", what=what)
         row = self.rows[0]
-        what = say("maps_of", module=self.name(row))
+        what = say("maps_of", module=self.row_name(row))
         return say(f"share.{_share(row.nbytes, self.peak.nbytes)}", what=what)
 
     @property
@@ -380,8 +416,8 @@ class Explained(Study):
 
     def _of_change(self, change: Change, key: str) -> str:
         """What a change brings, costs and asks for."""
-        said = say(f"advice.{key}", batch=f"{self.batch:,}", change=change.title, cost=change.cost,
-                   total=three(change.total(self.batch)))  # fmt: skip
+        total = three(change.total(self.batch))
+        said = say(f"advice.{key}", change=change.title, cost=change.cost, total=total)
         return " ".join(filter(None, (said, change.asks)))
 
     def _none(self, batch: int, changes: Sequence[Change]) -> str:
@@ -436,14 +472,15 @@ class Explained(Study):
         if found is None:
             return ""
         which = say("first_step" if found.step == 1 else "second_step")
-        module = self.subject.name(found.layer) or say("no_module")
+        module = self.subject.module_name(found.layer) or say("no_module")
         return say(form, step=which, module=module)
 
     @property
     def card(self) -> str:
         """Why the card shows more, and whether that fits."""
-        key = ("holds" if self.fitting(self.now) else "over") + "_now" * bool(self.chosen)
-        return say(f"card.{key}", total=three(self.total), plan=three(self.peak.nbytes))
+        when = "now" if self.chosen else "plain"
+        key = "holds" if self.fitting(self.now) else "over"
+        return say(f"card.{when}.{key}", total=three(self.total))
 
     @property
     def notes(self) -> list[str]:
@@ -455,7 +492,7 @@ class Explained(Study):
 
     def table(self) -> list[list[str]]:
         """Module, bytes, share of the peak; the sum is the peak."""
-        cells = [(self.name(row), row.nbytes) for row in self.rows]
+        cells = [(self.row_name(row), row.nbytes) for row in self.rows]
         cells += [(Part(role, False).label, n) for role, n in self.floor.items() if n]
         cells.sort(key=lambda cell: -cell[1])
         cells.append((say("peak_row"), self.peak.nbytes))
@@ -502,7 +539,7 @@ class Explained(Study):
                      "phase": str(self.peak.row.phase), "module": self.module},
             "largest_batch": self.largest,
             "error": error and {"step": error.step, "module": error.layer},
-            "modules": [{"module": self.name(row), "bytes": row.nbytes} for row in self.rows],
+            "modules": [{"module": self.row_name(row), "bytes": row.nbytes} for row in self.rows],
             "owned": {str(role): nbytes for role, nbytes in self.floor.items()},
             "beside": [row._asdict() for row in self.now.beside(self.batch)],
             "total_bytes": self.total,

@@ -94,7 +94,8 @@ class Planned:
         times = {True: 0.0, False: 0.0}
         for op, seconds in zip(self.step.ops, self.times(batch), strict=True):
             times[op.phase is Phase.UPDATE] += seconds
-        return times[True] + times[False] * self.parts / order.parts(self.step)
+        written = order.parts(self.step) if self.parts > 1 else 1
+        return times[True] + times[False] * self.parts / written
 
     @cached_property
     def _kept(self) -> Kept[Any]:
@@ -164,7 +165,7 @@ class Subject:
         """The model, for people."""
         return self.step.label or self.step.network
 
-    def name(self, path: str) -> str:
+    def module_name(self, path: str) -> str:
         """A module, for people."""
         return path
 

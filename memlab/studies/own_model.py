@@ -114,7 +114,7 @@ class OwnModel(Subject):
         """The module, as ``named_modules`` says it."""
         return layer
 
-    def name(self, path: str) -> str:
+    def module_name(self, path: str) -> str:
         """A module that is a number alone with its class: ``'features.3 (ReLU)'``."""
         kind = self.modules.get(path, "")
         return f"{path} ({kind})" if kind and path.rpartition(".")[2].isdigit() else path

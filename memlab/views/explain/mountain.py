@@ -104,10 +104,10 @@ class Mountain:
 
     def _fact(self, name: str, entries: Sequence[Entry]) -> Fact:
         """What a slab says: its bytes, and for how long they wait."""
-        ends, count = self.now.ends, len(self.now.timeline)
+        count = len(self.now.timeline)
         begin = min(max(each.birth, 0) for each in entries)
         last = max(min(each.death, count - 1) for each in entries)
-        share = float(ends[last] - self.now.begin(begin)) / float(ends[-1])
+        share = (self.now.end(last) - self.now.begin(begin)) / float(self.now.ends[-1])
         nbytes = sum(each.size.at(self.now.held) for each in entries)
         largest = max(entries, key=lambda each: each.size.at(self.now.held))
         formula = largest.formula(self.now.held) if len(entries) == 1 else ""
@@ -130,9 +130,9 @@ class Mountain:
     def chart(self, numbers: bool) -> Chart:
         """Bytes over time; ``numbers`` adds ticks."""
         y = bytes_over((self.held or self.found).highest)
-        ticks = None if numbers else [y.ticks[0], y.ticks[-1]]
-        marks = [*self._phases(), *self._stack(), *self._spans(), *self._peak(), *self._card(),
-                 *self._cross(), *self._names()]  # fmt: skip
+        ticks = None if numbers else [y.ticks[-1]]
+        below = [*self._phases(), *self._stack(), *self._spans()]
+        marks = [*below, *self._peak(numbers), *self._card(), *self._cross(), *self._names()]
         before = [] if self.before is None else [Stairs(self.before, ridge=0)]
         return Chart(
             Operations(0, COLUMNS), y, marks, TALL, Axis(labels=False, grid=False, rule=False),
@@ -143,6 +143,10 @@ class Mountain:
     def _told(self) -> list[str]:
         """What the labels of the chart say."""
         said = [say("peak_label", peak=three(self.found.peak.nbytes))]
+        if self.before is not None:
+            said.append(say("before", peak=three(int(self.before.max()))))
+        if self.slabs:
+            said.append(" ".join(self._slab_name().split()))
         cross = self.found.cross.replace("\n", " ")
         said += [f"{cross[:1].upper()}{cross[1:]}"] if cross and not self.found.chosen else []
         return [f"{say('mountain')}: {'; '.join(said)}."]
@@ -156,18 +160,18 @@ class Mountain:
         for slab in self.slabs:
             yield Area(slab.low, slab.high, THIN, edge=0.5, fact=slab.fact)
         yield Stairs(self.top, opacity=0.75, width=0.9)
-        yield Stairs(self.floor, "limit")
+        yield Stairs(self.floor, "limit", ridge=0)
 
     def _phases(self) -> Iterator[Mark]:
         """Brackets over forward, backward and the optimizer."""
         for name, first, last in self.found.phases(self.now):
-            yield Phase(name, self.now.begin(first), float(self.now.ends[last]), -16)
+            yield Phase(name, self.now.begin(first), self.now.end(last), -16)
 
     def _spans(self) -> Iterator[Mark]:
         """Brackets below with the modules that run."""
         now = self.now
         yield Brackets(
-            [(run, now.begin(run.begin), float(now.ends[run.end])) for run in self.found.spans(now)]
+            [(run, now.begin(run.begin), now.end(run.end)) for run in self.found.spans(now)]
         )
         yield Text(0, 0, say("axis"), 11, dy=BELOW - 4, dim=True)
 
@@ -180,12 +184,13 @@ class Mountain:
         yield Name(name, [(COLUMNS, memory, "end", -2, -6)], 12, bold=True, chip=True,
                    finders=[beside(memory, curves)])  # fmt: skip
 
-    def _peak(self) -> Iterator[Mark]:
+    def _peak(self, numbers: bool) -> Iterator[Mark]:
         """A dot at the peak, and what it is."""
         x = int(self.top.argmax()) + 0.5
         y = min(float(self.top.max()), float(bytes_over((self.held or self.found).highest).last))
         yield Points([(x, y)], size=8)
-        said = say("peak_label", peak=three(self.found.peak.nbytes))
+        peak = three(self.found.peak.nbytes)
+        said = say("peak_label", peak=peak) if numbers else say("peak_word")
         sides = (("start", 10.0), ("end", -10.0))
         spots = [(x, y, side, dx, dy) for dy in (-5.0, 10.0) for side, dx in sides]
         spots.append((x, y, "middle", 0.0, -12.0))
@@ -209,7 +214,9 @@ class Mountain:
         curves = [self.top, np.zeros(COLUMNS) + memory]
         spot = [(x, memory, "end", 0.0, 0.0)]
         sky = [flank(self.top, self.floor, int(self.top.argmax()) + 0.5)]
-        near_by = Pointed(lines, spot, 12, chip=True, finders=[near(x, memory, curves)])
+        near_by = Pointed(
+            self.found.cross_in("error_one"), spot, 12, chip=True, finders=[near(x, memory, curves)]
+        )
         tall = self.found.cross_in("error_tall")
         narrow = Pointed(tall, spot, 12, chip=True, finders=sky, instead=near_by)
         yield Pointed(lines, spot, 12, chip=True, finders=sky, instead=narrow)
@@ -255,8 +262,8 @@ class Pointed(Name):
 
 @dataclass(frozen=True, eq=False)
 class Brackets(Mark):
-    """Brackets below the chart over runs of operations, each with its modules. Where a name has no
-    room, the run and those after it share one bracket."""
+    """Brackets below the chart over runs of operations, each with its modules. Neighbours without
+    room for their names share one bracket."""
 
     runs: Sequence[tuple[Run, float, float]]
 
@@ -271,17 +278,16 @@ class Brackets(Mark):
     def _shared(self, pen: Pen) -> list[tuple[str, float, float]]:
         """Names with their ends."""
         found: list[tuple[Run, float, float]] = []
-        for run, first, stop in self.runs:
-            if found and found[-1][0].back == run.back and not self._fits(pen, found[-1]):
-                run, first = found[-1][0]._replace(last=run.last), found.pop()[1]
-            found.append((run, first, stop))
-        joined: list[tuple[Run, float, float]] = []
-        for each in found:
-            if joined and joined[-1][0].back == each[0].back and not self._fits(pen, each):
-                before = joined.pop()
-                each = before[0]._replace(last=each[0].last), before[1], each[2]
-            joined.append(each)
-        return [(span([run.first, run.last]), first, stop) for run, first, stop in joined]
+        small = False
+        for each in self.runs:
+            fits = self._fits(pen, each)
+            if found and small and not fits and found[-1][0].back == each[0].back:
+                before = found.pop()
+                found.append((before[0]._replace(last=each[0].last), before[1], each[2]))
+            else:
+                found.append(each)
+            small = not fits
+        return [(span([run.first, run.last]), first, stop) for run, first, stop in found]
 
     def _fits(self, pen: Pen, each: tuple[Run, float, float]) -> bool:
         run, first, stop = each

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memlab.step.tensor import Role
-from memlab.studies.explained import FLOOR, Explained, amount
+from memlab.studies.explained import FLOOR, Explained
 from memlab.studies.explained_changes import say
 from memlab.studies.figures import percent, three
 from memlab.views.draw.chart import Chart
@@ -82,16 +82,22 @@ def _by_module(found: Explained, held: Explained | None, numbers: bool) -> Chart
     marks: list[Mark] = [Text(0, len(rows), say("by_module"), 13, dy=-4, bold=True)]
     for index, (name, parts) in enumerate(rows):
         marks += _bar(len(rows) - 1 - index, name, parts, most, found.peak.nbytes, numbers)
+    told = _listed(rows) if numbers else ()
     return Chart(Scale(0, most), Scale(0, len(rows)), marks, PITCH * len(rows), left=2, right=6,
-                 above=18, name=say("by_module"), gap=8)  # fmt: skip
+                 above=18, told=told, name=say("by_module"), gap=8)  # fmt: skip
 
 
 def _rows(found: Explained) -> list[tuple[str, dict[Role, int]]]:
     """Names with bytes by role, the most first."""
-    rows = [(found.name(row), {Role.FEATURE_MAP: row.nbytes}) for row in found.rows]
+    rows = [(found.row_name(row), {Role.FEATURE_MAP: row.nbytes}) for row in found.rows]
     rows.append((found.floor_name, {r: n for r, n in found.floor.items() if n} or {FLOOR[0]: 0}))
-    others = {found.name(row) for row in found.rows if not row.name}
+    others = {found.row_name(row) for row in found.rows if not row.name}
     return sorted(rows, key=lambda row: (row[0] in others, -sum(row[1].values())))
+
+
+def _listed(rows: list[tuple[str, dict[Role, int]]]) -> list[str]:
+    """The bars as lines."""
+    return [f"{name}: {three(sum(parts.values()))}" for name, parts in rows]
 
 
 def _bar(
@@ -129,9 +135,10 @@ def _card(found: Explained, held: Explained | None, numbers: bool) -> Chart:
     marks.append(Rule(x=memory, span=(66, 106), look="limit"))
     spots = [(memory, 106, side, dx, -9.0) for side, dx in (("middle", 0.0), ("end", 2.0))]
     spots += [(memory, 66, side, dx, 12.0) for side, dx in (("end", -4.0), ("start", 4.0))]
-    marks.append(Label(say("card_label", memory=amount(memory)), spots, 12, bold=True))
+    marks.append(Label(say("card_word"), spots, 12, bold=True))
+    told = [found.card, *_loupe_told(found, numbers)]
     return Chart(Scale(0, most), Scale(0, 100), marks, 108, left=2, right=12, above=26, below=22,
-                 name=say("sums_title"), gap=14)  # fmt: skip
+                 told=told, name=say("sums_title"), gap=14)  # fmt: skip
 
 
 def _loupe(found: Explained, start: int, total: int, most: float, numbers: bool) -> Iterator[Mark]:
@@ -156,19 +163,25 @@ def _loupe(found: Explained, start: int, total: int, most: float, numbers: bool)
         yield Line([(a, 72), (b, 40)], "rule faint")
 
 
+def _loupe_told(found: Explained, numbers: bool) -> list[str]:
+    """The names below the bars with their bytes."""
+    rows = found.now.beside(found.batch) if numbers else ()
+    return [f"{say(f'row.{row.key}')} {three(row.nbytes)}" for row in rows if row.nbytes]
+
+
 # -- exact -----------------------------------------------------------------------------------------
 
 
 def _exact(found: Explained, numbers: bool) -> Iterator[Block]:
     """The tables: modules, sums, changes. On the first level they are in the text alone."""
-    keys = ("module", "bytes", "share", "mib", "origin", "change", "card", "time", "result")
+    keys = ("module", "bytes", "share", "mib", "origin", "change", "card", "time")
     head = {key: say(f"head.{key}") for key in keys}
     yield Table([head["module"], head["bytes"], head["share"]], found.table(), "<>>",
                 say("modules_title"), drawn=numbers, gap=12)  # fmt: skip
     yield Table(["", head["bytes"], head["mib"], head["origin"]], found.sums(), "<>><",
                 say("sums_title"), drawn=numbers, gap=12)  # fmt: skip
     if rows := found.listed():
-        yield Table([head["change"], head["card"], head["time"], head["result"]], rows, "<>><",
+        yield Table([head["change"], head["card"], head["time"], ""], rows, "<>><",
                     say("changes_title"), drawn=numbers, gap=12)  # fmt: skip
     yield Words(say("code_alone") if found.alone else "", drawn=False, gap=1)
     yield Words(found.notes, 11, dim=True, drawn=numbers, gap=8)
