@@ -14,7 +14,8 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from memlab.frontends.torch import jobs, measure, observe  # noqa: E402 - it is there
+from memlab.frontends.torch import alone, jobs, measure, observe  # noqa: E402 - it is there
+from memlab.frontends.torch.convert import step_of  # noqa: E402
 from memlab.frontends.torch.random_states import nbytes, reruns  # noqa: E402
 from tests.oracles.torch_allocator import most  # noqa: E402
 from tests.torch_models import SMALL, Case  # noqa: E402
@@ -58,7 +59,7 @@ def test_the_peak_is_that_of_the_allocator(name, optimizer):
     found = seen(case, optimizer)
     ledger, real = planned(found, BATCH), truth(case, BATCH, optimizer)
     assert ledger.peak(BATCH) == real
-    assert memlab.plan(measure.step_of(found)).peak(BATCH) < real  # workspace is part of it
+    assert memlab.plan(step_of(found)).peak(BATCH) < real  # workspace is part of it
 
 
 def test_from_other_batches_it_is_within_a_hundredth():
@@ -73,7 +74,7 @@ def test_workspace_has_its_own_role_and_is_no_part_of_what_is_alive_between_oper
     found = seen(SMALL["unet"])
     ledger = planned(found, BATCH)
     assert ledger.roles(BATCH)[Role.WORKSPACE] > 0
-    assert ledger.peak(BATCH, workspace=False) == memlab.plan(measure.step_of(found)).peak(BATCH)
+    assert ledger.peak(BATCH, workspace=False) == memlab.plan(step_of(found)).peak(BATCH)
     with pytest.raises(InputError, match="holds for batch 7"):
         ledger.peak(BATCH + 1)
 
@@ -107,7 +108,7 @@ def test_equal_operations_are_measured_once_and_an_error_is_told():
 
 
 def test_a_process_that_does_not_start_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(measure.alone, "__file__", str(tmp_path / "none.py"))
+    monkeypatch.setattr(alone, "__file__", str(tmp_path / "none.py"))
     with pytest.raises(InputError, match="did not start"):
         measure.run(["{}"])
 

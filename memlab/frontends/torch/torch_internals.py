@@ -10,6 +10,15 @@ MODE = Internal(
     TORCH, "torch.utils._python_dispatch", "TorchDispatchMode", "see every operation of a model"
 )
 """A class whose objects are asked before any operator runs."""
+STACK = Internal(
+    TORCH, "torch.utils._python_dispatch", "_get_current_dispatch_mode_stack", "know which calls "
+    "are of which module"
+)  # fmt: skip
+"""The modes that are asked now, among them the one that records."""
+NORM = Internal(
+    TORCH, "torch.nn.modules.batchnorm", "_BatchNorm", "run batch norm again without moving it"
+)
+"""What all batch norms are."""
 FAKE = Internal(
     TORCH, "torch._subclasses.fake_tensor", "FakeTensorMode", "record a model without its memory"
 )

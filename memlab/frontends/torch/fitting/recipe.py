@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from memlab import units
 from memlab.errors import whole
 from memlab.frontends.torch.fitting import wrapping
+from memlab.frontends.torch.torch_internals import LEAVES
 from memlab.frontends.torch.worlds import FORMATS, Wish, _made
 from memlab.optimizers import title
 from memlab.planner.book import plan
@@ -136,7 +136,7 @@ def _equal(one: Any, other: Any) -> bool:
     """The same bits; not a number is equal to itself here."""
     if one is None or other is None:
         return one is other
-    pairs = zip(tree_leaves(one), tree_leaves(other), strict=True)
+    pairs = zip(LEAVES()(one), LEAVES()(other), strict=True)
     return all(torch.equal(_bits(a), _bits(b)) for a, b in pairs)
 
 

@@ -9,11 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch.nn.modules.batchnorm import _BatchNorm
-from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
-
 from memlab.frontends.torch.recorder import Recorder
 from memlab.frontends.torch.recording import BEFORE, Block, Recording
+from memlab.frontends.torch.torch_internals import NORM, STACK
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
@@ -50,7 +48,7 @@ class Watched:
             for name, module in getattr(model, "named_modules", tuple)():
                 module.register_forward_pre_hook(self._enter(name))
                 module.register_forward_hook(self._leave, always_call=True)
-                if isinstance(module, _BatchNorm):
+                if isinstance(module, NORM()):
                     kept = (each for each in module.buffers(recurse=False))
                     self.norms[name] = sum(each.nbytes for each in kept)
             return model
@@ -68,7 +66,7 @@ class Watched:
 
     def _now(self) -> int:
         """How many calls were recorded; every recording begins anew. Backward is not looked at."""
-        stack = _get_current_dispatch_mode_stack()
+        stack = STACK()()
         recorder = next((each for each in stack if isinstance(each, Recorder)), None)
         if recorder is None or recorder.phase is Phase.BACKWARD:
             return -1
