@@ -14,7 +14,9 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from memlab.frontends.torch.fitting import search, wrapping  # noqa: E402 - it is there
+from torch import nn  # noqa: E402 - it is there
+
+from memlab.frontends.torch.fitting import search, wrapping  # noqa: E402
 from memlab.frontends.torch.fitting.recipe import Recipe  # noqa: E402
 from memlab.frontends.torch.fitting.search import Search  # noqa: E402
 from memlab.frontends.torch.fitting.spans import Watched, candidates  # noqa: E402
@@ -23,7 +25,6 @@ from memlab.frontends.torch.worlds import Wish  # noqa: E402
 from tests.oracles.torch_allocator import most  # noqa: E402
 
 F = torch.nn.functional
-nn = torch.nn
 pytestmark = pytest.mark.measures
 BATCH = 8
 

@@ -44,7 +44,8 @@ def most(
         step()
     events = profiler.profiler.kineto_results.events()
     pairs = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
-    return before + max(accumulate((nbytes for _, nbytes in pairs), initial=0))
+    top: int = max(accumulate((nbytes for _, nbytes in pairs), initial=0))
+    return before + top
 
 
 def _before(model: Any, optimizer: Any, data: Any) -> int:
