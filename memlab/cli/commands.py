@@ -15,6 +15,7 @@ from dataclasses import asdict
 from errno import EISDIR
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from memlab import atomic
 from memlab.cli.options import Options as Options
@@ -140,6 +141,29 @@ def diff(options: Options) -> int:
         found.append(compare(*sides, batch, memory=HOST))
     facts = found[0].as_dict() | {"host": found[1].as_dict() if found[1:] else None}
     _show(options, facts, "\n\n".join(map(str, found)))
+    return 0
+
+
+def explain(options: Options) -> int:
+    """Explain a PyTorch model of yours: its peak, what fits the card, and what makes it fit."""
+    import sys
+
+    from memlab.views.explain.own_model import explain as explained
+    from memlab.views.explain.own_model import given_by
+
+    (picture,) = _targets(options.picture)
+    kind = _kind(picture)
+    asked: dict[str, Any] = {"optimizer": options.optimizer, "memory": options.memory}
+    asked["batch"] = None if options.batch is None else count("batch", options.batch)
+    sys.path.insert(0, os.getcwd())
+    given = given_by(options.place) | {key: one for key, one in asked.items() if one is not None}
+    given.setdefault("progress", sys.stderr is not None and sys.stderr.isatty())
+    view = explained(**given)
+    if picture:
+        from memlab.views.files import drawn
+
+        atomic.write(picture, drawn(view, kind))
+    _show(options, {"schema": "memlab.explain/1"} | view.rows.as_dict(), view.text())
     return 0
 
 

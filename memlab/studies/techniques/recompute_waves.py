@@ -131,13 +131,7 @@ class Wave:
         """The operation that stands for each of so many columns of time, which last ``longest``
         together: that of the most bytes; -1 after the last."""
         ends = np.cumsum(self.lives.times) * (count / longest)
-        first = np.concatenate(([0], ends[:-1])).astype(int)
-        last = np.minimum(np.maximum(np.ceil(ends).astype(int), first + 1), count)
-        found = np.full(count, -1)
-        lowest_first = np.lexsort((-np.arange(len(ends)), self.lives.timeline))
-        for index in lowest_first.tolist():
-            found[first[index] : last[index]] = index
-        return found
+        return columns(ends, self.lives.timeline, count)
 
     def edges(self, longest: int, count: int) -> dict[str, Curve]:
         """The upper edge of every part over these columns, for drawing."""
@@ -159,6 +153,18 @@ class Wave:
                 numbers = [self.stage[index] for index in lives.order[places].tolist()]
                 ends = min(numbers), max(numbers)
                 yield Segment(first, last, ends, int(lives.nbytes[made].sum()))
+
+
+def columns(ends: Column, timeline: Column, count: int) -> Column:
+    """The operation that stands for each of so many columns: that of the most bytes; -1 after the
+    last. ``ends`` are where the operations end, in columns."""
+    first = np.concatenate(([0], ends[:-1])).astype(int)
+    last = np.minimum(np.maximum(np.ceil(ends).astype(int), first + 1), count)
+    found = np.full(count, -1)
+    lowest_first = np.lexsort((-np.arange(len(ends)), timeline))
+    for index in lowest_first.tolist():
+        found[first[index] : last[index]] = index
+    return found
 
 
 def _fixed(role: Role, per_sample: int) -> int:

@@ -20,6 +20,7 @@ from memlab.techniques import order
 from memlab.techniques.recompute.repeats import resequenced
 from memlab.techniques.recompute.ways import WAYS, Way, Wish
 from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
+from memlab.techniques.release import rewritable
 
 
 @technique(
@@ -83,6 +84,7 @@ def recompute(
     order.check(step, "recompute")
     if all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step  # it keeps nothing that could be dropped
+    step = rewritable(step)
     if order.recomputes(step):
         raise InputError("this step recomputes already; start from the step before that.")
     way = pick("way to recompute", how, WAYS)
