@@ -12,6 +12,8 @@ from .build.step import training_step as training_step
 from .clocks.data_path import data_path as data_path
 from .clocks.streams import clock as clock
 from .errors import InputError as InputError
+from .frontends.torch import record as record
+from .frontends.torch.fitting import fit_model as fit_model
 from .ledger.diff import diff as diff
 from .ledger.files import load as load
 from .ledger.files import save as save
@@ -39,7 +41,9 @@ from .techniques.offload import offload as offload
 from .techniques.precision import precision as precision
 from .techniques.precision.eight_bit_states import eight_bit_states as eight_bit_states
 from .techniques.recompute import recompute as recompute
+from .techniques.release import release as release
 from .techniques.relu_masks import relu_masks as relu_masks
+from .views.explain.own_model import explain as explain
 
 __version__: str
 __all__: list[str]

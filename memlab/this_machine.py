@@ -27,7 +27,7 @@ RUN = 250 * MB
 measured is 160 MB, of networks with convolutions, recurrent layers or attention."""
 LITTLE = 1000 * MB
 """With less than this, any library may fail, in a way of its own."""
-LOADED = "memlab.kernels.cpu.windows"
+LOADED = "memlab.kernels.cpu.compile"
 """A module that is there once Numba and the kernels are."""
 COMPUTING = ("numpy", "numba", "scipy")
 """What the kernels are made with."""

@@ -77,10 +77,10 @@ class Copied:
 @contextmanager
 def uncompiled() -> Iterator[None]:
     """Every compiled function of the processor's kernels as the Python that it was made of."""
-    from memlab.kernels.cpu import blocks
+    from memlab.kernels.cpu import memory_blocks, value_loops
 
     registry.load()
-    plain = {id(blocks.copy): copy, id(blocks.clear): clear}
+    plain = {id(memory_blocks.copy): copy, id(memory_blocks.clear): clear}
     with pytest.MonkeyPatch.context() as patch:
         for module in [m for name, m in sys.modules.items() if name.startswith("memlab.kernels.")]:
             for name, value in list(vars(module).items()):
@@ -88,14 +88,18 @@ def uncompiled() -> Iterator[None]:
                     patch.setattr(module, name, value.py_func)
                 elif id(value) in plain:
                     patch.setattr(module, name, plain[id(value)])
+        patch.setattr(value_loops, "compiled", lambda function: function)
+        for name in ("LINES", "CHANGES"):
+            made = getattr(value_loops, name)
+            patch.setattr(value_loops, name, type(made)(*made.ways))
         yield
 
 
 def copy(source: Array, start: int, target: Array, at: int, count: int) -> None:
-    """``blocks.copy`` in Python."""
+    """``memory_blocks.copy`` in Python."""
     target.reshape(-1)[at : at + count] = source.reshape(-1)[start : start + count]
 
 
 def clear(target: Array, at: int, count: int) -> None:
-    """``blocks.clear`` in Python."""
+    """``memory_blocks.clear`` in Python."""
     target.reshape(-1)[at : at + count] = 0

@@ -174,7 +174,8 @@ import json
 from pathlib import Path
 import memlab
 from memlab.bench import rates
-from memlab.clocks import recordings, roofline
+from memlab.clocks import roofline
+from memlab.clocks import measured_rates
 shape, layer = next(pair for pair in rates.LAYERS if pair[1].kernel == 1)
 path = Path("memlab/clocks/rates.json")
 data = json.loads(path.read_text())
@@ -186,7 +187,7 @@ step = memlab.training_step(memlab.zoo.resnet50(), algorithm="{name}")
 op = next(op for op in step.ops if op.algorithm == "{name}")
 assert not roofline.knows(op) and memlab.lowering(step, "{name}")
 path.write_text(json.dumps(data))
-recordings.recorded.cache_clear()
+measured_rates.recorded.cache_clear()
 assert roofline.knows(op) and roofline.seconds(op, 2) > 0
 """
 

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,13 +19,14 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from memlab.frontends.torch import torch_internals
 from memlab.internals import Internal, InternalError, Package
 from memlab.kernels import numba_internals
 from memlab.kernels.cpu import blas, compile
 from memlab.kernels.cuda import driver, simulator, target
 from memlab.runtime.metering import numpy_internals
 
-MODULES = (numpy_internals, blas, numba_internals, simulator, driver)
+MODULES = (numpy_internals, blas, numba_internals, simulator, driver, torch_internals)
 INTERNALS = {
     f"{each.home}.{each.name}": each
     for module in MODULES
@@ -44,6 +46,8 @@ def here(internal: Internal) -> bool:
     """Whether this process has the package: it has the simulator or a GPU's driver, never both."""
     if internal.package is driver.NUMBA_CUDA:
         return False
+    if internal.package is torch_internals.TORCH:
+        return find_spec("torch") is not None
     return not internal.home.startswith("numba.cuda") or target().simulated
 
 
@@ -157,12 +161,15 @@ for each in vars(driver).values():
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
 def test_what_is_installed_by_rule_has_them_all(package: Package) -> None:
-    """From the first version to that of constraints.txt; no other major version is let in."""
+    """From the first version to that of constraints.txt, or of the oracle; no other major version
+    is let in."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"].values()
-    lines = [*project["dependencies"], *(line for each in extras for line in each)]
+    extras = project["optional-dependencies"]
+    oracle = extras.pop("oracle")
+    lines = [*project["dependencies"], *(line for each in extras.values() for line in each)]
     named = [each for each in map(Requirement, lines) if each.name == package.name]
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    lines += oracle
     pins = [Requirement(line).specifier for line in lines if line.startswith(f"{package.name}==")]
     assert max((each.version for pin in pins for each in pin), key=Version) == package.last
     least, most = package.first.removesuffix(".0"), Version(package.last).major + 1

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from memlab.bench import im2col
-from memlab.bench.events import machine, timed
+from memlab.bench.gpu_events import machine, timed
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
 from memlab.layers import Conv2d, algorithms
 from memlab.measure import convolution
-from memlab.measure.batch import BATCHES, PER_SAMPLE, linear
+from memlab.measure.batch_times import BATCHES, PER_SAMPLE, linear
 from memlab.measure.processor import Way
 from memlab.measure.timing import Line, Result, allow_torch, line, median, ratio
 from memlab.step.op import Op
@@ -98,7 +98,7 @@ def _lowering(case: im2col.Case, repeats: int) -> Iterator[Line]:
 
 def _products(size: int, repeats: int) -> Iterator[Line]:
     """Every way to multiply two square matrices."""
-    products = import_module("memlab.kernels.cuda.conv.product")
+    products = import_module("memlab.kernels.cuda.conv.matrix_product")
     a, b, out = (_drawn((size, size)) for _ in range(3))
     ways: dict[str, Way] = {
         way: partial(products.product, a, b, out, way=way) for way in products.WAYS

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from memlab import formats
 from memlab.build.backward import backward
-from memlab.build.construction import Build
+from memlab.build.forward import Build
 from memlab.build.update import update
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.formats import WHOLE, Format
 from memlab.layers import algorithms
 from memlab.networks.graph import INPUT, Network
 from memlab.optimizers import OPTIMIZERS
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.step import Step
 
 

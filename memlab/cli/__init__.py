@@ -23,6 +23,7 @@ from memlab.cli.commands import (
     compare,
     diff,
     doctor,
+    explain,
     fit,
     lab,
     lecture,
@@ -42,6 +43,7 @@ EXAMPLES = {
     compare: "compare resnet50 --batch 8",
     path: "path googlenet --batch 128 --device 'titan x' --link '12 GB/s'",
     diff: "diff before.json after.json",
+    explain: "explain train:model --batch 32 --memory 12GB",
     claims: "claims A4",
     bench: "bench plan",
     doctor: "doctor",
@@ -150,6 +152,13 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--budget", metavar="SIZE", help="of the chain's schedule, such as 2GB")
         add("--measure", action="store_true", help="run each technique here, too")
         add("--card", metavar="SIZE", help="of the ways out: such as 12GB (default: the device's)")
+    if command == "explain":
+        what = "a dict of the arguments of memlab.explain, or a model with a method make_batch"
+        add("place", metavar="MODULE:FUNCTION", help=f"it gives (build, make_batch), {what}")
+        add("--batch", metavar="N", help="samples in a mini-batch (default: 32)")
+        add("--memory", metavar="SIZE", help="of the card, such as 12GB (default: 12 GB)")
+        add("--optimizer", metavar="O", help="sgd, momentum, adam or adamw (default: adam)")
+        add("--picture", metavar="FILE", help="draw it: svg, png or pdf; html for a browser")
     if command == "diff":
         add("before", metavar="BEFORE", help="a file that memlab plan --save wrote")
         add("after", metavar="AFTER", help="another one")

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from errno import EISDIR
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from memlab import atomic
 from memlab.cli.options import Options as Options
@@ -143,12 +144,35 @@ def diff(options: Options) -> int:
     return 0
 
 
+def explain(options: Options) -> int:
+    """Explain a PyTorch model of yours: its peak, what fits the card, and what makes it fit."""
+    import sys
+
+    from memlab.views.explain.own_model import explain as explained
+    from memlab.views.explain.own_model import given_by
+
+    (picture,) = _targets(options.picture)
+    kind = _kind(picture)
+    asked: dict[str, Any] = {"optimizer": options.optimizer, "memory": options.memory}
+    asked["batch"] = None if options.batch is None else count("batch", options.batch)
+    sys.path.insert(0, os.getcwd())
+    given = given_by(options.place) | {key: one for key, one in asked.items() if one is not None}
+    given.setdefault("progress", sys.stderr is not None and sys.stderr.isatty())
+    view = explained(**given)
+    if picture:
+        from memlab.views.files import drawn
+
+        atomic.write(picture, drawn(view, kind))
+    _show(options, {"schema": "memlab.explain/1"} | view.rows.as_dict(), view.text())
+    return 0
+
+
 def claims(options: Options) -> int:
     """List what texts claim, each figure computed again, with a verdict."""
-    from memlab.claims import asked
+    from memlab.claims import selection
 
     width = shutil.get_terminal_size().columns
-    found = asked.rows(options.id, options.text, options.verdict, options.own, options.measure)
+    found = selection.rows(options.id, options.text, options.verdict, options.own, options.measure)
     _show(options, [row.as_dict(found.run) for row in found.rows], found.printed(width))
     return 0
 

@@ -49,15 +49,6 @@ def parameters(call: Call, *states: str) -> Iterator[tuple[Array, ...]]:
         yield tuple(call[slot.parts[part]] for part in (PARAMETER, GRADIENT, *states))
 
 
-def adam_settings(call: Call) -> tuple[float, float, float, float, float]:
-    """Rate, betas, epsilon, and what the root is divided by; the rate holds its own correction
-    (Kingma and Ba 2015, end of section 2)."""
-    of = call.settings
-    beta1, beta2 = of["beta1"], of["beta2"]
-    rate = of["rate"] / (1 - beta1 ** of["step"])
-    return rate, beta1, beta2, of["epsilon"], (1 - beta2 ** of["step"]) ** 0.5
-
-
 def dropout_settings(call: Call) -> tuple[int, int, float]:
     """The key, the least number for which a value is kept, and what that is multiplied by."""
     assert isinstance(call.layer, Dropout)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 from memlab import formats
 from memlab.axes import Dims
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.lifetimes import BEFORE as BEFORE
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE, Size
@@ -98,8 +98,19 @@ class Entry:
 
     def formula(self, batch: int | None = None) -> str:
         """``'B·C·H·W·4 B'``; at a batch with numbers and the result."""
-        text = formula(self.axes, formats.find(self.format), batch)
+        format = formats.find(self.format)
+        if not self.axes and self.size != Size(format.nbytes(1)):
+            return _line(self.size, batch)
+        text = formula(self.axes, format, batch)
         return text if batch is None else f"{text} = {self.size.at(batch):,} B"
+
+
+def _line(size: Size, batch: int | None) -> str:
+    """The formula of bytes that no axes tell: ``'16 B + B·4 B'``."""
+    fixed = f"{size.fixed:,} B" if size.fixed or not size.per_sample else ""
+    each = f"{'B' if batch is None else batch}·{size.per_sample:,} B" if size.per_sample else ""
+    text = " + ".join(filter(None, (fixed, each)))
+    return text if batch is None else f"{text} = {size.at(batch):,} B"
 
 
 class Event(NamedTuple):

@@ -25,7 +25,7 @@ from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.inputs import wanted
 from memlab.runtime.memory import Operand, part_of
 from memlab.step.lifetimes import BEFORE
-from memlab.step.op import LOAD, Op, Phase
+from memlab.step.op import CALL, LOAD, Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role, Tensor
@@ -86,6 +86,11 @@ class Program:
         step = step if keep is None else step.keep(keep)
         if not step.ops:
             plan(step)  # which says what is missing
+        if any(CALL in op.attributes for op in step.ops):
+            raise InputError(
+                "this step was recorded from another framework: it is planned, rewritten and timed "
+                "here, and runs there; try memlab.plan(step)."
+            )
         self.step, self.batch, self.device = step, step.held(batch), device
         self.place, self.host = backend.find(device), host_memory(host)
         self.residents = [tensor for tensor in step.live_in if tensor.role is not Role.INPUT]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from memlab.errors import InputError
-from memlab.step.contents import Contents
 from memlab.step.op import Op, Phase
+from memlab.step.overwriting import Contents
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 
@@ -76,8 +76,8 @@ class Uses:
 class Lifetimes(Mapping[str, Life]):
     """The lives of all storages of a step but workspaces, by name and in the order of birth.
 
-    A storage lives from its first writer, or from before the step, to its last reader, or beyond
-    the step. A copy in a stream of its own holds what it reads until somebody waits for it.
+    A storage lives from its first writer, or from before the step, to its last reader or holder, or
+    beyond the step. A copy in a stream of its own holds what it reads until somebody waits for it.
     """
 
     def __init__(
@@ -95,6 +95,9 @@ class Lifetimes(Mapping[str, Life]):
         for number, op in enumerate(ops):
             self._read(op, number)
             self._write(op, number)
+            for tensor in op.holds.values():
+                if (life := self._found.get(tensor.storage.name)) is not None:
+                    life.death = number  # what a technique has taken away is held by nobody
         self._wait()
         self._end(live_out)
 

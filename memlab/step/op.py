@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from memlab.step.collector import quick
+from memlab.step.garbage_collection import quick
 from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
 from memlab.step.traits import PLAIN, Again, Traits
@@ -24,6 +24,11 @@ input and the labels do."""
 OF_PART = " of the part"
 """After the name of a gradient that is added to, the name of the workspace for what one part of
 the batch adds, where the kernel has to read that alone."""
+
+
+CALL = "call"
+"""The attribute of an operation that was recorded elsewhere: its number in the recording. No kernel
+of memlab computes it."""
 
 
 def ending(part: int) -> str:
@@ -94,7 +99,8 @@ class Op:
     written, workspace included. ``after`` names operations of other streams that must have ended.
     ``traits`` are what is known of its kind; ``again`` is how it runs another time where it changes
     something in place, and may run once alone where that is None. ``slots`` say of an update which
-    operands belong to each of its parameters.
+    operands belong to each of its parameters. ``holds`` are tensors that it does not need, and that
+    a framework lets go only after it.
     """
 
     name: str
@@ -115,6 +121,7 @@ class Op:
     traits: Traits = PLAIN
     again: Again | None = None
     slots: tuple[Slot, ...] = ()
+    holds: Operands = field(default_factory=dict)
 
     @property
     def pure(self) -> bool:

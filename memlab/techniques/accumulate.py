@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from memlab.errors import InputError, whole
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.op import LOAD, OF_PART, Op, Operands, Phase, ending
 from memlab.step.staging import rewritten
 from memlab.step.step import Step
@@ -21,6 +21,7 @@ from memlab.techniques import order
 from memlab.techniques.order import PART, PARTS
 from memlab.techniques.recompute.repeats import names_of, renamed
 from memlab.techniques.registry import Argument, Kind, Place, technique
+from memlab.techniques.release import release
 
 MOST = 1024
 """Parts of a step: each has all operations of the step but the updates."""
@@ -62,7 +63,7 @@ def accumulate(step: Step, parts: int = 2) -> Step:
             than updates after the first one; no whole number of parts.
     """
     order.check(step, "accumulate")
-    count = whole("parts", parts, most=MOST)
+    step, count = release(step), whole("parts", parts, most=MOST)
     if order.accumulates(step):
         raise InputError(
             f"this step accumulates over {order.parts(step)} parts already; start from the step "

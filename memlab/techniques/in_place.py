@@ -119,6 +119,7 @@ class _Homes:
             reads=self.operands(op.reads),
             writes=self.operands(op.writes),
             updates=self.operands(op.updates),
+            holds=self.operands(op.holds),
         )
 
     def operands(self, operands: Operands) -> Operands:

@@ -14,7 +14,7 @@ from typing import cast
 from memlab import units
 from memlab.axes import Shape
 from memlab.clocks import roofline
-from memlab.clocks.recordings import HERE, RECORDED, Rates
+from memlab.clocks.measured_rates import HERE, RECORDED, Rates
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, known, real, shorten
 from memlab.hardware import DEVICES, Device

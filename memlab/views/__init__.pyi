@@ -10,6 +10,8 @@ from .course.case import OneCase as OneCase
 from .course.case import case as case
 from .course.exercises import ExerciseCard as ExerciseCard
 from .course.exercises import exercise_card as exercise_card
+from .explain import ExplainedModel as ExplainedModel
+from .explain import explain as explain
 from .idle import IdleMaps as IdleMaps
 from .idle import idle as idle
 from .live.view import View as View

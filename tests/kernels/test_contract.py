@@ -18,8 +18,9 @@ from memlab import devices
 from memlab.clocks.buffer_ring import AUGMENT
 from memlab.devices import DEVICES, EVERY_LAYER
 from memlab.errors import InputError
-from memlab.kernels import registry
+from memlab.kernels import everywhere, registry
 from memlab.kernels.cpu import compile as compiling
+from memlab.kernels.cpu import value_loops
 from memlab.kernels.cpu.nans import nan_places
 from memlab.kernels.registry import Array, Call
 from memlab.layers import LAYERS, algorithms
@@ -66,7 +67,8 @@ def test_what_is_found_in_the_files_of_a_device_is_what_they_register(device: st
     registry.load(device)
     registered = {key[:2] for key in registry.KERNELS if key[2] == device}
     named = {name for each in devices.kernels(device) for name in each.names if name[0]}
-    assert registered - named == scaling(device)
+    once = {(kind, "") for kind in (*everywhere.EVERYWHERE, *everywhere.UPDATES)}
+    assert registered - named - once == scaling(device)
     assert named <= registered
     other = {each for known in EVERY_LAYER for each in due(known)}
     assert registered <= other
@@ -206,6 +208,15 @@ def dispatchers() -> dict[str, Any]:
     return {f"{f.__module__}.{f.__name__}": f for f in found - called}
 
 
+def loops() -> dict[str, Any]:
+    """Loops that are made of formulas and were called, by formula and what they do."""
+    found = [(formula, loop) for formula, loop in value_loops.CHANGES.items()]
+    found += [(formula, loop) for formula, lines in value_loops.LINES.items() for loop in lines]
+    return {
+        f"{formula.__name__}.{each.__name__}": each for formula, each in found if each.signatures
+    }
+
+
 def allocates(function: Any, signature: Any) -> bool:
     """Whether the code for a signature asks Numba's runtime for memory.
 
@@ -230,7 +241,9 @@ def test_compiled_code_allocates_nothing() -> None:
         step = memlab.training_step(x.linear(2).cross_entropy(), format=format)
         memlab.run(memlab.in_place(memlab.recompute(step, k=1)), 2, placement="best")
     assert nan_places(np.full(3, np.nan))
-    for name, function in dispatchers().items():
+    made = loops()
+    assert {"relu.write", "relu_backward.change", "tanh_backward.add", "adam.loop"} <= set(made)
+    for name, function in (dispatchers() | made).items():
         of_bits = function.__module__.endswith((".scaling", ".nans"))
         every = (f"float{bits}" in str(function.signatures) for bits in (32, 64))
         assert function.signatures if of_bits else all(every), name

@@ -11,8 +11,8 @@ import pytest
 
 from memlab import InputError
 from memlab.kernels import registry
-from memlab.kernels.cpu.conv import innermost
-from memlab.kernels.cpu.conv.innermost import WAYS, conv2d
+from memlab.kernels.cpu.conv import samples_innermost
+from memlab.kernels.cpu.conv.samples_innermost import WAYS, conv2d
 from memlab.kernels.registry import Array, Call
 from memlab.layers import Conv2d
 from memlab.measure.convolution import Case, operation
@@ -76,8 +76,8 @@ def lanes_of(function: Any) -> set[int]:
 
 
 def test_one_lane_is_no_vector_and_the_plain_loop_is_one() -> None:
-    assert max(lanes_of(innermost.add)) > 1
-    assert lanes_of(innermost.add_in_one_lane) == {1}
+    assert max(lanes_of(samples_innermost.add)) > 1
+    assert lanes_of(samples_innermost.add_in_one_lane) == {1}
 
 
 X, WEIGHT, OUT = (np.zeros(s, np.float32) for s in ((2, 5, 5, 4), (3, 2, 3, 3), (3, 3, 3, 4)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memlab import InputError, kernels
 from memlab.kernels.cpu.conv import batch_lowering
 from memlab.kernels.cpu.conv.im2col import col2im, im2col
-from memlab.kernels.maps import indices
+from memlab.kernels.maps import windows
 from memlab.kernels.registry import Array
 from tests.oracles.requirement import torch_or_skip
 
@@ -60,10 +60,10 @@ def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 @given(st.integers(1, 12), st.integers(1, 12), st.integers(0, 9), st.integers(0, 9))
 def test_a_later_kernel_position_reads_the_same_values(stride, dilation, place, position):
-    positions, places = indices.recurrence(stride, dilation)
+    positions, places = windows.recurrence(stride, dilation)
     assert positions >= 1
-    later = indices.source(place, position + positions, stride, 2, dilation)
-    assert later == indices.source(place + places, position, stride, 2, dilation)
+    later = windows.source(place, position + positions, stride, 2, dilation)
+    assert later == windows.source(place + places, position, stride, 2, dilation)
 
 
 # -- the public functions -----------------------------------------------------------------------

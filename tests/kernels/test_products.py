@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from memlab.kernels.cpu import vectors
-from memlab.kernels.cpu.runs import copy_run
-from memlab.kernels.cpu.tile import products
-from memlab.kernels.cpu.tile.dots import dot_rows
-from memlab.kernels.cpu.tile.products import ADD, BIAS, ZERO, multiply_panel
+from memlab.kernels.cpu.tile import block_products
+from memlab.kernels.cpu.tile.block_products import ADD, BIAS, ZERO, multiply_panel
+from memlab.kernels.cpu.tile.dot_products import dot_rows
+from memlab.kernels.cpu.vector_copies import copy_run
 from memlab.kernels.registry import Array
 
 njit: Any = numba.njit
@@ -97,8 +97,8 @@ def test_dot_products_of_rows(rows: int, columns: int, count: int) -> None:
 
 def test_a_block_of_sums_fits_the_registers() -> None:
     assert vectors.BITS in (128, 256, 512)
-    assert products.ROWS * products.VECTORS + products.VECTORS < vectors.REGISTERS
-    rows, columns = products.DOTS
+    assert block_products.ROWS * block_products.VECTORS + block_products.VECTORS < vectors.REGISTERS
+    rows, columns = block_products.DOTS
     assert rows * columns + columns < vectors.REGISTERS
 
 

@@ -10,7 +10,7 @@ import pytest
 import memlab
 from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.kernels import registry
-from memlab.kernels.cpu import workers
+from memlab.kernels.cpu import threads as parts
 from memlab.runtime.metering.meter import Meter
 from tests.kernels_by_case import Case, Trial
 
@@ -53,7 +53,7 @@ def test_several_threads_compute_the_same_bits(shape, layer, name, format, batch
 @pytest.mark.parametrize("name", NAMES)
 def test_as_many_threads_take_part_as_are_planned(name, monkeypatch):
     seen = set()
-    spread = workers.spread
+    spread = parts.spread
 
     def watched(work, workspaces, units):
         def counted(workspace, some):
@@ -94,7 +94,7 @@ def test_the_plan_of_several_threads_holds(network, name):
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 @pytest.mark.parametrize("units", [0, 1, 2, 5, 12])
 def test_every_unit_has_one_worker(units, count):
-    found = workers.shares(units, count)
+    found = parts.shares(units, count)
     assert [unit for share in found for unit in share] == [*range(units)]
     assert max(map(len, found)) - min(map(len, found)) <= 1
 
@@ -103,11 +103,11 @@ def test_every_unit_has_one_worker(units, count):
 def test_pieces_are_the_units_of_each_image(units):
     found = [
         image * 4 + unit
-        for image, first, stop in workers.pieces(units, 4)
+        for image, first, stop in parts.pieces(units, 4)
         for unit in range(first, stop)
     ]
     assert found == [*units]
-    assert all(first < stop for _, first, stop in workers.pieces(units, 4))
+    assert all(first < stop for _, first, stop in parts.pieces(units, 4))
 
 
 def test_an_error_in_a_worker_is_raised_here():
@@ -116,7 +116,7 @@ def test_an_error_in_a_worker_is_raised_here():
             raise ValueError("planted")
 
     with pytest.raises(ValueError, match="planted"):
-        workers.spread(fail, [1, 2, 3], 6)
+        parts.spread(fail, [1, 2, 3], 6)
 
 
 def test_a_meter_sees_an_array_of_a_worker():
@@ -126,18 +126,18 @@ def test_a_meter_sees_an_array_of_a_worker():
 
     registry.load()
     with Meter() as meter:
-        workers.spread(careless, [0, 1], 2)
+        parts.spread(careless, [0, 1], 2)
         assert [seen.nbytes for seen in meter.seen] == [1000]
 
 
 def test_there_is_no_worker_without_a_unit():
     seen = []
-    workers.spread(lambda workspace, units: seen.append((workspace, units)), [0, 1, 2], 2)
-    workers.spread(lambda workspace, units: seen.append((workspace, units)), [0, 1], 0)
+    parts.spread(lambda workspace, units: seen.append((workspace, units)), [0, 1, 2], 2)
+    parts.spread(lambda workspace, units: seen.append((workspace, units)), [0, 1], 0)
     assert sorted(seen) == [(1, range(1)), (2, range(1, 2))]
 
 
 def test_no_worker_is_left():
     before = threading.active_count()
-    workers.spread(lambda workspace, units: None, [0, 1, 2], 3)
+    parts.spread(lambda workspace, units: None, [0, 1, 2], 3)
     assert threading.active_count() == before

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from memlab.kernels.cpu import vectors
-from memlab.kernels.cpu.tile import products, tiles
+from memlab.kernels.cpu.tile import block_products, packing
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d, algorithms
 from memlab.step.tensor import Tensor
@@ -29,9 +29,9 @@ ROOM = 512
 FORCED = """
 from memlab.kernels.cpu import vectors
 vectors.BITS, vectors.REGISTERS = {bits}, {registers}
-from memlab.kernels.cpu.tile import products
-from memlab.kernels.cpu.tile import tiles
-assert (tiles.BITS, products.ROWS) == ({bits}, {rows})
+from memlab.kernels.cpu.tile import block_products
+from memlab.kernels.cpu.tile import packing
+assert (packing.BITS, block_products.ROWS) == ({bits}, {rows})
 from tests.kernels import test_widths
 test_widths.compare({known!r})
 """
@@ -85,12 +85,12 @@ class Guarded(Trial):
 
 @pytest.mark.parametrize(("bits", "registers"), WIDTHS)
 def test_the_plans_constants_hold_a_block_of_that_width(bits: int, registers: int) -> None:
-    rows, dots = products.block(registers)
-    lanes = products.VECTORS * bits // 32
+    rows, dots = block_products.block(registers)
+    lanes = block_products.VECTORS * bits // 32
     assert algorithms.TILE % lanes == algorithms.TILE % (lanes // 2) == 0
     assert rows <= algorithms.BLOCK
-    assert lanes <= tiles.PLACES
-    assert (rows + 1) * products.VECTORS < registers
+    assert lanes <= packing.PLACES
+    assert (rows + 1) * block_products.VECTORS < registers
     assert (dots[0] + 1) * dots[1] < registers
 
 
@@ -98,15 +98,15 @@ def test_on_the_widest_vectors_both_constants_are_exactly_those_of_a_block() -> 
     widest = max(vectors.WIDTHS)
     assert (widest.bits, widest.registers) == (512, 32)
     assert (algorithms.TILE, algorithms.BLOCK) == (48, 8)
-    assert products.VECTORS * widest.bits // 32 == 48
-    assert products.block(widest.registers)[0] == 8
+    assert block_products.VECTORS * widest.bits // 32 == 48
+    assert block_products.block(widest.registers)[0] == 8
 
 
 @pytest.mark.parametrize(("bits", "registers"), WIDTHS)
 def test_the_kernels_of_every_width_write_nothing_around_their_workspaces(
     bits: int, registers: int, tmp_path: Path
 ) -> None:
-    known, rows = str(tmp_path / "known.npz"), products.block(registers)[0]
+    known, rows = str(tmp_path / "known.npz"), block_products.block(registers)[0]
     np.savez(known, allow_pickle=False, **results("im2col-image"))
     code = FORCED.format(bits=bits, registers=registers, rows=rows, known=known)
     env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
@@ -116,7 +116,7 @@ def test_the_kernels_of_every_width_write_nothing_around_their_workspaces(
 def test_a_smaller_tile_or_block_is_seen_before_anything_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lanes = products.VECTORS * vectors.BITS // 32
+    lanes = block_products.VECTORS * vectors.BITS // 32
     layer, shape = LAYERS[1]
     case = Case(layer, (shape,), "im2col-tile")
     dy = Trial(case, 2, "fp32").weights()
@@ -130,6 +130,6 @@ def test_a_smaller_tile_or_block_is_seen_before_anything_is_written(
 
 
 def test_more_lanes_than_a_mask_has_bits_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "VECTORS", 64 * 32 // vectors.BITS)
+    monkeypatch.setattr(packing, "VECTORS", 64 * 32 // vectors.BITS)
     with pytest.raises(AssertionError, match="lanes at most 62"):
-        tiles.check(np.zeros((1, 64), np.float32))
+        packing.check(np.zeros((1, 64), np.float32))

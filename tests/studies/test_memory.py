@@ -10,11 +10,11 @@ from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.figures import Part
+from memlab.studies.memory.counting_rules import CHAIN, Tally
 from memlab.studies.memory.cut import Cut, cut
 from memlab.studies.memory.cut_changes import before, details, news
 from memlab.studies.memory.recipe import MIXED, Recipe, memory_of, network_of
 from memlab.studies.memory.step_memory import Budget, StepMemory, budget, phases
-from memlab.studies.memory.tally import CHAIN, Tally
 from memlab.techniques.registry import use
 
 BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))

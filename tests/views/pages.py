@@ -13,7 +13,7 @@ from typing import Any
 import memlab
 from memlab import views
 from memlab.lesson.card import Card
-from memlab.lesson.question import topics
+from memlab.lesson.card_question import topics
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.studies.techniques.case import LESSONS
@@ -579,4 +579,34 @@ def _() -> Any:
 def _() -> Any:
     view = views.ways(batch=128)
     view.act("batch", 8, True)
+    return view
+
+
+# -- a model and its card -------------------------------------------------------------------------
+
+
+EXPLAINED: dict[str, Callable[[], Any]] = {
+    "it fits": partial(views.explain, batch=2),
+    "not one sample": partial(views.explain, batch=64, memory="2 GB"),
+    "the optimizer's state": partial(views.explain, "vgg16", 1, "2 GB"),
+    "blocks in stages": partial(views.explain, "resnet50", 256),
+    "nothing helps": partial(views.explain, "mnist_cnn", 1, "500 MB"),
+    "in parts": partial(views.explain, batch=64, changed_by="parts"),
+    "a change is on": partial(views.explain, changed_by="recompute"),
+}
+for _name, _make in EXPLAINED.items():
+    case("explain", _name)(_make)
+
+
+@case("explain", "every number")
+def _() -> Any:
+    view = views.explain()
+    view.numbers = True
+    return view
+
+
+@case("explain", "the batch is dragged")
+def _() -> Any:
+    view = views.explain(batch=4)
+    view.act("batch", 3, True)
     return view

@@ -29,6 +29,7 @@ LIVE: dict[str, Callable[[], Widget]] = {
     "offload": lambda: views.offload("mnist_cnn", 8),
     "idle": lambda: views.idle("mnist_cnn", 8),
     "ways": lambda: views.ways("mnist_cnn", 8, budget="5 MB"),
+    "explain": lambda: views.explain("mnist_cnn", 8, "500 MB"),
     "path": lambda: views.path("mnist_cnn", 8),
     "amount": lambda: views.PredictionCard(lesson.predict("02.output")),
     "times": lambda: views.PredictionCard(lesson.predict("01.gradients")),

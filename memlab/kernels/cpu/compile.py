@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numba.extending
 
 from memlab.internals import InternalError
+from memlab.kernels.maps import called
 from memlab.kernels.numba_internals import keep
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,7 +22,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def compiled(function: F) -> F:
     """Machine code for a function of arrays and numbers, made at its first call per format.
 
-    A product and a sum may fuse. Division by zero gives infinity instead of an exception.
+    A product and a sum may fuse. Division by zero gives infinity instead of an exception. What it
+    calls of ``memlab.kernels.maps`` is compiled with it.
     """
     return _compile(function, {"contract"})
 
@@ -32,6 +35,8 @@ def summing(function: F) -> F:
 
 
 def _compile(function: F, liberties: set[str]) -> F:
+    for each in called(function).values():
+        callable_in_loops(each)
     kernel: Any = numba.njit(nogil=True, error_model="numpy", fastmath=liberties)(function)
     try:
         keep(kernel, function, sources())
@@ -44,7 +49,22 @@ def _compile(function: F, liberties: set[str]) -> F:
 
 
 @cache
+def callable_in_loops(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let compiled code call a plain function, with the liberties of who calls it."""
+    for each in called(function).values():
+        callable_in_loops(each)
+    numba.extending.register_jitable(function)
+    return function
+
+
+@cache
 def sources() -> str:
     """A digest of every file of kernels."""
     files = sorted(Path(__file__).parents[1].rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+@compiled
+def nothing(number: int) -> int:
+    """Whatever is compiled first has Numba load its own tables."""
+    return number

@@ -7,6 +7,7 @@ where there is no GPU. Arrays reach it as lines of values, whatever their shape.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
 from itertools import product
 from types import FunctionType
 from typing import Annotated, Any, NamedTuple, get_type_hints
@@ -15,6 +16,7 @@ from numba import cuda, types
 
 from memlab.kernels.cuda.simulator import simulation
 from memlab.kernels.cuda.target import simulated, target
+from memlab.kernels.maps import called
 from memlab.kernels.registry import DTYPES, Array
 
 Function = Callable[..., Any]
@@ -54,12 +56,13 @@ FUNCTIONS: dict[str, Function] = {}
 def compiled(function: Function, of: Function | None = None) -> Any:
     """A kernel, compiled at its first launch per format, and listed.
 
-    One that is made around another function, ``of``, has the name of that.
+    One that is made around another function, ``of``, has the name of that. What it calls of
+    ``memlab.kernels.maps`` becomes part of it.
     """
-    named = of or function
+    named, whole = of or function, _with_maps(function)
     file = named.__module__.rpartition(".")[2]
-    FUNCTIONS[f"{file}.{named.__name__.lstrip('_')}"] = function
-    return cuda.jit(function)
+    FUNCTIONS[f"{file}.{named.__name__.lstrip('_')}"] = whole
+    return cuda.jit(whole)
 
 
 def inlined(function: Function, here: dict[str, Any] | None = None) -> Any:
@@ -69,8 +72,20 @@ def inlined(function: Function, here: dict[str, Any] | None = None) -> Any:
     ``cuda`` and no other global: the simulator has its own ``cuda``, and puts it there alone.
     """
     if not SIMULATED:
-        return cuda.jit(device=True, inline="always")(function)
+        return cuda.jit(device=True, inline="always")(_with_maps(function))
     return function if here is None else FunctionType(function.__code__, here)
+
+
+def _with_maps(function: Function) -> Function:
+    """A function with those that it calls of ``memlab.kernels.maps`` inlined; the simulator runs
+    them as they are."""
+    maps = {} if SIMULATED else called(function)
+    if not maps:
+        return function
+    assert isinstance(function, FunctionType)
+    names = function.__globals__ | {name: inlined(each) for name, each in maps.items()}
+    whole = FunctionType(function.__code__, names, closure=function.__closure__)
+    return update_wrapper(whole, function)
 
 
 def all_kernels() -> list[Compiled]:
@@ -92,9 +107,12 @@ def signatures(function: Function) -> list[tuple[Any, ...]]:
 
 
 def _type(hint: Any, elements: dict[str, Any]) -> Any:
-    """Numba's type: a line of values, a tuple of whole numbers, or a number."""
+    """Numba's type: one or several lines of values, several numbers in the format of the values, a
+    tuple of whole numbers, or a number."""
     if hasattr(hint, "__metadata__"):
-        return elements[hint.__metadata__[0]][::1]
+        name, *count = hint.__metadata__
+        kind = elements[name] if hint.__origin__ is float else elements[name][::1]
+        return types.UniTuple(kind, *count) if count else kind
     if hasattr(hint, "_fields"):
         return types.NamedUniTuple(types.int64, len(hint._fields), hint)
     return NUMBERS[hint.__name__]

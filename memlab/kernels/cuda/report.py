@@ -1,6 +1,6 @@
 """What the CUDA compiler makes of every kernel, on a machine that needs no GPU.
 
-    python -m memlab.kernels.cuda.report lowering --cc 7.5 9.0
+    python -m memlab.kernels.cuda.report im2col --cc 7.5 9.0
 
 Numba writes PTX, NVIDIA's linker makes machine code of it and says what that takes. Both come with
 ``memlab[cuda13]``. Numba's simulator compiles nothing, so this runs in a process of its own.
@@ -105,7 +105,8 @@ def _numbers(pattern: str, text: str) -> list[int]:
 
 def _format(signature: Sequence[Any]) -> str:
     """The formats of its arrays."""
-    formats = (str(each.dtype) for each in signature if hasattr(each, "layout"))
+    lines = (getattr(each, "dtype", each) if hasattr(each, "count") else each for each in signature)
+    formats = (str(each.dtype) for each in lines if hasattr(each, "layout"))
     return " ".join(dict.fromkeys(formats))
 
 

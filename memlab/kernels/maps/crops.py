@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from memlab.kernels.maps.random_numbers import number
 from memlab.kernels.registry import Call
 
 _U = np.uint64
@@ -28,6 +29,12 @@ def right(drawn: np.uint64, crop: int) -> np.int64:
 def turned(drawn: np.uint64) -> bool:
     """Whether left and right change places: every second time."""
     return bool(drawn >> _TURN)
+
+
+def moved(seed: np.uint64, index: int, crop: int, flip: bool) -> tuple[np.int64, np.int64, bool]:
+    """Rows, columns and whether it is turned, of the image with that number."""
+    drawn = number(seed, index)
+    return down(drawn, crop), right(drawn, crop), flip and turned(drawn)
 
 
 def settings(call: Call) -> tuple[int, int, int, bool, float, float]:

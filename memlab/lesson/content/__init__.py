@@ -1,4 +1,4 @@
-"""What the lessons ask: the questions and exercises of each, one module per lesson."""
+"""What the lessons ask: the questions and the exercises of each, one module per lesson."""
 
 from __future__ import annotations
 

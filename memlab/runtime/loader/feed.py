@@ -33,7 +33,7 @@ from memlab.hardware import speed
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
 from memlab.ledger.ledger import Ledger
-from memlab.runtime import guard
+from memlab.runtime import memory_guard
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.loader.images import REFUSE, WHEN_BAD, Images, Source, source
 from memlab.runtime.loader.loader import Draws, Loader
@@ -198,7 +198,7 @@ def feed(
     ring = operations(step, count, buffers, augment, _batches(found, count, batches))
     program = Program(step, count, device)
     program.lend(ring.live_in)
-    guard.admit(program)
+    memory_guard.admit(program)
     program.load()
     place, planned = program.place, program.planned
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")

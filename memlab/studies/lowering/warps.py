@@ -20,7 +20,7 @@ from math import prod
 from typing import Any
 
 from memlab import strings, units
-from memlab.kernels.maps.indices import source
+from memlab.kernels.maps.windows import source
 from memlab.layers.layer import Node, text
 from memlab.networks.graph import Network
 from memlab.studies.figures import Study

@@ -21,7 +21,7 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.networks import zoo
 from memlab.networks.graph import Network
-from memlab.networks.resnets import VARIANTS
+from memlab.networks.zoo.resnets import VARIANTS
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _

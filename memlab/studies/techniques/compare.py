@@ -16,7 +16,7 @@ from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, shorten
 from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
-from memlab.placement import proof
+from memlab.placement import exact_packing
 from memlab.placement.placement import Block, Placement, arrange, blocks, booked
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -225,7 +225,7 @@ def _planned(choice: Choice, batch: int, known: Sequence[Trade], machine: Machin
 @lru_cache(maxsize=8)
 def _placement(found: tuple[Block, ...]) -> Placement:
     """The smallest arena where it can be proved in seconds, else the best that was found."""
-    if len(found) <= proof.MOST:
+    if len(found) <= exact_packing.MOST:
         try:
             return arrange(found, "exact")
         except InputError:  # no proof in time
@@ -305,12 +305,12 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
 
     Each also runs once with its gradients kept, to compare them.
     """
-    from memlab.runtime import backend, guard
+    from memlab.runtime import backend, memory_guard
     from memlab.runtime.dispatch import kernels_of
 
     room = backend.find("cpu").room()
     for step in (each for row in rows for each in (row.step, _kept(row.step))):
-        guard.check(plan(step), batch, room)
+        memory_guard.check(plan(step), batch, room)
         kernels_of(step, "cpu")
     expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
     made = []

@@ -12,7 +12,7 @@ from memlab import units
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, known, pick
 from memlab.hardware import Link
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.offload.cost import optimal, terms
@@ -21,6 +21,7 @@ from memlab.techniques.offload.prefetch import BUDGET, NEEDED, PREFETCH, VDNN, b
 from memlab.techniques.offload.rules import POLICIES, candidates, moved, prefetched
 from memlab.techniques.offload.search import Choice
 from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
+from memlab.techniques.release import rewritable
 
 
 def _takes(policy: str) -> Takes:
@@ -108,7 +109,7 @@ def offload(
             step, policy, batch=batch, budget=budget, device=device, link=link, in_place=in_place,
             algorithms="p" if algorithms is None else algorithms, prefetch=prefetch,
         ).step  # fmt: skip
-    _check(step)
+    step = _check(step)
     shares = flag("in_place", in_place) or None
     asked: dict[str, object] = {"budget": budget, "link": link, "in_place": shares}
     asked |= {"batch": batch, "device": device} if algorithms is None else {}
@@ -145,7 +146,7 @@ def choose(
     Raises:
         InputError: as ``offload``.
     """
-    _check(step)
+    step = _check(step)
     search = pick("way to search", policy, SEARCHES)
     for name, value in {"batch": batch, "budget": budget}.items():
         if value is None:
@@ -157,10 +158,11 @@ def choose(
     return search(step, at, units.parse(budget))  # type: ignore[arg-type]  # None was refused
 
 
-def _check(step: Step) -> None:
+def _check(step: Step) -> Step:
     order.check(step, "offload")
     if order.offloads(step):
         raise InputError("this step offloads already; start from the step before that.")
+    return rewritable(step)
 
 
 def _no_search(asked: Mapping[str, object], what: str) -> None:

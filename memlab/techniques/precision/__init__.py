@@ -12,6 +12,7 @@ from types import MappingProxyType
 from memlab.errors import InputError, flag, known, pick
 from memlab.formats import FORMATS, STORED, Format
 from memlab.step import tensor
+from memlab.step.initial_values import Start
 from memlab.step.op import PARAMETER, Op, Operands, Phase, Slot
 from memlab.step.staging import (
     ADJUST,
@@ -24,7 +25,6 @@ from memlab.step.staging import (
     is_staged,
     rewritten,
 )
-from memlab.step.start import Start
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor

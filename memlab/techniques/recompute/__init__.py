@@ -13,13 +13,14 @@ from memlab import units
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, pick, whole
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.recompute.repeats import resequenced
 from memlab.techniques.recompute.ways import WAYS, Way, Wish
 from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
+from memlab.techniques.release import rewritable
 
 
 @technique(
@@ -83,6 +84,7 @@ def recompute(
     order.check(step, "recompute")
     if all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step  # it keeps nothing that could be dropped
+    step = rewritable(step)
     if order.recomputes(step):
         raise InputError("this step recomputes already; start from the step before that.")
     way = pick("way to recompute", how, WAYS)

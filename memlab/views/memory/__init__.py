@@ -11,15 +11,15 @@ from memlab.layers import algorithms
 from memlab.ledger.ledger import Ledger
 from memlab.networks import counting, zoo
 from memlab.networks.graph import Network
-from memlab.networks.resnets import VARIANTS
+from memlab.networks.zoo.resnets import VARIANTS
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies.memory import lifetimes as study
+from memlab.studies.memory.counting_rules import RULES
 from memlab.studies.memory.cut import Cut, cut, say
 from memlab.studies.memory.recipe import OFFERED, RECOMPUTES, network_of
 from memlab.studies.memory.step_memory import Budget, budget, free_here
-from memlab.studies.memory.tally import RULES
 from memlab.views.draw.page import Page
 from memlab.views.live import setting
 from memlab.views.live.setting import Check, Choice, Range, Setting, State

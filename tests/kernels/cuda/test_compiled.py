@@ -66,10 +66,10 @@ def test_every_kernel_compiles_and_wastes_nothing(capability: str) -> None:
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_coalesced_lowering_divides_nothing_and_naive_lowering_does(capability: str) -> None:
-    found = ours(capability, "lowering.coalesced", "lowering.naive")
+    found = ours(capability, "im2col.coalesced", "im2col.naive")
     assert len(found) == 4  # two kernels, two formats
     for each in found:
-        assert (each["divisions"] > 0) == (each["kernel"] == "lowering.naive"), each
+        assert (each["divisions"] > 0) == (each["kernel"] == "im2col.naive"), each
 
 
 @pytest.mark.parametrize("waste", ["local", "shared", "spilled", "divisions"])

@@ -13,7 +13,7 @@ from numba import cuda
 from memlab import InputError, kernels
 from memlab.kernels import cuda as on_device
 from memlab.kernels.cuda.conv.im2col import WAYS, fold, lower
-from memlab.kernels.maps import indices
+from memlab.kernels.maps import windows
 from memlab.kernels.operands import Window
 
 SETTINGS = [
@@ -92,11 +92,11 @@ def test_an_image_of_padding_alone_is_zeros() -> None:
 @settings(max_examples=100, deadline=None)
 def test_a_row_is_read_by_the_places_that_it_is_the_source_of(row, position, stride, pad, dilation):
     there = (stride, pad, dilation)
-    place = indices.reader(row, position, *there)
-    readers = [o for o in range(40) if indices.source(o, position, *there) == row]
+    place = windows.reader(row, position, *there)
+    readers = [o for o in range(40) if windows.source(o, position, *there) == row]
     assert [place] == readers if readers else place < 0
     assume(readers)
-    assert indices.source(place, position, *there) == row
+    assert windows.source(place, position, *there) == row
 
 
 X = np.ones((2, 4, 6, 5))

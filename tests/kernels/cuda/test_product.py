@@ -12,9 +12,9 @@ from numba import cuda
 
 from memlab import InputError
 from memlab.kernels.cuda import target
-from memlab.kernels.cuda.conv import product as module
-from memlab.kernels.cuda.conv import tiles
-from memlab.kernels.cuda.conv.product import WAYS, product
+from memlab.kernels.cuda.conv import matrix_product as module
+from memlab.kernels.cuda.conv import tiled_product
+from memlab.kernels.cuda.conv.matrix_product import WAYS, product
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
 from tests.kernels_by_case import Case, Trial, distance
@@ -70,7 +70,7 @@ def as_large_as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("on a GPU, they always are")
     sizes = {"SIDE": 16, "EACH": 4, "DEPTH": 8, "TILE": 64, "SPLIT": 4, "PADDED": 72}
     for name, size in sizes.items():
-        monkeypatch.setattr(tiles, name, size)
+        monkeypatch.setattr(tiled_product, name, size)
     monkeypatch.setattr(module, "SQUARE", 16)
 
 

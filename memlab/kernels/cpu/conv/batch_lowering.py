@@ -13,7 +13,7 @@ import numpy as np
 
 from memlab import units
 from memlab.errors import InputError
-from memlab.kernels.checks import (
+from memlab.kernels.argument_checks import (
     Shape,
     check_array,
     check_lowered,

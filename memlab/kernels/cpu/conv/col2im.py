@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.cpu.blocks import clear
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.windows import inside
-from memlab.kernels.maps import indices
+from memlab.kernels.cpu.memory_blocks import clear
+from memlab.kernels.maps.windows import inside, source
 from memlab.kernels.registry import Array
 
 _U = np.uint64
@@ -30,8 +29,6 @@ SHORT = 16
 BITS = 40
 """``i * (2**40 // n + 1) >> 40`` is ``i // n`` as long as ``i * n < 2**40``; the product fits
 into 64 bits as long as ``i < 2**24 * n``."""
-
-source = compiled(indices.source)
 
 
 @compiled

@@ -11,7 +11,8 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
-from memlab.kernels.cpu.windows import inside
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.windows import inside
 from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
 
@@ -89,7 +90,7 @@ def _weight_gradient(
                         for ox in range(begin, end):
                             iy, ix = _U(oy * stride + up), _U(ox * stride + left)
                             total += dy[k, _U(oy), _U(ox)] * x[first + c, iy, ix]
-                    dweight[k, c, ky, kx] = (dweight[k, c, ky, kx] if accumulate else 0) + total
+                    put(dweight, (k, c, ky, kx), total, accumulate)
 
 
 @compiled

@@ -20,6 +20,7 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
+from memlab.kernels.maps.accumulation import put
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers import Conv2d
 
@@ -135,7 +136,7 @@ def _restore_maps(spectra: Array, maps: Array, planes: Array, pad: int, accumula
         for y in range(height):
             for x in range(width):
                 value = scale * values[(x + pad) * height + y]
-                maps[c, y, x] = maps[c, y, x] + value if accumulate else value
+                put(maps, (c, y, x), value, accumulate)
 
 
 @compiled

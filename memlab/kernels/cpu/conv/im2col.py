@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.cpu.blocks import clear, copy
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.conv.col2im import col2im as col2im
-from memlab.kernels.cpu.windows import inside
-from memlab.kernels.maps import indices
+from memlab.kernels.cpu.memory_blocks import clear, copy
+from memlab.kernels.maps.windows import inside, recurrence, source
 from memlab.kernels.registry import Array
 
 _U = np.uint64
@@ -29,9 +28,6 @@ Settings = tuple[int, int, int]
 """Stride, padding, dilation."""
 Sizes = tuple[int, int, int, int]
 """Rows and columns of the image's planes, and of the lowered ones."""
-
-source = compiled(indices.source)
-recurrence = compiled(indices.recurrence)
 
 
 @compiled

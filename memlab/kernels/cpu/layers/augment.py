@@ -11,11 +11,9 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.maps import crops
-from memlab.kernels.maps.generator import GOLDEN, mix
+from memlab.kernels.maps.crops import moved
+from memlab.kernels.maps.random_numbers import mix
 from memlab.kernels.registry import Array, Call, kernel
-
-_mix = compiled(mix)
-_down, _right, _turned = compiled(crops.down), compiled(crops.right), compiled(crops.turned)
 
 
 @kernel("augment")
@@ -29,11 +27,10 @@ def _augment(
     x: Array, y: Array, key: int, first: int, crop: int, flip: bool, mean: float, scale: float
 ) -> None:
     batch, channels, height, width = x.shape
-    seed, middle, factor = _mix(np.uint64(key)), y.dtype.type(mean), y.dtype.type(scale)
+    seed, middle, factor = mix(np.uint64(key)), y.dtype.type(mean), y.dtype.type(scale)
     black = (y.dtype.type(0) - middle) * factor
     for n in range(batch):
-        drawn = _mix(seed + np.uint64(first + n + 1) * GOLDEN)
-        down, right, turned = _down(drawn, crop), _right(drawn, crop), flip and _turned(drawn)
+        down, right, turned = moved(seed, first + n, crop, flip)
         for c in range(channels):
             for i in range(height):
                 for j in range(width):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from memlab.kernels.cpu.arrays import span
 from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.sums import sum_values
+from memlab.kernels.cpu.row_sums import sum_values
+from memlab.kernels.maps.accumulation import beginning
 from memlab.kernels.registry import Array, Call, kernel
 
 
@@ -71,7 +72,7 @@ def _sum_bias(
     dy: Array, pitch: int, batch: int, plane: int, dbias: Array, accumulate: bool
 ) -> None:
     for k in range(dbias.size):
-        total = float(dbias[k]) if accumulate else 0.0
+        total = beginning(dbias, k, accumulate)
         for b in range(batch):
             total += sum_values(dy[b * pitch + k * plane :][:plane])
         dbias[k] = total

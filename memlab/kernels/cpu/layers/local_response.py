@@ -1,16 +1,12 @@
-"""Local response normalisation: a value is divided by a power of its neighbours' squares.
-
-With ``s = k + alpha / size * (sum of x^2 over the channels around c)``::
-
-    y[c]  = x[c] s[c]^-beta
-    dx[i] = dy[i] s[i]^-beta - 2 alpha beta / size x[i] (sum of t[c] over the channels that see i)
-    t[c]  = dy[c] x[c] s[c]^(-beta - 1)
-"""
+"""Local response normalisation by the formulas of ``maps.normalization``, channel by channel."""
 
 from __future__ import annotations
 
 from memlab.kernels.cpu.arrays import matrix
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.normalization import square, weakened
+from memlab.kernels.maps.windows import around, seeing
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers import LocalResponseNorm
 
@@ -48,7 +44,7 @@ def _forward(x: Array, y: Array, settings: Settings) -> None:
         _denominator(x, c, y[c], settings)
         source, target = x[c], y[c]
         for i in range(target.size):
-            target[i] = source[i] * target[i] ** -beta
+            target[i] = weakened(source[i], target[i], beta)
 
 
 @compiled
@@ -60,28 +56,30 @@ def _backward(
         _denominator(x, c, t[c], settings)
         _spread(x[c], dy[c], dx[c], t[c], beta, accumulate)
     for i in range(len(x)):
-        for c in range(max(0, i - (size - 1) // 2), min(len(x), i + size // 2 + 1)):
+        first, stop = seeing(i, len(x), size)
+        for c in range(first, stop):
             _subtract(t[c], x[i], 2 * alpha * beta / size, dx[i])
 
 
 @compiled
 def _denominator(x: Array, c: int, s: Array, settings: Settings) -> None:
-    """``s`` of one channel, from size // 2 channels before it to (size - 1) // 2 after it."""
+    """``s`` of one channel."""
     size, alpha, _, k = settings
     s[:] = k
-    for j in range(max(0, c - size // 2), min(len(x), c + (size - 1) // 2 + 1)):
+    first, stop = around(c, len(x), size)
+    for j in range(first, stop):
         row = x[j]
         for i in range(s.size):
-            s[i] += alpha / size * row[i] * row[i]
+            s[i] += square(row[i], alpha / size)
 
 
 @compiled
 def _spread(x: Array, dy: Array, dx: Array, s: Array, beta: float, accumulate: bool) -> None:
     """The first term of ``dx``; ``t`` takes the place of ``s``."""
     for i in range(x.size):
-        through = dy[i] * s[i] ** -beta
+        through = weakened(dy[i], s[i], beta)
         s[i] = through * x[i] / s[i]
-        dx[i] = (dx[i] if accumulate else 0) + through
+        put(dx, i, through, accumulate)
 
 
 @compiled

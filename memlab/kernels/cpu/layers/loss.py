@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.compile import compiled, summing
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.pointwise import cross_entropy_backward
 from memlab.kernels.registry import Array, Call, kernel
 
 
@@ -45,14 +46,6 @@ def squared_error(call: Call) -> None:
     _squared_error(x.reshape(-1), target.reshape(-1), call["loss"], count, adds)
 
 
-@kernel("squared_error.backward")
-def squared_error_backward(call: Call) -> None:
-    """``2 (x - target) / batch``."""
-    factor = 2 / (len(call["x"]) * call.parts)
-    for x, target, dx in lines(call["x"], call["labels"], call["dx"]):
-        _squared_error_backward(x, target, dx, factor, call.accumulate)
-
-
 def _rows(scores: Array) -> Array:
     """The scores of every sample, or of every token of every sample, as a matrix."""
     return scores.reshape(-1, scores.shape[-1])
@@ -90,7 +83,7 @@ def _cross_entropy(x: Array, labels: Array, loss: Array, count: int, add: bool) 
     for b in range(len(x)):
         largest = _largest(x[b])
         total += np.log(_exponentials(x[b], largest)) + largest - x[b, labels[b]]
-    loss[()] = (loss[()] if add else 0) + total / count
+    put(loss, (), total / count, add)
 
 
 @compiled
@@ -100,8 +93,9 @@ def _cross_entropy_backward(
     rows, classes = dx.shape
     for b in range(rows):
         for i in range(classes):
-            gradient = (probabilities[b, i] - (1 if i == labels[b] else 0)) / count
-            dx[b, i] = (dx[b, i] if accumulate else 0) + gradient
+            expected = 1 if i == labels[b] else 0
+            gradient = cross_entropy_backward(probabilities[b, i], expected, count)
+            put(dx, (b, i), gradient, accumulate)
 
 
 @summing
@@ -109,12 +103,4 @@ def _squared_error(x: Array, target: Array, loss: Array, count: int, add: bool) 
     total = 0.0
     for i in range(x.size):
         total += (np.float64(x[i]) - target[i]) ** 2
-    loss[()] = (loss[()] if add else 0) + total / count
-
-
-@compiled
-def _squared_error_backward(
-    x: Array, target: Array, dx: Array, factor: float, accumulate: bool
-) -> None:
-    for i in range(dx.size):
-        dx[i] = (dx[i] if accumulate else 0) + factor * (x[i] - target[i])
+    put(loss, (), total / count, add)

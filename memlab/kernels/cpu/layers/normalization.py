@@ -1,16 +1,22 @@
-"""Batch normalisation: statistics per channel over batch and map, their sums in fp64."""
+"""Batch and layer normalisation: statistics of a channel over batch and map, or of a token over its
+features, their sums in fp64."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from memlab.kernels.cpu.arrays import Span, span, start
-from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.sums import sum_products, sum_squares, sum_values
+from memlab.kernels.cpu.compile import callable_in_loops, compiled, summing
+from memlab.kernels.cpu.row_sums import sum_products, sum_squares, sum_values
+from memlab.kernels.cpu.value_loops import of_two
+from memlab.kernels.maps.accumulation import beginning, put
+from memlab.kernels.maps.normalization import normalized, normalized_backward
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.layers import BatchNorm
+from memlab.layers import BatchNorm, LayerNorm
 
 Pair = tuple[Array, Array]
+
+_write, _add, _change = of_two(callable_in_loops(normalized_backward))
 
 
 @kernel("batch_norm")
@@ -45,6 +51,35 @@ def batch_norm_backward(call: Call) -> None:
     over = dx is not None and start(call["dx"]) == start(call["dy"])
     adds = call.accumulate, call.accumulate_weights
     _backward(x, dy, dx, shape, call["weight"], kept, gradients, adds, over)
+
+
+@kernel("layer_norm")
+def layer_norm(call: Call) -> None:
+    """``y = (x - mean) / sqrt(variance + epsilon) * weight + bias``, per token; mean and inverse
+    deviation where a backward will read them."""
+    layer, weight = call.layer, call["weight"]
+    assert isinstance(layer, LayerNorm)
+    x, y = (call[name].reshape(-1, weight.size) for name in "xy")
+    kept = _kept_of_tokens(call) if "mean" in call.arrays else None
+    _normalize_tokens(x, y, weight, call["bias"], kept, layer.epsilon)
+
+
+@kernel("layer_norm.backward")
+def layer_norm_backward(call: Call) -> None:
+    """With ``n`` the normalised x and ``g = dy weight``: ``db`` sums dy, ``dw`` sums dy n, and
+    ``dx = (g - mean of g - n mean of g n) / deviation``."""
+    dweight, kept, dy = call["dweight"], _kept_of_tokens(call), span(call["dy"])
+    x = call["x"].reshape(-1, dweight.size)
+    tokens = len(x) // len(call["x"])
+    _sum_tokens(x, dy, tokens, kept, (dweight, call["dbias"]), call.accumulate_weights)
+    if "dx" in call.arrays:
+        dx = span(call["dx"])
+        _token_gradients(x, dy, dx, tokens, call["weight"], kept, call.accumulate)
+
+
+def _kept_of_tokens(call: Call) -> Pair:
+    """Mean and inverse deviation of all tokens, each in one line."""
+    return call["mean"].reshape(-1), call["inverse_deviation"].reshape(-1)
 
 
 def _shape(x: Array) -> tuple[int, int, int]:
@@ -117,7 +152,7 @@ def _scale_channel(
     for b in range(batch):
         source, target = x[b * x_pitch + c * plane :], y[b * y_pitch + c * plane :]
         for i in range(plane):
-            target[i] = (source[i] - centre) * scale + shift
+            target[i] = normalized(source[i], centre, scale, shift)
 
 
 @compiled
@@ -140,8 +175,8 @@ def _backward(
             values = dy[b * dy_pitch + c * plane :][:plane]
             straight += sum_values(values)
             products += sum_products(x[b * x_pitch + c * plane :], mean, values)
-        gradients[0][c] = (gradients[0][c] if adds[1] else 0) + products * inverse
-        gradients[1][c] = (gradients[1][c] if adds[1] else 0) + straight
+        put(gradients[0], c, products * inverse, adds[1])
+        put(gradients[1], c, straight, adds[1])
         if dx_span is not None:
             dx, dx_pitch = dx_span
             count = batch * plane
@@ -152,34 +187,74 @@ def _backward(
                 source, values = x[b * x_pitch + c * plane :], dy[b * dy_pitch + c * plane :]
                 target = dx[b * dx_pitch + c * plane :][:plane]
                 if over:
-                    _replace_gradient(source, target, mean, lean, offset, scale)
+                    _change(source, target, (mean, lean, offset, scale))
+                elif adds[0]:
+                    _add(values, source, target, (mean, lean, offset, scale))
                 else:
-                    _input_gradient(source, values, target, mean, lean, offset, scale, adds[0])
+                    _write(values, source, target, (mean, lean, offset, scale))
 
 
 @compiled
-def _input_gradient(
-    x: Array,
-    dy: Array,
-    dx: Array,
-    mean: float,
-    lean: float,
-    offset: float,
-    scale: float,
-    accumulate: bool,
+def _normalize_tokens(
+    x: Array, y: Array, weight: Array, bias: Array, kept: Pair | None, epsilon: float
 ) -> None:
-    if accumulate:
-        for i in range(dx.size):
-            dx[i] += (dy[i] - offset - (x[i] - mean) * lean) * scale
-    else:
-        for i in range(dx.size):
-            dx[i] = (dy[i] - offset - (x[i] - mean) * lean) * scale
+    number = y.dtype.type
+    for r in range(len(x)):
+        row, out = x[r], y[r]
+        centre = sum_values(row) / row.size
+        inverse = 1 / np.sqrt(sum_squares(row, centre) / row.size + epsilon)
+        if kept is not None:
+            kept[0][r], kept[1][r] = centre, inverse
+        mean, scale = number(centre), number(inverse)
+        for i in range(row.size):
+            out[i] = (row[i] - mean) * scale * weight[i] + bias[i]
 
 
 @compiled
-def _replace_gradient(
-    x: Array, dx: Array, mean: float, lean: float, offset: float, scale: float
+def _sum_tokens(
+    x: Array, dy_span: Span, tokens: int, kept: Pair, gradients: Pair, accumulate: bool
 ) -> None:
-    """Where dy and dx are one array: told so, the compiler takes whole vectors."""
-    for i in range(dx.size):
-        dx[i] = (dx[i] - offset - (x[i] - mean) * lean) * scale
+    (dy, pitch), features = dy_span, x.shape[1]
+    for i in range(features):
+        straight = beginning(gradients[1], i, accumulate)
+        products = beginning(gradients[0], i, accumulate)
+        for r in range(len(x)):
+            gradient = np.float64(dy[r // tokens * pitch + r % tokens * features + i])
+            straight += gradient
+            products += gradient * (x[r, i] - kept[0][r]) * kept[1][r]
+        gradients[0][i] = products
+        gradients[1][i] = straight
+
+
+@compiled
+def _token_gradients(
+    x: Array, dy_span: Span, dx_span: Span, tokens: int, weight: Array, kept: Pair, accumulate: bool
+) -> None:
+    (dy, dy_pitch), (dx, dx_pitch), features = dy_span, dx_span, x.shape[1]
+    number = weight.dtype.type
+    for r in range(len(x)):
+        b, start = r // tokens, r % tokens * features
+        source, target = dy[b * dy_pitch + start :], dx[b * dx_pitch + start :][:features]
+        mean, inverse = kept[0][r], kept[1][r]
+        offset = number(_weighted(source, weight) / features)
+        products = _products(x[r], mean, source, weight)
+        lean = number(products * inverse * inverse / features)
+        for i in range(features):
+            through = source[i] * weight[i] - offset - (x[r, i] - mean) * lean
+            target[i] = beginning(target, i, accumulate) + through * inverse
+
+
+@summing
+def _weighted(dy: Array, weight: Array) -> float:
+    total = 0.0
+    for i in range(weight.size):
+        total += dy[i] * np.float64(weight[i])
+    return total
+
+
+@summing
+def _products(x: Array, mean: float, dy: Array, weight: Array) -> float:
+    total = 0.0
+    for i in range(weight.size):
+        total += (x[i] - mean) * np.float64(dy[i]) * weight[i]
+    return total

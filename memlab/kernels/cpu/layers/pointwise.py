@@ -1,4 +1,4 @@
-"""Value by value: relu, tanh, dropout, sums, and concat, which copies."""
+"""Value by value: what is special on a processor beside the formulas of ``maps.pointwise``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ from itertools import accumulate
 
 import numpy as np
 
-from memlab.kernels.cpu.arrays import bits, lines, start
+from memlab.kernels import everywhere
+from memlab.kernels.cpu.arrays import bits, lines
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small.bitmask import pack_positive, relu_backward_masked
-from memlab.kernels.operands import inputs
+from memlab.kernels.cpu.value_loops import each, update
+from memlab.kernels.maps import pointwise
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.pointwise import dropped
+from memlab.kernels.maps.random_numbers import mix
+from memlab.kernels.operands import dropout_settings, inputs
 from memlab.kernels.registry import Array, Call, kernel
+
+everywhere.register("cpu", everywhere.Loops(each, update))
 
 
 @kernel("relu")
 def relu(call: Call) -> None:
     """``max(x, 0)``; NaN stays. A mask notes where y is above 0, where there is one."""
-    for x, y in lines(call["x"], call["y"]):
-        _relu(x, y)
+    each(pointwise.relu, call["x"], call["y"])
     if "mask" in call.arrays:
         pack_positive(call["y"], call["mask"])
 
@@ -25,44 +32,11 @@ def relu(call: Call) -> None:
 @kernel("relu.backward")
 def relu_backward(call: Call) -> None:
     """``dy`` where y is above 0, which a mask may hold instead of y."""
+    dy, dx, add = call["dy"], call["dx"], call.accumulate
     if "mask" in call.arrays:
-        relu_backward_masked(call["dy"], call["mask"], call["dx"], call.accumulate)
-        return
-    for dy, y, dx in lines(call["dy"], call["y"], call["dx"]):
-        if start(dy) == start(dx):
-            _erase(y, dx)
-        else:
-            _relu_backward(dy, y, dx, call.accumulate)
-
-
-@kernel("tanh")
-def tanh(call: Call) -> None:
-    """The hyperbolic tangent."""
-    for x, y in lines(call["x"], call["y"]):
-        _tanh(x, y)
-
-
-@kernel("tanh.backward")
-def tanh_backward(call: Call) -> None:
-    """``dy (1 - y^2)``."""
-    for dy, y, dx in lines(call["dy"], call["y"], call["dx"]):
-        _tanh_backward(dy, y, dx, call.accumulate)
-
-
-@kernel("add")
-def add(call: Call) -> None:
-    """``x0 + x1 + ...``."""
-    first, second, *rest = inputs(call)
-    for x0, x1, y in lines(first, second, call["y"]):
-        _add(x0, x1, y)
-    for x in rest:
-        _accumulate(call["y"], x)
-
-
-@kernel("accumulate")
-def accumulate_gradient(call: Call) -> None:
-    """``dx += dy``: a gradient meets another one at a fork."""
-    _accumulate(call["dx"], call["dy"])
+        relu_backward_masked(dy, call["mask"], dx, add)
+    else:
+        each(pointwise.relu_backward, dy, call["y"], dx, add=add)
 
 
 @kernel("concat")
@@ -74,55 +48,30 @@ def concat(call: Call) -> None:
         np.copyto(bits(y[:, end - x.shape[1] : end]), bits(x))
 
 
-def _accumulate(dx: Array, dy: Array) -> None:
-    for target, source in lines(dx, dy):
-        _add(target, source, target)
+@kernel("dropout")
+def dropout(call: Call) -> None:
+    """0 with probability p, else ``x / (1 - p)``."""
+    _drop(call, call["x"], call["y"], add=False)
+
+
+@kernel("dropout.backward")
+def dropout_backward(call: Call) -> None:
+    """The same places are 0, the same are scaled."""
+    _drop(call, call["dy"], call["dx"], call.accumulate)
+
+
+def _drop(call: Call, source: Array, target: Array, add: bool) -> None:
+    start, settings = call.first, dropout_settings(call)
+    for x, y in lines(source, target):
+        _dropout(x, y, start, *settings, add)
+        start += x.size
 
 
 @compiled
-def _relu(x: Array, y: Array) -> None:
-    zero = y.dtype.type(0)
+def _dropout(
+    x: Array, y: Array, start: int, key: int, least: int, factor: float, add: bool
+) -> None:
+    """``start`` is the index of the first value."""
+    scale, seed = y.dtype.type(factor), mix(np.uint64(key))
     for i in range(y.size):
-        y[i] = zero if x[i] <= zero else x[i]
-
-
-@compiled
-def _relu_backward(dy: Array, y: Array, dx: Array, accumulate: bool) -> None:
-    zero = dx.dtype.type(0)
-    if accumulate:
-        for i in range(dx.size):
-            dx[i] += zero if y[i] <= zero else dy[i]
-    else:
-        for i in range(dx.size):
-            dx[i] = zero if y[i] <= zero else dy[i]
-
-
-@compiled
-def _erase(y: Array, dx: Array) -> None:
-    """Where dy and dx are one array: told so, the compiler takes whole vectors."""
-    zero = dx.dtype.type(0)
-    for i in range(dx.size):
-        dx[i] = zero if y[i] <= zero else dx[i]
-
-
-@compiled
-def _tanh(x: Array, y: Array) -> None:
-    for i in range(y.size):
-        y[i] = np.tanh(x[i])
-
-
-@compiled
-def _tanh_backward(dy: Array, y: Array, dx: Array, accumulate: bool) -> None:
-    one = dx.dtype.type(1)
-    if accumulate:
-        for i in range(dx.size):
-            dx[i] += dy[i] * (one - y[i] * y[i])
-    else:
-        for i in range(dx.size):
-            dx[i] = dy[i] * (one - y[i] * y[i])
-
-
-@compiled
-def _add(x0: Array, x1: Array, y: Array) -> None:
-    for i in range(y.size):
-        y[i] = x0[i] + x1[i]
+        put(y, i, dropped(x[i], seed, start + i, least, scale), add)

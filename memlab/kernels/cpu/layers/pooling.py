@@ -9,6 +9,7 @@ import numpy as np
 
 from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.maps.windows import counted, covered, largest
 from memlab.kernels.operands import Geometry, geometry
 from memlab.kernels.registry import Array, Call, kernel
 
@@ -19,13 +20,9 @@ _U = np.uint64
 def max_pool2d(call: Call) -> None:
     """The largest value of each window, the first of equals; its place where training asks."""
     x, y, indices = call["x"], call["y"], call.arrays.get("indices")
-    at = geometry(call, x, y)
-    if indices is None:
-        for x_line, y_line in lines(x, y):
-            _maximum(x_line, y_line, None, at)
-    else:
-        for x_line, y_line, index in lines(x, y, indices):
-            _maximum(x_line, y_line, index, at)
+    at, kept = geometry(call, x, y), () if indices is None else (indices,)
+    for x_line, y_line, *index in lines(x, y, *kept):
+        _maximum(x_line, y_line, index[0] if index else None, at)
 
 
 @kernel("max_pool2d.backward")
@@ -55,88 +52,61 @@ def avg_pool2d_backward(call: Call) -> None:
 
 
 @compiled
-def _maximum(x: Array, y: Array, indices: Array | None, geometry: Geometry) -> None:
-    height, width, rows, columns, kh, kw, stride, pad = geometry
-    for plane in range(x.size // (height * width)):
-        image = x[plane * height * width :][: height * width]
-        for oy in range(rows):
-            top, first = oy * stride - pad, (plane * rows + oy) * columns
-            for ox in range(columns):
-                left = ox * stride - pad
-                best, place = _largest(image, height, width, top, left, kh, kw)
+def _maximum(x: Array, y: Array, indices: Array | None, at: Geometry) -> None:
+    for plane in range(x.size // (at.height * at.width)):
+        for oy in range(at.rows):
+            first = (plane * at.rows + oy) * at.columns
+            for ox in range(at.columns):
+                best, place = largest(x, plane * at.height * at.width, oy, ox, at)
                 y[first + ox] = best
                 if indices is not None:
                     indices[first + ox] = place
 
 
 @compiled
-def _largest(
-    image: Array, height: int, width: int, top: int, left: int, kh: int, kw: int
-) -> tuple[float, int]:
-    """The first of the largest values in a window, or a NaN, and its place."""
-    ky, kx = max(0, -top), max(0, -left)
-    best, place = image[(top + ky) * width + left + kx], ky * kw + kx
-    for y in range(ky, min(kh, height - top)):
-        for x in range(kx, min(kw, width - left)):
-            value = image[_U((top + y) * width + left + x)]
-            larger = (value > best) | (value != value)
-            best = value if larger else best
-            place = y * kw + x if larger else place
-    return best, place
-
-
-@compiled
-def _maximum_backward(
-    dy: Array, indices: Array, dx: Array, geometry: Geometry, accumulate: bool
-) -> None:
-    height, width, rows, columns, _, kw, stride, pad = geometry
+def _maximum_backward(dy: Array, indices: Array, dx: Array, at: Geometry, accumulate: bool) -> None:
     if not accumulate:
         dx[:] = 0
-    for plane in range(dx.size // (height * width)):
-        for oy in range(rows):
-            for ox in range(columns):
-                o = (plane * rows + oy) * columns + ox
+    for plane in range(dx.size // (at.height * at.width)):
+        for oy in range(at.rows):
+            for ox in range(at.columns):
+                o = (plane * at.rows + oy) * at.columns + ox
                 place = np.int64(indices[o])
-                ky, kx = place // kw, place % kw
-                iy, ix = oy * stride - pad + ky, ox * stride - pad + kx
-                dx[(plane * height + iy) * width + ix] += dy[o]
+                iy = oy * at.stride - at.pad + place // at.wide
+                ix = ox * at.stride - at.pad + place % at.wide
+                dx[(plane * at.height + iy) * at.width + ix] += dy[o]
 
 
 @compiled
-def _mean(x: Array, y: Array, geometry: Geometry) -> None:
-    height, width, rows, columns, kh, kw, stride, pad = geometry
-    for plane in range(x.size // (height * width)):
-        for oy in range(rows):
-            top, bottom, tall = _clip(oy * stride - pad, kh, height, pad)
-            for ox in range(columns):
-                left, right, wide = _clip(ox * stride - pad, kw, width, pad)
+def _mean(x: Array, y: Array, at: Geometry) -> None:
+    for plane in range(x.size // (at.height * at.width)):
+        for oy in range(at.rows):
+            top, bottom = covered(oy, at.high, at.height, at)
+            tall = counted(oy, at.high, at.height, at)
+            for ox in range(at.columns):
+                left, right = covered(ox, at.wide, at.width, at)
                 total = 0.0
                 for iy in range(top, bottom):
-                    first = (plane * height + iy) * width
+                    first = (plane * at.height + iy) * at.width
                     for i in range(first + left, first + right):
                         total += x[_U(i)]
-                y[(plane * rows + oy) * columns + ox] = total / (tall * wide)
+                count = tall * counted(ox, at.wide, at.width, at)
+                y[(plane * at.rows + oy) * at.columns + ox] = total / count
 
 
 @compiled
-def _mean_backward(dy: Array, dx: Array, geometry: Geometry, accumulate: bool) -> None:
-    height, width, rows, columns, kh, kw, stride, pad = geometry
+def _mean_backward(dy: Array, dx: Array, at: Geometry, accumulate: bool) -> None:
     if not accumulate:
         dx[:] = 0
-    for plane in range(dx.size // (height * width)):
-        for oy in range(rows):
-            top, bottom, tall = _clip(oy * stride - pad, kh, height, pad)
-            for ox in range(columns):
-                left, right, wide = _clip(ox * stride - pad, kw, width, pad)
-                share = dy[(plane * rows + oy) * columns + ox] / (tall * wide)
+    for plane in range(dx.size // (at.height * at.width)):
+        for oy in range(at.rows):
+            top, bottom = covered(oy, at.high, at.height, at)
+            tall = counted(oy, at.high, at.height, at)
+            for ox in range(at.columns):
+                left, right = covered(ox, at.wide, at.width, at)
+                count = tall * counted(ox, at.wide, at.width, at)
+                share = dy[(plane * at.rows + oy) * at.columns + ox] / count
                 for iy in range(top, bottom):
-                    first = (plane * height + iy) * width
+                    first = (plane * at.height + iy) * at.width
                     for i in range(first + left, first + right):
                         dx[_U(i)] += share
-
-
-@compiled
-def _clip(start: int, kernel: int, size: int, pad: int) -> tuple[int, int, int]:
-    """Where a window begins and ends inside a row, and how many places it counts."""
-    counted = min(start + kernel, size + pad) - start
-    return max(0, start), min(start + kernel, size), counted

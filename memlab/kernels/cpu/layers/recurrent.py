@@ -11,6 +11,7 @@ import numpy as np
 
 from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.maps.accumulation import put
 from memlab.kernels.registry import Array, Call, kernel
 
 
@@ -74,14 +75,6 @@ def _gate(k: int, hidden: int) -> int:
 
 
 @compiled
-def _put(array: Array, at: int, value: float, add: bool) -> None:
-    if add:
-        array[at] += value
-    else:
-        array[at] = value
-
-
-@compiled
 def _state(gates: Array, before: Array, c: Array, hidden: int, first: bool) -> None:
     one = c.dtype.type(1)
     for k in range(c.size):
@@ -99,17 +92,17 @@ def _state_gates(
         at = _gate(k, hidden)
         i, f = _sigmoid(gates[at], one), _sigmoid(gates[at + hidden], one)
         g, last = np.tanh(gates[at + 2 * hidden]), zero if first else before[k]
-        _put(dgates, at, dc[k] * g * i * (one - i), add)
-        _put(dgates, at + hidden, dc[k] * last * f * (one - f), add)
-        _put(dgates, at + 2 * hidden, dc[k] * i * (one - g * g), add)
-        _put(dgates, at + 3 * hidden, zero, add)
+        put(dgates, at, dc[k] * g * i * (one - i), add)
+        put(dgates, at + hidden, dc[k] * last * f * (one - f), add)
+        put(dgates, at + 2 * hidden, dc[k] * i * (one - g * g), add)
+        put(dgates, at + 3 * hidden, zero, add)
 
 
 @compiled
 def _state_before(dc: Array, gates: Array, dbefore: Array, hidden: int, add: bool) -> None:
     one = dc.dtype.type(1)
     for k in range(dc.size):
-        _put(dbefore, k, dc[k] * _sigmoid(gates[_gate(k, hidden) + hidden], one), add)
+        put(dbefore, k, dc[k] * _sigmoid(gates[_gate(k, hidden) + hidden], one), add)
 
 
 @compiled
@@ -126,8 +119,8 @@ def _output_gates(dh: Array, gates: Array, c: Array, dgates: Array, hidden: int,
         at = _gate(k, hidden)
         o = _sigmoid(gates[at + 3 * hidden], one)
         for other in range(3):
-            _put(dgates, at + other * hidden, zero, add)
-        _put(dgates, at + 3 * hidden, dh[k] * np.tanh(c[k]) * o * (one - o), add)
+            put(dgates, at + other * hidden, zero, add)
+        put(dgates, at + 3 * hidden, dh[k] * np.tanh(c[k]) * o * (one - o), add)
 
 
 @compiled
@@ -135,4 +128,4 @@ def _output_state(dh: Array, gates: Array, c: Array, dc: Array, hidden: int, add
     one = dh.dtype.type(1)
     for k in range(dh.size):
         o, squashed = _sigmoid(gates[_gate(k, hidden) + 3 * hidden], one), np.tanh(c[k])
-        _put(dc, k, dh[k] * o * (one - squashed * squashed), add)
+        put(dc, k, dh[k] * o * (one - squashed * squashed), add)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from memlab.kernels.cpu.arrays import lines, matrix, span
+from memlab.kernels.cpu.arrays import matrix, span
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import sum_bias
+from memlab.kernels.cpu.value_loops import each
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.pointwise import plus, same
 from memlab.kernels.registry import Array, Call, kernel
 
 
@@ -26,9 +29,9 @@ def embedding_backward(call: Call) -> None:
 @kernel("positions")
 def positions(call: Call) -> None:
     """``y = x + p``, the same p for every sample."""
-    weight = call["weight"].reshape(-1)
+    weight = call["weight"]
     for x, y in zip(call["x"], call["y"], strict=True):
-        _add(x.reshape(-1), weight, y.reshape(-1))
+        each(plus, x, weight, y)
 
 
 @kernel("positions.backward")
@@ -36,8 +39,7 @@ def positions_backward(call: Call) -> None:
     """``dp`` is the sum of ``dy`` over the batch, and ``dx = dy``."""
     sum_bias(call["dy"], call["dweight"].reshape(-1), call.accumulate_weights)
     if "dx" in call.arrays:
-        for dy, dx in lines(call["dy"], call["dx"]):
-            _copy(dy, dx, call.accumulate)
+        each(same, call["dy"], call["dx"], add=call.accumulate)
 
 
 @kernel("patches")
@@ -59,8 +61,8 @@ def class_token(call: Call) -> None:
     """The learned token, then all tokens of x."""
     token = call["token"]
     for x, y in zip(call["x"], call["y"], strict=True):
-        _copy(token, y[0], accumulate=False)
-        _copy(x.reshape(-1), y[1:].reshape(-1), accumulate=False)
+        each(same, token, y[0])
+        each(same, x, y[1:])
 
 
 @kernel("class_token.backward")
@@ -68,23 +70,23 @@ def class_token_backward(call: Call) -> None:
     """The gradient of the token is a sum over the batch; the others pass theirs on."""
     adds = call.adds("dtoken")
     for b, dy in enumerate(call["dy"]):
-        _copy(dy[0], call["dtoken"], accumulate=adds or b > 0)
+        each(same, dy[0], call["dtoken"], add=adds or b > 0)
         if "dx" in call.arrays:
-            _copy(dy[1:].reshape(-1), call["dx"][b].reshape(-1), call.accumulate)
+            each(same, dy[1:], call["dx"][b], add=call.accumulate)
 
 
 @kernel("first_token")
 def first_token(call: Call) -> None:
     """The first token of each sample."""
     for x, y in zip(call["x"], call["y"], strict=True):
-        _copy(x[0], y, accumulate=False)
+        each(same, x[0], y)
 
 
 @kernel("first_token.backward")
 def first_token_backward(call: Call) -> None:
     """``dy`` for the first token, 0 for the others."""
     for dy, dx in zip(call["dy"], call["dx"], strict=True):
-        _copy(dy, dx[0], call.accumulate)
+        each(same, dy, dx[0], add=call.accumulate)
         if not call.accumulate:
             clear(dx[1:])
 
@@ -117,24 +119,8 @@ def _add_rows(tokens: Array, dy: Array, pitch: int, dweight: Array) -> None:
 
 
 @compiled
-def _add(x: Array, p: Array, y: Array) -> None:
-    for i in range(y.size):
-        y[i] = x[i] + p[i]
-
-
-@compiled
-def _copy(source: Array, target: Array, accumulate: bool) -> None:
-    if accumulate:
-        for i in range(target.size):
-            target[i] += source[i]
-    else:
-        for i in range(target.size):
-            target[i] = source[i]
-
-
-@compiled
 def _transpose(source: Array, target: Array, accumulate: bool) -> None:
     for r in range(target.shape[0]):
         row = target[r]
         for i in range(row.size):
-            row[i] = (row[i] if accumulate else 0) + source[i, r]
+            put(row, i, source[i, r], accumulate)

@@ -15,14 +15,12 @@ import numpy as np
 
 from memlab.formats import Format
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.maps.generator import GOLDEN, mix
+from memlab.kernels.maps.random_numbers import mix, number
 
 _F, _U, _U64 = np.float32, np.uint32, np.uint64
 _1, _31 = _U(1), _U(31)
 _SIZE, _INFINITY = _U(0x7FFFFFFF), _U(0x7F800000)
 _2_23, _2_63 = _F(2.0**23), _F(2.0**63)
-
-_mix = compiled(mix)
 
 
 class Layout(NamedTuple):
@@ -121,8 +119,8 @@ def drawn(bits: np.uint32, layout: Layout, key: int, index: int) -> np.uint32:
         whole = np.int32(units)
         magnitude = _U(whole) if is_small else magnitude
         cut = _U64(_F(units - _F(whole)) * _2_63) if is_small else cut
-    number = _mix(_mix(_U64(key)) + _U64(index + 1) * GOLDEN) >> _U64(1)
-    return _coded(bits, _U(magnitude + _U(number < cut)), layout)
+    up = number(mix(_U64(key)), index) >> _U64(1) < cut
+    return _coded(bits, _U(magnitude + _U(up)), layout)
 
 
 @compiled

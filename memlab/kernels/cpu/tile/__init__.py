@@ -1,1 +1,35 @@
-"""Convolution tile by tile, with vectors of a width that is written down."""
+"""Convolution tile by tile: a lowered matrix that is never whole.
+
+Lowering makes a convolution one matrix product, ``Y = W L``, and ``L`` has k^2 times the bytes of
+the image. But a product reads ``L`` a few columns at a time, so no more than those need be there. A
+**tile** is some neighbouring output places, counted along the rows of the output: a few columns of
+``L``. Its values (the **panel**) are lowered, multiplied while they are in the cache, and
+overwritten by those of the next tile. The workspace is the panel, whatever the size of the image.
+
+The ways to convolve that are made of this, in ``memlab.kernels.cpu.conv``:
+
+- ``lowered_tile`` (im2col-tile): the panel of a tile, then all output maps at its places. Where the
+  panel does not hold all channels, they take turns, and the output adds up.
+- ``lowered_tile_gradients``: ``dW = dY L^T`` is dot products along the places of a tile;
+  ``dL = W^T dY`` is made for a few rows at a time, and added back to the image at once.
+- ``offset_table`` (offsets): no panel at all. At stride 1 the places of a tile lie side by side in
+  the image under every tap (ky, kx), so a table says how far away, and which of them there are.
+
+Within a tile the product keeps a **block of sums** in the processor's registers: ``ROWS`` output
+maps by ``VECTORS`` vectors of places. A step loads the vectors of one row of the panel, and
+multiplies each with one weight of every map, so that what is loaded takes part in several
+products::
+
+                       places of the tile
+                    [ VECTORS x lanes  ]   row (c, ky, kx) of the panel
+    W[k]   [w]      [ sum   sum   sum  ]
+    W[k+1] [w]   x  [ sum   sum   sum  ]   stays in registers over all rows of the panel
+    ...             [ ...              ]
+
+The files here: ``packing`` lowers the values of a tile and adds them back; ``block_products`` and
+``dot_products`` write the loops over a block of sums, instruction by instruction, since no compiler
+finds them; ``plain`` says the same in a few lines of NumPy, and tests hold the kernels against it.
+
+Nothing is checked in those loops. They write whole blocks, so the rows of a panel are a multiple of
+a block's lanes and a block's rows fit behind them: ``packing.check`` holds a workspace against it.
+"""

@@ -9,19 +9,19 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda import sums
+from memlab.kernels.cuda import block_sums
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import THREADS, planes, results
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
-from memlab.kernels.maps import indices
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.windows import reader, source
 from memlab.kernels.operands import Window, convolution, weight_shape, window
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64
 
-source, reader = inlined(indices.source), inlined(indices.reader)
-add_up = inlined(sums.add_up, globals())
+add_up = inlined(block_sums.add_up, globals())
 
 
 @kernel("conv2d", "direct")
@@ -113,7 +113,7 @@ def _input_gradient(
                                 place = (k * at.rows + oy) * at.columns + ox
                                 total += weight[_U(w)] * dy[_U(b * dy_pitch + place)]
                 to = _U(b * dx_pitch + (channel * at.height + iy) * at.width + ix)
-                dx[to] = dx[to] + total if add else total
+                put(dx, to, total, add)
                 ix += across
             iy += down
         plane += along
@@ -146,4 +146,4 @@ def _weight_gradient(
     sums[thread] = total
     add_up(sums, thread)
     if thread == 0:
-        dweight[w] = dweight[w] + sums[0] if add else sums[0]
+        put(dweight, w, sums[0], add)

@@ -17,7 +17,7 @@ from numba import cuda
 
 from memlab import units
 from memlab.errors import InputError, unknown
-from memlab.kernels.checks import (
+from memlab.kernels.argument_checks import (
     Shape,
     Sizes,
     check_array,
@@ -27,15 +27,14 @@ from memlab.kernels.checks import (
     lowered_sizes,
 )
 from memlab.kernels.cuda.arrays import contiguous, line, overlap
-from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
+from memlab.kernels.cuda.compile import Values, compiled, launch
 from memlab.kernels.cuda.grids import planes, values
-from memlab.kernels.maps import indices
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.windows import reader, source
 from memlab.kernels.operands import Window
 
 _U = np.uint64
 WAYS = ("coalesced", "naive")
-
-source, reader = inlined(indices.source), inlined(indices.reader)
 
 
 def im2col(
@@ -223,7 +222,7 @@ def _fold(lowered: Values, images: Values, count: int, at: Window, add: bool) ->
                             if 0 <= ox < at.columns:
                                 total += lowered[_U(row + kx * size + ox)]
                 to = _U((plane * at.height + iy) * at.width + ix)
-                images[to] = images[to] + total if add else total
+                put(images, to, total, add)
                 ix += across
             iy += down
         plane += cuda.gridDim.z

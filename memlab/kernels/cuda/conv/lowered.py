@@ -13,7 +13,7 @@ from typing import Any
 
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.conv.im2col import fold, lower
-from memlab.kernels.cuda.conv.product import Operand, multiply
+from memlab.kernels.cuda.conv.matrix_product import Operand, multiply
 from memlab.kernels.cuda.layers.linear import add_bias, sum_bias
 from memlab.kernels.operands import convolution, weight_shape, window
 from memlab.kernels.registry import Call, kernel

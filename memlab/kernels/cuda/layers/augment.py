@@ -6,17 +6,14 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.arrays import line
-from memlab.kernels.cuda.compile import Bytes, Values, compiled, inlined, launch
+from memlab.kernels.cuda.compile import Bytes, Values, compiled, launch
 from memlab.kernels.cuda.grids import values
-from memlab.kernels.maps import crops, generator
-from memlab.kernels.maps.generator import GOLDEN
+from memlab.kernels.maps import crops
+from memlab.kernels.maps.crops import moved
+from memlab.kernels.maps.random_numbers import mix
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64
-
-mix = inlined(generator.mix)
-moved_down, moved_right = inlined(crops.down), inlined(crops.right)
-turned = inlined(crops.turned)
 
 
 @kernel("augment", device="cuda")
@@ -38,13 +35,11 @@ def _augment(
     middle, factor, seed = y.dtype.type(mean), y.dtype.type(scale), mix(_U(key))
     b = cuda.blockIdx.y
     while b < batch:
-        drawn = mix(seed + _U(first + b + 1) * GOLDEN)
-        down, right = moved_down(drawn, crop), moved_right(drawn, crop)
-        turn = flip and turned(drawn)
+        down, right, turned = moved(seed, first + b, crop, flip)
         i = cuda.grid(1)
         while i < count:
             row, column = i // width % height + down, i % width
-            column = (width - 1 - column if turn else column) + right
+            column = (width - 1 - column if turned else column) + right
             shade = y.dtype.type(0)
             if 0 <= row < height and 0 <= column < width:
                 plane = i // (width * height)

@@ -8,10 +8,10 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.block_sums import sum_values
 from memlab.kernels.cuda.compile import Values, compiled, launch
-from memlab.kernels.cuda.conv.product import product
+from memlab.kernels.cuda.conv.matrix_product import product
 from memlab.kernels.cuda.grids import planes
-from memlab.kernels.cuda.sums import sum_values
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64

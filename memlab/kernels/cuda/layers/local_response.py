@@ -1,9 +1,4 @@
-"""Local response normalisation, by the formulas of the CPU's kernels::
-
-    s[c]  = k + alpha / size * (sum of x^2 over the channels around c)
-    y[c]  = x[c] s[c]^-beta
-    dx[i] = dy[i] s[i]^-beta - 2 alpha beta / size x[i] (sum of t[c] over the channels that see i)
-    t[c]  = dy[c] x[c] s[c]^(-beta - 1)
+"""Local response normalisation by the formulas of ``maps.normalization``.
 
 A thread makes one value. Backward takes one image at a time, because its workspace holds one ``t``.
 """
@@ -18,6 +13,9 @@ from numba import cuda
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Shape, Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import planes
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.normalization import square, weakened
+from memlab.kernels.maps.windows import around, seeing
 from memlab.kernels.registry import Call, kernel
 from memlab.layers import LocalResponseNorm
 
@@ -65,11 +63,10 @@ def _grid(x: Any) -> Shape:
 def _denominator(
     x: Any, start: int, c: int, channels: int, plane: int, size: int, share: Any, k: Any
 ) -> Any:
-    """``s`` of one value, from size // 2 channels before it to (size - 1) // 2 after it."""
-    total = k
-    for j in range(max(0, c - size // 2), min(channels, c + (size - 1) // 2 + 1)):
-        value = x[_U(start + j * plane)]
-        total += share * value * value
+    """``s`` of one value."""
+    total, (first, stop) = k, around(c, channels, size)
+    for j in range(first, stop):
+        total += square(x[_U(start + j * plane)], share)
     return total
 
 
@@ -89,7 +86,7 @@ def _forward(
             while i < plane:
                 start = b * x_pitch + i
                 s = _denominator(x, start, c, channels, plane, size, number(share), number(k))
-                value = x[_U(start + c * plane)] * s ** number(-beta)
+                value = weakened(x[_U(start + c * plane)], s, number(beta))
                 y[_U(b * y_pitch + c * plane + i)] = value
                 i += across
             c += down
@@ -110,9 +107,9 @@ def _spread(
         while i < plane:
             at = _U(c * plane + i)
             s = _denominator(x, i, c, channels, plane, size, number(share), number(k))
-            through = dy[at] * s ** number(-beta)
+            through = weakened(dy[at], s, number(beta))
             t[at] = through * x[at] / s
-            dx[at] = dx[at] + through if add else through
+            put(dx, at, through, add)
             i += across
         c += down
 
@@ -128,8 +125,8 @@ def _subtract(
     while c < channels:
         i = left
         while i < plane:
-            total = number(0)
-            for j in range(max(0, c - (size - 1) // 2), min(channels, c + size // 2 + 1)):
+            total, (first, stop) = number(0), seeing(c, channels, size)
+            for j in range(first, stop):
                 total += t[_U(j * plane + i)]
             at = _U(c * plane + i)
             dx[at] -= number(factor) * x[at] * total

@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda import sums
-from memlab.kernels.cuda.arrays import launch_on_values, line
+from memlab.kernels.cuda import block_sums
+from memlab.kernels.cuda.arrays import line
+from memlab.kernels.cuda.block_sums import sum_differences
 from memlab.kernels.cuda.compile import Labels, Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import THREADS, results, values
-from memlab.kernels.cuda.sums import sum_differences
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.pointwise import cross_entropy_backward
 from memlab.kernels.registry import Call, kernel
 
 _U, _F = np.uint64, np.float64
-add_up = inlined(sums.add_up, globals())
+add_up = inlined(block_sums.add_up, globals())
 
 
 @kernel("softmax", device="cuda")
@@ -51,14 +53,6 @@ def squared_error(call: Call) -> None:
     x = call["x"]
     count, adds = len(x) * call.parts, "loss" in call.updates
     sum_differences(x, call["labels"], call["loss"], 1 / count, adds)
-
-
-@kernel("squared_error.backward", device="cuda")
-def squared_error_backward(call: Call) -> None:
-    """``2 (x - target) / batch``."""
-    arrays = [call["x"], call["labels"], call["dx"]]
-    factor = 2 / (len(call["x"]) * call.parts)
-    launch_on_values(_squared_error_backward, arrays, factor, call.accumulate)
 
 
 def _launch_softmax(x: Any, y: Any) -> None:
@@ -118,7 +112,7 @@ def _cross_entropy(
     totals[thread] = total
     add_up(totals, thread)
     if thread == 0:
-        loss[0] = loss[0] + totals[0] / count if add else totals[0] / count
+        put(loss, 0, totals[0] / count, add)
 
 
 @compiled
@@ -132,24 +126,6 @@ def _cross_entropy_backward(
         while i < classes:
             at = _U(b * classes + i)
             expected = number(1) if i == labels[b] else number(0)
-            gradient = (p[at] - expected) / number(count)
-            dx[at] = dx[at] + gradient if add else gradient
-            i += cuda.gridsize(1)
-        b += cuda.gridDim.y
-
-
-@compiled
-def _squared_error_backward(
-    x: Values, x_pitch: int, target: Values, target_pitch: int, dx: Values, dx_pitch: int,
-    batch: int, count: int, factor: float, add: bool,
-) -> None:  # fmt: skip
-    scale = dx.dtype.type(factor)
-    b = cuda.blockIdx.y
-    while b < batch:
-        i = cuda.grid(1)
-        while i < count:
-            to = _U(b * dx_pitch + i)
-            gradient = scale * (x[_U(b * x_pitch + i)] - target[_U(b * target_pitch + i)])
-            dx[to] = dx[to] + gradient if add else gradient
+            put(dx, at, cross_entropy_backward(p[at], expected, number(count)), add)
             i += cuda.gridsize(1)
         b += cuda.gridDim.y

@@ -10,10 +10,13 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.block_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import planes, values
-from memlab.kernels.cuda.layers.pointwise import copy
-from memlab.kernels.cuda.sums import sum_products, sum_squares, sum_values
+from memlab.kernels.cuda.value_loops import each
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.normalization import normalized, normalized_backward
+from memlab.kernels.maps.pointwise import same
 from memlab.kernels.registry import Call, kernel
 from memlab.layers import BatchNorm
 from memlab.step.op import OF_PART
@@ -76,7 +79,7 @@ def batch_norm_backward(call: Call) -> None:
         )  # fmt: skip
     if call.accumulate_weights:
         for sums_of_part, name in zip(own, ("dweight", "dbias"), strict=True):
-            copy(sums_of_part, call[name], accumulate=True)
+            each(same, sums_of_part, call[name], add=True)
 
 
 def _extents(x: Any) -> tuple[int, int, int]:
@@ -103,7 +106,7 @@ def _keep(
         c += cuda.gridsize(1)
 
 
-def normalized(inverse: Callable[[Any, Any], Any]) -> Any:
+def normalizing(inverse: Callable[[Any, Any], Any]) -> Any:
     """A kernel for ``y = (x - mean) inverse(spread, epsilon) weight + bias``."""
     of = inlined(inverse)
 
@@ -122,7 +125,7 @@ def normalized(inverse: Callable[[Any, Any], Any]) -> Any:
                 i = left
                 while i < plane:
                     at = c * plane + i
-                    value = (x[_U(b * x_pitch + at)] - centre) * scale + shift
+                    value = normalized(x[_U(b * x_pitch + at)], centre, scale, shift)
                     y[_U(b * y_pitch + at)] = value
                     i += across
                 c += down
@@ -131,12 +134,12 @@ def normalized(inverse: Callable[[Any, Any], Any]) -> Any:
     return compiled(each, inverse)
 
 
-@normalized
+@normalizing
 def _by_batch(inverse_deviation: Any, epsilon: Any) -> Any:
     return inverse_deviation
 
 
-@normalized
+@normalizing
 def _by_running(variance: Any, epsilon: Any) -> Any:
     return 1 / math.sqrt(variance + epsilon)
 
@@ -159,10 +162,9 @@ def _backward(
             i = left
             while i < plane:
                 at = c * plane + i
-                away = (x[_U(b * x_pitch + at)] - centre) * lean
-                value = (dy[_U(b * dy_pitch + at)] - offset - away) * scale
-                to = _U(b * dx_pitch + at)
-                dx[to] = dx[to] + value if add else value
+                source, gradient = x[_U(b * x_pitch + at)], dy[_U(b * dy_pitch + at)]
+                value = normalized_backward(gradient, source, centre, lean, offset, scale)
+                put(dx, _U(b * dx_pitch + at), value, add)
                 i += across
             c += down
         b += along

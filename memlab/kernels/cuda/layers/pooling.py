@@ -12,8 +12,10 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.arrays import line, pitch
-from memlab.kernels.cuda.compile import Places, Shape, Values, compiled, inlined, launch
+from memlab.kernels.cuda.compile import Places, Shape, Values, compiled, launch
 from memlab.kernels.cuda.grids import planes
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.maps.windows import counted, covered, covering, largest
 from memlab.kernels.operands import Geometry, geometry
 from memlab.kernels.registry import Call, kernel
 
@@ -65,34 +67,6 @@ def _grid(maps: Any) -> Shape:
     return planes(columns, rows, batch * channels)
 
 
-@inlined
-def _largest(x: Any, plane: int, oy: int, ox: int, at: Geometry) -> tuple[Any, int]:
-    """The first of the largest values in a window, or a NaN, and its place."""
-    top, left = oy * at.stride - at.pad, ox * at.stride - at.pad
-    ky, kx = max(0, -top), max(0, -left)
-    best, place = x[_U(plane + (top + ky) * at.width + left + kx)], ky * at.wide + kx
-    for row in range(ky, min(at.high, at.height - top)):
-        for column in range(kx, min(at.wide, at.width - left)):
-            value = x[_U(plane + (top + row) * at.width + left + column)]
-            if value > best or value != value:
-                best, place = value, row * at.wide + column
-    return best, place
-
-
-@inlined
-def _covering(i: int, kernel: int, places: int, at: Geometry) -> tuple[int, int]:
-    """The windows over a row (or column) ``i``, from the first to before the last."""
-    first = -((kernel - 1 - at.pad - i) // at.stride)
-    return max(0, first), min(places, (i + at.pad) // at.stride + 1)
-
-
-@inlined
-def _counted(place: int, kernel: int, size: int, at: Geometry) -> int:
-    """The rows (or columns) that a window counts: those of the padding too."""
-    start = place * at.stride - at.pad
-    return min(start + kernel, size + at.pad) - start
-
-
 @compiled
 def _maximum(
     x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, channels: int, at: Geometry
@@ -106,7 +80,7 @@ def _maximum(
         while oy < at.rows:
             ox = left
             while ox < at.columns:
-                best, _ = _largest(x, image, oy, ox, at)
+                best, _ = largest(x, image, oy, ox, at)
                 y[_U(b * y_pitch + (c * at.rows + oy) * at.columns + ox)] = best
                 ox += across
             oy += down
@@ -127,7 +101,7 @@ def _maximum_and_place(
         while oy < at.rows:
             ox = left
             while ox < at.columns:
-                best, place = _largest(x, image, oy, ox, at)
+                best, place = largest(x, image, oy, ox, at)
                 o = (c * at.rows + oy) * at.columns + ox
                 y[_U(b * y_pitch + o)] = best
                 indices[_U(b * indices_pitch + o)] = place
@@ -147,10 +121,10 @@ def _maximum_backward(
         b, c = plane // channels, plane % channels
         iy = top
         while iy < at.height:
-            first_row, last_row = _covering(iy, at.high, at.rows, at)
+            first_row, last_row = covering(iy, at.high, at.rows, at)
             ix = left
             while ix < at.width:
-                first, last = _covering(ix, at.wide, at.columns, at)
+                first, last = covering(ix, at.wide, at.columns, at)
                 total = dy.dtype.type(0)
                 for oy in range(first_row, last_row):
                     row = (iy + at.pad - oy * at.stride) * at.wide + ix + at.pad
@@ -159,7 +133,7 @@ def _maximum_backward(
                         if indices[_U(b * indices_pitch + o)] == row - ox * at.stride:
                             total += dy[_U(b * dy_pitch + o)]
                 to = _U(b * dx_pitch + (c * at.height + iy) * at.width + ix)
-                dx[to] = dx[to] + total if add else total
+                put(dx, to, total, add)
                 ix += across
             iy += down
         plane += along
@@ -177,14 +151,14 @@ def _mean(
         image = b * x_pitch + c * at.height * at.width
         oy = top
         while oy < at.rows:
-            start = oy * at.stride - at.pad
+            first_row, last_row = covered(oy, at.high, at.height, at)
             ox = left
             while ox < at.columns:
-                begin, total = ox * at.stride - at.pad, number(0)
-                for iy in range(max(0, start), min(start + at.high, at.height)):
-                    for ix in range(max(0, begin), min(begin + at.wide, at.width)):
+                (first, last), total = covered(ox, at.wide, at.width, at), number(0)
+                for iy in range(first_row, last_row):
+                    for ix in range(first, last):
                         total += x[_U(image + iy * at.width + ix)]
-                count = _counted(oy, at.high, at.height, at) * _counted(ox, at.wide, at.width, at)
+                count = counted(oy, at.high, at.height, at) * counted(ox, at.wide, at.width, at)
                 y[_U(b * y_pitch + (c * at.rows + oy) * at.columns + ox)] = total / number(count)
                 ox += across
             oy += down
@@ -203,19 +177,19 @@ def _mean_backward(
         b, c = plane // channels, plane % channels
         iy = top
         while iy < at.height:
-            first_row, last_row = _covering(iy, at.high, at.rows, at)
+            first_row, last_row = covering(iy, at.high, at.rows, at)
             ix = left
             while ix < at.width:
-                first, last = _covering(ix, at.wide, at.columns, at)
+                first, last = covering(ix, at.wide, at.columns, at)
                 total = number(0)
                 for oy in range(first_row, last_row):
-                    tall = _counted(oy, at.high, at.height, at)
+                    tall = counted(oy, at.high, at.height, at)
                     for ox in range(first, last):
-                        count = number(tall * _counted(ox, at.wide, at.width, at))
+                        count = number(tall * counted(ox, at.wide, at.width, at))
                         o = (c * at.rows + oy) * at.columns + ox
                         total += dy[_U(b * dy_pitch + o)] / count
                 to = _U(b * dx_pitch + (c * at.height + iy) * at.width + ix)
-                dx[to] = dx[to] + total if add else total
+                put(dx, to, total, add)
                 ix += across
             iy += down
         plane += along

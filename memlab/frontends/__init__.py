@@ -1,0 +1,1 @@
+"""Steps that were not built here: recorded from a model of another framework."""

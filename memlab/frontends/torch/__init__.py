@@ -1,0 +1,117 @@
+"""A PyTorch model as a step: ``record`` watches one training step of it.
+
+PyTorch is no dependency of memlab: ``pip install "memlab[torch]"`` brings it, and nothing here
+loads it before it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from memlab.errors import InputError, flag, known, whole
+from memlab.step.step import Step
+
+if TYPE_CHECKING:
+    from memlab.frontends.torch.recording import Recording
+
+AUTOCAST = ("bf16", "fp16")
+"""The formats that autocast can compute in."""
+
+
+def record(
+    build: Callable[[], Any],
+    make_batch: Callable[[int], Any],
+    loss_fn: Callable[[Any, Any], Any],
+    optimizer: str | Callable[[Any], Any] = "momentum",
+    **options: Any,
+) -> Step:
+    """One training step of a PyTorch model, as a plan for any batch.
+
+    It is the second step: the optimizer has its state. Nothing is allocated and nothing computed
+    where fake tensors can stand for the real ones; where not (a branch on data, NumPy in forward),
+    two small batches are run, and a note of the step says so. Plan it, look at it and rewrite it
+    as any other step; ``memlab.run`` has no kernels for it.
+
+    Args:
+        build: gives the model, an ``nn.Module``.
+        make_batch: gives an input and a target for so many samples.
+        loss_fn: gives the loss, of the model's output and the target.
+        optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that makes one
+            of parameters: ``lambda p: torch.optim.AdamW(p, fused=True)``.
+        **options: those of ``observe``.
+
+    Raises:
+        InputError: PyTorch is not installed; something is given that no step can be recorded of; or
+            the step is not the same at every batch. What the model itself raises comes through.
+    """
+    found = observe(build, make_batch, loss_fn, optimizer, **options)
+    from memlab.frontends.torch.convert import step_of
+
+    return step_of(found)
+
+
+def observe(
+    build: Callable[[], Any],
+    make_batch: Callable[[int], Any],
+    loss_fn: Callable[[Any, Any], Any],
+    optimizer: str | Callable[[Any], Any] = "momentum",
+    *,
+    autocast: str = "",
+    accumulate: int = 1,
+    set_to_none: bool = True,
+    keep_output: bool = False,
+    batch: int | None = None,
+    real: bool | None = None,
+) -> Recording:
+    """The calls and storages of one training step of a PyTorch model; ``record`` makes a step of
+    them.
+
+    Args:
+        build: gives the model, an ``nn.Module``.
+        make_batch: gives an input and a target for so many samples.
+        loss_fn: gives the loss, of the model's output and the target.
+        optimizer: a name, or a function that makes one of parameters, as in ``record``.
+        autocast: ``"bf16"`` or ``"fp16"``: forward and loss run in ``torch.autocast``.
+        accumulate: of so many batches the gradients are added before the update.
+        set_to_none: whether ``zero_grad`` lets the gradients go, or fills them with zeros.
+        keep_output: whether a name holds the model's output until the step ends, as ``y`` does in
+            ``y = model(x)``.
+        batch: record this batch alone, where a step is not the same at every one.
+        real: run on real tensors (``True``), on fake ones (``False``), or on those that can.
+
+    Raises:
+        InputError: as ``record``.
+    """
+    _installed()
+    from memlab.frontends.torch import recorded
+    from memlab.frontends.torch.worlds import Wish
+
+    if autocast:
+        known("format for autocast", autocast, AUTOCAST)
+    wish = Wish(
+        build,
+        make_batch,
+        loss_fn,
+        optimizer,
+        autocast,
+        whole("accumulate", accumulate),
+        flag("set_to_none", set_to_none),
+        flag("keep_output", keep_output),
+    )
+    return recorded.observe(wish, batch, real)
+
+
+def _installed() -> None:
+    """Refuse to begin without PyTorch.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "a model of PyTorch needs PyTorch, which is not installed; "
+            'try pip install "memlab[torch]".'
+        ) from None

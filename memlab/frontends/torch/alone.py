@@ -1,0 +1,209 @@
+"""One operation of PyTorch alone, measured: a program that loads nothing of memlab.
+
+It reads one operation as JSON from each line of its input, runs it on made-up values and writes a
+line: the most bytes that were allocated inside it, the bytes of what it gave, its seconds. Where
+one crashes the process, the line is missing. Import this module only where PyTorch is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from typing import Any
+
+import torch
+
+_QUICK = 0.05
+"""Seconds below which an operation is timed another time: its first run may compile a kernel."""
+Made = dict[int, Any]
+READY = "ready"
+"""The first line that it writes."""
+
+
+def main() -> None:
+    """Measure what comes in until nothing comes any more."""
+    results = _private_output()
+    _set(json.loads(sys.stdin.readline()))
+    print(READY, file=results, flush=True)
+    for line in sys.stdin:
+        print(json.dumps(measured(json.loads(line))), file=results, flush=True)
+
+
+def _private_output() -> Any:
+    """Where results go; what else is written to the standard output goes nowhere."""
+    found = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    return found
+
+
+def _set(settings: dict[str, Any]) -> None:
+    """What decides which kernels run."""
+    torch.set_num_threads(settings["threads"])
+    torch.backends.mkldnn.enabled = settings["mkldnn"]
+    torch.set_float32_matmul_precision(settings["precision"])
+    torch.use_deterministic_algorithms(settings["deterministic"], warn_only=True)
+
+
+def settings() -> dict[str, Any]:
+    """Those of this process, for another one."""
+    return {
+        "threads": torch.get_num_threads(),
+        "mkldnn": bool(torch.backends.mkldnn.enabled),
+        "precision": torch.get_float32_matmul_precision(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+    }
+
+
+def measured(job: dict[str, Any]) -> dict[str, Any]:
+    """What one operation takes: ``peak`` bytes inside it, ``outputs`` as pairs of a number of a
+    storage and its bytes (-1 is the storage of an argument), ``seconds``; or the ``error``."""
+    for value in (0, 1):  # a whole number of 0 may be a divisor
+        try:
+            return _measured(job, value)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {str(error).strip()[:160]}"
+    return {"error": reason}
+
+
+def _measured(job: dict[str, Any], value: int) -> dict[str, Any]:
+    made: Made = {}
+    with torch.set_grad_enabled(job["grad"]):
+        args, kwargs = _arguments(job, value, made)
+        run = _runner(job, args, kwargs)
+        before = {each.untyped_storage()._cdata for each in _tensors((args, kwargs))}
+        peak, seconds, outputs = _watched(run, args)
+        if seconds < _QUICK:
+            seconds = min(seconds, _timed(run))
+    return {"peak": peak, "outputs": list(_sizes(outputs, before)), "seconds": seconds}
+
+
+def _runner(job: dict[str, Any], args: Any, kwargs: Any) -> Callable[[], Any]:
+    """The call of an operator that is known by its name."""
+    space, _, name = job["op"].partition("::")
+    func = getattr(getattr(getattr(torch.ops, space), name), job["overload"])
+    return lambda: func(*args, **kwargs)
+
+
+def _timed(run: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def _watched(run: Callable[[], Any], args: Any) -> tuple[int, float, Any]:
+    """The most bytes above those before, the seconds, and what was given."""
+    device = next((each.device.type for each in _tensors(args)), "cpu")
+    return _on_gpu(run) if device == "cuda" else _on_processor(run)
+
+
+def _on_processor(run: Callable[[], Any]) -> tuple[int, float, Any]:
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        start = time.perf_counter()
+        outputs = run()
+        seconds = time.perf_counter() - start
+    events = profiler.profiler.kineto_results.events()
+    memory = [(each.start_ns(), each.nbytes()) for each in events if each.name() == "[memory]"]
+    memory.sort(key=lambda each: each[0])
+    return max(accumulate((n for _, n in memory), initial=0)), seconds, outputs
+
+
+def _on_gpu(run: Callable[[], Any]) -> tuple[int, float, Any]:
+    run()  # libraries take what they keep
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before, start = torch.cuda.memory_stats()["requested_bytes.all.current"], time.perf_counter()
+    outputs = run()
+    torch.cuda.synchronize()
+    seconds = time.perf_counter() - start
+    return torch.cuda.memory_stats()["requested_bytes.all.peak"] - before, seconds, outputs
+
+
+def _sizes(outputs: Any, before: set[int]) -> Iterator[tuple[int, int] | None]:
+    """For each output the number of its storage among the new ones, and its bytes."""
+    numbers: dict[int, int] = {}
+    for each in flat(outputs):
+        if not isinstance(each, torch.Tensor):
+            yield None
+            continue
+        storage = each.untyped_storage()
+        key = storage._cdata
+        new = key not in before
+        yield (numbers.setdefault(key, len(numbers)) if new else -1, storage.nbytes())
+
+
+# -- arguments ---------------------------------------------------------------------------------
+
+
+def _arguments(job: dict[str, Any], value: int, made: Made) -> tuple[Any, Any]:
+    """Those of a job, and where it reads what another operation has to make, that as well."""
+    first = {}
+    for name, each in job.get("first", {}).items():
+        with torch.set_grad_enabled(each["grad"]):  # what it keeps depends on it
+            args, kwargs = _arguments(each, value, {})
+            first[name] = list(flat(_runner(each, args, kwargs)()))
+    args = [_value(each, value, made, first) for each in job["args"]]
+    kwargs = {name: _value(each, value, made, first) for name, each in job["kwargs"].items()}
+    return args, kwargs
+
+
+def _value(given: Any, value: int, made: Made, first: dict[str, list[Any]]) -> Any:
+    """An argument as PyTorch takes it."""
+    if isinstance(given, list):
+        return [_value(each, value, made, first) for each in given]
+    if not isinstance(given, dict):
+        return given
+    ((kind, what),) = given.items()
+    if kind == "tensor":
+        return _tensor(*what, value=value, made=made)
+    if kind == "made":
+        return first[what[0]][what[1]]
+    if kind == "device":
+        return torch.device(what)
+    return complex(*what) if kind == "complex" else getattr(torch, what)
+
+
+def _tensor(
+    storage: int, count: int, shape: list[int], stride: list[int], offset: int, dtype: str,
+    device: str, *, value: int, made: Made,
+) -> Any:  # fmt: skip
+    """A view of a storage of so many values, which is made once: zeros, and in whole numbers
+    ``value``."""
+    kind = getattr(torch, dtype)
+    whole = not (kind.is_floating_point or kind.is_complex)
+    if storage not in made:
+        made[storage] = torch.full((count,), value if whole else 0, dtype=kind, device=device)
+    base = made[storage]
+    if base.dtype != kind:
+        base = base.view(kind)
+    return base.as_strided(shape, stride, offset)
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """Outputs in order, those in lists too."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from flat(each)
+    else:
+        yield value
+
+
+def _tensors(value: Any) -> Iterable[Any]:
+    for each in flat([*value[0], *value[1].values()] if _pair(value) else value):
+        if isinstance(each, torch.Tensor):
+            yield each
+
+
+def _pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict)
+
+
+if __name__ == "__main__":
+    main()

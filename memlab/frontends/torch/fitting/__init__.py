@@ -1,0 +1,72 @@
+"""A PyTorch model is made to fit: ``fit_model`` chooses the modules that run again in backward.
+
+PyTorch is no dependency of memlab, and nothing here loads it before it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from memlab import units
+from memlab.errors import flag, known, whole
+from memlab.frontends.torch import AUTOCAST, _installed
+
+if TYPE_CHECKING:
+    from memlab.frontends.torch.fitting.recipe import Recipe
+
+
+def fit_model(
+    build: Callable[[], Any],
+    make_batch: Callable[[int], Any],
+    loss_fn: Callable[[Any, Any], Any],
+    optimizer: str | Callable[[Any], Any] = "momentum",
+    *,
+    batch: int,
+    memory: int | str,
+    autocast: str = "",
+    accumulate: int = 1,
+    keep_output: bool = False,
+    tell: Callable[[int, int], None] | None = None,
+) -> Recipe:
+    """The cheapest modules to run again in backward, so that a training step fits into memory.
+
+    The step is recorded as in ``memlab.record``, and what kernels take inside themselves is
+    measured at the batch, each distinct operation alone, in another process. Among all sets of
+    modules of which none lies in another, the one that takes the fewest seconds is found by a
+    mixed-integer program. Then the wrapped model is recorded, and that is what the recipe promises.
+
+    >>> recipe = memlab.fit_model(build, make_batch, loss, "adam", batch=32, memory="10GB")
+    >>> model = recipe.apply(build())
+
+    Args:
+        build: gives the model, an ``nn.Module``.
+        make_batch: gives an input and a target for so many samples.
+        loss_fn: gives the loss, of the model's output and the target.
+        optimizer: a name, or a function that makes one of parameters, as in ``memlab.record``.
+        batch: the mini-batch size that is to fit.
+        memory: bytes, or an amount as ``"10GB"`` and ``"11.5GiB"``.
+        autocast: ``"bf16"`` or ``"fp16"``, as in ``memlab.record``.
+        accumulate: of so many batches the gradients are added before the update.
+        keep_output: whether a name holds the model's output until the step ends.
+        tell: is told how many operations are measured, and of how many.
+
+    Raises:
+        InputError: nothing fits; the message has the least peak and what would help. Or as
+            ``memlab.record``; or SciPy is not installed.
+    """
+    _installed()
+    from memlab.frontends.torch.fitting.advice import failure
+    from memlab.frontends.torch.fitting.search import Search
+    from memlab.frontends.torch.worlds import Wish
+
+    if autocast:
+        known("format for autocast", autocast, AUTOCAST)
+    nbytes, number = units.parse(memory), whole("batch", batch)
+    parts, keep = whole("accumulate", accumulate), flag("keep_output", keep_output)
+    wish = Wish(build, make_batch, loss_fn, optimizer, autocast, parts, True, keep)
+    search = Search(wish, number, tell)
+    found = search.fit(nbytes)
+    if found.recipe is None:
+        raise failure(search, found, nbytes)
+    return found.recipe

@@ -1,0 +1,115 @@
+"""From a model to its recipe: record it, measure its workspace, choose, and record what was chosen.
+
+Import this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from memlab.errors import InputError
+from memlab.frontends.torch import recorded
+from memlab.frontends.torch.fitting import wrapping
+from memlab.frontends.torch.fitting.choosing import Choice, Program
+from memlab.frontends.torch.fitting.model import model_of
+from memlab.frontends.torch.fitting.recipe import Recipe
+from memlab.frontends.torch.fitting.spans import Watched, candidates
+from memlab.frontends.torch.measure import Tell, with_workspace, workspace
+from memlab.frontends.torch.recording import Recording
+from memlab.frontends.torch.worlds import Wish
+from memlab.ledger.entries import Peak
+from memlab.ledger.plan import plan
+from memlab.step.op import Phase
+from memlab.step.step import Step
+
+TRIES = 5
+"""How often a choice is made with less room, where the recording of the wrapped model took more."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was found for a budget: the recipe, or ``None`` where nothing fits; then ``least`` is
+    the set with the least peak, and ``peak`` what it takes."""
+
+    recipe: Recipe | None
+    least: Choice | None = None
+    peak: Peak | None = None
+
+
+class Search:
+    """A model at a batch: recorded once, its choices made for any budget."""
+
+    def __init__(self, wish: Wish, batch: int, tell: Tell | None = None) -> None:
+        self.wish, self.batch, self.tell = wish, batch, tell
+        self.watched = Watched()
+        self.found = _observed(replace(wish, build=self.watched.build(wish.build)), batch)
+        self.measured = workspace(self.found, batch, tell)
+        self.step = with_workspace(self.found, self.measured)
+        self.before = plan(self.step).peak_at(batch)
+
+    @cached_property
+    def program(self) -> Program:
+        """The choices as a mixed-integer program."""
+        spans = candidates(self.found, self.watched)
+        norms: Mapping[str, int] = self.watched.norms
+        return Program(model_of(self.found, self.measured, spans, norms, self.batch))
+
+    def fit(self, nbytes: int) -> Fitted:
+        """The cheapest set of modules within so many bytes."""
+        if self.before.nbytes <= nbytes:
+            none = Choice((), self.before.nbytes, 0.0, 0.0, True)
+            return Fitted(self._recipe(none, nbytes, self.step, self.before.nbytes))
+        room = nbytes
+        for _ in range(TRIES):
+            choice = self.program.cheapest(room)
+            if choice is None:
+                break
+            step, peak = self.wrapped(choice.names)
+            if peak.nbytes <= nbytes:
+                return Fitted(self._recipe(choice, nbytes, step, peak.nbytes))
+            room -= max(peak.nbytes - nbytes, room - choice.nbytes + 1)
+        least = self.program.least()
+        return Fitted(None, least, self.wrapped(least.names)[1])
+
+    def wrapped(self, names: tuple[str, ...]) -> tuple[Step, Peak]:
+        """The step of the model in which these modules run again, recorded, and its peak."""
+        build = self.wish.build
+        wish = replace(self.wish, build=lambda: wrapping.wrap(build(), names))
+        found = _observed(wish, self.batch)
+        step = with_workspace(found, workspace(found, self.batch, self.tell))
+        return step, plan(step).peak_at(self.batch)
+
+    def _recipe(self, choice: Choice, nbytes: int, step: Step, peak: int) -> Recipe:
+        total = sum(self.measured.seconds.values())
+        return Recipe(
+            self.found.model,
+            self.found.optimizer,
+            self.batch,
+            nbytes,
+            peak,
+            self.before.nbytes,
+            choice.names,
+            choice.seconds,
+            choice.seconds / total,
+            choice.bound / total,
+            choice.proved,
+            step,
+            self.wish,
+        )
+
+    @property
+    def in_update(self) -> int:
+        """The most bytes inside the optimizer, which no module that runs again makes fewer."""
+        timeline = plan(self.step).timeline(self.batch)
+        pairs = zip(timeline, self.step.ops, strict=True)
+        return max((n for n, op in pairs if op.phase is Phase.UPDATE), default=0)
+
+
+def _observed(wish: Wish, batch: int) -> Recording:
+    """The recording for any batch, or where there is none for this one."""
+    try:
+        return recorded.observe(wish)
+    except InputError:
+        return recorded.observe(wish, batch)

@@ -1,0 +1,95 @@
+"""Modules that run again in backward, and the lines that make them do so.
+
+What is printed to be pasted is the text of the functions that are called here. Import this module
+only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+
+from memlab.errors import InputError, shorten
+
+
+# fmt: off
+@contextmanager
+def copied_statistics(module):  # type: ignore[no-untyped-def]  # as users read it
+    """In here batch norm moves copies of its statistics."""
+    norms = [each for each in module.modules() if isinstance(each, _BatchNorm) and each.training]
+    kept = [dict(each._buffers) for each in norms]
+    for norm in norms:
+        norm._buffers.update((k, v if v is None else v.clone()) for k, v in norm._buffers.items())
+    try:
+        yield
+    finally:
+        for norm, buffers in zip(norms, kept):  # noqa: B905
+            norm._buffers.update(buffers)
+
+
+def run_again(module):  # type: ignore[no-untyped-def]
+    """Keep only what goes into a module; backward runs it again."""
+    kind = type(module)
+
+    def forward(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        def contexts():  # type: ignore[no-untyped-def]
+            return nullcontext(), copied_statistics(self)
+
+        run = partial(kind.forward, self, **kwargs)
+        return checkpoint(run, *args, use_reentrant=False, context_fn=contexts)
+
+    module.__class__ = type(kind.__name__, (kind,), {"forward": forward})
+# fmt: on
+
+
+_IMPORTS = """\
+from contextlib import contextmanager, nullcontext
+from functools import partial
+
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+"""
+
+
+def wrap(model: Any, names: Sequence[str]) -> Any:
+    """The model, of which the modules of these names run again in backward: changed in place.
+
+    Raises:
+        InputError: a name that the model has not, or a module whose ``forward`` is an attribute of
+            it alone, which would go before that of its class.
+    """
+    modules = dict(model.named_modules())
+    for name in names:
+        if name not in modules:
+            raise InputError(
+                f"this model has no module {shorten(name)}, which the recipe runs again; apply it "
+                "to a model of the same build()."
+            )
+        if "forward" in vars(modules[name]):
+            raise InputError(
+                f"the forward of {name} was replaced for this module alone; apply the recipe "
+                "before that."
+            )
+    for name in names:
+        run_again(modules[name])  # type: ignore[no-untyped-call]
+    return model
+
+
+def code(names: Sequence[str]) -> str:
+    """The lines that do so, to be pasted after the line that makes ``model``."""
+    lines = "\n\n".join(_pasted(each) for each in (copied_statistics, run_again))
+    listed = "".join(f"    {name!r},\n" for name in names)
+    loop = "for name in names:\n    run_again(model.get_submodule(name))\n"
+    return f"{_IMPORTS}\n\n{lines}\n\nnames = [\n{listed}]\n{loop}"
+
+
+def _pasted(function: Any) -> str:
+    """The text of a function without the remarks that are for our own checks."""
+    lines = inspect.getsource(inspect.unwrap(function)).splitlines()
+    return "".join(line.partition("  # type:")[0].partition("  # noqa")[0] + "\n" for line in lines)

@@ -1,0 +1,108 @@
+"""What ``torch.utils.checkpoint`` keeps beside the inputs of what it runs again: the state of the
+random numbers, which no operator makes, so that no recording sees it.
+
+Import this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from memlab.formats import FORMATS
+from memlab.frontends.torch.recording import Call, Recording
+from memlab.step.op import CALL, Operands, Phase
+from memlab.step.step import Step
+from memlab.step.storage import Size, Storage
+from memlab.step.tensor import Role, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What a checkpoint runs again, by numbers of calls.
+
+    ``begin`` is the first in forward, ``first`` to ``last`` run again, and after ``end`` nothing in
+    backward needs it.
+    """
+
+    begin: int
+    first: int
+    last: int
+    end: int
+
+
+def nbytes() -> int:
+    """Bytes of the state of the processor's random numbers."""
+    return int(torch.get_rng_state().numel())
+
+
+def reruns(found: Recording) -> list[Rerun]:
+    """Every checkpoint of a recording, in the order in which they run again."""
+    calls = [call for call in found.calls if not call.view]
+    forward = [each for each in calls if each.phase in (Phase.FORWARD, Phase.LOSS)]
+    ends = {call.forward: call.number for call in calls if _of_node(call)}
+    return [
+        Rerun(begin[0].number, run[0].number, run[-1].number, end)
+        for run, cause in _runs(calls)
+        if (begin := _matching(forward, run, cause))
+        and (end := max((ends.get(each.number, -1) for each in begin), default=-1)) >= 0
+    ]
+
+
+def _of_node(call: Call) -> bool:
+    """Whether it is the backward of a call of forward."""
+    return call.phase is Phase.BACKWARD and call.forward is not None and not call.again
+
+
+def with_states(step: Step, found: Recording) -> Step:
+    """The step with the states that checkpoints keep: one from forward on, and another while the
+    operations run again. Their role is workspace, as nobody asked for them."""
+    at = {op.attributes[CALL]: index for index, op in enumerate(step.ops)}
+    ops, size = list(step.ops), Size(nbytes())
+    for number, each in enumerate(reruns(found)):
+        for name, (born, died) in {
+            f"random state {number}": (each.begin, each.end),
+            f"random state of now {number}": (each.first, each.last),
+        }.items():
+            tensor = Tensor(name, Storage(name, size), (), FORMATS["uint8"], Role.WORKSPACE)
+            op, last = ops[at[born]], at[died]
+            ops[at[born]] = replace(op, writes=_also(op.writes, tensor))
+            ops[last] = replace(ops[last], holds=_also(ops[last].holds, tensor))
+    return replace(step, ops=tuple(ops))
+
+
+def _also(operands: Operands, tensor: Tensor) -> Operands:
+    return {**operands, tensor.name.replace(" ", "_"): tensor}
+
+
+def _runs(calls: Sequence[Call]) -> Iterator[tuple[list[Call], int]]:
+    """Calls in a row that run again, and the call of forward whose backward asks for them."""
+    run: list[Call] = []
+    for call in calls:
+        if call.again:
+            run.append(call)
+        elif run:
+            yield run, -1 if call.forward is None else call.forward
+            run = []
+
+
+def _matching(forward: Sequence[Call], run: Sequence[Call], cause: int) -> Sequence[Call]:
+    """The calls of forward that these are. Of several the ones that end nearest to the cause:
+    backward begins with what forward did last. Copies belong to no module."""
+    kinds = [each.func for each in forward]
+    wanted = [each.func for each in run if each.kind != "clone"]
+    starts = (
+        [
+            at
+            for at in range(len(forward) - len(wanted) + 1)
+            if kinds[at] is wanted[0] and kinds[at : at + len(wanted)] == wanted
+        ]
+        if wanted
+        else []
+    )
+    if not starts:
+        return ()
+    at = min(starts, key=lambda at: abs(forward[at + len(wanted) - 1].number - cause))
+    return forward[at : at + len(wanted)]

@@ -1,0 +1,161 @@
+"""Convolution of a batch whose samples are neighbours in memory, so that the lanes are samples.
+
+Arrays are (C, H, W, B). At one output place, a tap (c, ky, kx) multiplies B neighbouring values by
+one weight. ``samples`` fills vectors with them: with fewer samples than lanes, the other lanes are
+off. ``loop`` leaves the choice of vectors to the compiler, ``one-lane`` takes none. No step uses
+these kernels: all others fill their lanes from the places of one sample.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from memlab.errors import InputError, pick
+from memlab.kernels.argument_checks import check_array, check_out, lowered_sizes
+from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.tile.block_products import ROWS, ZERO, multiply_offsets
+from memlab.kernels.cpu.vectors import BITS, Value, Writer, datas, written
+from memlab.kernels.maps.windows import inside
+from memlab.kernels.operands import Window
+from memlab.kernels.registry import Array
+
+SAMPLES, LOOP, ONE_LANE = "samples", "loop", "one-lane"
+WAYS = (SAMPLES, LOOP, ONE_LANE)
+
+types: Any = numba.types
+
+
+def conv2d(
+    x: Array, weight: Array, out: Array, stride: int = 1, pad: int = 0, way: str = SAMPLES
+) -> None:
+    """``out = weight * x``, with ``x`` (C, H, W, B), ``weight`` (K, C, k, k), ``out``
+    (K, Ho, Wo, B), all fp32 or all fp64.
+
+    Raises:
+        InputError: no such way, or arrays and settings that do not belong together.
+    """
+    pick("way", way, dict.fromkeys(WAYS))
+    at = _window(x, weight, out, stride, pad)
+    if way == SAMPLES:
+        _vectors(x, weight, out, np.empty(2 * at.kernel**2, np.int64), at)
+    else:
+        _loops(x, weight, out, at, way == ONE_LANE)
+
+
+def _window(x: Array, weight: Array, out: Array, stride: int, pad: int) -> Window:
+    """How the kernel moves over the images, once all shapes are known to fit.
+
+    Raises:
+        InputError: they do not.
+    """
+    for name, array in (("x", x), ("weight", weight), ("out", out)):
+        check_array(name, array, 4)
+        if not array.flags.c_contiguous:
+            raise InputError(f"{name} must be contiguous; try np.ascontiguousarray({name}).")
+    if not out.flags.writeable or np.may_share_memory(x, out):
+        raise InputError("out must be writable and lie outside of x; try a new array.")
+    (channels, height, width, batch), (outputs, inner, kernel, across) = x.shape, weight.shape
+    if inner != channels or kernel != across or weight.dtype != x.dtype or not x.size:
+        raise InputError(
+            f"weight is {weight.dtype} of shape {weight.shape}, and x is {x.dtype} of shape "
+            f"{x.shape}; try one format, and shapes (K, C, k, k) and (C, H, W, B)."
+        )
+    sizes = lowered_sizes("conv2d", (batch, channels, height, width), kernel, stride, pad, 1, 1)
+    rows, columns = sizes.planes[3:]
+    check_out(out, (outputs, rows, columns, batch), x)
+    return Window(height, width, rows, columns, kernel, *sizes.settings)
+
+
+@compiled
+def _vectors(x: Array, weight: Array, y: Array, table: Array, at: Window) -> None:
+    """One vector of samples at a time."""
+    batch, lanes = x.shape[3], BITS // (8 * x.itemsize)
+    for place in range(at.rows * at.columns):
+        for first in range(0, batch, lanes):
+            count = min(lanes, batch - first)
+            _fill_table(table, at, place, batch, count)
+            _multiply(x, weight, y, table, at, place, first, count)
+
+
+@compiled
+def _fill_table(table: Array, at: Window, place: int, batch: int, count: int) -> None:
+    """For every tap of a place, where its samples begin in a channel, and a bit for each of
+    ``count`` of them; none in the padding."""
+    up = place // at.columns * at.stride - at.pad
+    left = place % at.columns * at.stride - at.pad
+    for tap in range(at.kernel * at.kernel):
+        iy, ix = up + tap // at.kernel, left + tap % at.kernel
+        there = 0 <= iy < at.height and 0 <= ix < at.width
+        table[2 * tap] = (iy * at.width + ix) * batch
+        table[2 * tap + 1] = (1 << count) - 1 if there else 0
+
+
+@compiled
+def _multiply(
+    x: Array, weight: Array, y: Array, table: Array, at: Window, place: int, first: int, count: int
+) -> None:
+    """All output maps at one place, for ``count`` samples from the first one on."""
+    a, out, image, depth = weight.reshape(-1), y.reshape(-1), x.reshape(-1), weight[0].size
+    batch, places, plane = x.shape[3], at.rows * at.columns, at.height * at.width
+    taps = at.kernel * at.kernel
+    for k in range(0, len(weight), ROWS):
+        multiply_offsets(
+            BITS, ROWS, 1, a, (k * depth, depth, 1),
+            out, ((k * places + place) * batch + first, places * batch),
+            (min(ROWS, len(weight) - k), count, depth), (ZERO, k), a, image, table,
+            (first, plane * batch, taps),
+        )  # fmt: skip
+
+
+@compiled
+def _loops(x: Array, weight: Array, y: Array, at: Window, one_lane: bool) -> None:
+    """The formula's loops, the one over the samples innermost."""
+    for k in range(len(weight)):
+        for oy in range(at.rows):
+            up = oy * at.stride - at.pad
+            upper, lower = inside(at.height, at.kernel, 1, up)
+            for ox in range(at.columns):
+                left = ox * at.stride - at.pad
+                begin, end = inside(at.width, at.kernel, 1, left)
+                out = y[k, oy, ox]
+                out[:] = 0
+                for c in range(len(x)):
+                    for ky in range(upper, lower):
+                        for kx in range(begin, end):
+                            one, samples = weight[k, c, ky, kx], x[c, up + ky, left + kx]
+                            if one_lane:
+                                add_in_one_lane(out, one, samples)
+                            else:
+                                add(out, one, samples)
+
+
+@compiled
+def add(out: Array, weight: float, samples: Array) -> None:
+    """``out += weight * samples``; the compiler makes vectors of it if it wants to."""
+    for b in range(out.size):
+        out[b] += weight * samples[b]
+
+
+@compiled
+def add_in_one_lane(out: Array, weight: float, samples: Array) -> None:
+    """The same loop, one sample after the other."""
+    for b in range(out.size):
+        _add_vector(1, out, b, weight, samples)
+
+
+@written
+def _add_vector(typing: Any, bits: Any, out: Any, at: Any, weight: Any, samples: Any) -> Any:
+    """``out += weight * samples`` in one vector from ``at`` on; it has at least one lane."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Value:
+        _, there, place, one, here = args
+        there, here = datas(context, builder, (out, there), (samples, here))
+        write = Writer(builder, out.dtype, bits.literal_value)
+        total = write.fused(write.spread(one), write.load(here, place), write.load(there, place))
+        write.store(total, there, place)
+        return context.get_dummy_value()
+
+    return types.void(bits, out, types.int64, out.dtype, samples), code

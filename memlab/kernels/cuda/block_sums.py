@@ -1,0 +1,116 @@
+"""Sums of many values: a block of threads for each, always in the same order.
+
+A thread adds up every so many values. Then the sums of the threads are added in pairs, half as many
+at every turn, in shared memory. All sums are kept in fp64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
+from memlab.kernels.cuda.grids import THREADS, results
+from memlab.kernels.maps.accumulation import put
+
+_U, _F = np.uint64, np.float64
+
+
+def add_up(sums: Any, thread: int) -> None:
+    """Add the values of all threads of a block to the first one's. Each calls this once its own
+    is written, and may read the sum afterwards."""
+    cuda.syncthreads()
+    half = len(sums) >> 1
+    while half > 0:
+        if thread < half:
+            sums[thread] += sums[thread + half]
+        cuda.syncthreads()
+        half >>= 1
+
+
+_add_up = inlined(add_up)
+
+
+def summed(term: Callable[[Any, Any, Any, Any], Any]) -> Any:
+    """A kernel for ``out = scale * sum of term(x, y, a, b)`` over batch and map, per channel.
+
+    ``a`` and ``b`` are numbers of the channel. With ``accumulate`` it is added to ``out``.
+    """
+    value = inlined(term)
+
+    def each(
+        x: Values, x_pitch: int, y: Values, y_pitch: int, a: Values, b: Values, out: Values,
+        batch: int, plane: int, scale: float, accumulate: bool,
+    ) -> None:  # fmt: skip
+        sums = cuda.shared.array(THREADS, np.float64)
+        c, total = cuda.blockIdx.x, 0.0
+        n = cuda.threadIdx.y
+        while n < batch:
+            i = cuda.threadIdx.x
+            while i < plane:
+                at = c * plane + i
+                one, other = x[_U(n * x_pitch + at)], y[_U(n * y_pitch + at)]
+                total += value(_F(one), _F(other), _F(a[c]), _F(b[c]))
+                i += cuda.blockDim.x
+            n += cuda.blockDim.y
+        thread = cuda.threadIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+        sums[thread] = total
+        _add_up(sums, thread)
+        if thread == 0:
+            total = sums[0] * scale
+            put(out, c, total, accumulate)
+
+    return compiled(each, term)
+
+
+@summed
+def _values(x: Any, y: Any, a: Any, b: Any) -> Any:
+    return x
+
+
+@summed
+def _squares(x: Any, y: Any, a: Any, b: Any) -> Any:
+    return (x - a) * (x - a)
+
+
+@summed
+def _products(x: Any, y: Any, a: Any, b: Any) -> Any:
+    return (x - a) * b * y
+
+
+@summed
+def _differences(x: Any, y: Any, a: Any, b: Any) -> Any:
+    return (x - y) * (x - y)
+
+
+def sum_values(x: Any, out: Any, scale: float = 1.0, accumulate: bool = False) -> None:
+    """``sum of x``, or ``out + sum of x``; ``out`` has a value for each channel."""
+    _launch(_values, x, x, x, x, out, scale, accumulate)
+
+
+def sum_squares(x: Any, centre: Any, out: Any, scale: float) -> None:
+    """``sum of (x - centre)^2``."""
+    _launch(_squares, x, x, centre, x, out, scale)
+
+
+def sum_products(x: Any, y: Any, centre: Any, factor: Any, out: Any) -> None:
+    """``sum of (x - centre) factor y``."""
+    _launch(_products, x, y, centre, factor, out, 1.0)
+
+
+def sum_differences(x: Any, y: Any, out: Any, scale: float, accumulate: bool) -> None:
+    """``sum of (x - y)^2`` over all values, whatever their channel."""
+    _launch(_differences, x, y, x, x, out, scale, accumulate)
+
+
+def _launch(
+    kernel: Any, x: Any, y: Any, a: Any, b: Any, out: Any, scale: float, accumulate: bool = False
+) -> None:
+    """A kernel reads those of ``y``, ``a`` and ``b`` that its term names."""
+    batch, plane = len(x), x.size // len(x) // out.size
+    spans = line(x), pitch(x), line(y), pitch(y), line(a), line(b)
+    launch(kernel, results(out.size, plane), *spans, line(out), batch, plane, scale, accumulate)

@@ -1,0 +1,135 @@
+"""Matrix products: a simple kernel to read, and the fast one of ``tiles`` for matrices in memory.
+
+In the **simple** one a thread makes one value of the result. A block first copies a square of each
+operand to shared memory, from where each of its threads reads a row and a column.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from memlab.errors import InputError, pick
+from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, launch
+from memlab.kernels.cuda.conv.tiled_product import Layout, launch_tiles, tiled
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.operands import Window
+
+_U = np.uint64
+SQUARE = 4 if SIMULATED else 16
+"""Rows and columns of what a block of the simple kernel copies."""
+NO_WINDOW = Window(0, 0, 0, 0, 0, 0, 0, 0)
+
+
+class Operand(NamedTuple):
+    """A matrix, or one for each group of each image, in a line of values.
+
+    The numbers are the distances from one row, column, image or group to the next, in values.
+    """
+
+    values: Any
+    row: int
+    column: int = 1
+    image: int = 0
+    group: int = 0
+
+    @property
+    def transposed(self) -> Operand:
+        return self._replace(row=self.column, column=self.row)
+
+
+def matrix(array: Any) -> Operand:
+    """A matrix with contiguous rows, which may lie apart."""
+    assert array.strides[1] == array.dtype.itemsize or array.shape[1] == 1
+    return Operand(line(array), pitch(array))
+
+
+def product(
+    a: Any, b: Any, out: Any, accumulate: bool = False, transpose_a: bool = False,
+    transpose_b: bool = False, way: str = "fast",
+) -> None:  # fmt: skip
+    """``out = a b``, or ``out += a b``, with ``a`` or ``b`` transposed.
+
+    The matrices are device arrays of one format, with rows that are contiguous and may lie apart.
+    ``way`` is ``"fast"`` or ``"simple"``.
+
+    Raises:
+        InputError: there is no such way, or the shapes do not fit.
+    """
+    rows, inner = a.shape[::-1] if transpose_a else a.shape
+    depth, columns = b.shape[::-1] if transpose_b else b.shape
+    if depth != inner or tuple(out.shape) != (rows, columns):
+        raise InputError(
+            f"matrices {(rows, inner)} and {(depth, columns)} have no product of shape "
+            f"{tuple(out.shape)}; try transpose_a, transpose_b or another out."
+        )
+    left, right = matrix(a), matrix(b)
+    left = left.transposed if transpose_a else left
+    right = right.transposed if transpose_b else right
+    pick("way", way, WAYS)(left, right, matrix(out), (rows, columns, inner), accumulate)
+
+
+def multiply(
+    a: Operand, b: Operand, out: Operand, extents: tuple[int, int, int], accumulate: bool = False,
+    images: int = 1, groups: int = 1, summed: bool = False,
+) -> None:  # fmt: skip
+    """The fast product for each group of each image, or ``summed`` over the images.
+
+    ``extents`` are the rows and columns of a result, and the products that a value is made of.
+    """
+    layout = Layout(
+        *extents, images if summed else 1, 1, 1 if summed else images, groups,
+        a.row, a.column, a.image, a.group, a.image, 0,
+        b.row, b.column, b.image, b.group, b.image,
+        out.row, out.image, out.group,
+    )  # fmt: skip
+    launch_tiles(_product, a.values, b.values, out.values, layout, NO_WINDOW, accumulate)
+
+
+def _multiply_simply(
+    a: Operand, b: Operand, out: Operand, extents: tuple[int, int, int], accumulate: bool
+) -> None:
+    rows, columns, _ = extents
+    shape = (-(-columns // SQUARE), -(-rows // SQUARE)), (SQUARE, SQUARE)
+    launch(_simple, shape, *a[:3], *b[:3], *out[:2], *extents, accumulate)
+
+
+WAYS = {"fast": multiply, "simple": _multiply_simply}
+
+
+@tiled
+def _product(column: int, turn: int, at: Layout, window: Window) -> tuple[int, int, int]:
+    """A matrix in memory holds every value of a column."""
+    return column * at.b_column + turn * at.b_turn, 0, at.inner
+
+
+@compiled
+def _simple(
+    a: Values, a_row: int, a_column: int, b: Values, b_row: int, b_column: int, out: Values,
+    out_row: int, rows: int, columns: int, inner: int, add: bool,
+) -> None:  # fmt: skip
+    a_square = cuda.shared.array((SQUARE, SQUARE), a.dtype)
+    b_square = cuda.shared.array((SQUARE, SQUARE), a.dtype)
+    column, row = cuda.grid(2)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    zero = a.dtype.type(0)
+    total = zero
+    first = 0
+    while first < inner:
+        k = first + x
+        inside = row < rows and k < inner
+        a_square[y, x] = a[_U(row * a_row + k * a_column)] if inside else zero
+        k = first + y
+        inside = column < columns and k < inner
+        b_square[y, x] = b[_U(k * b_row + column * b_column)] if inside else zero
+        cuda.syncthreads()  # now the squares are whole
+        for i in range(SQUARE):
+            total += a_square[y, i] * b_square[i, x]
+        cuda.syncthreads()  # now nobody reads them any more
+        first += SQUARE
+    if row < rows and column < columns:
+        to = _U(row * out_row + column)
+        put(out, to, total, add)

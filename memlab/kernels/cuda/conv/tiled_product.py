@@ -1,0 +1,145 @@
+"""The fast matrix product, whose right operand may also be an image.
+
+A block of threads makes a tile of the result. Step by step it copies a few columns of the left
+operand and rows of the right one to shared memory; each thread then multiplies ``EACH x EACH`` of
+them, so that a value that was read takes part in several products.
+
+Where the right operand lies is told by an **index map**: from a column to where its values begin,
+and which of them there are. A matrix in memory has a simple one. An image that is never lowered has
+another, and so the same kernel computes a convolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda
+
+from memlab.kernels.cuda.compile import SIMULATED, Values, compiled, inlined, launch
+from memlab.kernels.cuda.grids import HIGH
+from memlab.kernels.maps.accumulation import put
+from memlab.kernels.operands import Window
+
+_U = np.uint64
+
+SIDE, EACH, DEPTH = (3, 3, 8) if SIMULATED else (16, 4, 8)
+"""A block has SIDE x SIDE threads, a thread makes EACH x EACH values, DEPTH products at a step."""
+TILE = SIDE * EACH
+"""Rows and columns of a tile of the result."""
+SPLIT = SIDE // EACH
+"""Threads that share a row of the left tile, or a column of the right one, when they fill it."""
+PADDED = TILE + 8
+"""Values in a row of shared memory, so that threads that write side by side use all its banks."""
+
+
+class Layout(NamedTuple):
+    """Of a product: sizes, and how far apart things lie, in values.
+
+    There is a product for each group of each image. It sums over ``turns`` of ``inner`` products
+    each; ``lines`` of these turns lie ``a_line`` apart, and such groups of turns ``a_turn``.
+    """
+
+    rows: int
+    columns: int
+    inner: int
+    turns: int
+    lines: int
+    images: int
+    groups: int
+    a_row: int
+    a_inner: int
+    a_image: int
+    a_group: int
+    a_turn: int
+    a_line: int
+    b_inner: int
+    b_column: int
+    b_image: int
+    b_group: int
+    b_turn: int
+    out_row: int
+    out_image: int
+    out_group: int
+
+
+IndexMap = Callable[[int, int, Layout, Window], tuple[int, int, int]]
+"""From a column of the right operand and a turn: where its values begin, and from which to before
+which of them are not 0."""
+
+
+@inlined
+def _own_part(thread: int, inwards: bool) -> tuple[int, int]:
+    """The row (or column) of a tile that a thread fills, and the first of its values there.
+
+    Neighbours read neighbouring values: these lie ``inwards`` along the sum, or across.
+    """
+    if inwards:
+        return thread // SPLIT, thread % SPLIT
+    return thread % TILE, thread // TILE
+
+
+def tiled(where: IndexMap) -> Any:
+    """A kernel for ``out = a b`` or ``out += a b``, with the right operand where the map says."""
+    locate = inlined(where)
+
+    def product(a: Values, b: Values, out: Values, at: Layout, window: Window, add: bool) -> None:
+        a_tile = cuda.shared.array((DEPTH, PADDED), a.dtype)
+        b_tile = cuda.shared.array((DEPTH, PADDED), a.dtype)
+        sums = cuda.local.array((EACH, EACH), a.dtype)
+        zero, x, y = a.dtype.type(0), cuda.threadIdx.x, cuda.threadIdx.y
+        i, a_k = _own_part(y * SIDE + x, at.a_inner == 1)
+        j, b_k = _own_part(y * SIDE + x, at.b_inner == 1 and at.b_column != 1)
+        row, column = cuda.blockIdx.y * TILE + i, cuda.blockIdx.x * TILE + j
+        z = cuda.blockIdx.z
+        while z < at.images * at.groups:
+            image, group = z // at.groups, z % at.groups
+            for p in range(EACH):
+                for q in range(EACH):
+                    sums[p, q] = zero
+            turn = 0
+            while turn < at.turns:
+                a_start = image * at.a_image + group * at.a_group + row * at.a_row
+                a_start += turn // at.lines * at.a_turn + turn % at.lines * at.a_line
+                b_start, begin, end = locate(column, turn, at, window)
+                b_start += image * at.b_image + group * at.b_group
+                first = 0
+                while first < at.inner:
+                    for s in range(0, DEPTH, SPLIT):
+                        k = first + a_k + s
+                        inner = row < at.rows and k < at.inner
+                        a_tile[a_k + s, i] = a[_U(a_start + k * at.a_inner)] if inner else zero
+                        k = first + b_k + s
+                        inner = column < at.columns and begin <= k < end
+                        b_tile[b_k + s, j] = b[_U(b_start + k * at.b_inner)] if inner else zero
+                    cuda.syncthreads()  # now the tiles are whole
+                    step = _U(0)
+                    while step < DEPTH:
+                        for p in range(EACH):
+                            for q in range(EACH):
+                                left, right = _U(y + SIDE * p), _U(x + SIDE * q)
+                                sums[p, q] += a_tile[step, left] * b_tile[step, right]
+                        step += _U(1)
+                    cuda.syncthreads()  # now nobody reads them any more
+                    first += DEPTH
+                turn += 1
+            start = image * at.out_image + group * at.out_group
+            for p in range(EACH):
+                for q in range(EACH):
+                    own_row = cuda.blockIdx.y * TILE + y + SIDE * p
+                    own_column = cuda.blockIdx.x * TILE + x + SIDE * q
+                    if own_row < at.rows and own_column < at.columns:
+                        to = _U(start + own_row * at.out_row + own_column)
+                        put(out, to, sums[p, q], add)
+            z += cuda.gridDim.z
+
+    return compiled(product, where)
+
+
+def launch_tiles(
+    kernel: Any, a: Any, b: Any, out: Any, at: Layout, window: Window, accumulate: bool
+) -> None:
+    """Run such a kernel on lines of values: a block for each tile."""
+    tiles = -(-at.columns // TILE), -(-at.rows // TILE), min(at.images * at.groups, HIGH)
+    launch(kernel, (tiles, (SIDE, SIDE)), a, b, out, at, window, accumulate)

@@ -1,0 +1,18 @@
+"""A result is written, or added to what is there: how every kernel does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def put(array: Any, at: Any, value: Any, add: bool) -> None:
+    """``array[at] = value``, or ``array[at] += value``."""
+    if add:
+        array[at] += value
+    else:
+        array[at] = value
+
+
+def beginning(array: Any, at: Any, add: bool) -> float:
+    """What a sum in fp64 begins with: what is there, or 0."""
+    return float(array[at]) if add else 0.0

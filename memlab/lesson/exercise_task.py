@@ -1,0 +1,167 @@
+"""What an exercise asks for: a function, the truth that it is held against, and wrong ways.
+
+The truth is a function too: it plans or runs a step, on arguments that are drawn afresh for every
+check. No answer is stored anywhere. Chance proposes the cases of a check, and the wrong ways choose
+among them: a check in which one of them would pass is no check.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from inspect import signature
+from itertools import combinations, product
+from typing import Any, TypeVar
+
+from memlab.errors import shorten
+from memlab.lesson import returned_values
+
+Arguments = dict[str, Any]
+"""What a function is called with, by keyword."""
+Slip = Callable[[Any, Arguments], Any]
+"""A wrong way: what it gives, from the true value and the arguments of a case."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+Pair = tuple[str, str]
+"""Two ways by name: the right one and a wrong one, or two slips."""
+
+SIZES = 5 * (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+"""Sizes of the cases of one check; 1 is the smallest possible one."""
+ROUNDS = 100
+"""How often a case of each size is drawn again, while some wrong way is not yet shown."""
+RIGHT = ""
+"""The name of the right way among the wrong ones."""
+
+
+def in_words(arguments: Arguments) -> str:
+    """A case for a sentence: ``"batch 3, channels 2"``; an array by its shape."""
+    return ", ".join(f"{name} {_shown(value)}" for name, value in arguments.items())
+
+
+@dataclass(frozen=True)
+class Task:
+    """One exercise. ``draw`` makes the arguments of a case from chance and a size, 1 the smallest.
+
+    ``truth`` has the parameters that the learner's function is to have. A slip is a wrong way by
+    name: the value that comes out for somebody who takes it, from the true one and the arguments. A
+    trap is a wrong way too, so that cases are chosen that show it; but it has no words of its own.
+    ``plan`` gives the bytes that the planned step has at its peak besides the arguments; where it
+    is there, the arrays that the learner's function allocates are measured against it. Floats
+    agree within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a
+    choice: the bytes that follow from what was returned, which are then compared with the least.
+    ``run`` is for a kernel, which is not called as it is: how many values it left wrong in a case
+    and the bytes that its first warp moved, or None where it did nothing.
+    """
+
+    name: str
+    draw: Callable[[random.Random, int], Arguments]
+    truth: Callable[..., Any]
+    slips: Mapping[str, Slip] = field(default_factory=dict)
+    traps: Mapping[str, Slip] = field(default_factory=dict)
+    sizes: tuple[int, ...] = SIZES
+    plan: Callable[..., int] | None = None
+    score: Callable[[Any, Arguments], int] | None = None
+    show_case: Callable[[Arguments], str] = in_words
+    rel: float = 1e-6
+    run: Callable[[Callable[..., Any], Arguments], Any] | None = None
+
+    def ask(self, function: Callable[..., Any], case: Arguments) -> Any:
+        """What a function gives, on a copy of a case: what it does to its lists stays there."""
+        case = deepcopy(case)
+        return self.run(function, case) if self.run else function(**case)
+
+    @property
+    def lesson(self) -> str:
+        """The lesson that it belongs to: ``"02"``."""
+        return self.name.partition(".")[0]
+
+    @property
+    def function(self) -> str:
+        """The name of the learner's function."""
+        return self.name.partition(".")[2]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters that it takes."""
+        return tuple(signature(self.truth).parameters)
+
+    def cases(self, chance: random.Random) -> list[Arguments]:
+        """Fresh arguments, from the smallest case to the largest.
+
+        Each wrong way gives something else than the truth in one of them at least, and each slip
+        something else than any other slip.
+
+        Raises:
+            RuntimeError: a wrong way that none of many cases shows.
+        """
+        known = (RIGHT, *self.slips)
+        alike = {*combinations(known, 2), *product((RIGHT,), self.traps)}
+        sizes, found = sorted(self.sizes), dict[int, Arguments]()
+        for place, size in ROUNDS * [*enumerate(sizes)]:
+            if alike and place not in found:
+                case = self.draw(chance, size)
+                if apart := self._apart(case, alike):
+                    found[place] = case
+                    alike -= apart
+        if alike:
+            raise RuntimeError(f"{self.name}: no case tells apart {sorted(alike)}")
+        return [found[n] if n in found else self.draw(chance, size) for n, size in enumerate(sizes)]
+
+    def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
+        """Those pairs of ways that give different numbers in a case."""
+        truth = self.truth(**deepcopy(case))
+        ways = {**self.slips, **self.traps}
+        given = {
+            name: returned_values.read(
+                truth if name == RIGHT else ways[name](truth, deepcopy(case))
+            )
+            for name in {name for pair in alike for name in pair}
+        }
+        return {(one, other) for one, other in alike if self._differ(given[one], given[other])}
+
+    def _differ(
+        self, one: returned_values.Numbers | None, other: returned_values.Numbers | None
+    ) -> bool:
+        """Whether two wrong ways, or a right and a wrong one, can be told apart."""
+        if one is None or other is None:
+            return one is not other
+        return not returned_values.agree(one, other, self.rel)
+
+
+_TASKS: dict[str, Task] = {}
+
+
+def task(
+    name: str, draw: Callable[[random.Random, int], Arguments], **more: Any
+) -> Callable[[Function], Function]:
+    """Register the function below as the truth of an exercise ``"02.largest_batch"``.
+
+    Raises:
+        ValueError: another module has an exercise of that name.
+    """
+
+    def register(truth: Function) -> Function:
+        if name in _TASKS and _TASKS[name].truth.__module__ != truth.__module__:
+            raise ValueError(f"two exercises are called {name!r}")
+        _TASKS[name] = Task(name, draw, truth, **more)
+        return truth
+
+    return register
+
+
+def tasks() -> dict[str, Task]:
+    """Every exercise of every lesson, by its name."""
+    from memlab.lesson import content
+
+    content.load()
+    return dict(_TASKS)
+
+
+def _shown(value: Any) -> str:
+    value = returned_values.single(value)
+    if shape := getattr(value, "shape", ()):
+        return f"of shape {shape}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else shorten(value)

@@ -1,0 +1,360 @@
+"""The sentences of cards and exercises, for their text and for their widgets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Protocol
+
+from memlab import strings, units
+from memlab.lesson import guess as guesses
+from memlab.lesson.card_question import Figure, Kind, Part, Round, Topic
+from memlab.lesson.guess import Guess
+from memlab.lesson.misconceptions import Cause, Verdict
+
+ALIKE = Fraction(2, 100)
+"""Numbers that a reader takes for the same."""
+SENTENCE = re.compile(r"\S.*?(?:[.?!](?=\s|$)|[\u3002\uff1f\uff01])|\S.*$")
+"""One that ends with a full stop or a question mark, also of Chinese."""
+STOPS = ".。"
+"""A full stop, also of Chinese."""
+STEMS = {2: "twice doubl half halv", 3: "thrice tripl third", 4: "quadrupl quarter fourth"}
+STEMS |= {5: "fifth", 6: "sixth", 8: "eighth", 9: "ninth", 10: "tenth", 16: "sixteen"}
+FACTORS = {word: n for n, word in enumerate(guesses.WORDS) if n > 1}
+FACTORS |= {stem: n for n, stems in STEMS.items() for stem in stems.split()}
+"""English words that say how many times, without their endings."""
+ENDINGS = re.compile(r"(?:fold|e|es|ed|ing|s)$")
+SIGNS = {sign: n for n, sign in enumerate("一二三四五六七八九", 1)} | dict.fromkeys("两双半", 2)
+TENS = {"十": 10, "百": 100, "千": 1000}
+"""Chinese numerals."""
+RUN = re.compile(f"[{''.join((*SIGNS, *TENS))}]+")
+DOUBLED = re.compile("[翻加]倍|翻番")
+
+
+class Shown(Protocol):
+    """What is said of a card: ``lesson.card.Card`` is one."""
+
+    topic: Topic
+    rounds: list[Round]
+
+    @property
+    def handle(self) -> str:
+        """What it is called in the code of a notebook."""
+        ...
+
+    @property
+    def now(self) -> Round:
+        """The last asking."""
+        ...
+
+
+def first(shown: Shown) -> str:
+    """What a card says that has not been answered."""
+    return strings.get("card.first", name=shown.handle)
+
+
+def locked(shown: Shown) -> str:
+    """What a card says to a second guess."""
+    keys = {"revealed": "locked", "diagnosed": "diagnosed", "skipped": "skipped"}
+    key = keys.get(shown.now.state, "waiting")
+    return strings.get(f"card.{key}", name=shown.handle)
+
+
+def no_revision(shown: Shown) -> str:
+    """What a card says to a revision that comes too early, or too late."""
+    keys = {"open": "first", "skipped": "skipped", "locked": "waiting"}
+    key = keys.get(shown.now.state, "revised")
+    return strings.get(f"card.{key}", name=shown.handle)
+
+
+def same_again(shown: Shown) -> str:
+    """What a card says to a revision that changes nothing."""
+    return strings.get("card.same", guess=given(shown.now), name=shown.handle)
+
+
+def no_reason(given: str) -> str:
+    """What a card says to a reason that is no text."""
+    return strings.get("card.reason", given=given)
+
+
+def no_place_for_reason(shown: Shown) -> str:
+    """What a card says that takes no reason."""
+    return strings.get("card.no_reason", part=shown.topic.part)
+
+
+def card(shown: Shown) -> str:
+    """A card as text: the question, how to answer it, what came out."""
+    turn = shown.now
+    parts = [" ".join(heading(turn)), *_options(turn)]
+    if turn.open:
+        parts.append(how(shown))
+    elif turn.state == "diagnosed":
+        parts += [*_table(_guesses(turn)), hint(turn)]
+        parts.append(strings.get("card.revise", name=shown.handle))
+    elif not turn.revealed:
+        key = "skipped" if turn.skipped else "waits"
+        parts.append(strings.get(f"card.{key}", guess=given(turn), name=shown.handle))
+    else:
+        parts += reveal(turn)
+        if shown.topic.draw is not None:
+            parts.append(strings.get("card.again", name=shown.handle))
+    return "\n".join(parts + earlier(shown))
+
+
+def heading(turn: Round) -> tuple[str, str]:
+    """What a card is for, in a word or two, and what it asks."""
+    return strings.get(f"card.heading.{turn.topic.part}"), question(turn)
+
+
+def question(turn: Round) -> str:
+    """What is asked, with its numbers."""
+    return _text(turn, "question")
+
+
+def how(shown: Shown) -> str:
+    """How to answer without the widget."""
+    topic = shown.topic
+    guess = strings.get(f"card.example.{topic.kind}")
+    key = "predict" if topic.part is Part.PREDICT else "other"
+    values = {"name": shown.handle, "full": topic.name, "guess": guess}
+    return strings.get(f"card.how.{key}", **values)
+
+
+def option(turn: Round, name: str) -> str:
+    """An option as a learner reads it."""
+    return _text(turn, f"option.{name}")
+
+
+def given(turn: Round) -> str:
+    """The guess as the learner made it."""
+    return _answer(turn, turn.typed)
+
+
+def revised(turn: Round) -> str:
+    """The revision as the learner made it."""
+    return _answer(turn, turn.retyped)
+
+
+def _answer(turn: Round, typed: str) -> str:
+    if not typed:
+        return strings.get("card.none")
+    if turn.topic.kind is Kind.CHOICE:
+        return option(turn, typed).rstrip(STOPS)
+    return times_of(typed) if turn.topic.kind is Kind.TIMES else typed
+
+
+def reveal(turn: Round) -> list[str]:
+    """The guesses, the plan and the measurement below each other, then what is to be said."""
+    assert turn.truth is not None
+    rows = _guesses(turn)
+    if isinstance(turn.truth.value, str):
+        rows.append((strings.get("card.right"), came_out(turn)))
+    rows += [(figure_name(f), amount(f.value, turn.topic.kind)) for f in turn.truth.figures]
+    return [*_table(rows), *said(turn)]
+
+
+def _guesses(turn: Round) -> list[tuple[str, str]]:
+    """The guess with its reason, and the revision, each with its name."""
+    rows = [(strings.get("card.guess"), given(turn))]
+    if turn.because:
+        rows.append((strings.get("card.because"), turn.because))
+    if turn.retyped:
+        rows.append((strings.get("card.revision"), revised(turn)))
+    return rows
+
+
+def _table(rows: list[tuple[str, str]]) -> list[str]:
+    wide = max(len(name) for name, _ in rows)
+    return [f"{name:{wide}}  {value}" for name, value in rows]
+
+
+def figure_name(figure: Figure) -> str:
+    """Where a figure comes from, and what it is where there are several."""
+    if not figure.origin:
+        return figure.label
+    origin = strings.get(f"run.origin.{figure.origin}")
+    return f"{origin}, {figure.label}" if figure.label else origin
+
+
+def said(turn: Round) -> list[str]:
+    """The diagnosis of each guess, one sentence on what was seen, and the finding."""
+    return [*diagnoses(turn), seen(turn), *finding(turn)]
+
+
+def diagnoses(turn: Round) -> list[str]:
+    """What is said about the guess, and about its revision; nothing without them."""
+    lines = [] if turn.verdict is None else [diagnosis(turn, turn.verdict, turn.typed)]
+    if turn.second is not None:
+        again = diagnosis(turn, turn.second, turn.retyped)
+        lines.append(strings.get("card.second", said=again))
+    return lines
+
+
+def seen(turn: Round) -> str:
+    """One sentence on what came out."""
+    assert turn.truth is not None
+    return _text(turn, "seen", **turn.truth.seen)
+
+
+def finding(turn: Round) -> list[str]:
+    """What explains the answer, in paragraphs; said with the first numbers alone."""
+    assert turn.truth is not None
+    if turn.again or not strings.has(f"ask.{turn.topic.name}.finding"):
+        return []
+    text = re.sub(r"\*\*|`", "", _text(turn, "finding", **turn.truth.seen))
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def diagnosis(turn: Round, verdict: Verdict, typed: str | None = None) -> str:
+    """One sentence on a guess: right, or how far off and from which mistake perhaps."""
+    typed = turn.typed if typed is None else typed
+    if verdict.right:
+        if turn.topic.kind is Kind.CHOICE:
+            return strings.get("card.verdict.chosen")
+        if not verdict.unit:
+            return strings.get("card.verdict.right")
+        return strings.get("card.verdict.unit", unit=verdict.unit, guess=typed)
+    if turn.topic.kind is Kind.CHOICE:
+        return _text(turn, f"wrong.{typed}", **(turn.truth.seen if turn.truth else {}))
+    if verdict.cause is None:
+        return _no_cause(turn, verdict)
+    assert turn.truth is not None
+    value = turn.truth.value
+    assert isinstance(value, Fraction)
+    ratio = verdict.cause.value / value if value else Fraction(0)
+    return strings.get("card.verdict.cause", off=off(ratio), cause=_cause(verdict.cause))
+
+
+def _cause(cause: Cause) -> str:
+    return strings.get(f"cause.{cause.name}", **cause.values)
+
+
+def _no_cause(turn: Round, verdict: Verdict) -> str:
+    """A wrong guess that no cause explains: how far off, and what the question is about."""
+    think = _text(turn, "far") if strings.has(f"ask.{turn.topic.name}.far") else ""
+    if not turn.topic.near:
+        return strings.get("card.verdict.other", think=think)
+    if verdict.close or not verdict.ratio:
+        return strings.get(f"card.verdict.{'close' if verdict.close else 'zero'}")
+    return strings.get("card.verdict.far", off=off(verdict.ratio), think=think).strip()
+
+
+# -- the diagnosis alone, from which no answer follows ------------------------------------------
+
+
+def hint(turn: Round) -> str:
+    """What may have gone wrong with a guess, and neither the answer nor how far off the guess is:
+    a sentence from which that follows is left out."""
+    verdict, truth = turn.verdict, turn.truth
+    assert verdict is not None
+    assert truth is not None
+    if isinstance(truth.value, str):
+        return strings.get("card.hint.choice", text=diagnosis(turn, verdict))
+    assert isinstance(turn.guess, Guess)
+    side = _hint_side(turn, turn.guess.value, truth.value)
+    far = f"ask.{turn.topic.name}.far"
+    text = (
+        _cause(verdict.cause) if verdict.cause else _text(turn, "far") if strings.has(far) else ""
+    )
+    kept = _silent(text, turn.guess.value, truth.value)
+    key = "cause" if verdict.cause and kept else "far"
+    return strings.get(f"card.hint.{key}", side=side, text=kept).strip()
+
+
+def _hint_side(turn: Round, guess: Fraction, truth: Fraction) -> str:
+    """``"Too small"``; an address is another one."""
+    if not turn.topic.near:
+        return strings.get("card.hint.other")
+    return strings.get(f"card.hint.{'small' if guess < truth else 'large'}")
+
+
+def _silent(text: str, guess: Fraction, truth: Fraction) -> str:
+    """The sentences before the first one that holds the truth, or how many times too large or
+    small the guess is."""
+    secrets = {truth} | ({guess / truth, truth / guess} if guess and truth else set())
+    kept = []
+    for sentence in SENTENCE.findall(text):
+        if any(abs(n - secret) < ALIKE * secret for n in _values(sentence) for secret in secrets):
+            break
+        kept.append(sentence)
+    return " ".join(kept)
+
+
+def _values(sentence: str) -> list[Fraction]:
+    """Every number of a sentence, in digits, with or without its unit, or in words."""
+    found = [Fraction(n) for n in _spelled(sentence) if n > 1]
+    for digits, unit in re.findall(r"(\d[\d,]*(?:\.\d+)?)\s*(%|[A-Za-z]*)", sentence):
+        number = Fraction(digits.replace(",", ""))
+        found += [number, number / 100 if unit == "%" else number * units.UNITS.get(unit, 1)]
+    return found
+
+
+def _spelled(sentence: str) -> Iterator[int]:
+    """The numbers that English and Chinese words say: halves, fourfold."""
+    for word in re.findall(r"[a-z]+", sentence.lower()):
+        yield FACTORS.get(word) or FACTORS.get(ENDINGS.sub("", word), 0)
+    for run in RUN.findall(DOUBLED.sub("两", sentence)):
+        above, one = 0, 0
+        for sign in run:
+            above += (one or 1) * TENS.get(sign, 0)
+            one = SIGNS.get(sign, 0)
+        yield above + one
+
+
+def off(ratio: Fraction) -> str:
+    """``"Exactly 32 times too small"``, ``"About 1.13 times too large"``."""
+    if not ratio:
+        return ""
+    side, ratio = ("small", 1 / ratio) if ratio < 1 else ("large", ratio)
+    key = "exactly" if ratio.denominator == 1 else "about"
+    return strings.get(f"card.verdict.{key}", ratio=number(ratio), side=_side(side))
+
+
+def earlier(shown: Shown) -> list[str]:
+    """One line for each asking before this one: the guess stays."""
+    return [
+        strings.get("card.before", question=question(turn), guess=given(turn), truth=came_out(turn))
+        for turn in shown.rounds[:-1]
+    ]
+
+
+def came_out(turn: Round) -> str:
+    """The truth of a round in words."""
+    assert turn.truth is not None
+    if isinstance(turn.truth.value, str):
+        return option(turn, turn.truth.value).rstrip(STOPS)
+    return amount(turn.truth.value, turn.topic.kind)
+
+
+def amount(value: Fraction, kind: Kind) -> str:
+    """Bytes, with every digit and in a larger unit; or a ratio."""
+    if kind is Kind.TIMES:
+        return times_of(number(value))
+    nbytes = round(value)
+    return units.exact(nbytes) + (f" = {units.both(nbytes)}" if nbytes >= 1000 else "")
+
+
+def number(value: Fraction) -> str:
+    """A ratio for people: 3 digits, all of them where it is whole."""
+    if value.denominator == 1:
+        return f"{value.numerator:,}"
+    return f"{float(value):,.0f}" if value >= 999 else f"{float(value):.3g}"
+
+
+def times_of(text: str) -> str:
+    """``"9"`` as ``"9 times"``."""
+    return strings.get("card.times", number=text)
+
+
+def _side(side: str) -> str:
+    return strings.get(f"card.verdict.{side}")
+
+
+def _options(turn: Round) -> list[str]:
+    return [f"  {name}: {option(turn, name)}" for name in turn.topic.options]
+
+
+def _text(turn: Round, key: str, **values: object) -> str:
+    named = {**turn.topic.words(turn.numbers), **values}
+    return strings.get(f"ask.{turn.topic.name}.{key}", **named)

@@ -1,0 +1,266 @@
+"""Time per sample against the batch, of layers that fill their lanes in different ways.
+
+A linear layer multiplies each weight by B values, so a larger batch reads fewer weights per sample.
+A convolution fills its lanes from places of one sample, or from the samples where these are
+neighbours in memory. A plain loop over the samples falls too, with lanes or without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import NamedTuple
+
+from memlab import this_machine, units
+from memlab.build.step import inference_step
+from memlab.errors import InputError, listed, several, shorten, whole
+from memlab.kernels import registry
+from memlab.kernels.registry import Array
+from memlab.layers import Conv2d
+from memlab.measure.convolution import Case, operation
+from memlab.measure.processor import (
+    MOST,
+    Samples,
+    Way,
+    blas,
+    keep_freed_memory,
+    limited,
+    prepared,
+    settled,
+)
+from memlab.measure.timing import Line, Machine, Result, line, machine, median
+from memlab.networks.builder import network
+from memlab.step.op import Op
+
+BATCHES = tuple(2**i for i in range(8))
+LAYER = Case("3x3 convolution", (48, 14, 14), Conv2d(48, 3, pad=1, bias=False))
+"""Large enough that a call from Python is short beside it, at batch 1 too."""
+PIXELS = "offsets"
+"""The algorithm that fills its lanes from the places of a sample."""
+SHORTEST, NEAR = 0.01, 1.1
+"""Seconds of a measurement, so that short calls are repeated; and how many times its least a time
+is near to it."""
+PER_SAMPLE = ": per sample at batch "
+"""How the name of a line says at which batch it was measured."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Seconds per sample of one way by batch, from the least batch to the largest, each with its
+    samples; and the bytes of its weights, 0 where nobody counted them."""
+
+    name: str
+    samples: Mapping[int, Samples]
+    weights: int = 0
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """The batches that were measured."""
+        return tuple(self.samples)
+
+    def at(self, batch: int) -> float:
+        """The median at a batch."""
+        return median(self.samples[batch])
+
+    @property
+    def least(self) -> float:
+        """The least of all batches."""
+        return min(map(self.at, self.batches))
+
+    @property
+    def fall(self) -> float:
+        """The time at the least batch by that at the largest."""
+        return self.at(self.batches[0]) / self.at(self.batches[-1])
+
+    @property
+    def near(self) -> int:
+        """The first batch within 10 % of the least time."""
+        return next(batch for batch in self.batches if self.at(batch) <= NEAR * self.least)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Curves that were measured in turns on this machine, by processor time of one thread.
+    ``case`` is the convolution; ``lanes`` are the fp32 values of a vector of this processor."""
+
+    case: Case
+    curves: tuple[Curve, ...]
+    lanes: int
+    machine: Machine
+    blas: tuple[str, ...]
+
+
+class Layer(NamedTuple):
+    """What is measured: bytes of the weights, bytes of input and output of a sample, and how a
+    batch of drawn values is made ready."""
+
+    weights: int
+    each: int
+    prepare: Callable[[int], Way]
+
+
+def run(most: int = MOST, batches: Iterable[int] = BATCHES) -> Result:
+    """Time a linear layer and a convolution per sample at growing batches, one thread."""
+    keep_freed_memory()
+    found = measure(batches=batches, most=most)
+    made = [line for curve in found.curves for line in lines(curve)]
+    lanes = Line(f"a vector here holds {found.lanes} fp32 values", found.lanes, "")
+    return Result("batch", machine(), (*made, lanes, *blas()))
+
+
+def measure(
+    ways: Iterable[str] | None = None, batches: Iterable[int] = BATCHES, most: int = MOST,
+    progress: bool = False,
+) -> Sweep:  # fmt: skip
+    """Time every way at every batch, in turns; ``most`` limits the samples of each.
+
+    Raises:
+        InputError: no such way, no two batches, or more bytes than are free.
+    """
+    chosen, sizes = _ways(WAYS if ways is None else ways), _batches(batches)
+    registry.load()
+    with limited():
+        made = {name: WAYS[name]() for name in chosen}
+        _check(made.values(), sizes)
+        calls: dict[str, Way] = {}
+        for name, layer in made.items():
+            layer.prepare(1)()  # the first call compiles
+            calls |= {f"{name}{PER_SAMPLE}{batch}": layer.prepare(batch) for batch in sizes}
+        times = settled(calls, most, SHORTEST, progress=progress)
+    found = tuple(_curve(name, layer.weights, times, sizes) for name, layer in made.items())
+    return Sweep(LAYER, found, _lanes(), machine(), tuple(each.name for each in blas()))
+
+
+def curves(lines: Iterable[Line]) -> list[Curve]:
+    """The curves that lines of a result hold, in the order of their names."""
+    found: dict[str, dict[int, Samples]] = {}
+    for each in lines:
+        name, said, batch = each.name.partition(PER_SAMPLE)
+        if said and batch.isdecimal():
+            found.setdefault(name, {})[int(batch)] = each.samples or (each.value,)
+    return [Curve(name, dict(sorted(samples.items()))) for name, samples in found.items()]
+
+
+# -- the arguments ------------------------------------------------------------------------------
+
+
+def _ways(given: Iterable[str]) -> list[str]:
+    names = several("way", given, WAYS)
+    if not names:
+        raise InputError("no way to measure; try ways=['samples', 'pixels'].")
+    return list(names)
+
+
+def _batches(given: Iterable[int]) -> list[int]:
+    sizes = sorted({whole("batch", batch) for batch in listed("batches", given, 1, 16)})
+    if len(sizes) < 2:
+        raise InputError(f"two batches are compared at least, got {sizes}; try [1, 16].")
+    return sizes
+
+
+def _check(layers: Iterable[Layer], batches: list[int]) -> None:
+    """All batches take turns, so all operands are there at once."""
+    need = sum(layer.weights + layer.each * sum(batches) for layer in layers)
+    free = this_machine.free_memory()
+    if need > free:
+        raise InputError(
+            f"refused before anything was allocated: the batches {shorten(batches)} need "
+            f"{units.short(need)}, {units.short(free)} are free; try smaller batches."
+        )
+
+
+# -- what is measured ---------------------------------------------------------------------------
+
+
+def linear(features: int) -> Op:
+    """The forward of a square linear layer without bias."""
+    source = network("one layer", features=features).linear(features, bias=False)
+    return inference_step(source.squared_error()).ops[0]
+
+
+def _planned(op: Op) -> Layer:
+    """An operation of a step, by its kernel."""
+    shared: dict[str, Array] = {}
+    each = op.reads["x"].size.at(1) + op.writes["y"].size.at(1)
+
+    def prepare(batch: int) -> Way:
+        operands = dict(shared)
+        way = prepared(op, batch, operands)
+        shared["weight"] = operands["weight"]
+        return way
+
+    return Layer(op.reads["weight"].size.at(1), each, prepare)
+
+
+def _linear(features: int) -> Layer:
+    return _planned(linear(features))
+
+
+def _pixels() -> Layer:
+    return _planned(operation(LAYER, PIXELS))
+
+
+def _innermost(way: str) -> Layer:
+    """The same convolution of a batch whose samples are neighbours."""
+    import numpy as np
+
+    from memlab.kernels.cpu.conv import samples_innermost
+
+    layer, shape = LAYER.layer, LAYER.shape
+    target = layer.output(shape)
+    weights = layer.out_channels, shape[0], layer.kernel, layer.kernel
+
+    def prepare(batch: int) -> Way:
+        x, weight = _drawn((*shape, batch)), _drawn(weights)
+        out = np.zeros((*target, batch), np.float32)
+        return partial(samples_innermost.conv2d, x, weight, out, layer.stride, layer.padding, way)
+
+    return Layer(4 * prod(weights), 4 * (prod(shape) + prod(target)), prepare)
+
+
+WAYS: dict[str, Callable[[], Layer]] = {
+    "linear-1024": partial(_linear, 1024),
+    "linear-4096": partial(_linear, 4096),
+    "samples": partial(_innermost, "samples"),
+    "pixels": _pixels,
+    "loop": partial(_innermost, "loop"),
+    "one-lane": partial(_innermost, "one-lane"),
+}
+"""VGG-16's fc7 is the larger of the linear layers; the others are the same convolution."""
+
+
+def _drawn(shape: tuple[int, ...]) -> Array:
+    import numpy as np
+
+    return np.random.default_rng(0).standard_normal(shape, np.float32)
+
+
+def _lanes() -> int:
+    from memlab.kernels.cpu.vectors import BITS
+
+    return BITS // 32
+
+
+# -- figures ------------------------------------------------------------------------------------
+
+
+def _curve(name: str, weights: int, times: Mapping[str, Samples], batches: list[int]) -> Curve:
+    samples = {
+        batch: tuple(seconds / batch for seconds in times[f"{name}{PER_SAMPLE}{batch}"])
+        for batch in batches
+    }
+    return Curve(name, samples, weights)
+
+
+def lines(curve: Curve) -> Iterator[Line]:
+    """Times, the weights that a linear layer reads for them, and how far they fall."""
+    for batch, samples in curve.samples.items():
+        yield line(f"{curve.name}{PER_SAMPLE}{batch}", samples)
+        if curve.name.startswith("linear"):
+            read = curve.weights / batch
+            yield Line(f"{curve.name}: weights read per sample, batch {batch}", read, "B")
+    first, last = curve.batches[0], curve.batches[-1]
+    yield Line(f"{curve.name}: batch {first} by batch {last}", curve.fall, "x")
+    yield Line(f"{curve.name}: within 10 % of its least from batch", curve.near, "samples")

@@ -1,0 +1,133 @@
+"""How many values a second one core reads from memory, by the bytes of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from tqdm import tqdm
+
+from memlab import this_machine, units
+from memlab.errors import InputError, several, whole
+from memlab.formats import FORMATS, Format
+from memlab.kernels.registry import Array
+from memlab.measure.processor import CLOCKS, caches, clock, set_apart
+from memlab.measure.timing import Line, Machine, interleave, machine
+
+READ = ("fp64", "fp32", "bf16", "int8")
+REPEATS = 15
+LEAST = 2**28
+"""Bytes of the array, where no cache is so large."""
+TIMES, TOO_FEW = 8, 4
+"""How many times the largest cache the array is, and how many times it must be."""
+LARGE = 2**29
+"""Bytes from which on it is no more than it must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Samples of one way to read an array, in seconds."""
+
+    format: str
+    bits: int
+    nbytes: int
+    samples: tuple[float, ...]
+
+    @property
+    def values(self) -> float:
+        """Per second, of the best sample."""
+        return 8 * self.nbytes / self.bits / min(self.samples)
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes per second."""
+        return self.nbytes / min(self.samples)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The same array read as values of several formats. ``largest`` is the largest cache in bytes,
+    0 where the system does not say."""
+
+    nbytes: int
+    largest: int
+    rates: tuple[Rate, ...]
+    clock: str
+    machine: Machine
+
+
+def measure(
+    formats: Iterable[str] = READ, repeats: int = REPEATS, progress: bool = False
+) -> Reading:
+    """Read one array, much larger than any cache, as values of each format; about a second.
+
+    Values of 16 and 8 bits are added up as whole numbers: reading takes the time.
+
+    Raises:
+        InputError: no such format, one of less than a byte, or too little free memory.
+    """
+    this_machine.require_kernels()
+    import numpy as np
+
+    from memlab.kernels.cpu.experiments.array_sum import total
+
+    chosen = [FORMATS[name] for name in several("format", formats, FORMATS)]
+    for each in chosen:
+        _check(each)
+    if not chosen:
+        raise InputError("no format is read; try fp32.")
+    largest = max(caches().values(), default=0)
+    nbytes = size(largest, this_machine.free_memory())
+    array = np.ones(nbytes // 8)
+    with tqdm(delay=1, disable=not progress, leave=False, unit=" reads") as bar, set_apart():
+
+        def case(values: Array, turn: int) -> None:
+            total(values)
+            bar.update()
+
+        cases = {each.name: partial(case, array.view(_stored(each))) for each in chosen}
+        samples = interleave(cases, whole("repeats", repeats), clock=CLOCKS[clock()])
+    rates = [Rate(each.name, each.bits, nbytes, samples[each.name]) for each in chosen]
+    return Reading(nbytes, largest, tuple(rates), clock(), machine())
+
+
+def size(largest: int, free: int) -> int:
+    """Bytes of an array that no cache holds, of at most half of what is free.
+
+    Raises:
+        InputError: so many are not free.
+    """
+    least = TOO_FEW * largest
+    enough = max(LEAST, least, min(TIMES * largest, LARGE))
+    found = min(enough, free // 2) // 2**20 * 2**20
+    if found < max(least, 2**20):
+        raise InputError(
+            f"an array of {TOO_FEW} times the largest cache, {units.short(least)}, is "
+            f"read, and may take half of what is free, {units.short(free)}; free some memory."
+        )
+    return found
+
+
+def lines(repeats: int = REPEATS) -> list[Line]:
+    """The figures of a benchmark."""
+    found = measure(repeats=repeats)
+    size = units.short(found.nbytes)
+    return [
+        line
+        for each in found.rates
+        for line in (
+            Line(f"{each.format}: read {size} from memory", each.bandwidth / 1e9, "GB/s"),
+            Line(f"{each.format}: values read", each.values / 1e9, "G/s"),
+        )
+    ]
+
+
+def _check(format: Format) -> None:
+    if format.bits < 8:
+        raise InputError(f"a value of {format.name} is less than a byte; try int8.")
+
+
+def _stored(format: Format) -> str:
+    """As what its bits are read."""
+    return f"{'f' if format.bits >= 32 and format.kind == 'float' else 'u'}{format.bits // 8}"

@@ -1,0 +1,213 @@
+"""What a wider vector buys: operations per second of one core, by the lanes of a vector.
+
+Each loop multiplies and adds in registers alone. Other programs can only slow it down, so its rate
+is that of its best sample.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tqdm import tqdm
+
+from memlab import this_machine
+from memlab.errors import InputError, pick, several, whole
+from memlab.measure.lane_curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
+from memlab.measure.processor import CLOCKS, clock, set_apart
+from memlab.measure.timing import Line, Result, interleave, machine
+
+if TYPE_CHECKING:
+    from memlab.kernels.cpu.experiments.vector_arithmetic import MicroKernel
+
+FORMATS = ("fp64", "fp32", "bf16", "int8")
+LANES = tuple(2**power for power in range(7))
+REPEATS, SHORTEST, FEW = 40, 0.002, 50_000
+"""Samples of each loop, the seconds of one, and the steps that are timed to find how many fill
+it."""
+
+
+class Target(NamedTuple):
+    """An older processor: LLVM's name for it, and features that decide what is compiled."""
+
+    processor: str
+    features: tuple[str, ...]
+
+
+TARGETS = {
+    "avx2": Target("haswell", ("sse2", "avx", "avx2", "fma")),
+    "sse2": Target("x86-64", ("sse2",)),
+}
+"""What code for this processor can be compiled for instead, where it is an x86-64."""
+
+
+def run(repeats: int = REPEATS) -> Result:
+    """Time vectors of 1 to 64 lanes, and reading from memory, by number format."""
+    from memlab.measure import memory_reading
+
+    here = measure(repeats=repeats)
+    found = [here, forced("avx2", repeats=repeats)] if here.feature == "avx512f" else [here]
+    lines = [line for each in found for line in _lines(each)]
+    return Result("lanes", machine(), (*lines, *memory_reading.lines()))
+
+
+def measure(
+    formats: Iterable[str] = FORMATS, lanes: Iterable[int] = LANES, repeats: int = REPEATS,
+    progress: bool = False,
+) -> Measured:  # fmt: skip
+    """Time a loop for every format and number of lanes, in turns; some seconds in all.
+
+    A format has no loop with fewer lanes than its narrowest instruction.
+
+    Raises:
+        InputError: no such format, none that this processor computes, or no such number of lanes.
+    """
+    this_machine.require_kernels()
+    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, available
+    from memlab.kernels.cpu.vectors import WIDTH
+
+    asked = several("format of vectors", formats, ARITHMETIC)
+    names = [name for name in asked if name in available()]
+    if not names:
+        raise InputError(f"no vectors of {' or '.join(asked) or 'no format'} are computed here; "
+                         f"try {' or '.join(available())}.")  # fmt: skip
+    name, counts = clock(), sorted({whole("lanes", count) for count in lanes})
+    for each in names:
+        if not counts or counts[-1] < ARITHMETIC[each].least:
+            raise InputError(f"{each} has no loop of so few lanes; try {ARITHMETIC[each].least}.")
+    points = _points(names, counts, whole("repeats", repeats), CLOCKS[name], progress)
+    curves = (Curve(each, ARITHMETIC[each].bits, points[each]) for each in names)
+    chosen, bits = _compilers_choice()
+    missing = tuple(name for name in asked if name not in names)
+    return Measured(tuple(curves), *WIDTH, "", missing, chosen, bits, name, machine())
+
+
+def forced(
+    target: str, formats: Iterable[str] = FORMATS, lanes: Iterable[int] = LANES,
+    repeats: int = REPEATS,
+) -> Measured:  # fmt: skip
+    """The same, compiled for an older processor: in a fresh process, whose Numba is told so.
+
+    Raises:
+        InputError: no such target, or this processor cannot run its code.
+    """
+    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC
+    from memlab.kernels.cpu.vectors import FEATURES
+
+    chosen = pick("target", target, TARGETS)
+    if missing := [name for name in chosen.features if name not in FEATURES]:
+        raise InputError(f"this processor has no {missing[0]}, so it runs no code for {target}; "
+                         "leave the target out.")  # fmt: skip
+    names = several("format of vectors", formats, ARITHMETIC)
+    given = json.dumps([names, list(lanes), repeats])
+    settings = {
+        "NUMBA_CPU_NAME": chosen.processor,
+        "NUMBA_CPU_FEATURES": ",".join(f"+{name}" for name in chosen.features),
+    }
+    code = f"from {__name__} import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, target, given],
+        stdout=subprocess.PIPE, text=True, check=True, env=os.environ | settings,
+    )  # fmt: skip
+    facts = json.loads(done.stdout)
+    if "refused" in facts:
+        raise InputError(facts["refused"])
+    return read(facts)
+
+
+# -- measuring ----------------------------------------------------------------------------------
+
+
+def _points(
+    formats: list[str], lanes: list[int], repeats: int, clock: Callable[[], float], progress: bool
+) -> dict[str, tuple[Point, ...]]:
+    from memlab.kernels.cpu.experiments.vector_arithmetic import ARITHMETIC, micro_kernel
+
+    kernels: dict[str, MicroKernel] = {}
+    steps: dict[str, int] = {}
+    pairs = [(name, n) for name in formats for n in lanes if n >= ARITHMETIC[name].least]
+    with tqdm(delay=1, disable=not progress, leave=False, unit=" loops") as bar:
+        for name, count in pairs:
+            key = f"{name} x {count}"
+            bar.set_description(key)
+            kernels[key] = micro_kernel(name, count)
+            steps[key] = _steps(kernels[key], clock)
+            bar.update()
+
+        def case(key: str, turn: int) -> None:
+            kernels[key].run(steps[key])
+            bar.update()
+
+        with set_apart():
+            samples = interleave({key: partial(case, key) for key in kernels}, repeats, clock=clock)
+    found: dict[str, tuple[Point, ...]] = dict.fromkeys(formats, ())
+    for key, kernel in kernels.items():
+        point = Point(kernel.lanes, kernel.run(1) * steps[key], samples[key])
+        found[kernel.format] += (point,)
+    return found
+
+
+def _steps(kernel: MicroKernel, clock: Callable[[], float]) -> int:
+    """How many fill a sample. The first call compiles."""
+    kernel.run(1)
+    start = clock()
+    kernel.run(FEW)
+    return max(1, int(FEW * SHORTEST / max(clock() - start, 1e-6)))
+
+
+def _compilers_choice() -> tuple[dict[str, int], int]:
+    """The vector registers in the assembly of an ordinary loop, and the bits of the widest."""
+    import numpy as np
+
+    from memlab.kernels.cpu import assembly
+    from memlab.kernels.cpu.value_loops import LINES
+    from memlab.kernels.maps.pointwise import plus
+
+    values = np.ones(64, np.float32)
+    loop: Any = LINES[plus].write
+    loop(values, values, np.empty_like(values), ())
+    found = assembly.registers(loop)
+    return found, assembly.width(found)
+
+
+# -- the figures --------------------------------------------------------------------------------
+
+
+def _lines(found: Measured) -> Iterator[Line]:
+    where = f"forced {found.target}: " if found.target else ""
+    yield Line(f"{where}bits in a vector, by {found.feature or 'default'}", found.bits, "bit")
+    yield Line(f"{where}bits the compiler chose for a plain loop", found.chosen_bits, "bit")
+    for curve in found.curves:
+        yield from _of(curve, f"{where}{curve.format}")
+    first = found.curves[0].format
+    for name, value in list(ratios(found).items())[1:]:
+        yield Line(f"{where}{name} against {first}, operations", value, "x")
+    for name in found.missing:
+        yield Line(f"{where}{name} is not computed in vectors here", 0, "")
+
+
+def _of(curve: Curve, name: str) -> Iterator[Line]:
+    first, knee = curve.points[0], curve.knee
+    yield Line(f"{name}: {first.lanes} lanes, operations", first.rate / 1e9, "G/s")
+    yield Line(f"{name}: {knee.lanes} lanes, operations", knee.rate / 1e9, "G/s")
+    yield Line(f"{name}: width, measured", curve.width, "bit")
+    yield Line(f"{name}: worst deviation from linear, to it", 100 * curve.deviation, "%", LINEAR)
+    if curve.ends:
+        yield Line(f"{name}: largest gain beyond it", 100 * curve.gain, "%", BEYOND)
+
+
+def main() -> None:
+    """What the fresh process does: measure, and write JSON."""
+    target, given = sys.argv[1:]
+    formats, lanes, repeats = json.loads(given)
+    try:
+        facts = asdict(measure(formats, lanes, repeats)) | {"target": target}
+    except InputError as error:
+        facts = {"refused": str(error)}
+    print(json.dumps(facts))

@@ -1,0 +1,144 @@
+"""What a run starts from: parameters, statistics and inputs, drawn from a seed or given."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from memlab.errors import InputError, shorten, unknown
+from memlab.kernels.registry import Array
+from memlab.step.initial_values import Start
+from memlab.step.tensor import Tensor
+
+Given = Mapping[str, npt.ArrayLike]
+PIECE = 2**18
+"""Values that are drawn at once."""
+MORE = {"labels": "more classes", "tokens": "a larger vocabulary"}
+"""What a network needs to take larger ones."""
+
+
+def fill(
+    tensor: Tensor,
+    values: Array,
+    given: Array | None,
+    start: Start,
+    draws: np.random.Generator | None = None,
+    settings: Mapping[str, float] | None = None,
+) -> None:
+    """Set the values of what a step finds: ``given`` ``numbers``, else as it starts. A master copy
+    starts as its parameter does, before that is rounded.
+
+    Raises:
+        InputError: a given array of another shape, beyond the format, or with a negative variance.
+    """
+    if given is not None:
+        _copy(tensor, given, values)
+    elif draws is not None and start.below:
+        values[...] = draws.integers(0, start.below, values.shape)
+    elif draws is not None:
+        _draw(values, draws, start.deviation)
+    else:
+        values[...] = settings[start.setting] if settings and start.setting else start.value
+    if tensor.format.padding:  # kept in arrays of fp32, which do not round by themselves
+        from memlab.kernels.cpu.small.conversions import narrow
+
+        narrow(values, values, tensor.format)
+
+
+def generator(seed: int, name: str) -> np.random.Generator:
+    """What draws the values of a tensor."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def check_names(given: Given, residents: Iterable[Tensor]) -> None:
+    """Refuse a given array that no tensor of the step has the name of. A master copy is given as
+    its parameter.
+
+    Raises:
+        InputError: there is one, or no names at all.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"parameters are arrays by name, got {shorten(given)}; try {{'conv1.weight': ...}}."
+        )
+    known = [tensor.name for tensor in residents if not tensor.start.of]
+    for name in given:
+        if name not in known:
+            raise unknown("parameter", name, known)
+
+
+def check_numbers(what: str, values: Array, below: int) -> None:
+    """Refuse ``"labels"`` that name no class, or ``"tokens"`` that the table has no row for.
+
+    Raises:
+        InputError: one is below 0, or not ``below`` the limit.
+    """
+    if not 0 <= values.min() <= values.max() < below:
+        raise InputError(
+            f"{what} must lie between 0 and {below - 1}, got {values.min()} to {values.max()}; "
+            f"try a network with {MORE[what]}."
+        )
+
+
+def _draw(values: Array, draws: np.random.Generator, deviation: float = 1.0) -> None:
+    """Set normal values, drawn in fp32, so that a run in fp64 starts from the same numbers. They
+    are drawn piece by piece: the plan has no room for a second array of that size."""
+    assert values.flags.c_contiguous  # else the flat array would be a copy
+    flat = values.reshape(-1)
+    for first in range(0, flat.size, PIECE):
+        part = flat[first : first + PIECE]
+        drawn = draws.standard_normal(part.size, np.float32)
+        wide = drawn.astype(np.float64) if values.dtype == np.float64 else drawn
+        wide *= np.float64(deviation)  # a number of Python would be rounded to fp32 first
+        part[...] = wide
+
+
+def numbers(tensor: Tensor, name: str, given: npt.ArrayLike) -> Array:
+    """What was given for a tensor, as an array of its kind.
+
+    Raises:
+        InputError: it is none, of another kind, or holds NaN or infinity.
+    """
+    try:
+        array = np.asarray(given)
+        array = array.astype(np.float32) if array.dtype.kind == "V" else array
+    except (TypeError, ValueError):  # lists of several lengths, records
+        raise InputError(
+            f"{name} must be an array of numbers, got {shorten(given)}; try numpy.zeros(...)."
+        ) from None
+    wanted = "iu" if tensor.format.kind == "int" else "fiu"
+    if array.dtype.kind not in wanted:
+        raise InputError(
+            f"{name} must hold {'numbers' if 'f' in wanted else 'whole numbers'}, got "
+            f"{array.dtype}; try .astype({tensor.format.stored_as!r})."
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"{name} holds NaN or infinity; clean it before the run.")
+    return array
+
+
+def _copy(tensor: Tensor, array: Array, values: Array) -> None:
+    name = tensor.start.of or tensor.name
+    if tensor.start.squares and array.min(initial=0) < 0:
+        raise InputError(
+            f"{name} holds {array.min()}, and a mean or sum of squares is at least 0; try 1."
+        )
+    if array.shape != values.shape:
+        raise InputError(
+            f"{name} must have the shape {values.shape}, got {array.shape}; "
+            "the first extent of an input is the batch."
+        )
+    if tensor.format.kind == "float":
+        _check_range(tensor, float(max(array.max(initial=0), -float(array.min(initial=0)))))
+    values[...] = array
+
+
+def _check_range(tensor: Tensor, most: float) -> None:
+    if most > tensor.format.largest:
+        raise InputError(
+            f"{tensor.name} holds {most:g}, and {tensor.format} no value beyond "
+            f"{tensor.format.largest:g}; scale it, or store it in another format."
+        )

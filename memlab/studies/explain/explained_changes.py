@@ -1,0 +1,271 @@
+"""What makes a step fit a memory: each change planned, with its cost and its lines of code.
+
+``Subject`` is what is explained: a step of memlab and the techniques that it allows.
+``memlab.studies.explain.own_model`` has the changes of a model of PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from memlab import strings, units
+from memlab.clocks import roofline
+from memlab.errors import InputError
+from memlab.ledger.ledger import Ledger
+from memlab.ledger.plan import plan
+from memlab.step.op import Phase
+from memlab.step.step import Step
+from memlab.studies.cache import Kept
+from memlab.studies.explain.device_memory import Beside, beside, largest_batch
+from memlab.techniques import order
+from memlab.techniques.accumulate import accumulate
+from memlab.techniques.in_place import in_place
+from memlab.techniques.precision.eight_bit_states import eight_bit_states
+from memlab.techniques.recompute import recompute
+
+NAMED = 4
+"""So many modules are named; of more, one less."""
+KEPT = 12
+"""So many sets of changes are kept."""
+PARTS = tuple(2**power for power in range(1, 7))
+"""In so many parts a batch is taken, tried from the fewest on."""
+
+
+def say(key: str, /, **values: object) -> str:
+    """A text about a model that is explained."""
+    return strings.get(f"explain.{key}", **values)
+
+
+# -- a step at a batch ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A step with its plan. ``parts`` is into how many parts a batch is taken: the plan is of one
+    of them, and the step writes out two or more."""
+
+    step: Step
+    parts: int = 1
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Its blocks."""
+        return plan(self.step)
+
+    def held(self, batch: int) -> int:
+        """The batch that its plan is asked for: that of one part."""
+        return -(-batch // self.parts)
+
+    def peak(self, batch: int) -> int:
+        """The bytes of its plan at the peak."""
+        return self.ledger.peak(self.held(batch))
+
+    def beside(self, batch: int) -> tuple[Beside, ...]:
+        """What the card holds beside these."""
+        held = self.held(batch)
+        found: tuple[Beside, ...] = self._kept.of(
+            ("beside", held), lambda: beside(self.ledger, held)
+        )
+        return found
+
+    def total(self, batch: int) -> int:
+        """What the card shows: the plan and all beside it."""
+        return self.peak(batch) + sum(row.nbytes for row in self.beside(batch))
+
+    def fit(self, nbytes: int) -> int | None:
+        """The largest batch whose total is at most so many bytes; None where every batch is."""
+        found = largest_batch(self.ledger, nbytes)
+        return None if found is None else found * self.parts
+
+    def times(self, batch: int) -> tuple[float, ...]:
+        """The seconds of every operation by the clock."""
+        held, machine = self.held(batch), roofline.rates()
+        found: tuple[float, ...] = self._kept.of(
+            ("times", held),
+            lambda: tuple(roofline.seconds(op, held, machine) for op in self.step.ops),
+        )
+        return found
+
+    def seconds(self, batch: int) -> float:
+        """Of one step, with the parts that the step does not write out."""
+        times = {True: 0.0, False: 0.0}
+        for op, seconds in zip(self.step.ops, self.times(batch), strict=True):
+            times[op.phase is Phase.UPDATE] += seconds
+        written = order.parts(self.step) if self.parts > 1 else 1
+        return times[True] + times[False] * self.parts / written
+
+    @cached_property
+    def _kept(self) -> Kept[Any]:
+        return Kept(KEPT)
+
+
+# -- a change ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Change(Planned):
+    """One change of a step.
+
+    ``key`` names its text, ``names`` are the modules that it is about. ``code`` are the lines to
+    paste, ``alone`` those that do the same without memlab. ``extra`` is the share of a step's time
+    that it adds, planned; ``same`` says that it computes the same numbers, bit for bit.
+    """
+
+    key: str = ""
+    code: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+    extra: float = 0.0
+    same: bool = True
+
+    @property
+    def title(self) -> str:
+        """What it is, in a few words."""
+        return say(f"change.{self.key}", parts=self.parts, names=_listed(self.names))
+
+    @property
+    def cost(self) -> str:
+        """What it costs in time."""
+        percent = round(100 * self.extra)
+        if percent <= 0:
+            return say("cost.none" if percent == 0 else "cost.less", percent=-percent)
+        return say("cost.more", percent=percent)
+
+    @property
+    def asks(self) -> str:
+        """What it changes beside bytes and time; empty where that is nothing."""
+        if self.same:
+            return ""
+        norms = self.key == "parts" and any("batch_norm" in op.kind for op in self.step.ops)
+        return say("asks.parts_norm" if norms else f"asks.{self.key}", parts=self.parts)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    if len(names) > NAMED:
+        return say("and_more", names=", ".join(names[: NAMED - 1]), count=len(names) - NAMED + 1)
+    return say("and", names=", ".join(names[:-1]), last=names[-1]) if names[1:] else "".join(names)
+
+
+# -- what is explained ---------------------------------------------------------------------------
+
+
+class Subject:
+    """A step that is explained, and what may make it fit. ``code`` is what makes it in Python."""
+
+    def __init__(self, step: Step, code: str = "step") -> None:
+        self.step, self.code = step, code
+        self.plain = Planned(step)
+        self._changes = Kept[tuple[Change, ...]](KEPT)
+
+    @property
+    def label(self) -> str:
+        """The model, for people."""
+        return self.step.label or self.step.network
+
+    def module_name(self, path: str) -> str:
+        """A module, for people."""
+        return path
+
+    def call(self, batch: int, memory: str) -> str:
+        """The line that explains it again; empty where that of the view does."""
+        return ""
+
+    def path(self, layer: str) -> str:
+        """The module of a layer: blocks of memlab's own networks are numbers alone."""
+        return f"block.{layer}" if layer[:1].isdigit() else layer
+
+    def changes(self, batch: int, nbytes: int) -> tuple[Change, ...]:
+        """What makes a batch fit so many bytes, the cheapest first: what computes the same numbers
+        before what does not, then by time. Behind them what saves bytes, and not enough."""
+
+        def made() -> tuple[Change, ...]:
+            return tuple(
+                sorted(self._made(batch, nbytes), key=lambda each: _order(each, batch, nbytes))
+            )
+
+        return self._changes.of((batch, nbytes), made)
+
+    def _made(self, batch: int, nbytes: int) -> Iterator[Change]:
+        """All that save bytes at the peak; what this step does not allow is left out."""
+        plain = self.plain.peak(batch)
+        for make in self._ways(batch, nbytes):
+            try:
+                found = make()
+                if found and found.peak(batch) < plain:
+                    yield found
+            except InputError:
+                continue
+
+    def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
+        room = nbytes - sum(row.nbytes for row in self.plain.beside(batch))
+        late = self.plain.ledger.peak_at(batch).row.phase is Phase.UPDATE
+        ways: list[Callable[[int], Change | None]] = [self._in_place, self._eight_bits]
+        ways.append(partial(self._parts, nbytes))
+        if not late and room > 0:
+            ways.append(partial(self._recompute, room))
+        return [partial(way, batch) for way in ways]
+
+    def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> Change:
+        """A change as its step is planned."""
+        extra = self._time(Planned(step, more.get("parts", 1)), batch)
+        return Change(step, key=key, code=code, extra=extra, **more)
+
+    def _time(self, found: Planned, batch: int) -> float:
+        """The share of time that it adds."""
+        return found.seconds(batch) / self.plain.seconds(batch) - 1
+
+    def _in_place(self, batch: int) -> Change:
+        return self.change(in_place(self.step), batch, "in_place", "step = memlab.in_place(step)")
+
+    def _eight_bits(self, batch: int) -> Change:
+        code = "step = memlab.eight_bit_states(step)"
+        return self.change(eight_bit_states(self.step), batch, "eight_bits", code, same=False)
+
+    def _parts(self, nbytes: int, batch: int) -> Change:
+        step = accumulate(self.step, 2)
+        count = self._fewest(step, batch, nbytes)
+        code = f"step = memlab.accumulate(step, {count})"
+        return self.change(step, batch, "parts", code, parts=count, same=False)
+
+    def _fewest(self, step: Step, batch: int, nbytes: int) -> int:
+        """The fewest parts that fit, or the most that there are, of a step that writes out two."""
+        few = [count for count in PARTS if count <= batch] or [1]
+        fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
+        return int(next(fits, few[-1]))
+
+    def _recompute(self, room: int, batch: int) -> Change:
+        """The fastest schedule within the room, or the least of all."""
+        try:
+            step, budget = (
+                recompute(self.step, "chain", batch=batch, budget=room),
+                f", budget={room}",
+            )
+        except InputError:
+            step, budget = recompute(self.step, "chain", batch=batch), ""
+        code = f'step = memlab.recompute(step, "chain", batch={batch}{budget})'
+        return self.change(step, batch, "recompute", code)
+
+
+def _order(change: Change, batch: int, nbytes: int) -> tuple[bool, bool, float, int]:
+    over = change.total(batch) > nbytes
+    return (
+        over,
+        over or not change.same,
+        0.0 if over else round(change.extra, 2),
+        change.peak(batch),
+    )
+
+
+def budget(given: int | str) -> int:
+    """The bytes of a memory, or of ``'12 GB'``.
+
+    Raises:
+        InputError: no amount, or none at all.
+    """
+    nbytes = units.parse(given)
+    if nbytes < 1:
+        raise InputError("memory must be more than 0 B; try memory='12 GB'.")
+    return nbytes

@@ -1,0 +1,100 @@
+"""Steps that a framework ran: what it holds longer than anybody needs it is freed, and what it
+changes in place gets a value of its own.
+
+The plan of such a step is what the framework does. Who rewrites it decides himself when a block is
+freed, and has to know every value that was there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from memlab.errors import InputError, shorten
+from memlab.step.op import NONE, Op, Phase
+from memlab.step.step import Step
+from memlab.step.storage import Storage
+from memlab.step.tensor import Role, Tensor
+from memlab.step.traits import Again, Traits
+
+_STAY = (Role.BUFFER, Role.PARAMETER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)
+NOTE = "freed after its last reader"
+
+
+def release(step: Step) -> Step:
+    """The same step, in which every block is freed after the last operation that needs it.
+
+    A framework frees later: a gradient waits for the next step, the input for whoever named it, a
+    map for the end of the function that made it. What that costs is the difference between the two
+    plans; a step that memlab built holds nothing.
+
+    Raises:
+        InputError: no step.
+    """
+    if not isinstance(step, Step):
+        raise InputError(f"release rewrites a step, got {shorten(step)}; try memlab.record(...).")
+    if not any(op.holds for op in step.ops):
+        return step
+    ops = tuple(replace(op, holds=NONE) if op.holds else op for op in step.ops)
+    return replace(step, ops=ops, notes=(*step.notes, NOTE))
+
+
+def rewritable(step: Step) -> Step:
+    """A released step in which every value of forward has a block of its own: then any operation
+    may run again.
+
+    ``memlab.in_place`` puts such values into one block again, where nobody reads the first any
+    more. A step that memlab built stays as it is.
+    """
+    if not any(_changes(op) or op.holds for op in step.ops):
+        return step
+    values = _Values()
+    return replace(release(step), ops=tuple(values.apart(op) for op in release(step).ops))
+
+
+def _changes(op: Op) -> bool:
+    """Whether an operation of forward writes over a map, or moves statistics."""
+    forward = op.phase in (Phase.FORWARD, Phase.LOSS)
+    return forward and any(each.role is Role.FEATURE_MAP for each in op.updates.values())
+
+
+class _Values:
+    """The newest value in every block that was changed in place."""
+
+    def __init__(self) -> None:
+        self.times: Counter[str] = Counter()
+        self.newest: dict[str, Storage] = {}
+
+    def apart(self, op: Op) -> Op:
+        """The operation on the newest values, of which it changes none."""
+        reads = {slot: self.current(each) for slot, each in op.reads.items()}
+        if op.phase not in (Phase.FORWARD, Phase.LOSS):
+            updates = {slot: self.current(each) for slot, each in op.updates.items()}
+            return replace(op, reads=reads, updates=updates)
+        changed = {slot: each for slot, each in op.updates.items() if each.role not in _STAY}
+        kept = {slot: each for slot, each in op.updates.items() if each.role in _STAY}
+        reads |= {slot: self.current(each) for slot, each in changed.items()}
+        made = {f"new {slot}": self.renewed(each) for slot, each in changed.items()}
+        over = {f"new {slot}": (slot,) for slot in changed}
+        return replace(
+            op,
+            reads=reads,
+            writes={**op.writes, **made},
+            updates=kept,
+            traits=Traits(over=over) if over else op.traits,
+            again=op.again or (Again((), op.flops) if kept else None),
+        )
+
+    def current(self, tensor: Tensor) -> Tensor:
+        """A tensor where its newest value lies."""
+        storage = self.newest.get(tensor.storage.name)
+        return tensor if storage is None else replace(tensor, name=storage.name, storage=storage)
+
+    def renewed(self, tensor: Tensor) -> Tensor:
+        """A block for the next value."""
+        name = tensor.storage.name
+        self.times[name] += 1
+        times = self.times[name]
+        new = f"{name} changed" if times == 1 else f"{name} changed, {times} times"
+        self.newest[name] = replace(tensor.storage, name=new)
+        return self.current(tensor)

@@ -1,0 +1,111 @@
+"""How far a plan with workspace is from PyTorch's allocator, and if recipes keep their promise.
+
+    python -m tests.frontends.fitting workspace [--models resnet50,lstm] [--batch 3] [--far]
+    python -m tests.frontends.fitting recipes [--models unet,gpt] [--batch 3] [--shares 0.9,0.8]
+
+Each line runs real steps; those of the usual sizes take some GB and minutes. ``--far`` measures
+workspace at batch 4, 8 and 16, and says what follows for another. ``--shares`` are budgets, as
+parts of the plain peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+import memlab
+from memlab.frontends.torch import observe
+from memlab.frontends.torch.fitting.recipe import Recipe
+from memlab.frontends.torch.fitting.search import Search
+from memlab.frontends.torch.measure import with_workspace, workspace
+from memlab.frontends.torch.worlds import Wish
+from tests.oracles.torch_allocator import most
+from tests.torch_models import SMALL, USUAL, Case, of_images
+
+
+def dropped(width: int = 32) -> nn.Module:
+    """Convolutions with batch norm and dropout."""
+
+    def unit(before: int, after: int, stride: int = 1) -> nn.Module:
+        conv = nn.Conv2d(before, after, 3, stride, 1, bias=False)
+        return nn.Sequential(conv, nn.BatchNorm2d(after), nn.ReLU(inplace=True), nn.Dropout(0.2))
+
+    stages = [
+        nn.Sequential(unit(a, b, 1 + bool(n)), unit(b, b), unit(b, b))
+        for n, (a, b) in enumerate(((3, width), (width, 2 * width), (2 * width, 4 * width)))
+    ]
+    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4 * width, 10)]
+    return nn.Sequential(*stages, *head)
+
+
+DROPPED = {"dropped": of_images(dropped, 64, 10)}
+
+
+def of_workspace(name: str, case: Case, given: argparse.Namespace) -> Iterator[str]:
+    """A model's line: the allocator's bytes, and what the plan is off by."""
+    batch, data = given.batch, (case.build, case.make_batch, case.loss_fn)
+    found = observe(*data, given.optimizer, autocast=case.autocast)
+    measured = workspace(found, None if given.far else batch)
+    peak = memlab.plan(with_workspace(found, measured)).peak(batch)
+    real = most(*data, batch, given.optimizer, case.autocast)
+    yield f"{name:14}{batch:>4} {given.optimizer:9}{real:>15,} B{_off(peak, real)}  {measured.note}"
+
+
+def of_recipes(name: str, case: Case, given: argparse.Namespace) -> Iterator[str]:
+    """A model's lines, one for each budget."""
+    data = (case.build, case.make_batch, case.loss_fn)
+    search = Search(Wish(*data, given.optimizer, case.autocast), given.batch)
+    for share in map(float, given.shares.split(",")):
+        start, nbytes = time.perf_counter(), int(search.before.nbytes * share)
+        found = search.fit(nbytes)
+        head = f"{name:14}{given.batch:>4} {given.optimizer:9}{nbytes:>15,} B"
+        if found.recipe is None:
+            assert found.peak is not None
+            yield f"{head}  nothing fits, the least is {found.peak.nbytes:,} B"
+            continue
+        recipe, seconds = found.recipe, time.perf_counter() - start
+        wrapped = partial(_applied, recipe, case)
+        real = most(wrapped, *data[1:], given.batch, given.optimizer, case.autocast)
+        differ = recipe.differences()
+        yield (
+            f"{head}{recipe.peak:>15,} B promised{_off(recipe.peak, real)}  "
+            f"{'within' if real <= nbytes else 'ABOVE'}, {len(recipe.modules)} modules, "
+            f"{100 * recipe.share:+.1f} % time, {'proved' if recipe.proved else 'not proved'}, "
+            f"{'bits equal' if not differ else f'{len(differ)} DIFFER'}, {seconds:.0f} s"
+        )
+
+
+def _applied(recipe: Recipe, case: Case) -> Any:
+    return recipe.apply(case.build())
+
+
+def _off(planned: int, real: int) -> str:
+    return f"{planned - real:>+12,} ({100 * (planned / real - 1):+.4f} %)"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("workspace", "recipes"))
+    parser.add_argument("--models", default="dropped,unet,gpt,resnet50,lstm")
+    parser.add_argument("--batch", type=int, default=3)
+    parser.add_argument("--optimizer", default="momentum")
+    parser.add_argument("--shares", default="0.9,0.8,0.7")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--far", action="store_true")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    cases = (SMALL if given.small else USUAL) | DROPPED
+    lines = of_workspace if given.what == "workspace" else of_recipes
+    for name in given.models.split(","):
+        for line in lines(name, cases[name], given):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

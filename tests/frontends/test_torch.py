@@ -1,0 +1,348 @@
+"""A recorded model's plan holds to the byte what PyTorch holds, at batches that nobody recorded."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab import InputError
+from memlab.step.op import Phase
+from memlab.step.tensor import Role
+from memlab.techniques.release import rewritable
+from tests.oracles.requirement import torch_or_skip
+
+torch: Any = torch_or_skip()
+
+from memlab.frontends.torch import observe, record  # noqa: E402 - after the test that it is there
+from memlab.frontends.torch.recorder import Seen  # noqa: E402
+from memlab.frontends.torch.worlds import Wish, World  # noqa: E402
+from tests.oracles.torch_peak import count  # noqa: E402
+from tests.torch_models import SMALL, Case, images, of_images  # noqa: E402
+from tests.unknown_kinds import meaning  # noqa: E402
+
+F = torch.nn.functional
+nn = torch.nn
+pytestmark = pytest.mark.measures
+BATCHES = (2, 7, 16)
+"""Of which the first was recorded."""
+SURE = ("parameter", "buffer", "input", "optimizer_state")
+STRAIGHT = [name for name in SMALL if name != "lstm"]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def recorded(case: Case, optimizer: Any = "momentum", **options: Any) -> Any:
+    return record(
+        case.build, case.make_batch, case.loss_fn, optimizer, autocast=case.autocast, **options
+    )
+
+
+def truth(case: Case, batch: int, optimizer: Any = "momentum", **options: Any) -> Any:
+    return count(
+        case.build, case.make_batch, case.loss_fn, batch, optimizer, case.autocast, **options
+    )
+
+
+def assert_exact(case: Case, optimizer: Any = "momentum", **options: Any) -> None:
+    ledger = memlab.plan(recorded(case, optimizer, **options))
+    for batch in BATCHES:
+        found = truth(case, batch, optimizer, **options)
+        assert ledger.peak(batch) == found.most
+        roles = ledger.roles(batch)
+        assert {role: roles[Role(role)] for role in SURE} == {r: found.total(r) for r in SURE}
+
+
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_the_peak_is_that_of_pytorch_to_the_byte(name):
+    assert_exact(SMALL[name])
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("name", ["alexnet", "gpt"])
+def test_so_it_is_with_other_optimizers(name, optimizer):
+    assert_exact(SMALL[name], optimizer)
+
+
+@pytest.mark.parametrize("name", ["resnet", "lstm", "gpt", "autocast", "mse_loss", "checkpoint"])
+def test_fake_tensors_live_and_die_as_real_ones_do(name):
+    """Every storage: the call that makes it, the call that it dies after, its bytes, its role."""
+    case = SMALL[name]
+    wish = Wish(case.build, case.make_batch, case.loss_fn, "adam", case.autocast)
+    fake, real = (World(wish, each, 3).trace(2) for each in (False, True))
+    assert [call.func for call in fake.calls] == [call.func for call in real.calls]
+    assert [(b.nbytes, b.born, b.died, b.role, b.name) for b in fake.blocks] == [
+        (b.nbytes, b.born, b.died, b.role, b.name) for b in real.blocks
+    ]
+
+
+def test_this_comparison_sees_a_storage_that_fake_tensors_have_wrong(monkeypatch):
+    case = SMALL["mse_loss"]
+    monkeypatch.setattr("memlab.frontends.torch.truths.WRONG", {})
+    ledger = memlab.plan(recorded(case))
+    assert ledger.peak(7) < truth(case, 7).most
+
+
+def test_a_recurrent_layer_is_off_by_what_it_rounds_and_says_so():
+    case = SMALL["lstm"]
+    step = recorded(case)
+    (note,) = (note for note in step.notes if "rounded" in note)
+    limit = int(note.split("up to ")[1].split(" B")[0].replace(",", ""))
+    for batch in BATCHES:
+        assert abs(memlab.plan(step).peak(batch) - truth(case, batch).most) <= limit
+    alone = recorded(case, batch=7)
+    assert memlab.plan(alone).peak(7) == truth(case, 7).most
+    with pytest.raises(InputError, match="holds for batch 7 to 7"):
+        memlab.plan(alone).peak(8)
+
+
+RESNET = SMALL["resnet"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"accumulate": 3}, {"set_to_none": False}, {"keep_output": True},
+     {"accumulate": 2, "set_to_none": False, "keep_output": True}],
+    ids=str,
+)  # fmt: skip
+def test_the_loop_of_a_user_may_differ(options):
+    assert_exact(SMALL["gpt"], "momentum", **options)
+
+
+OWN = {
+    "foreach": lambda p: torch.optim.Adam(p, foreach=True),
+    "fused": lambda p: torch.optim.AdamW(p, fused=True),
+    "amsgrad": lambda p: torch.optim.Adam(p, amsgrad=True),
+    "needs values": lambda p: torch.optim.Adafactor(p),
+}
+
+
+@pytest.mark.parametrize("name", list(OWN))
+def test_an_optimizer_may_be_a_function(name):
+    assert_exact(RESNET, OWN[name])
+
+
+class Branch(nn.Module):  # type: ignore[name-defined]
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(nn.Flatten(), nn.Linear(192, 30), nn.ReLU(), nn.Linear(30, 10))
+
+    def forward(self, x):
+        y = self.inner(x)
+        return y * 2 if y.sum() > -1e9 else y
+
+
+def channels_last():
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10))
+    return model.to(memory_format=torch.channels_last)
+
+
+class Counts(Branch):
+    def forward(self, x):
+        return self.inner(x) + float(x.numpy().mean())
+
+
+@pytest.mark.parametrize("build", [Branch, channels_last, Counts], ids=lambda b: b.__name__)
+def test_what_fake_tensors_cannot_run_is_recorded_on_real_ones(build):
+    case = of_images(build, 8, 10)
+    assert_exact(case)
+    assert any("recorded on real tensors" in note for note in recorded(case).notes)
+
+
+def frozen():
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10))
+    model[0].requires_grad_(False)
+    model.unused = nn.Linear(100, 100)
+    model.forward = lambda x: model[3](model[2](model[1](model[0](x))))
+    return model
+
+
+def test_a_parameter_without_gradient_has_no_state():
+    case = of_images(frozen, 8, 10)
+    assert_exact(case, "adam")
+    states = {t.name for t in recorded(case, "adam").live_in if t.role is Role.OPTIMIZER_STATE}
+    assert {name.rpartition(".")[0] for name in states} == {"3.weight", "3.bias"}
+
+
+def test_nothing_of_the_user_is_changed():
+    torch.manual_seed(3)
+    first = torch.rand(3)
+    torch.manual_seed(3)
+    recorded(SMALL["gpt"])
+    assert torch.equal(torch.rand(3), first)
+
+
+# -- what it says ----------------------------------------------------------------------------------
+
+
+def test_every_operation_has_a_module_a_phase_and_a_cost():
+    step = recorded(SMALL["gpt"], "adam")
+    assert {op.phase for op in step.ops} == set(Phase) - {Phase.COPY}
+    product = next(op for op in step.ops if op.name == "blocks.1.mlp.0.addmm")
+    assert (product.layer, product.stage, product.kind) == ("blocks.1.mlp.0", "blocks.1", "addmm")
+    assert product.flops.at(3) == 2 * 3 * 16 * 32 * 128
+    assert product.bytes_moved.at(3) == 4 * (3 * 16 * (32 + 128) + 32 * 128 + 128)
+    back = [op for op in step.ops if op.name.startswith("blocks.1.mlp.0.addmm.backward")]
+    assert {op.kind for op in back} == {"mm", "sum"}
+    update = [op for op in step.ops if op.name.startswith("blocks.1.mlp.0.weight.")]
+    assert {op.layer for op in update} == {"blocks.1.mlp.0"}
+
+
+def test_a_checkpoint_runs_its_operations_again():
+    step = recorded(SMALL["checkpoint"])
+    again = [op.name for op in step.ops if "again" in op.attributes]
+    assert "1.1.conv2.convolution again" in again
+    assert not [op for op in recorded(RESNET).ops if "again" in op.attributes]
+
+
+def test_tied_weights_are_one_block():
+    step = recorded(SMALL["gpt"])
+    names = [t.name for t in step.live_in if t.role is Role.PARAMETER]
+    assert "words.weight" in names
+    assert "head.weight" not in names
+
+
+def test_bytes_have_a_formula():
+    ledger = memlab.plan(recorded(RESNET))
+    formulas = {entry.name: entry.formula() for entry in ledger.entries}
+    assert formulas["0.0.weight"] == "O·C·k²·4 B"
+    assert formulas["0.0.convolution.y"] == "B·C·H·W·4 B"
+    for entry in ledger.entries:
+        if "=" in entry.formula(7):
+            assert entry.formula(7).endswith(f" = {entry.size.at(7):,} B")
+
+
+def test_a_recording_tells_arguments_at_any_batch():
+    case = SMALL["vit"]
+    found = observe(case.build, case.make_batch, case.loss_fn)
+    from memlab.frontends.torch.recording import at
+
+    call = next(each for each in found.calls if each.kind == "convolution")
+    assert at(call.args[0], 5).shape == (5, 3, 32, 32)
+    assert call.outputs[0] is not None
+    assert at(call.outputs[0], 5).shape == (5, 32, 4, 4)
+    assert not any(isinstance(each, Seen) for each in call.args)
+    assert found.modules["blocks.1.mlp"] == "Sequential"
+    assert [b.name for b in found.alive(0)][:2] == ["first", "places"]
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+class Square(Branch):
+    def forward(self, x):
+        y = self.inner(x)
+        return y @ y.t()
+
+
+def numbered(batch):
+    return torch.randn(batch, 3, 8, 8), torch.arange(batch)
+
+
+def test_what_grows_with_the_square_of_the_batch_is_said_and_recorded_alone():
+    with pytest.raises(InputError, match=r"line with the batch in forward \(mm\).*batch=32"):
+        record(Square, numbered, F.cross_entropy)
+    step = record(Square, numbered, F.cross_entropy, batch=20)
+    truth = count(Square, numbered, F.cross_entropy, 20)
+    assert memlab.plan(step).peak(20) == truth.most
+
+
+def test_another_way_at_another_batch_is_said():
+    class Odd(Branch):
+        def forward(self, x):
+            y = self.inner(x)
+            return y.relu() if len(x) % 2 else y.sin()
+
+    with pytest.raises(InputError, match=r"another way at batch 3 than at 2.*batch=32"):
+        record(Odd, partial(images, 8, 10), F.cross_entropy)
+
+
+def test_the_users_own_error_comes_through_and_says_where(caplog):
+    class Mine(Branch):
+        def forward(self, x):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as found:
+        record(lambda: nn.Sequential(nn.Identity(), Mine()), partial(images, 8, 10), F.nll_loss)
+    assert found.value.__notes__ == ["memlab was recording a batch of 5; module '1' began last."]
+    assert not caplog.records
+
+
+def test_a_loss_without_gradient_is_the_error_of_pytorch():
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        record(lambda: Branch().requires_grad_(False), partial(images, 8, 10), F.cross_entropy)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"build": lambda: 3}, "must give an nn.Module, got 3"),
+        ({"build": 3}, "build must be a function, got 3"),
+        ({"make_batch": lambda b: 3}, r"must give a pair \(input, target\), got 3"),
+        ({"optimizer": "adan"}, "did you mean 'adam'"),
+        ({"optimizer": lambda p: 3}, "must give an optimizer, got 3"),
+        ({"autocast": "bf61"}, "did you mean 'bf16'"),
+        ({"accumulate": 0}, "accumulate must be at least 1"),
+        ({"batch": 0}, "batch must be at least 1"),
+        ({"real": 3}, "real must be True or False"),
+    ],
+)
+def test_bad_input_gets_one_sentence(changes, says):
+    given = {"build": Branch, "make_batch": partial(images, 8, 10), "loss_fn": F.cross_entropy}
+    with pytest.raises(InputError, match=says):
+        record(**{**given, **changes})
+
+
+def test_sparse_gradients_are_refused():
+    def build():
+        return nn.Sequential(nn.Embedding(50, 8, sparse=True), nn.Flatten(), nn.Linear(96, 5))
+
+    def make_batch(batch):
+        return torch.randint(50, (batch, 12)), torch.randint(5, (batch,))
+
+    with pytest.raises(InputError, match="sparse=False"):
+        record(build, make_batch, F.cross_entropy, "sgd")
+
+
+# -- the step as any other -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["vgg", "gpt", "vit"])
+def test_recompute_takes_less_and_means_the_same(name):
+    step = recorded(SMALL[name])
+    found = memlab.recompute(step, "chain", batch=7)
+    assert memlab.plan(found).peak(7) < 0.9 * memlab.plan(step).peak(7)
+    assert meaning(found) == meaning(rewritable(step))
+
+
+def test_what_pytorch_holds_is_the_difference_to_the_released_step():
+    """In an update gradients wait for the next step, where each could go with its own update."""
+    case = SMALL["alexnet"]
+    step = recorded(case, "adam")
+    kept, free = memlab.plan(step), memlab.plan(memlab.release(step))
+    assert kept.peak(2) == truth(case, 2, "adam").most
+    assert kept.peak_at(2).row.phase is Phase.UPDATE
+    gradient = kept.roles(2)[Role.PARAMETER_GRADIENT]
+    assert kept.peak(2) - gradient < free.peak(2) < kept.peak(2)
+    last = len(step.ops) - 1
+    assert free.roles(2, at=last)[Role.PARAMETER_GRADIENT] < gradient
+
+
+def test_a_view_shows_it_and_a_clock_times_it():
+    step = recorded(SMALL["resnet"])
+    assert memlab.clock(step, 7).seconds > 0
+    assert "2.0.bn3" in str(memlab.plan(step).why(7))
+    assert memlab.place(step, 7).arena > 0
+
+
+def test_it_is_not_run():
+    with pytest.raises(InputError, match="planned, rewritten and timed"):
+        memlab.run(recorded(SMALL["gpt"]), 2)
