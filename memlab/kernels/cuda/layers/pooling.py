@@ -12,10 +12,10 @@ import numpy as np
 from numba import cuda
 
 from memlab.kernels.cuda.arrays import line, pitch
-from memlab.kernels.cuda.compile import Places, Shape, Values, compiled, launch
+from memlab.kernels.cuda.compile import Places, Shape, Values, compiled, inlined, launch
 from memlab.kernels.cuda.grids import planes
 from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.windows import counted, covered, covering, largest
+from memlab.kernels.maps.windows import counted, covered, covering
 from memlab.kernels.operands import Geometry, geometry
 from memlab.kernels.registry import Call, kernel
 
@@ -67,6 +67,20 @@ def _grid(maps: Any) -> Shape:
     return planes(columns, rows, batch * channels)
 
 
+@inlined
+def _largest(x: Any, plane: int, oy: int, ox: int, at: Geometry) -> tuple[Any, int]:
+    """The first of the largest values in a window, or a NaN, and its place."""
+    top, left = oy * at.stride - at.pad, ox * at.stride - at.pad
+    ky, kx = max(0, -top), max(0, -left)
+    best, place = x[_U(plane + (top + ky) * at.width + left + kx)], ky * at.wide + kx
+    for row in range(ky, min(at.high, at.height - top)):
+        for column in range(kx, min(at.wide, at.width - left)):
+            value = x[_U(plane + (top + row) * at.width + left + column)]
+            if value > best or value != value:
+                best, place = value, row * at.wide + column
+    return best, place
+
+
 @compiled
 def _maximum(
     x: Values, x_pitch: int, y: Values, y_pitch: int, batch: int, channels: int, at: Geometry
@@ -80,7 +94,7 @@ def _maximum(
         while oy < at.rows:
             ox = left
             while ox < at.columns:
-                best, _ = largest(x, image, oy, ox, at)
+                best, _ = _largest(x, image, oy, ox, at)
                 y[_U(b * y_pitch + (c * at.rows + oy) * at.columns + ox)] = best
                 ox += across
             oy += down
@@ -101,7 +115,7 @@ def _maximum_and_place(
         while oy < at.rows:
             ox = left
             while ox < at.columns:
-                best, place = largest(x, image, oy, ox, at)
+                best, place = _largest(x, image, oy, ox, at)
                 o = (c * at.rows + oy) * at.columns + ox
                 y[_U(b * y_pitch + o)] = best
                 indices[_U(b * indices_pitch + o)] = place
