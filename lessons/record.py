@@ -22,8 +22,8 @@ from lessons.recordings import Picture
 from lessons.stored import DIFFERS, LessonError, clean
 from memlab import atomic
 from memlab.errors import InputError
-from memlab.measure import recorded
-from memlab.measure.recorded import Recorded
+from memlab.measure import recorded_figures
+from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line, Machine, Result
 from memlab.studies.figures import duration, ratio
 from memlab.views.recordable import FIGURES
@@ -89,7 +89,7 @@ def record(source: Path, load: float | None) -> dict[str, Picture]:
         if not solved and source.parent.name != build.APPENDIX:
             continue  # learners measure themselves
         made = build.notebook(source, solved)
-        times = execute(made, target.parent, source.stem, {recorded.WANTED: command})
+        times = execute(made, target.parent, source.stem, {recorded_figures.WANTED: command})
         found = found or all_of(source.stem, made, times, command, load)
         clean(made, source.stem, kept=found)
         texts[target] = build.text_of(made)
@@ -126,7 +126,7 @@ def taken(name: str, cell: Any, seconds: float, command: str, load: float | None
     lines = [Line(**{**line, "samples": tuple(line["samples"])}) for line in figures["lines"]]
     lines.append(Line(WHOLE, round(seconds, 1), "s"))
     found = Recorded(machine.processor, command, Result(name, machine, tuple(lines)))
-    recorded.from_dict(recorded.to_dict(found))  # it can be read again
+    recorded_figures.from_dict(recorded_figures.to_dict(found))  # it can be read again
     svg, text = (shown[-1][kind] for kind in (recordings.SVG, "text/plain"))
     return Picture(name, svg, text, figures["threads"], load, found)
 

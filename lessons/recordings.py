@@ -21,8 +21,8 @@ from nbformat import NotebookNode
 from memlab import atomic
 from memlab.errors import InputError, whole
 from memlab.ledger import files
-from memlab.measure import recorded
-from memlab.measure.recorded import Recorded
+from memlab.measure import recorded_figures
+from memlab.measure.recorded_figures import Recorded
 
 TAG = re.compile(r"recorded-([a-z0-9_]+)")
 SVG = "image/svg+xml"
@@ -86,7 +86,7 @@ def find(lessons: Path, name: str) -> Picture | None:
 
 
 def _picture(name: str, svg: str, data: Any) -> Picture:
-    found, of = recorded.from_dict(data), data.get("picture")
+    found, of = recorded_figures.from_dict(data), data.get("picture")
     if not isinstance(of, dict) or not (isinstance(of.get("text"), str) and of["text"]):
         raise InputError("these figures have no picture; record them again.")
     load = of.get("load")
@@ -96,7 +96,7 @@ def _picture(name: str, svg: str, data: Any) -> Picture:
 def write(lessons: Path, picture: Picture) -> None:
     """Both files of a picture, each all of it or nothing."""
     of = {"text": picture.text, "threads": picture.threads, "load": picture.load}
-    data = json.dumps({"picture": of, **recorded.to_dict(picture.recorded)}, indent=1)
+    data = json.dumps({"picture": of, **recorded_figures.to_dict(picture.recorded)}, indent=1)
     drawn, figures = files_of(lessons, picture.name)
     for path, content in ((figures, data), (drawn, picture.svg)):
         path.parent.mkdir(parents=True, exist_ok=True)

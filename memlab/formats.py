@@ -1,9 +1,14 @@
-"""Number formats: how many bits a value takes, what it can hold, how many fit into a vector."""
+"""Number formats, a row each: how many bits a value takes, what it can hold, what stores it.
+
+Kernels that convert, rounding, plans, views and tests follow the rows: a new one touches this file
+alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from memlab import strings
@@ -18,22 +23,45 @@ def packed(count: int, bits: int) -> int:
     return -(-count * bits // 8)
 
 
+_OTHERS = "ml_dtypes."
+
+
+class Beyond(StrEnum):
+    """What comes after the largest finite value."""
+
+    INFINITY = "infinity"
+    """Infinity, then NaN: the largest exponent is theirs, as in IEEE 754."""
+    NAN = "nan"
+    """NaN, whose bits are all 1; there is no infinity, as the fn of fp8_e4m3fn says."""
+    LARGEST = "largest"
+    """Nothing: all codes are numbers, and what lies beyond, NaN too, becomes the largest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A way to store one number.
 
-    ``bits`` is what a value takes in memory; tf32 takes 32 though it uses 19 of them.
-    ``exponent`` and ``mantissa`` count the bits of a floating-point format (0 for the others);
-    ``largest`` is the largest finite value.
+    ``bits`` is what a value takes in memory: tf32 takes 32 though it uses 19 of them.
+    ``exponent`` and ``mantissa`` count the bits of a floating-point format (0 for the others).
+    ``stored_as`` is the type that stores it, NumPy's or one of ml_dtypes; where that is the type of
+    a longer format its own bits are the highest, else the lowest.
+
+    ``rounded``: the numbers of a network are rounded to it, as to all floating-point formats; those
+    of at most 32 bits can also be that of a role (``memlab.precision``). ``whole``: all arrays of a
+    step can have it. ``computed``: the kernels of every device compute in it.
     """
 
     name: str
     bits: int
     kind: str
-    largest: float
     exponent: int = 0
     mantissa: int = 0
+    beyond: Beyond = Beyond.LARGEST
     stored_as: str = ""
+    rounded: bool = False
+    whole: bool = False
+    computed: bool = False
+    signed: bool = True
 
     def nbytes(self, count: int) -> int:
         """Bytes of ``count`` values stored side by side; packed formats round up to a byte."""
@@ -65,11 +93,42 @@ class Format:
         return 2 ** (self.exponent - 1) - 1 if self.kind == "float" else 0
 
     @property
+    def unused(self) -> int:
+        """Bits of what it takes in memory that it does not use."""
+        used = 1 + self.exponent + self.mantissa
+        return self.bits - used if self.kind == "float" else 0
+
+    @property
+    def padding(self) -> int:
+        """Bits of 0 below its own, where it lies in the type of a longer format."""
+        return 0 if self.stored_as.startswith(_OTHERS) else self.unused
+
+    @property
+    def type_name(self) -> str:
+        """What NumPy calls the type that stores it."""
+        return self.stored_as.removeprefix(_OTHERS)
+
+    @property
+    def top(self) -> int:
+        """The exponent and mantissa bits of the largest finite value, as one integer."""
+        codes = 1 << self.exponent + self.mantissa
+        kept = {Beyond.INFINITY: 1 << self.mantissa, Beyond.NAN: 1, Beyond.LARGEST: 0}
+        return codes - kept[self.beyond] - 1
+
+    @property
+    def largest(self) -> float:
+        """The largest finite value."""
+        if self.kind != "float":
+            return 2.0 ** (self.bits - self.signed) - 1 if self.kind == "int" else 1.0
+        exponent, steps = divmod(self.top, 1 << self.mantissa)
+        return (1 + steps * self.epsilon) * 2.0 ** (exponent - self.bias)
+
+    @property
     def lowest(self) -> float:
         """The lowest finite value."""
         if self.kind == "float":
             return -self.largest
-        return -self.largest - 1 if self.name.startswith("int") else 0.0
+        return -self.largest - 1 if self.kind == "int" and self.signed else 0.0
 
     @property
     def smallest_normal(self) -> float:
@@ -83,13 +142,13 @@ class Format:
 
     @property
     def infinities(self) -> bool:
-        """Whether it holds them; the fn of fp8_e4m3fn says that all its numbers are finite."""
-        return self.kind == "float" and not self.name.endswith("fn")
+        """Whether it holds them."""
+        return self.beyond is Beyond.INFINITY
 
     @property
     def nan(self) -> bool:
         """Whether it holds NaN."""
-        return self.kind == "float"
+        return self.beyond is not Beyond.LARGEST
 
     def dtype(self) -> np.dtype[Any]:
         """The NumPy type that stores it (``ml_dtypes`` for bf16, fp8 and int4).
@@ -101,10 +160,10 @@ class Format:
 
         if not self.stored_as:
             raise InputError(f"NumPy stores no {self.name} values; pack them into uint8.")
-        if self.stored_as.startswith("ml_dtypes."):
+        if self.stored_as.startswith(_OTHERS):
             import ml_dtypes
 
-            stored: type[Any] = getattr(ml_dtypes, self.stored_as.removeprefix("ml_dtypes."))
+            stored: type[Any] = getattr(ml_dtypes, self.type_name)
             return numpy.dtype(stored)
         return numpy.dtype(self.stored_as)
 
@@ -112,31 +171,35 @@ class Format:
         return self.name
 
 
+_IEEE = Beyond.INFINITY
+
 FORMATS: dict[str, Format] = {
     entry.name: entry
     for entry in (
-        Format("fp64", 64, "float", (2 - 2.0**-52) * 2.0**1023, 11, 52, "float64"),
-        Format("fp32", 32, "float", (2 - 2.0**-23) * 2.0**127, 8, 23, "float32"),
-        Format("tf32", 32, "float", (2 - 2.0**-10) * 2.0**127, 8, 10, "float32"),
-        Format("fp16", 16, "float", 65504.0, 5, 10, "float16"),
-        Format("bf16", 16, "float", (2 - 2.0**-7) * 2.0**127, 8, 7, "ml_dtypes.bfloat16"),
-        Format("fp8_e4m3fn", 8, "float", 448.0, 4, 3, "ml_dtypes.float8_e4m3fn"),
-        Format("fp8_e5m2", 8, "float", 57344.0, 5, 2, "ml_dtypes.float8_e5m2"),
-        Format("int64", 64, "int", 2.0**63 - 1, stored_as="int64"),
-        Format("int32", 32, "int", 2.0**31 - 1, stored_as="int32"),
-        Format("int8", 8, "int", 127.0, stored_as="int8"),
-        Format("int4", 4, "int", 7.0, stored_as="ml_dtypes.int4"),
-        Format("uint8", 8, "int", 255.0, stored_as="uint8"),
-        Format("bool", 8, "bool", 1.0, stored_as="bool"),
-        Format("bit", 1, "bool", 1.0),
+        Format("fp64", 64, "float", 11, 52, _IEEE, "float64", whole=True, computed=True),
+        Format("fp32", 32, "float", 8, 23, _IEEE, "float32", whole=True, computed=True),
+        Format("tf32", 32, "float", 8, 10, _IEEE, "float32"),
+        Format("fp16", 16, "float", 5, 10, _IEEE, "float16", whole=True),
+        Format("bf16", 16, "float", 8, 7, _IEEE, "ml_dtypes.bfloat16", whole=True),
+        Format("fp8_e4m3fn", 8, "float", 4, 3, Beyond.NAN, "ml_dtypes.float8_e4m3fn"),
+        Format("fp8_e5m2", 8, "float", 5, 2, _IEEE, "ml_dtypes.float8_e5m2"),
+        Format("int64", 64, "int", stored_as="int64"),
+        Format("int32", 32, "int", stored_as="int32"),
+        Format("int8", 8, "int", stored_as="int8", rounded=True),
+        Format("int4", 4, "int", stored_as="ml_dtypes.int4", rounded=True),
+        Format("uint8", 8, "int", stored_as="uint8", signed=False),
+        Format("bool", 8, "bool", stored_as="bool"),
+        Format("bit", 1, "bool"),
     )
 }
 
-_ROUNDED = (
-    "fp64", "fp32", "tf32", "fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2", "int8", "int4",
-)  # fmt: skip
-NUMBERS = {name: FORMATS[name] for name in _ROUNDED}
+FLOATS = {name: each for name, each in FORMATS.items() if each.kind == "float"}
+NUMBERS = {name: each for name, each in FORMATS.items() if name in FLOATS or each.rounded}
 """The formats that the numbers of a network are rounded to."""
+STORED = tuple(name for name, each in FLOATS.items() if each.bits <= FORMATS["fp32"].bits)
+"""Those that a role can be stored in: they are computed with in fp32."""
+WHOLE = tuple(name for name, each in FORMATS.items() if each.whole)
+"""Those that all arrays of a step can have."""
 
 
 def find(name: str | Format) -> Format:

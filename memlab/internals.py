@@ -4,13 +4,13 @@ No package promises to keep such a thing. So it is asked for by name, where it i
 version that lacks it gets one sentence there, and the rest of memlab works. All that memlab takes
 from one package stands in one module:
 
-========== ====================================== =====================================
-NumPy      ``memlab.runtime.metering.numpy_internals``     its table of C functions
-SciPy      ``memlab.kernels.cpu.blas``                the addresses of BLAS
-Numba      ``memlab.kernels.numba_internals``     its cache, its events, its arrays
-Numba      ``memlab.kernels.cuda.simulator``      shared memory, threads, device arrays
-numba-cuda ``memlab.kernels.cuda.driver``         NVIDIA's driver
-========== ====================================== =====================================
+========== =========================================== =====================================
+NumPy      ``memlab.runtime.metering.numpy_internals`` its table of C functions
+SciPy      ``memlab.kernels.cpu.blas``                 the addresses of BLAS
+Numba      ``memlab.kernels.numba_internals``          its cache, its events, its arrays
+Numba      ``memlab.kernels.cuda.simulator``           shared memory, threads, device arrays
+numba-cuda ``memlab.kernels.cuda.driver``              NVIDIA's driver
+========== =========================================== =====================================
 
 ``tests/test_internals.py`` asks for each of them.
 """

@@ -5,7 +5,8 @@
 
 Each run must end with residual 0. A technique that changes no arithmetic must leave the values of
 the step before it, bit for bit. What a run gives and what is planned for it becomes a line of
-digests, by which two versions of memlab are compared: so only public names are used here.
+digests, by which two versions of memlab are compared. The techniques are those of the registry, a
+choice of each that has a list of values after another: a new one needs no line here.
 
 Networks keep their layers and stages; images are small, and convolutions and linear layers have a
 part of their channels (``--width 1``: all of them). After a change of kernels run it twice: the
@@ -22,12 +23,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import memlab
+from memlab.techniques import registry
 
 BATCH = 2
 WIDTH = 16
@@ -87,45 +88,49 @@ class Technique:
     optimizer: str = "sgd"
 
 
-ALGORITHMS = ("direct", "im2col-batch", "im2col-tile", "offsets", "winograd", "fft")
-MODES = ("fp16", "bf16", "mixed fp16", "mixed bf16")
-POLICIES = ("conv", "all")
-WAYS: Mapping[str, Mapping[str, Any]] = {
-    "every": {}, "keep": {}, "drop": {}, "cheap": {}, "slots": {"k": 4},
-    "greedy": {"batch": BATCH}, "chain": {"batch": BATCH}, "exact": {"batch": BATCH},
+GIVEN: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("recompute", "slots"): {"k": 4}, ("recompute", "greedy"): {"batch": BATCH},
+    ("recompute", "chain"): {"batch": BATCH}, ("recompute", "exact"): {"batch": BATCH},
 }  # fmt: skip
+"""What a choice needs; the layers of recompute are those of the network."""
+LEFT = {
+    "lowering": ("im2col-image", "mec", "implicit-gemm"),  # the usual one, the slow, of a GPU alone
+    "offload": ("none", "dynamic", "best", "joint"),  # nothing moves, or a search for seconds
+}
+OPTIMIZER = {"eight_bit_states": "adam"}
+"""Where a technique asks for a state in fp32."""
+NAMES = {"precision": "", "lowering": "", "relu_masks": "masks",
+         "eight_bit_states": "eight-bit states"}  # fmt: skip
+"""What some are called in files of digests, before their choice."""
 PLACED = Technique("placed", "placement", lambda step: step)
 
 
 def techniques(plain: Step) -> list[Technique]:
     """All of them, in the order in which they are applied."""
-    arithmetic = [
-        *(Technique(how, "precision", partial(memlab.precision, mode=how), False) for how in MODES),
-        *(Technique(how, "lowering", partial(memlab.lowering, algorithm=how), False)
-          for how in ALGORITHMS),
-    ]  # fmt: skip
-    states = Technique("eight-bit states", "states", memlab.eight_bit_states, False, "adam")
+    found = [each for row in registry.techniques().values() for each in _choices(row, plain)]
+    return [*found, PLACED]
+
+
+def _choices(row: registry.Technique, plain: Step) -> list[Technique]:
+    """A technique with every choice that has a list of values, else as it is without arguments."""
+    optimizer, name = OPTIMIZER.get(row.name, "sgd"), NAMES.get(row.name, row.label)
+    if not row.values:
+        return [Technique(name, row.name, registry.use(row.name), row.exact, optimizer)]
     return [
-        *arithmetic,
-        Technique("masks", "masks", memlab.relu_masks),
-        states,
-        *(Technique(f"recompute {how}", "recompute", _way(how, plain)) for how in WAYS),
-        *(Technique(f"offload {how}", "offload", partial(memlab.offload, policy=how))
-          for how in POLICIES),
-        Technique("in place", "in place", memlab.in_place),
-        Technique("no reuse", "no reuse", memlab.no_reuse),
-        PLACED,
-    ]  # fmt: skip
+        Technique(
+            f"{name} {how}".strip(), row.name, _rewrite(row, how, plain), row.exact, optimizer
+        )
+        for how in row.values
+        if how not in LEFT.get(row.name, ())
+    ]
 
 
-def _way(how: str, plain: Step) -> Rewrite:
-    """A way to recompute with its arguments; which maps it keeps or drops is the plain step's."""
-    given = dict(WAYS[how])
-    if how == "keep":
-        given["layers"] = _places(plain)
-    if how == "drop":
-        given["layers"] = _forward(plain)[::2]
-    return partial(memlab.recompute, how=how, **given)
+def _rewrite(row: registry.Technique, how: str, plain: Step) -> Rewrite:
+    """A technique by one choice; which maps recompute keeps or drops is the plain step's."""
+    given = dict(GIVEN.get((row.name, how), {}))
+    if "layers" in row.takes(how).needs:
+        given["layers"] = _places(plain) if how == "keep" else _forward(plain)[::2]
+    return registry.use(row.name, how, **given)
 
 
 def _forward(step: Step) -> list[str]:

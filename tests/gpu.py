@@ -12,7 +12,7 @@ from memlab import InputError
 from memlab.bench import gpu
 from memlab.kernels.cuda import target
 from memlab.kernels.cuda.target import gpu as find_gpu
-from memlab.measure import recorded
+from memlab.measure import recorded_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ("tests/kernels", "tests/runtime", "-k", "cuda")
@@ -45,8 +45,8 @@ def record(device: str) -> int:
     if subprocess.run(command, cwd=ROOT, env=os.environ | {"MEMLAB_REQUIRE_GPU": "1"}).returncode:
         print(FAILED)
         return 1
-    found = recorded.Recorded(device, recorded.COMMAND, gpu.run())
-    print(f"{found}\nwritten to {recorded.save(found, recorded.FOLDER)}")
+    found = recorded_figures.Recorded(device, recorded_figures.COMMAND, gpu.run())
+    print(f"{found}\nwritten to {recorded_figures.save(found, recorded_figures.FOLDER)}")
     return 0
 
 

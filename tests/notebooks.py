@@ -41,7 +41,7 @@ LARGEST = """
 import re
 from pathlib import Path
 
-from memlab.runtime.metering.measured import resident_set
+from memlab.runtime.metering.measured_ledger import resident_set
 
 status = Path("/proc/self/status")  # there a process does not inherit the figure of its parent
 found = re.search(r"VmHWM:\\s+(\\d+) kB", status.read_text()) if status.exists() else None
@@ -79,8 +79,8 @@ class Limits(_After):
 
     def read(self) -> int:
         """An array that no cache holds is not small where the caches are large."""
+        from memlab.measure.memory_reading import LARGE, TOO_FEW
         from memlab.measure.processor import caches
-        from memlab.measure.reading import LARGE, TOO_FEW
 
         return max(0, TOO_FEW * max(caches().values(), default=0) - LARGE)
 

@@ -1,5 +1,6 @@
-"""The examples of CONTRIBUTING work: a layer takes 2 files of the library, a still chart 3, a live
-view 4.
+"""The examples of CONTRIBUTING work: a layer takes 2 files of the library, a format 1, a way to
+convolve 2 and its rates, a device its row and its folders, a technique its file and its line in the
+façade, a still chart 3, a live view 4.
 
 The package is copied to a temporary folder, the example is written there as it stands on the page,
 and the tests that hold for every layer, or for every page, are run on it.
@@ -18,10 +19,18 @@ pytestmark = pytest.mark.measures
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
-BLOCK = re.compile(r"```(?:python|toml)\n# ((?:memlab|tests)/\S+?)(, added)?\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(
+    r"```(?:python|toml)\n# ((?:memlab|tests)/\S+?)(, added|, after \S+)?\n(.*?)```", re.DOTALL
+)
 VIEWS = {"A chart that stands still": 3, "A live view": 4}
 LAYERS = {"A leaky ReLU": 2}
-"""The headings of the examples, and how many files of the library each may touch."""
+FORMATS = {"A float of 6 bits": 1}
+WAYS = {"A second way for 1x1": 2}
+DEVICES = {"A device that does little": 3}
+TECHNIQUES = {"Updates as early as they can be": 2}
+"""The headings of the examples, and how many files of the library each may touch: a way to convolve
+its module and its kernel, beside the rates that are measured; a device its row and its folder in
+kernels and in runtime."""
 PAGES = ("views/test_pages.py",)
 OF_A_LAYER = (
     "layers", "step/test_staging.py", "networks/test_arguments.py",
@@ -33,11 +42,29 @@ OF_A_LAYER = (
 """The tests that hold for every page, and for every layer."""
 
 
-def files(heading: str) -> list[tuple[str, bool, str]]:
-    """Path, whether it is there already, and what is written."""
+Written = tuple[str, str, str]
+"""A path; how it is changed: ``", added"`` at its end, ``", after NAME"`` below the row of that
+name, or ``""`` where it is new; and what is written."""
+OF_A_FORMAT = (
+    "test_formats.py", "test_rounding.py",
+    *(f"kernels/test_{part}.py" for part in ("conversions", "scaling")),
+    "techniques/test_precision.py",
+)  # fmt: skip
+OF_A_WAY = (
+    "layers/test_algorithms.py",
+    *(f"kernels/test_{part}.py"
+      for part in ("agreement", "against_torch", "contract", "gradients", "targets")),
+    "runtime/test_algorithms.py",
+)  # fmt: skip
+OF_A_TECHNIQUE = ("techniques/test_registry.py",)
+OF_A_DEVICE = ("kernels/test_contract.py",)
+
+
+def files(heading: str) -> list[Written]:
+    """What an example writes."""
     section = PAGE.read_text(encoding="utf-8").split(f"\n### {heading}\n")[1]
     section = re.split(r"\n##+ ", section)[0]
-    return [(path, bool(added), text) for path, added, text in BLOCK.findall(section)]
+    return [(path, how, text) for path, how, text in BLOCK.findall(section)]
 
 
 @pytest.fixture
@@ -49,15 +76,20 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def write(folder: Path, found: list[tuple[str, bool, str]]) -> None:
-    for path, added, text in found:
+def write(folder: Path, found: list[Written]) -> None:
+    for path, how, text in found:
         target = folder / path
-        assert target.exists() is added, path
+        assert target.exists() is bool(how), path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text((target.read_text(encoding="utf-8") if added else "") + text, "utf-8")
+        before, after = (target.read_text(encoding="utf-8") if how else ""), ""
+        if how.startswith(", after "):
+            row = re.search(rf'\n +\w+\("{how.removeprefix(", after ")}".*\n', before)
+            assert row is not None, how
+            before, after = before[: row.end()], before[row.end() :]
+        target.write_text(before + text + after, "utf-8")
 
 
-def of_library(found: list[tuple[str, bool, str]]) -> set[str]:
+def of_library(found: list[Written]) -> set[str]:
     return {path for path, _, _ in found if path.startswith("memlab/")}
 
 
@@ -72,6 +104,13 @@ def conform(folder: Path, named: str, tests: tuple[str, ...]) -> subprocess.Comp
         text=True,
         timeout=600,
     )
+
+
+def run(folder: Path, code: str) -> None:
+    """Run it with the package of a folder."""
+    environment = os.environ | {"PYTHONPATH": str(folder), "MEMLAB_MACHINE": "recorded"}
+    command = [sys.executable, "-P", "-c", code]
+    subprocess.run(command, check=True, cwd=folder, env=environment, timeout=600)
 
 
 def passed(result: subprocess.CompletedProcess[str]) -> int:
@@ -98,6 +137,90 @@ def test_an_example_is_a_layer_that_passes_every_test_of_layers(copy: Path, head
     write(copy, found)
     lists = "there_is_a_kernel or cases_reach or hold_every_kind"
     assert passed(conform(copy, f"leaky or leaks or {lists}", OF_A_LAYER)) >= 60
+
+
+@pytest.mark.parametrize("heading", FORMATS)
+def test_an_example_is_a_format_that_passes_every_test_of_formats(copy: Path, heading: str) -> None:
+    found = files(heading)
+    assert 0 < len(of_library(found)) <= FORMATS[heading]
+    write(copy, found)
+    (name,) = re.findall(r'Format\("(\w+)"', "".join(text for _, _, text in found))
+    assert passed(conform(copy, f"{name} or test_the_table", OF_A_FORMAT)) >= 40
+    code = f"""
+import memlab
+step = memlab.training_step(memlab.zoo.mnist_cnn(), "adam")
+small = memlab.precision(step, feature_map="{name}", gradient_map="{name}")
+assert memlab.run(small, 2).residual == 0
+assert "{name}" in memlab.views.number("5.3", "{name}").text() + memlab.formats.table()
+"""
+    run(copy, code)
+
+
+@pytest.mark.parametrize("heading", WAYS)
+def test_an_example_is_a_way_to_convolve_that_passes_every_test_of_them(
+    copy: Path, heading: str
+) -> None:
+    found = files(heading)
+    assert 0 < len(of_library(found)) <= WAYS[heading]
+    write(copy, found)
+    (name,) = re.findall(r'Algorithm\(\s*"([\w-]+)"', "".join(text for _, _, text in found))
+    lists = "there_is_a_kernel or what_is_found or cases_reach"
+    assert passed(conform(copy, f"{name} or {lists}", OF_A_WAY)) >= 20
+    run(copy, RATED.format(name=name))
+
+
+RATED = """
+import json
+from pathlib import Path
+import memlab
+from memlab.bench import rates
+from memlab.clocks import roofline
+from memlab.clocks import measured_rates
+shape, layer = next(pair for pair in rates.LAYERS if pair[1].kernel == 1)
+path = Path("memlab/clocks/rates.json")
+data = json.loads(path.read_text())
+measured = rates.row(shape, layer, data["flops"], 1)
+for row in data["layers"]:
+    if row["layer"] == list(measured["layer"]):
+        row["shares"]["{name}"] = measured["shares"]["{name}"]
+step = memlab.training_step(memlab.zoo.resnet50(), algorithm="{name}")
+op = next(op for op in step.ops if op.algorithm == "{name}")
+assert not roofline.knows(op) and memlab.lowering(step, "{name}")
+path.write_text(json.dumps(data))
+measured_rates.recorded.cache_clear()
+assert roofline.knows(op) and roofline.seconds(op, 2) > 0
+"""
+
+
+RAN = """
+import memlab
+def said(run):
+    try:
+        run()
+    except memlab.InputError as error:
+        return str(error)
+step = memlab.training_step(memlab.network("one", features=3).linear(2).cross_entropy(), "sgd")
+here, there = memlab.run(step, 2), memlab.run(step, 2, device="{name}")
+assert (there.residual, there.loss, there.peak) == (0, here.loss, here.peak)
+more = memlab.training_step(memlab.zoo.mnist_cnn())
+assert "on {name}; try device cpu or cuda" in said(lambda: memlab.run(more, 1, device="{name}"))
+small = memlab.precision(step, "fp16")
+assert "runs on cpu, got {name}" in said(lambda: memlab.run(small, 1, device="{name}"))
+assert "Known: cpu, cuda, {name}" in said(lambda: memlab.run(step, 1, device="nowhere"))
+"""
+
+
+@pytest.mark.parametrize("heading", DEVICES)
+def test_an_example_is_a_device_on_which_a_step_runs(copy: Path, heading: str) -> None:
+    found = files(heading)
+    library = of_library(found)
+    assert 0 < len(library) <= DEVICES[heading]
+    (name,) = re.findall(r'Device\("(\w+)"', "".join(text for _, _, text in found))
+    rooms = (f"memlab/kernels/{name}/", f"memlab/runtime/{name}/", "memlab/devices.py")
+    assert all(path.startswith(rooms) for path in library)
+    write(copy, found)
+    assert passed(conform(copy, f"what_is_found and {name}", OF_A_DEVICE)) == 1
+    run(copy, RAN.format(name=name))
 
 
 def test_a_layer_without_its_formulas_does_not_pass(copy: Path) -> None:
@@ -128,3 +251,30 @@ __all__ += ["{name}_cut"]
     result = conform(copy, f"{name}_cut", PAGES)
     assert result.returncode == 1
     assert "test_nothing_collides_or_is_cut_off" in result.stdout
+
+
+@pytest.mark.parametrize("heading", TECHNIQUES)
+def test_an_example_is_a_technique_that_holds_to_its_row(copy: Path, heading: str) -> None:
+    found = files(heading)
+    assert 0 < len(of_library(found)) <= TECHNIQUES[heading]
+    write(copy, found)
+    assert passed(conform(copy, "early_updates or facade or files_are_found", OF_A_TECHNIQUE)) >= 16
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "missed"),
+    [
+        # an update that does not wait for who reads the parameter; an order that is not checked
+        (" or changed & _names(op.touched())", "", "test_it_runs_as_planned[early_updates"),
+        ("shown=updates_early", "shown=lambda step: False", "test_a_wrong_order"),
+    ],
+)
+def test_a_technique_that_is_wrong_does_not_pass(
+    copy: Path, right: str, wrong: str, missed: str
+) -> None:
+    (path, how, text), facade = files("Updates as early as they can be")
+    assert right in text
+    write(copy, [(path, how, text.replace(right, wrong)), facade])
+    result = conform(copy, "early_updates", OF_A_TECHNIQUE)
+    assert result.returncode == 1
+    assert missed in result.stdout

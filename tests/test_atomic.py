@@ -17,7 +17,7 @@ WRITING = re.compile(
     r"|\bopen\([^)\n]*[\"'][rbt+]*[wxa]"
 )
 STREAMS = (
-    "memlab/cli.py",
+    "memlab/cli/__init__.py",
     "memlab/measure/torch_lowering.py",
     "memlab/views/files.py",
     "memlab/runtime/loader/folders.py",

@@ -15,7 +15,15 @@ import pytest
 
 import memlab
 from memlab import InputError, claims
-from memlab.claims import asked, fed, measured, offloaded, planned, printed, transformers
+from memlab.claims import (
+    as_text,
+    of_data_path,
+    of_offload,
+    of_plans,
+    of_runs,
+    selection,
+    transformers,
+)
 from memlab.claims.table import Claim, Figure, Row
 from memlab.claims.verdicts import SCALES, as_printed, beside, verdict
 
@@ -136,7 +144,7 @@ def test_buffers_that_were_measured_are_those_of_the_plan(side: str) -> None:
 @pytest.mark.parametrize("other", ["im2col-image", "offsets"])
 def test_ways_to_convolve_are_timed_in_turns(other: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A14, on a layer that takes no time."""
-    monkeypatch.setattr(measured, "SAMPLES", 1)
+    monkeypatch.setattr(of_runs, "SAMPLES", 1)
     assert claims.seconds_over("direct", other, "mnist_cnn", "conv1", batch=1) > 0
 
 
@@ -389,7 +397,7 @@ def _calls(name: str) -> bool:
     if name.startswith(COMPUTES):
         return True
     helper = name.removeprefix("memlab.claims.").removeprefix("transformers.")
-    for module in (planned, fed, offloaded, measured, transformers):
+    for module in (of_plans, of_data_path, of_offload, of_runs, transformers):
         found = inspect.unwrap(getattr(module, helper, Path))
         if inspect.isfunction(found):
             return name != helper and _computes(ast.parse(inspect.getsource(found)))
@@ -418,7 +426,7 @@ def test_every_claim_is_computed_and_says_how(claim: Claim) -> None:
 def test_every_figure_is_computed_and_says_how(figure: Figure) -> None:
     if figure.how == claims.FORMULA:
         assert figure.after
-        assert "memlab.claims.slots." in figure.call
+        assert "memlab.claims.revolve." in figure.call
     else:
         assert figure.how in claims.HOW
         assert _computes(ast.parse(figure.call))
@@ -449,7 +457,7 @@ def test_a_number_that_is_given_has_to_be_used() -> None:
     assert typed(Row(id="X", call=call, unit="values", how="plan", given={"image": 32}))
 
 
-@pytest.mark.parametrize("module", [planned, fed, measured, transformers])
+@pytest.mark.parametrize("module", [of_plans, of_data_path, of_runs, transformers])
 def test_no_figure_hides_in_a_helper(module: object) -> None:
     tree = ast.parse(inspect.getsource(module))  # type: ignore[arg-type]  # a module
     assert [text for text in _numbers(tree) if float(text) > SMALL] == []
@@ -515,11 +523,11 @@ def test_an_unknown_claim_names_the_rows() -> None:
 
 
 def test_rows_are_picked_by_text_and_verdict() -> None:
-    assert {row.id for row in asked.rows(text="synced", verdict="differs").rows} == {
+    assert {row.id for row in selection.rows(text="synced", verdict="differs").rows} == {
         "C2.alexnet.linear_layers", "C2.vgg16.conv_layers",
     }  # fmt: skip
-    assert all(isinstance(row, Figure) for row in asked.rows("A4", own=True).rows)
-    assert {type(row) for row in asked.rows("A4").rows} == {Claim, Figure}
+    assert all(isinstance(row, Figure) for row in selection.rows("A4", own=True).rows)
+    assert {type(row) for row in selection.rows("A4").rows} == {Claim, Figure}
 
 
 @pytest.mark.parametrize(
@@ -533,13 +541,13 @@ def test_rows_are_picked_by_text_and_verdict() -> None:
 )
 def test_what_is_none_is_refused(given: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        asked.rows(**given)  # type: ignore[arg-type]  # wrong on purpose
+        selection.rows(**given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_list_runs_nothing_unless_it_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [claim for claim in TABLE if claim.runs]
     monkeypatch.setattr("builtins.eval", lambda call, names: pytest.fail(f"{call} is run"))
-    assert printed.listing(runs, 80).count(printed.LATER) == len(runs) + 1
+    assert as_text.listing(runs, 80).count(as_text.LATER) == len(runs) + 1
     assert [claim.as_dict(run=False)["verdict"] for claim in runs] == [None] * len(runs)
 
 
@@ -548,8 +556,8 @@ def test_the_list_runs_nothing_unless_it_is_asked_to(monkeypatch: pytest.MonkeyP
 def test_the_table_fits(width: int) -> None:
     """Every line, and what "sure" means is said."""
     quick = [only(id) for id in (*PLANNED, *(figure.id for figure in OWN))]
-    listed = printed.listing(TABLE, width)
-    told = [listed, printed.own(OWN, width), printed.paragraphs(quick, width)]
+    listed = as_text.listing(TABLE, width)
+    told = [listed, as_text.own(OWN, width), as_text.paragraphs(quick, width)]
     lines = [line for text in told for line in text.splitlines()]
     assert [line for line in lines if len(line) > width] == []
     assert all(claims.SURE[word] in " ".join(text.split()) for word in ("read", "quoted")
@@ -558,7 +566,7 @@ def test_the_table_fits(width: int) -> None:
 
 
 def test_claims_are_listed_below_their_text() -> None:
-    lines = printed.listing([claim_of("C2.vgg16.conv_layers"), claim_of("B3.vgg16.values")], 80)
+    lines = as_text.listing([claim_of("C2.vgg16.conv_layers"), claim_of("B3.vgg16.values")], 80)
     heads = [line.partition(":")[0] for line in lines.splitlines() if ": " in line[:12]]
     assert heads[:2] == ["synced", "cs231n"]
     assert all(before != "" or after != "" for before, after in pairwise(lines.splitlines()))

@@ -83,8 +83,8 @@ def refused() -> dict[str, str]:
 
 def _refusals() -> Iterator[tuple[str, str]]:
     from memlab import InputError
-    from memlab.lesson.question import topics
-    from memlab.lesson.task import tasks
+    from memlab.lesson.card_question import topics
+    from memlab.lesson.exercise_task import tasks
     from tests.views import pages
 
     asked: dict[str, Callable[[], object]] = {

@@ -19,8 +19,8 @@ class _Benchmarks(Mapping[str, Benchmark]):
         self._homes = homes
 
     def __getitem__(self, name: str) -> Benchmark:
-        module, _, function = self._homes[name].partition(".")
-        found: Benchmark = getattr(import_module(f"memlab.bench.{module}"), function or "run")
+        room, module, *function = self._homes[name].split(".")
+        found: Benchmark = getattr(import_module(f"memlab.{room}.{module}"), *function or ["run"])
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -31,24 +31,24 @@ class _Benchmarks(Mapping[str, Benchmark]):
 
 
 BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks({
-    "machine": "here",
-    "clock": "seconds",
-    "plan": "plan",
-    "placement": "placement",
-    "step": "step",
-    "im2col": "im2col",
-    "convolution": "convolution",
-    "convolution-resnet50": "convolution.resnet50",
-    "batch": "batch",
-    "lanes": "lanes",
-    "lowering": "lowering",
-    "offload": "offload",
-    "path": "path",
-    "torch-lowering": "torch_lowering",
-    "torch-memory": "torch_memory",
-    "views": "views",
-    "walk": "walk",
-    "gpu": "gpu",
+    "machine": "bench.this_machine",
+    "clock": "bench.planned_seconds",
+    "plan": "bench.plan",
+    "placement": "bench.placement",
+    "step": "bench.step",
+    "im2col": "bench.im2col",
+    "convolution": "measure.convolution",
+    "convolution-resnet50": "measure.convolution.resnet50",
+    "batch": "measure.batch_times",
+    "lanes": "measure.vector_lanes",
+    "lowering": "measure.lecture_layer",
+    "offload": "bench.offload",
+    "path": "bench.data_path",
+    "torch-lowering": "measure.torch_lowering",
+    "torch-memory": "measure.torch_memory",
+    "views": "bench.views",
+    "walk": "bench.functions_walked",
+    "gpu": "bench.gpu",
 })  # fmt: skip
 
 PLOTTED = ("im2col", "convolution", "convolution-resnet50")

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from memlab.bench import im2col
-from memlab.bench.events import machine, timed
+from memlab.bench.gpu_events import machine, timed
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
 from memlab.layers import Conv2d, algorithms
 from memlab.measure import convolution
-from memlab.measure.batch import BATCHES, PER_SAMPLE, linear
+from memlab.measure.batch_times import BATCHES, PER_SAMPLE, linear
 from memlab.measure.processor import Way
 from memlab.measure.timing import Line, Result, allow_torch, line, median, ratio
 from memlab.step.op import Op

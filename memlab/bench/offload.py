@@ -21,7 +21,7 @@ from memlab import atomic, units
 from memlab.build.step import training_step
 from memlab.clocks.streams import clock
 from memlab.measure.processor import freed_memory_kept, limited
-from memlab.measure.recorded import FOLDER, Recorded, to_dict
+from memlab.measure.recorded_figures import FOLDER, Recorded, to_dict
 from memlab.measure.timing import Line, Result, interleave, line, machine, median, ratio
 from memlab.networks import zoo
 from memlab.runtime.copies import RAM

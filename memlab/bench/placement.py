@@ -8,7 +8,7 @@ from functools import partial
 
 from memlab.build.step import training_step
 from memlab.measure.timing import Line, Result, interleave, line, machine, ratio
-from memlab.networks.resnets import resnet
+from memlab.networks.zoo.resnets import resnet
 from memlab.placement.placement import Block, arrange, blocks
 
 WAYS = ("birth", "best fit", "biggest", "best")

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from math import prod
 
 from memlab.axes import dims
-from memlab.build.construction import Build, numbered
+from memlab.build.forward import Build, numbered
 from memlab.build.gradients import Gradients
 from memlab.layers.layer import Node
 from memlab.layers.row import Passes

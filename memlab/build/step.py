@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from memlab import formats
 from memlab.build.backward import backward
-from memlab.build.construction import Build
+from memlab.build.forward import Build
 from memlab.build.update import update
 from memlab.errors import InputError, pick, shorten, whole
-from memlab.formats import Format
+from memlab.formats import WHOLE, Format
 from memlab.layers import algorithms
 from memlab.networks.graph import INPUT, Network
 from memlab.optimizers import OPTIMIZERS
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.step import Step
-
-STORABLE = ("fp64", "fp32", "bf16", "fp16")
 
 
 @paused()
@@ -76,8 +74,8 @@ def _start(
 
 def _storable(format: str | Format) -> Format:
     found = formats.find(format)
-    if found.name not in STORABLE:
+    if found.name not in WHOLE:
         raise InputError(
-            f"a whole step cannot be stored in {found.name}; try one of {', '.join(STORABLE)}."
+            f"a whole step cannot be stored in {found.name}; try one of {', '.join(WHOLE)}."
         )
     return found

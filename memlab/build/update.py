@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from memlab.build.construction import Build
+from memlab.build.forward import Build
 from memlab.layers.layer import Node
 from memlab.optimizers import OPTIMIZERS, Optimizer
+from memlab.step.initial_values import Start
 from memlab.step.op import Phase, Slot
-from memlab.step.start import Start
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 

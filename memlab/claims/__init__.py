@@ -7,9 +7,8 @@ Docstrings and lessons cite the ids.
 """
 
 from memlab.claims import revolve, transformers
-from memlab.claims.fed import copies_in_epoch, moved_in_epoch, reserved, unplanned, way
-from memlab.claims.measured import seconds_over, single_layer
-from memlab.claims.offloaded import (
+from memlab.claims.of_data_path import copies_in_epoch, moved_in_epoch, reserved, unplanned, way
+from memlab.claims.of_offload import (
     average_saved,
     average_saved_of_all,
     early_copies,
@@ -27,7 +26,7 @@ from memlab.claims.offloaded import (
     peak_saved,
     started_before_the_end,
 )
-from memlab.claims.planned import (
+from memlab.claims.of_plans import (
     all_times,
     all_workspace,
     chain,
@@ -71,6 +70,7 @@ from memlab.claims.planned import (
     with_buffers,
     workspace,
 )
+from memlab.claims.of_runs import seconds_over, single_layer
 from memlab.claims.published import chen2016
 from memlab.claims.table import (
     FORMULA,

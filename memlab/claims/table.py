@@ -13,7 +13,7 @@ import memlab
 from memlab import units
 from memlab.claims import verdicts
 from memlab.errors import InputError, known, pick, shorten
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 
 SURE = {
     "read": "the text itself, or its author's code, was read",

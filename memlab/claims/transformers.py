@@ -6,8 +6,8 @@ from math import prod
 
 import memlab
 from memlab import formats
-from memlab.networks import transformers
 from memlab.networks.graph import Network
+from memlab.networks.zoo import transformers
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 

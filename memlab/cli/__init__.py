@@ -32,6 +32,7 @@ from memlab.cli.commands import (
     run,
     show,
 )
+from memlab.cli.options import add_techniques
 from memlab.errors import InputError, unknown
 
 EXAMPLES = {
@@ -49,6 +50,8 @@ EXAMPLES = {
     progress: "progress",
 }
 """Every command, with the line that its help and its errors offer."""
+PLANNING = ("plan", "run", "fit", "compare", "path")
+"""The commands that begin with the step of a network."""
 LONGEST = 200
 """Characters of what was given, in a sentence about it."""
 NO_MEMORY = (
@@ -81,7 +84,9 @@ class _Parser(argparse.ArgumentParser):
         return super()._get_values(action, arg_strings)
 
 
-def _parser() -> _Parser:
+def _parser(word: str = "") -> _Parser:
+    """The parser of all commands; the techniques are looked for where ``word`` names the command,
+    or is empty."""
     from memlab import __version__
 
     parser = _Parser(prog="memlab", allow_abbrev=False)
@@ -97,33 +102,22 @@ def _parser() -> _Parser:
         one.epilog = f"try: memlab {example}"
         one.set_defaults(run=command, parser=one)
         _add_options(one, command.__name__)
+        if command.__name__ in PLANNING and word in ("", command.__name__):
+            add_techniques(one, command.__name__)
     return parser
 
 
 def _add_options(parser: _Parser, command: str) -> None:
     add = parser.add_argument
-    if command in ("plan", "run", "fit", "compare", "path"):
+    if command in PLANNING:
         add("network", metavar="NETWORK", help="a network of the zoo, such as resnet50 or vgg16")
         add("--image", metavar="N", help="height and width of the input, in pixels")
         add("--classes", metavar="N", help="how many outputs")
         add("--variant", metavar="V", help="v1 or v1.5, for residual networks")
         add("--format", metavar="F", default="fp32", help="fp64, fp32, bf16 or fp16")
-        add("--precision", metavar="P", help="fp16, bf16, 'mixed fp16' or 'mixed bf16'")
         add("--optimizer", metavar="O", help=f"{optimizers.ONE_OF} (default: momentum)")
         add("--inference", action="store_true", help="forward alone: nothing is kept")
-    if command in ("plan", "run", "fit"):
-        ways = "every, keep, drop, cheap, slots, greedy, chain or exact"
-        add("--recompute", metavar="HOW", help=f"maps are dropped and computed again: {ways}")
-        add("--recompute-k", metavar="K", dest="k", help="stages in a segment, or slots")
-        add("--recompute-layers", metavar="A,B", dest="layers", help="what is kept, or dropped")
-        ways = "conv, all or none; in a --budget dynamic, best or joint"
-        add("--offload", metavar="POLICY", help=f"maps wait in host memory: {ways}")
-        add("--prefetch", metavar="WHEN", help="maps are back: vdnn (early), needed or budget")
-        add("--accumulate", metavar="N", help="N parts of that batch, and one update for all")
-        add("--in-place", action="store_true", help="outputs overwrite inputs that die there")
-        add("--no-reuse", action="store_true", help="free nothing: what all reuse is compared with")
     if command in ("plan", "run"):
-        add("--budget", metavar="SIZE", help="of the peak, for recompute or offload; such as 2GB")
         ways = "'no reuse', birth, biggest, 'best fit', exact or best"
         add("--place", metavar="HOW", help=f"an address in one arena for all: {ways}")
     if command == "run":
@@ -134,7 +128,6 @@ def _add_options(parser: _Parser, command: str) -> None:
             default="ram",
             help="where offloaded maps wait: ram (default)",
         )
-        add("--link", metavar="L", help="for --offload best: '12 GB/s' to the host's memory")
     if command in ("plan", "run", "compare", "path", "diff"):
         add("--batch", metavar="N", default="32", help="samples in a mini-batch (default: 32)")
     if command == "path":
@@ -178,7 +171,8 @@ def _add_options(parser: _Parser, command: str) -> None:
 
 
 def _options(words: Sequence[str]) -> Options:
-    parser, known = _parser(), [command.__name__ for command in EXAMPLES]
+    parser = _parser(words[0] if words else "--help")
+    known = [command.__name__ for command in EXAMPLES]
     if not words:
         parser.print_help()
         parser.exit()

@@ -36,7 +36,7 @@ def plan(options: Options) -> int:
     save, trace, picture = _targets(options.save, options.trace, options.picture)
     kind = _kind(picture)
     network, step, ledger = planned(options, batch)
-    facts = facts_of(network, step, ledger, batch) | asked(options)
+    facts = facts_of(network, step, ledger, batch) | asked(options, batch)
     facts |= placed(step, ledger, batch, options.place) | {"convention": rule.name}
     facts["feature_map_values"] = rule.values(network)
     time, said = timed(options, step, batch)
@@ -62,7 +62,8 @@ def run(options: Options) -> int:
 
     batch = count("batch", options.batch)
     network, step, ledger = planned(options, batch)
-    facts = facts_of(network, step, ledger, batch) | asked(options) | {"schema": "memlab.run/1"}
+    facts = facts_of(network, step, ledger, batch) | asked(options, batch)
+    facts["schema"] = "memlab.run/2"
     shown = sys.stderr is not None and sys.stderr.isatty()
     done = memlab.run(
         step,
@@ -83,7 +84,7 @@ def fit(options: Options) -> int:
     nbytes = units.parse(options.memory)
     network, step, ledger = planned(options)
     found = ledger.fit(nbytes)
-    facts = {"schema": "memlab.fit/1", **identity(network, step), **asked(options)}
+    facts = {"schema": "memlab.fit/2", **identity(network, step), **asked(options)}
     facts |= found.as_dict()
     _show(options, facts, f"{step.describe()}\n{found}")
     return 0
@@ -101,8 +102,8 @@ def compare(options: Options) -> int:
     found = compare_techniques(
         step, batch, options.budget, options.measure, progress=shown, device=options.machine
     )
-    facts = {"schema": "memlab.compare/1", **identity(network, step)}
-    facts |= {"precision": options.precision} | found.as_dict()
+    facts = {"schema": "memlab.compare/2", **identity(network, step)}
+    facts |= asked(options) | found.as_dict()
     out = ways_out(options, network, batch)
     facts |= {"ways": out.as_dict() if out else None}
     _show(options, facts, f"{found.text()}\n\n{out}" if out else found.text())
@@ -144,10 +145,10 @@ def diff(options: Options) -> int:
 
 def claims(options: Options) -> int:
     """List what texts claim, each figure computed again, with a verdict."""
-    from memlab.claims import asked
+    from memlab.claims import selection
 
     width = shutil.get_terminal_size().columns
-    found = asked.rows(options.id, options.text, options.verdict, options.own, options.measure)
+    found = selection.rows(options.id, options.text, options.verdict, options.own, options.measure)
     _show(options, [row.as_dict(found.run) for row in found.rows], found.printed(width))
     return 0
 

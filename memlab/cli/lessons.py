@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from memlab import atomic, strings
-from memlab.clocks.recordings import PLACE, RECORDED
+from memlab.clocks.measured_rates import PLACE, RECORDED
 from memlab.lesson.progress import FILE
 from memlab.places import CHECKOUT, LESSONS, PACKAGE, requirement
 

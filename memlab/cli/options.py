@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from memlab import units
-from memlab.errors import LARGEST, InputError, known, pick, whole
+from memlab.errors import LARGEST, InputError, whole
+from memlab.techniques.registry import Argument, Kind, Place, Technique, Use, techniques, use
 
 if TYPE_CHECKING:
     from memlab.ledger.ledger import Ledger
     from memlab.networks.graph import Network
     from memlab.step.step import Step
     from memlab.studies.techniques.ways import Ways
-    from memlab.techniques.recompute.ways import Way
 
 Options = argparse.Namespace
 
-FLAGS = {"k": "--recompute-k", "layers": "--recompute-layers", "budget": "--budget"}
-"""The options of ``--recompute``, by the argument of ``memlab.recompute``."""
-
-_SEARCHES = "dynamic, best or joint"
-
-READ: dict[str, Callable[[str], Any]] = {
-    "k": lambda text: count("k", text),
-    "layers": lambda text: [name.strip() for name in text.split(",")],
-    "budget": units.parse,
-}
-"""What turns their text into that argument."""
+WRITTEN = {Kind.COUNT: "4", Kind.NAMES: "relu1", Kind.BYTES: "'12 GB'", Kind.SPEED: "'12 GB/s'"}
+"""An argument of a kind as it is written, for instance; those of other kinds are known."""
+KNOWN: dict[object, str] = {Kind.MACHINE: "machine", Kind.IN_PLACE: "in_place"}
+"""The options of a command by the kind of the argument that they are of a technique, too."""
+AT_A_BATCH = (Kind.BYTES, Kind.SPEED)
+"""Kinds of arguments of what decides at a batch."""
 
 
-def built(options: Options) -> tuple[Network, Step]:
-    """The network and its step, in the precision that was asked for."""
+def built(options: Options, batch: int | None = None) -> tuple[Network, Step]:
+    """The network and its step after the techniques that were asked for, in their order; ``batch``
+    where it is known."""
     import memlab
 
     sizes = {
@@ -41,43 +37,25 @@ def built(options: Options) -> tuple[Network, Step]:
         for name, given in (("image", options.image), ("classes", options.classes))
     }
     network = memlab.zoo.build(options.network, **sizes, variant=options.variant)
-    return network, _stored(_step(network, options), options)
+    step = _step(network, options)
+    for rewrite in uses(options, batch):
+        step = rewrite(step)
+    return network, step
 
 
 def planned(options: Options, batch: int | None = None) -> tuple[Network, Step, Ledger]:
-    """The same after the techniques, in their order, and its plan; ``batch`` where it is known."""
+    """The same and its plan."""
     import memlab
 
-    network, step = built(options)
-    step = _recomputed(step, options, batch)
-    step = _offloaded(step, options, batch)
-    step = _accumulated(step, options)
-    step = memlab.in_place(step) if options.in_place else step
-    step = memlab.no_reuse(step) if options.no_reuse else step
+    network, step = built(options, batch)
     ledger = memlab.plan(step)
     _within(options, ledger, batch)
     return network, step, ledger
 
 
-def asked(options: Options) -> dict[str, Any]:
-    """The precision and the techniques that were asked for, for JSON."""
-    how, given = options.recompute, _arguments(options)
-    recompute = {
-        "how": how,
-        "k": given.get("k"),
-        "layers": given.get("layers"),
-        "budget_bytes": given.get("budget"),
-    }
-    return {
-        "precision": options.precision,
-        "recompute": recompute if how else None,
-        "offload": options.offload,
-        "prefetch": options.prefetch if options.offload else None,
-        "offload_budget_bytes": units.parse(options.budget) if _searched(options) else None,
-        "parts": 1 if options.accumulate is None else count("accumulate", options.accumulate),
-        "in_place": options.in_place,
-        "no_reuse": options.no_reuse,
-    }
+def asked(options: Options, batch: int | None = None) -> dict[str, Any]:
+    """The techniques that were asked for with their arguments, for JSON."""
+    return {"techniques": {each.name: each.arguments for each in uses(options, batch)}}
 
 
 def timed(options: Options, step: Step, batch: int) -> tuple[dict[str, Any], str]:
@@ -107,7 +85,7 @@ def ways_out(options: Options, network: Network, batch: int) -> Ways | None:
     from memlab.hardware import Device
 
     machine = None if options.machine is None else roofline.machine(options.machine)
-    plain = not options.inference and options.precision is None and options.format == "fp32"
+    plain = not options.inference and options.format == "fp32" and not uses(options)
     if not isinstance(machine, Device) or not plain:
         if options.card is not None or options.link is not None:
             raise InputError(
@@ -171,113 +149,6 @@ def _step(network: Network, options: Options) -> Step:
     return memlab.training_step(network, optimizer=optimizer, format=options.format)
 
 
-def _stored(step: Step, options: Options) -> Step:
-    """The step in the precision that was asked for."""
-    from memlab.techniques.precision import MODES, precision
-
-    if options.precision is None:
-        return step
-    pick("precision", options.precision, MODES)
-    if options.format != "fp32":
-        raise InputError(
-            f"precision starts from fp32, got {options.format}; leave out --format or --precision."
-        )
-    return precision(step, options.precision)
-
-
-def _recomputed(step: Step, options: Options, batch: int | None) -> Step:
-    """The step after the way to recompute that was asked for."""
-    import memlab
-    from memlab.techniques.recompute.ways import WAYS
-
-    how, arguments = options.recompute, _arguments(options)
-    if how is None:
-        for name in arguments:
-            also = f", or of --offload {_SEARCHES}" if name == "budget" else ""
-            raise InputError(f"{FLAGS[name]} is of --recompute{also}; add that, or leave it out.")
-        return step
-    way = pick("way to recompute", how, WAYS)
-    if options.inference:
-        raise InputError(
-            "inference keeps nothing that could be computed again; leave out --recompute or "
-            "--inference."
-        )
-    _check(how, way, arguments)
-    if "batch" in way.needs:
-        if batch is None:
-            raise InputError(
-                f"--recompute {how} decides for one batch, and fit looks for that; try "
-                "--recompute every, or memlab plan with a --batch."
-            )
-        arguments |= {"batch": batch, "in_place": options.in_place}
-        if (machine := vars(options).get("machine")) is not None:
-            arguments["device"] = machine
-    return memlab.recompute(step, how, **arguments)
-
-
-def _searched(options: Options) -> bool:
-    """Whether the maps that go are those that a search finds."""
-    if options.offload is None:
-        return False
-    from memlab.techniques.offload.joint import SEARCHES
-    from memlab.techniques.offload.rules import POLICIES
-
-    return known("policy", options.offload, (*POLICIES, *SEARCHES)) in SEARCHES
-
-
-def _offloaded(step: Step, options: Options, batch: int | None) -> Step:
-    """The step whose maps wait on the host, by the policy that was asked for."""
-    import memlab
-
-    policy, prefetch, link = options.offload, options.prefetch, vars(options).get("link")
-    _check_offload(options, batch)
-    given: dict[str, Any] = {} if prefetch is None else {"prefetch": prefetch}
-    if policy is None:
-        return step
-    if not _searched(options):
-        return memlab.offload(step, policy, **given)
-    given |= {"batch": batch, "budget": units.parse(options.budget), "in_place": options.in_place}
-    return memlab.offload(step, policy, device=vars(options).get("machine"), link=link, **given)
-
-
-def _check_offload(options: Options, batch: int | None) -> None:
-    """What has no meaning without a search, and what a search needs."""
-    policy, given = options.offload, vars(options)
-    said = ""
-    if not _searched(options):
-        if given.get("link") is not None and "machine" not in given:
-            said = f"--link is of --offload {_SEARCHES}; add that, or leave it out."
-        elif policy is None and options.prefetch is not None:
-            said = "--prefetch is of --offload; add that, or leave it out."
-        elif options.prefetch == "budget":
-            said = f"--prefetch budget is of --offload {_SEARCHES}; try --prefetch needed."
-    elif batch is None:
-        said = (
-            f"--offload {policy} decides for one batch, and fit looks for that; try --offload all, "
-            "or memlab plan with a --batch."
-        )
-    elif options.budget is None:
-        said = f"--offload {policy} needs a --budget, such as --budget '12 GB'."
-    elif given.get("machine") is None and given.get("link") is None:
-        said = f"--offload {policy} needs a --link, such as --link '12 GB/s'."
-    if said:
-        raise InputError(said)
-
-
-def _accumulated(step: Step, options: Options) -> Step:
-    """The step in as many parts as were asked for."""
-    import memlab
-
-    if options.accumulate is None:
-        return step
-    if options.inference:
-        raise InputError(
-            "inference has no gradients that could be added up; leave out --accumulate or "
-            "--inference."
-        )
-    return memlab.accumulate(step, count("accumulate", options.accumulate))
-
-
 def _within(options: Options, ledger: Ledger, batch: int | None) -> None:
     """A budget is of one part; the gradients of the parts before may not break it."""
     given = vars(options).get("budget")
@@ -292,17 +163,139 @@ def _within(options: Options, ledger: Ledger, batch: int | None) -> None:
         )
 
 
-def _check(how: str, way: Way, arguments: dict[str, Any]) -> None:
-    """Every way has its own options."""
-    for name, flag in FLAGS.items():
-        if name in way.needs and name not in arguments:
-            raise InputError(f"--recompute {how} needs {flag}.")
-        if name in arguments and name not in (*way.needs, *way.takes):
-            raise InputError(f"--recompute {how} takes no {flag}; leave it out.")
+# -- techniques ---------------------------------------------------------------------------------
 
 
-def _arguments(options: Options) -> dict[str, Any]:
-    """Those of ``memlab.recompute`` that were given; a search for maps to move has the budget."""
-    given = {name: vars(options).get(name) for name in FLAGS}
-    given |= {"budget": None} if _searched(options) else {}
-    return {name: READ[name](text) for name, text in given.items() if text is not None}
+def add_techniques(parser: Any, command: str) -> None:
+    """The options of techniques: of all where a step is planned, of those before recompute where
+    it is compared or fed. ``lent`` are those that the command has for them alone."""
+    lent = []
+    for row in techniques().values():
+        if row.place >= Place.RECOMPUTE and command not in ("plan", "run", "fit"):
+            continue
+        given = {"action": "store_true"} if row.choice is None else _form(row.choice)
+        parser.add_argument(_flag(row), help=_about(row.note, row.values), **given)
+        for each in row.more:
+            unasked = isinstance(each.values, Kind) and each.values not in WRITTEN
+            if unasked or (command == "fit" and each.values in AT_A_BATCH):
+                continue
+            if not parser.knows(word := _flag(row, each)):
+                parser.add_argument(word, help=_about(each.about, each.values), **_form(each))
+                lent.append(word)
+    parser.set_defaults(lent=lent)
+
+
+def _flag(row: Technique, argument: Argument | None = None) -> str:
+    """The option of a technique, or of one of its arguments."""
+    if argument and argument.option:
+        return argument.option
+    return "--" + f"{row.name}{f'-{argument.name}' if argument else ''}".replace("_", "-")
+
+
+def _form(argument: Argument) -> dict[str, Any]:
+    return {"metavar": argument.name.upper()}
+
+
+def _about(note: str, values: tuple[str, ...] | Kind) -> str:
+    """What ``--help`` says of an option."""
+    listed = f": {_one_of(values)}" if isinstance(values, tuple) and values else ""
+    return (note + listed).replace("%", "%%")
+
+
+def _one_of(values: Iterable[str]) -> str:
+    *first, last = (f"'{value}'" if " " in value else value for value in values)
+    return f"{', '.join(first)} or {last}"
+
+
+def uses(options: Options, batch: int | None = None) -> list[Use]:
+    """The techniques that were asked for, each with its arguments. What several of them take goes
+    to the last of them.
+
+    Raises:
+        InputError: an argument that is missing, or belongs to nothing that was asked for.
+    """
+    given, found = vars(options), list[Use]()
+    free = {word: given[_key(word)] for word in options.lent if given[_key(word)] is not None}
+    chosen = [
+        (row, given[row.name])
+        for row in techniques().values()
+        if given.get(row.name) not in (None, False)
+    ]
+    for row, value in reversed(chosen):
+        found.append(_use(row, value, options, batch, free))
+    for word in free:
+        raise _homeless(word, chosen)
+    return found[::-1]
+
+
+def _use(
+    row: Technique, value: Any, options: Options, batch: int | None, free: dict[str, str]
+) -> Use:
+    """A technique with what belongs to its choice; that is ``free`` no more."""
+    if options.inference and row.idle:
+        raise InputError(f"inference {row.idle}; leave out {_flag(row)} or --inference.")
+    needs, takes = row.takes(value)
+    belongs = [each for each in row.more if each.name in (*needs, *takes)]
+    found = {each.name: _value(row, each, options, batch, free) for each in belongs}
+    for each in belongs:
+        if each.name in needs and found[each.name] is None:
+            raise _missing(row, value, each)
+    choice = () if row.choice is None else (_read(row.choice, value),)
+    return use(row.name, *choice, **found)
+
+
+def _value(
+    row: Technique, argument: Argument, options: Options, batch: int | None, free: dict[str, str]
+) -> Any:
+    """An argument as it was asked for, or as it is known where a step is planned."""
+    given, word = vars(options), _flag(row, argument)
+    if argument.values is Kind.BATCH:
+        return batch
+    if argument.values in KNOWN:
+        return given.get(KNOWN[argument.values])
+    text = free.pop(word, None) if word in options.lent else given.get(_key(word))
+    return None if text is None else _read(argument, text)
+
+
+def _key(word: str) -> str:
+    return word.removeprefix("--").replace("-", "_")
+
+
+def _read(argument: Argument, text: str) -> Any:
+    """The text of an option as that argument."""
+    if argument.values is Kind.COUNT:
+        return count(argument.name, text)
+    if argument.values is Kind.NAMES:
+        return [name.strip() for name in text.split(",")]
+    return units.parse(text) if argument.values is Kind.BYTES else text
+
+
+def _missing(row: Technique, value: str, argument: Argument) -> InputError:
+    """What a choice needs and has not."""
+    asked = f"{_flag(row)} {value}"
+    if argument.values is Kind.BATCH:
+        return InputError(
+            f"{asked} decides for one batch, and fit looks for that; try {_flag(row)} {row.usual}, "
+            "or memlab plan with a --batch."
+        )
+    word = _flag(row, argument)
+    usual = WRITTEN[argument.values] if isinstance(argument.values, Kind) else argument.values[0]
+    return InputError(f"{asked} needs {word}, such as {word} {usual}.")
+
+
+def _homeless(word: str, chosen: Iterable[tuple[Technique, Any]]) -> InputError:
+    """An option that belongs to nothing that was asked for."""
+    owners = [(row, each.name) for row in techniques().values() for each in row.more
+              if _flag(row, each) == word]  # fmt: skip
+    for row, value in chosen:
+        if row in (owner for owner, _ in owners):
+            return InputError(f"{_flag(row)} {value} takes no {word}; leave it out.")
+    asked = ", or of ".join(_asked(row, name) for row, name in owners)
+    return InputError(f"{word} is of {asked}; add that, or leave it out.")
+
+
+def _asked(row: Technique, argument: str) -> str:
+    """A technique, by the choices to which an argument belongs."""
+    values = [v for v in row.values if argument in (each for part in row.takes(v) for each in part)]
+    every = len(values) == len(row.values)
+    return _flag(row) if every else f"{_flag(row)} {_one_of(values)}"

@@ -37,7 +37,7 @@ def facts_of(network: Network, step: Step, ledger: Ledger, batch: int) -> dict[s
         per_sample[block.entry.role] += block.entry.size.per_sample
     label, _, settings = step.describe().partition(", ")
     return {
-        "schema": "memlab.plan/1",
+        "schema": "memlab.plan/2",
         "title": f"{label}, batch {batch}, {settings}",
         **identity(network, step),
         "batch": batch,

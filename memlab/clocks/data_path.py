@@ -34,7 +34,7 @@ from memlab.clocks.roofline import Machine
 from memlab.clocks.streams import COMPUTE, Schedule, Slot, slots
 from memlab.errors import InputError, known, real, shorten, whole
 from memlab.hardware import Device, Link
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from math import log, prod
 
 from memlab import hardware
-from memlab.clocks import recordings
-from memlab.clocks.recordings import HERE, RECORDED, Rates
+from memlab.clocks import measured_rates
+from memlab.clocks.measured_rates import HERE, RECORDED, Rates
 from memlab.errors import InputError
 from memlab.formats import FORMATS, Format
 from memlab.hardware import Device
@@ -38,15 +38,15 @@ def machine(given: str | Machine | None = None) -> Machine:
         InputError: there is none of that name, or this one was not measured.
     """
     if given is None or isinstance(given, Rates):
-        return recordings.find(given or "")
+        return measured_rates.find(given or "")
     if isinstance(given, str) and given in (RECORDED, HERE):
-        return recordings.find(given)
+        return measured_rates.find(given)
     return hardware.find(given)
 
 
 def rates() -> Rates:
     """What was measured of this machine, else the recorded figures."""
-    return recordings.find()
+    return measured_rates.find()
 
 
 def by(machine: Machine | None = None) -> str:

@@ -14,6 +14,7 @@ from importlib import import_module
 from memlab import devices, this_machine
 from memlab.devices import DEVICES
 from memlab.errors import InputError
+from memlab.formats import FORMATS
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT
 from memlab.layers.layer import LAYERS, Layer
 from memlab.lines import Column
@@ -65,7 +66,7 @@ class Call:
 Kernel = Callable[[Call], None]
 KERNELS: dict[Key, Kernel] = {}
 
-DTYPES = {"fp32": "float32", "fp64": "float64"}
+DTYPES = {name: each.stored_as for name, each in sorted(FORMATS.items()) if each.computed}
 """The formats that every device computes in, and what NumPy calls them."""
 
 

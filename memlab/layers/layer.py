@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from memlab.axes import Dims, Shape
 from memlab.errors import InputError, whole
 from memlab.layers.row import Buffers, Extras, Flops, Row
-from memlab.step.start import ZEROS, Start, he
+from memlab.step.initial_values import ZEROS, Start, he
 from memlab.step.tensor import Tensor
 from memlab.step.traits import Again
 

@@ -10,7 +10,7 @@ from memlab.axes import Shape, dims
 from memlab.errors import real
 from memlab.layers.layer import Layer, Weights, maps, sequence, settle
 from memlab.layers.row import IN_PLACE, Buffer, Buffers, Extras, Flops, Row, by_value
-from memlab.step.start import ONES, Start
+from memlab.step.initial_values import ONES, Start
 from memlab.step.storage import Size
 from memlab.step.traits import Again, Cut
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 from memlab import formats
 from memlab.axes import Dims
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.lifetimes import BEFORE as BEFORE
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE, Size

@@ -12,9 +12,9 @@ from __future__ import annotations
 from memlab.errors import InputError, pick
 from memlab.lesson import digits
 from memlab.lesson.card import Card
+from memlab.lesson.card_question import Part, topics
 from memlab.lesson.exercise import Exercise, exercise
 from memlab.lesson.material.allocation import Allocation, measure
-from memlab.lesson.question import Part, topics
 from memlab.strings import gettext as _
 
 _CARDS: dict[str, Card] = {}

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from memlab.errors import InputError, shorten
-from memlab.lesson import cells, progress, words
+from memlab.lesson import notebook_cells, progress, sentences
+from memlab.lesson.card_question import Answer, Kind, Part, Round, Topic
 from memlab.lesson.guess import Guess
-from memlab.lesson.question import Answer, Kind, Part, Round, Topic
 from memlab.strings import gettext as _
 
 Function = TypeVar("Function", bound=Callable[[], Any])
@@ -84,7 +84,7 @@ class Card:
             if self._ran("guess", read, self.now.open):
                 return self
             if not self.now.open:
-                raise InputError(words.locked(self))
+                raise InputError(sentences.locked(self))
             turn = replace(self.now, guess=read, because=reason, pressed=self.pressing)
             self._become(turn, tell=False)
         self._judge()
@@ -102,9 +102,9 @@ class Card:
         if _same(read, self.now.revision) or self._ran("revision", read, free):
             return self
         if not free:
-            raise InputError(words.no_revision(self))
+            raise InputError(sentences.no_revision(self))
         if _same(read, self.now.guess):
-            raise InputError(words.same_again(self))
+            raise InputError(sentences.same_again(self))
         self._become(replace(self.now, revision=read), tell=False)
         self._reveal()
         return self
@@ -123,7 +123,7 @@ class Card:
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
         if self.now.open and not self._ran("revealed", True):
-            raise InputError(words.first(self))
+            raise InputError(sentences.first(self))
         if not (self.now.open or self.now.revealed):
             self._reveal()
         return self
@@ -135,11 +135,11 @@ class Card:
             InputError: the answer on the last numbers is not shown yet, or there are no others.
         """
         if not self.now.revealed:
-            raise InputError(words.first(self) if self.now.open else words.locked(self))
+            raise InputError(sentences.first(self) if self.now.open else sentences.locked(self))
         seed = f"{progress.seed()} {self.topic.name} {len(self.rounds)}"
         used = [turn.numbers for turn in self.rounds]
         numbers = self.topic.again(seed, used)
-        begun = None if self.pressing else cells.running()
+        begun = None if self.pressing else notebook_cells.running()
         turn = Round(self.topic, numbers, again=True, pressed=self.pressing, begun=begun)
         self.rounds.append(turn)
         self._tell()
@@ -166,30 +166,30 @@ class Card:
 
     def text(self) -> str:
         """The question, and what is known about it by now."""
-        return words.card(self)
+        return sentences.card(self)
 
     __str__ = __repr__ = text
 
     def _read(self, given: object) -> Answer:
         """A guess; an option may also be named by its text."""
-        named = {_plain(words.option(self.now, name)): name for name in self.topic.options}
+        named = {_plain(sentences.option(self.now, name)): name for name in self.topic.options}
         named |= {_plain(name): name for name in self.topic.options}
         meant = named.get(_plain(given)) if isinstance(given, str) else None
         return meant or self.topic.read(given)
 
     def _reason(self, because: object) -> str:
         if not isinstance(because, str) or len(because) > LONGEST_REASON:
-            raise InputError(words.no_reason(shorten(because)))
+            raise InputError(sentences.no_reason(shorten(because)))
         reason = " ".join(because.split())
         if reason and self.topic.part is not Part.PREDICT:
-            raise InputError(words.no_place_for_reason(self))
+            raise InputError(sentences.no_place_for_reason(self))
         return reason
 
     def _ran(self, what: str, value: object, free: bool = True) -> bool:
         """Whether a cell runs again that did this in an asking before: it is the same cell, or a
         button has asked since, or it is not free to be done."""
         before = [turn for turn in self.rounds[:-1] if _same(getattr(turn, what), value)]
-        cell = cells.running()
+        cell = notebook_cells.running()
         known = cell is not None and any(cell.name in turn.cells for turn in before)
         again = self.now.pressed or not free or (known and cell != self.now.begun)
         return bool(before) and again and not self.pressing
@@ -225,7 +225,7 @@ class Card:
         self._become(turn, tell=False)
 
     def _become(self, turn: Round, tell: bool = True) -> None:
-        cell = None if self.pressing else cells.running()
+        cell = None if self.pressing else notebook_cells.running()
         self.rounds[-1] = replace(turn, cells=turn.cells | {cell.name}) if cell else turn
         if tell:
             self._tell()
@@ -244,4 +244,4 @@ def _same(one: object, other: object) -> bool:
 
 def _plain(text: str) -> str:
     """An option as it is compared: without capitals, spaces at the ends, and its full stop."""
-    return " ".join(text.split()).casefold().strip(f"\"' {words.STOPS}")
+    return " ".join(text.split()).casefold().strip(f"\"' {sentences.STOPS}")

@@ -16,9 +16,9 @@ from typing import Any
 
 from memlab import places, strings
 from memlab.errors import pick
-from memlab.lesson import checking, progress
-from memlab.lesson.checking import Report
-from memlab.lesson.task import Task, tasks
+from memlab.lesson import exercise_check, progress
+from memlab.lesson.exercise_check import Report
+from memlab.lesson.exercise_task import Task, tasks
 
 SOLUTIONS = places.LESSONS / "solutions"
 HINTS = 3
@@ -68,7 +68,7 @@ class Exercise:
         name = self.task.function
         lines = [
             f"{strings.get('exercise.heading', name=name)} {self._own('task')}",
-            strings.get("exercise.wanted", call=checking.call(self.task)),
+            strings.get("exercise.wanted", call=exercise_check.call(self.task)),
             strings.get("exercise.how", name=name),
         ]
         return "\n".join(lines)
@@ -86,7 +86,7 @@ class Exercise:
         """
         named = f"{self.task.lesson}.{getattr(function, '__name__', '')}"
         task = tasks().get(named, self.task)
-        report = checking.check(task, function, seed)
+        report = exercise_check.check(task, function, seed)
         if report.attempted:
             progress.checked(task.name, report.passed)
         return report

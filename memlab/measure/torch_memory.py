@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from memlab import strings, units
 from memlab.ledger.plan import plan
-from memlab.measure import recorded
-from memlab.measure.recorded import FOLDER, Recorded
+from memlab.measure import recorded_figures
+from memlab.measure.recorded_figures import FOLDER, Recorded
 from memlab.measure.timing import Line, Result, allow_torch, machine
 from memlab.networks import zoo
 from memlab.step.step import Step
@@ -67,7 +67,7 @@ def beside(step: Step, found: Recorded | None = None) -> Beside:
     Raises:
         InputError: no recorded figures.
     """
-    found = recorded.load(FILE) if found is None else found
+    found = recorded_figures.load(FILE) if found is None else found
     theirs = {Role(line.name): int(line.value) for line in found.result.lines}
     return Beside(plan(step).roles(BATCH), theirs, found.where)
 

@@ -19,7 +19,7 @@ from memlab import layers as L  # noqa: N812 - one letter for the layers' namesp
 from memlab.errors import InputError, named, shorten, whole
 from memlab.layers.layer import countable
 from memlab.networks.graph import Network
-from memlab.networks.output import Output, Start
+from memlab.networks.writing import Output, Start
 
 
 class Handle(Output):

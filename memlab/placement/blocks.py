@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memlab.errors import InputError, shorten, whole
 from memlab.placement.packing import Load
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.lifetimes import BEFORE
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE

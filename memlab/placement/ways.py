@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memlab.placement import packing, proof
+from memlab.placement import exact_packing, packing
 from memlab.placement.packing import Load, Packing
 
 NEAR = 100
@@ -40,7 +40,7 @@ def _exact(load: Load) -> Packing:
     bound, _ = load.bound()
     found = packing.search(load, bound)
     top = load.top(found[1])
-    return found if top == bound else proof.solve(load, top)
+    return found if top == bound else exact_packing.solve(load, top)
 
 
 WAYS: dict[str, Callable[[Load], Packing]] = {

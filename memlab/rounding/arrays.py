@@ -27,8 +27,9 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
            scale: float = 1.0) -> Array:  # fmt: skip
     """``values / scale`` in the format, as an array of ``Format.dtype()`` and the same shape.
 
-    Beyond its largest value an integer format keeps the largest, fp8_e4m3fn has NaN, and the
-    others have infinity. As IEEE 754 has it, "beyond" begins where the next step would round up.
+    Beyond its largest value a format has what ``Format.beyond`` says: infinity, NaN as fp8_e4m3fn,
+    or the largest value as an integer. As IEEE 754 has it, "beyond" begins where the next step
+    would round up.
     tf32 values are float32 with 13 mantissa bits of 0.
 
     Args:
@@ -40,8 +41,8 @@ def encode(values: npt.ArrayLike, format: str | Format, rounding: str = NEAREST,
         scale: what a stored 1 is worth.
 
     Raises:
-        InputError: an unknown format or rounding, values that are no real numbers, NaN for an
-            integer format, a seed that is no whole number, a scale that is not above 0.
+        InputError: an unknown format or rounding, values that are no real numbers, NaN for a
+            format without one, a seed that is no whole number, a scale that is not above 0.
     """
     found = find(format)
     pick("rounding", rounding, dict.fromkeys(ROUNDINGS))
@@ -93,7 +94,7 @@ def _drawn(steps: Doubles, seed: int) -> Doubles:
 
 
 def _bounded(held: Doubles, format: Format) -> Doubles:
-    if format.kind == "int":
+    if not format.nan:
         if np.isnan(held).any():
             raise no_nan(format)
         return np.clip(held, format.lowest, format.largest)

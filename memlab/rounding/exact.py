@@ -51,7 +51,7 @@ def nearest(value: Number, format: str | Format) -> float:
     the largest is as in ``encode``.
 
     Raises:
-        InputError: an unknown format, no real number, NaN for an integer format.
+        InputError: an unknown format, no real number, NaN for a format without one.
     """
     found, number = find(format), _number(value)
     if number != number:
@@ -138,7 +138,7 @@ def error(value: Number, format: str | Format) -> Error | None:
 
 
 def no_nan(format: Format) -> InputError:
-    """What is said where NaN was to be held as a whole number."""
+    """What is said where NaN was to be held by a format that has none."""
     return InputError(f"{format} holds no NaN; try np.nan_to_num(values), or fp16.")
 
 
@@ -209,8 +209,9 @@ def _value(count: int, format: Format) -> float:
     if format.kind == "int":
         return min(max(float(count), format.lowest), format.largest)
     size = abs(count)
-    if size > _finite(format)[1]:
+    if size > format.top and format.nan:
         return copysign(inf if format.infinities else nan, count)
+    size = min(size, format.top)
     field = max(size >> format.mantissa, 1)
     steps = size - (field - 1 << format.mantissa)
     return copysign(ldexp(steps, field - format.bias - format.mantissa), count)

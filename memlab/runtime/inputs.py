@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
-from memlab.runtime import start
-from memlab.step.start import Start
+from memlab.runtime import initial_values
+from memlab.step.initial_values import Start
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 
@@ -70,7 +70,7 @@ class Inputs:
         self.wanted = {each.tensor.name: each for each in inputs}
         self.batch, self.parts = batch, parts
         given: dict[str, npt.ArrayLike | None] = dict(zip(self.wanted, (x, labels), strict=False))
-        self.draws = {name: aside(start.generator, seed, name) for name in self.wanted}
+        self.draws = {name: aside(initial_values.generator, seed, name) for name in self.wanted}
         if self.parts > 1:
             given = {name: aside(self._checked, each, given[name])
                      for name, each in self.wanted.items()}  # fmt: skip
@@ -85,19 +85,19 @@ class Inputs:
                 class or no token.
         """
         given, (_, starts, what, below) = self.given[name], self.wanted[name]
-        array = None if given is None else start.numbers(tensor, tensor.name, given)
+        array = None if given is None else initial_values.numbers(tensor, tensor.name, given)
         if self.parts > 1 and array is not None:
             array = array[(part - 1) * self.batch : part * self.batch]
-        start.fill(tensor, values, array, starts, self.draws[name])
+        initial_values.fill(tensor, values, array, starts, self.draws[name])
         if what:
-            start.check_numbers(what, values, below)
+            initial_values.check_numbers(what, values, below)
 
     def _checked(self, wanted: Wanted, given: npt.ArrayLike | None) -> Array | None:
         """The samples of all parts as an array."""
         if given is None:
             return None
         tensor, _, what, below = wanted
-        array, samples = start.numbers(tensor, tensor.name, given), self.parts * self.batch
+        array, samples = initial_values.numbers(tensor, tensor.name, given), self.parts * self.batch
         if len(array.shape) == 0 or len(array) != samples:
             raise InputError(
                 f"{tensor.name} must hold {samples} samples, {self.batch} for each of "
@@ -105,7 +105,7 @@ class Inputs:
                 "the samples."
             )
         if what:
-            start.check_numbers(what, array, below)
+            initial_values.check_numbers(what, array, below)
         return array
 
 

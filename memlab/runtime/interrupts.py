@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from memlab.runtime.metering import hook
+from memlab.runtime.metering import numpy_hook
 
 SOON = 0.005
 """Seconds."""
@@ -47,7 +47,7 @@ class _Handler:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         while frame is not None:
-            if frame.f_globals.get("__name__") == hook.__name__:
+            if frame.f_globals.get("__name__") == numpy_hook.__name__:
                 self.again = threading.Timer(SOON, interrupt_main)
                 self.again.daemon = True
                 self.again.start()

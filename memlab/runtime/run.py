@@ -17,10 +17,10 @@ from memlab.errors import flag
 from memlab.kernels.registry import Array
 from memlab.ledger.ledger import Ledger
 from memlab.placement.placement import ARENA, Placement
-from memlab.runtime import guard
+from memlab.runtime import memory_guard
 from memlab.runtime.copies import RAM
 from memlab.runtime.interrupts import outside_the_hook
-from memlab.runtime.metering import measured
+from memlab.runtime.metering import measured_ledger
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -239,11 +239,11 @@ def run(
     for name, given in (("progress", progress), ("poison", poison), ("overlapping", overlapping)):
         flag(name, given)
     program = Program(step, batch, device, placement, host, overlapping, keep)
-    guard.admit(program)
+    memory_guard.admit(program)
     program.load()  # its modules have arrays of their own, which are no part of the step
     if program.place.simulated:
-        guard.check_time(program.step, program.batch)
-    from memlab.runtime.metering.compiling import Compilations, install_listener
+        memory_guard.check_time(program.step, program.batch)
+    from memlab.runtime.metering.compile_time import Compilations, install_listener
 
     poison = poison and program.placement is not None
     with (
@@ -255,7 +255,7 @@ def run(
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin - compiling.seconds
-        seen = measured.ledger(program.planned, meter.seen, program.batch, program.place)
+        seen = measured_ledger.ledger(program.planned, meter.seen, program.batch, program.place)
     results = _results(session)
     session.close()
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
@@ -271,7 +271,7 @@ def run(
         after,
         seconds,
         compiling.seconds,
-        measured.resident_set(),
+        measured_ledger.resident_set(),
         **results,
         device=program.place.name,
         simulated=program.place.simulated,
@@ -326,8 +326,8 @@ def _poisoned(
         return (), ()
     program = Program(placed.step, placed.batch, placed.device, host=placed.host)
     try:
-        guard.admit(program)
-    except guard.DoesNotFitError:
+        memory_guard.admit(program)
+    except memory_guard.DoesNotFitError:
         return (), tuple(found)
     with again(program) as plain:
         plain.step(x, labels, progress)

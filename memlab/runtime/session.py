@@ -14,7 +14,7 @@ from tqdm import tqdm
 from memlab.errors import InputError, flag, known, real, shorten, whole
 from memlab.kernels.registry import Array, Call
 from memlab.optimizers import OPTIMIZERS
-from memlab.runtime import start
+from memlab.runtime import initial_values
 from memlab.runtime.arena import Arena
 from memlab.runtime.inputs import Inputs, aside
 from memlab.runtime.memory import Memory, Piece
@@ -59,7 +59,7 @@ class Session:
         self,
         program: Program,
         seed: int = 0,
-        parameters: start.Given | None = None,
+        parameters: initial_values.Given | None = None,
         settings: Mapping[str, float] | None = None,
         meter: Meter | None = None,
         poison: bool = False,
@@ -80,15 +80,15 @@ class Session:
         self.closed = False
         self.steps = 0
         given = {} if parameters is None else parameters
-        start.check_names(given, self.residents)
+        initial_values.check_names(given, self.residents)
         try:
             for tensor in self.residents:
                 self.memory.allocate(tensor.storage, tensor.name)
                 name, begins = tensor.start.of or tensor.name, tensor.start
-                array = start.numbers(tensor, name, given[name]) if name in given else None
-                draws = start.generator(self.seed, name) if begins.deviation else None
+                array = initial_values.numbers(tensor, name, given[name]) if name in given else None
+                draws = initial_values.generator(self.seed, name) if begins.deviation else None
                 write = partial(
-                    start.fill,
+                    initial_values.fill,
                     tensor,
                     given=array,
                     start=begins,

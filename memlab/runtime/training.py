@@ -17,7 +17,7 @@ from memlab.build.step import inference_step, training_step
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.kernels.registry import Array
 from memlab.networks.graph import Network
-from memlab.runtime import guard
+from memlab.runtime import memory_guard
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
@@ -145,7 +145,7 @@ def train(
     testing = _rewritten(inference_step(network), rewrite)
     learn, tests = Program(learning, batch), Program(testing, len(data.x_test))
     _check_rooms(learn, tests)
-    from memlab.runtime.metering.compiling import Compilations, install_listener
+    from memlab.runtime.metering.compile_time import Compilations, install_listener
 
     orders, record = np.random.default_rng(seed), _Record()
     bar = tqdm(total=epochs * (len(data.x) // samples), delay=1, disable=not progress, unit="step")
@@ -211,7 +211,7 @@ def _check_rooms(*programs: Program) -> None:
     for program in programs:
         program.load()  # says first what has no kernel
     for program, other in zip(programs, reversed(programs), strict=True):
-        guard.admit(program, beside=other.planned.after(other.batch)[-1])
+        memory_guard.admit(program, beside=other.planned.after(other.batch)[-1])
 
 
 def _batches(order: Array, batch: int) -> list[Array]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from memlab.errors import InputError
-from memlab.step.contents import Contents
 from memlab.step.op import Op, Phase
+from memlab.step.overwriting import Contents
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor
 

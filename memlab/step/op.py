@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from memlab.step.collector import quick
+from memlab.step.garbage_collection import quick
 from memlab.step.storage import Size
 from memlab.step.tensor import Tensor
 from memlab.step.traits import PLAIN, Again, Traits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memlab.step.collector import quick
+from memlab.step.garbage_collection import quick
 
 DEVICE = "device:0"
 HOST = "host"

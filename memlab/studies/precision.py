@@ -10,7 +10,7 @@ from math import prod
 
 from memlab import strings
 from memlab.errors import InputError
-from memlab.formats import FORMATS
+from memlab.formats import FORMATS, STORED
 from memlab.ledger.ledger import evaluate
 from memlab.lines import np
 from memlab.networks.graph import Network
@@ -21,8 +21,9 @@ from memlab.step.tensor import Role
 from memlab.studies.figures import Study, figure, percent, sum_of, three
 from memlab.studies.memory.recipe import Recipe, memory_of
 from memlab.studies.memory.step_memory import StepMemory
-from memlab.techniques.precision import MODES, STORED
+from memlab.techniques.precision import MODES
 from memlab.techniques.precision import ROLES as STORABLE
+from memlab.techniques.registry import use
 
 STATE = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE)
 """The model state, which fact F1 counts in bytes per parameter."""
@@ -31,8 +32,8 @@ STARTS = ("fp32", "mixed fp16", "bf16")
 """What one starts from; the first is what the others are compared with."""
 YOURS = "yours"
 COPY, NONE, EIGHT = "master", "none", "8 bits"
-SMALL = tuple(name for name in STORED if name != "tf32")
-"""The formats of a role; tf32 takes as many bits as fp32."""
+SMALL = tuple(name for name in STORED if not FORMATS[name].unused)
+"""The formats of a role. One that leaves bits unused takes as many as a longer one."""
 OFFERED: dict[str, tuple[str, ...]] = {
     Role.PARAMETER: SMALL,
     Role.PARAMETER_GRADIENT: SMALL,
@@ -71,7 +72,8 @@ def recipe(network: Network, optimizer: str, start: str, chosen: Formats) -> Rec
         wanted[Role.OPTIMIZER_STATE] = COMPUTED.name
     given = usual(mixed)
     roles = tuple((role, wanted[role]) for role in STORABLE if wanted[role] != given[role])
-    return Recipe(network, optimizer, format=mixed or "fp32", roles=roles, eight_bit=eight)
+    uses = (use("eight_bit_states"),) if eight else ()
+    return Recipe(network, optimizer, format=mixed or "fp32", roles=roles, uses=uses)
 
 
 def _half(parameter: str) -> str:

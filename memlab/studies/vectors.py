@@ -14,8 +14,8 @@ from math import floor, prod
 from typing import Any
 
 from memlab import formats, strings, units
-from memlab.build.step import STORABLE
 from memlab.errors import InputError
+from memlab.formats import WHOLE
 from memlab.layers.layer import Node, text
 from memlab.networks.graph import Network
 from memlab.step.tensor import Role
@@ -165,7 +165,7 @@ class Vectors(Study):
     @property
     def priced(self) -> bool:
         """Whether a training step can keep its maps in the format."""
-        return self.format in STORABLE
+        return self.format in WHOLE
 
     @cached_property
     def nbytes(self) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from memlab.errors import InputError, whole
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.op import LOAD, OF_PART, Op, Operands, Phase, ending
 from memlab.step.staging import rewritten
 from memlab.step.step import Step
@@ -20,11 +20,18 @@ from memlab.step.tensor import Role, Tensor
 from memlab.techniques import order
 from memlab.techniques.order import PART, PARTS
 from memlab.techniques.recompute.repeats import names_of, renamed
+from memlab.techniques.registry import Argument, Kind, Place, technique
 
 MOST = 1024
 """Parts of a step: each has all operations of the step but the updates."""
 
 
+@technique(
+    Place.LAST, "accumulate", "N parts of that batch, and one update for all",
+    choice=Argument("parts", Kind.COUNT),
+    shown=order.accumulates, does="accumulates",
+    idle="has no gradients that could be added up", exact=False,
+)  # fmt: skip
 @paused()
 def accumulate(step: Step, parts: int = 2) -> Step:
     """The same step for ``parts`` times as many samples: its batch is that of one part.
@@ -54,7 +61,7 @@ def accumulate(step: Step, parts: int = 2) -> Step:
         InputError: no step, or one that accumulates already, keeps maps to its end, or does more
             than updates after the first one; no whole number of parts.
     """
-    order.check(step, "accumulate", ())
+    order.check(step, "accumulate")
     count = whole("parts", parts, most=MOST)
     if order.accumulates(step):
         raise InputError(

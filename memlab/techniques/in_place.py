@@ -16,10 +16,15 @@ from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Tensor
 from memlab.techniques import order
+from memlab.techniques.registry import Place, technique
 
 THERE, STAYS = "what is there before the step", "what outlives the step"
 
 
+@technique(
+    Place.LAST, "in place", "outputs overwrite inputs that die there",
+    shown=order.shares, does="is in place", compared=True,
+)  # fmt: skip
 def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:
     """The same step, where outputs overwrite inputs that die in the same operation.
 
@@ -30,7 +35,7 @@ def in_place(step: Step, layers: Iterable[str] | None = None) -> Step:
         InputError: no step; one of ``layers`` is no operation, or would change a result: the
             message says which tensor is still needed, and by whom.
     """
-    order.check(step, "in_place", ())
+    order.check(step, "in_place")
     wanted = None if layers is None else _named(step, layers)
     homes = _Homes(step)
     for op in step.ops:

@@ -14,7 +14,7 @@ from typing import cast
 from memlab import units
 from memlab.axes import Shape
 from memlab.clocks import roofline
-from memlab.clocks.recordings import HERE, RECORDED, Rates
+from memlab.clocks.measured_rates import HERE, RECORDED, Rates
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, known, real, shorten
 from memlab.hardware import DEVICES, Device
@@ -27,6 +27,7 @@ from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 from memlab.techniques import order
 from memlab.techniques.recompute.repeats import renamed, repeated
+from memlab.techniques.registry import Argument, Place, technique
 
 NAMED = (RECORDED, HERE, *DEVICES)
 """Machines by name; ``"cpu"`` and ``"cuda"`` say whose kernels, and this machine's rates count."""
@@ -34,6 +35,10 @@ Times = Mapping[str, Mapping[str, float]]
 """Seconds by the names of operation and algorithm: ``{"conv1": {"direct": 2.1}}``."""
 
 
+@technique(
+    Place.ALGORITHM, "lowering", "how convolutions are computed",
+    choice=Argument("algorithm", tuple(ALGORITHMS)), exact=False,
+)  # fmt: skip
 def lowering(
     step: Step,
     algorithm: str | None = None,

@@ -7,8 +7,10 @@ from dataclasses import replace
 from memlab.step.lifetimes import BEFORE
 from memlab.step.step import Step
 from memlab.techniques import order
+from memlab.techniques.registry import Place, technique
 
 
+@technique(Place.LAST, "no reuse", "free nothing: what all reuse is compared with", compared=True)
 def no_reuse(step: Step) -> Step:
     """The same step, in which nothing that is born is freed; workspace is, after its operation.
 
@@ -17,7 +19,7 @@ def no_reuse(step: Step) -> Step:
     Raises:
         InputError: no step.
     """
-    order.check(step, "no_reuse", ())
+    order.check(step, "no_reuse")
     last = len(step.ops) - 1
     kept = (
         life.tensor

@@ -1,9 +1,4 @@
-"""The order of techniques: formats and algorithms, then recompute, then offload, then in place.
-Accumulate comes after offload, before or after in place.
-
-A technique reads who needs what. One that comes later may have taken a tensor away that an
-earlier one would still count on.
-"""
+"""The order of techniques (``registry.Place``), and what the operations of a step show of them."""
 
 from __future__ import annotations
 
@@ -11,6 +6,7 @@ from memlab.errors import InputError, listed, shorten
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
+from memlab.techniques import registry
 
 AGAIN = "again"
 """The attribute of an operation that runs another time: how often it has run before."""
@@ -18,12 +14,8 @@ PART, PARTS = "part", "parts"
 """The attributes of an operation of one part of the batch: which one, from 1, and of how many."""
 
 
-def check(
-    step: object,
-    technique: str,
-    before: tuple[str, ...] = ("recompute", "offload", "in_place", "accumulate"),
-) -> Step:
-    """The step, where ``technique`` may rewrite it; it comes ``before`` these others.
+def check(step: object, technique: str, but: tuple[str, ...] = ()) -> Step:
+    """The step, where ``technique`` may rewrite it: no later one has, ``but`` for these.
 
     Raises:
         InputError: no step, or one that a later technique has rewritten.
@@ -32,17 +24,11 @@ def check(
         raise InputError(
             f"{technique} rewrites a step, got {shorten(step)}; try memlab.training_step(network)."
         )
-    found = {
-        "recompute": recomputes(step),
-        "offload": offloads(step),
-        "in_place": shares(step),
-        "accumulate": accumulates(step),
-    }
-    for later in before:
-        if found[later]:
+    for later in registry.later(technique):
+        if later.shown and later.shown(step) and later.name not in but:
             raise InputError(
-                f"{technique} comes before {later}, and this step has {later} already; "
-                f"try memlab.{later}(memlab.{technique}(step, ...))."
+                f"{technique} comes before {later.name}, and this step has {later.name} already; "
+                f"try memlab.{later.name}(memlab.{technique}(step, ...))."
             )
     return step
 
@@ -77,13 +63,8 @@ def names(given: object, what: str = "layers") -> tuple[str, ...]:
 def done(step: Step) -> str:
     """What was done to a step that searches for a technique do not expect: ``'recomputes and is in
     place'``; empty where it is as ``training_step`` makes it."""
-    found = {
-        "recomputes": recomputes(step),
-        "offloads": offloads(step),
-        "is in place": shares(step),
-        "accumulates": accumulates(step),
-    }
-    return " and ".join(what for what, there in found.items() if there)
+    rows = (row for row in registry.techniques().values() if row.shown and row.shown(step))
+    return " and ".join(row.does for row in rows)
 
 
 def recomputes(step: Step) -> bool:

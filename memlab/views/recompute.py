@@ -11,8 +11,16 @@ from memlab.lines import Floats, np
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
-from memlab.studies.techniques.waves import FLOOR, PARTS, Schedules, Subject, Waves, say, schedules
-from memlab.studies.techniques.waves import subject as subject_of
+from memlab.studies.techniques.recompute_waves import (
+    FLOOR,
+    PARTS,
+    Schedules,
+    Subject,
+    Waves,
+    say,
+    schedules,
+)
+from memlab.studies.techniques.recompute_waves import subject as subject_of
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Name, Text, thickest
 from memlab.views.draw.labels import Phase as Bracket

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from memlab import strings
-from memlab.measure import recorded, timing
+from memlab.measure import recorded_figures, timing
 from memlab.measure.timing import Line
 from memlab.studies.lowering import timings
 from memlab.views.draw.page import Page, Still
@@ -32,7 +32,7 @@ class Recordable(Still):
         return 1
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        if not recorded.command():
+        if not recorded_figures.command():
             return super()._repr_mimebundle_(**kwargs)
         machine = timing.machine()
         page = with_foot(self.page(), machine, self.threads)
@@ -43,7 +43,7 @@ class Recordable(Still):
 
 def with_foot(page: Page, machine: timing.Machine, threads: int) -> Page:
     """A page that says below everything that it was recorded, how, where and when."""
-    count, command = timings.on_threads(threads), recorded.command()
+    count, command = timings.on_threads(threads), recorded_figures.command()
     head = strings.get("recorded.head", date=machine.date)
     there = str(machine).removesuffix(f"; {machine.date}")
     said = strings.get("recorded.foot", command=command, threads=count, machine=there)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from memlab import strings, units
 from memlab.lines import np
 from memlab.runtime.run import Run
-from memlab.studies.memory.runs import Bar as Peak
-from memlab.studies.memory.runs import Operation, RunStudy, origin, study_run
+from memlab.studies.memory.planned_and_run import Bar as Peak
+from memlab.studies.memory.planned_and_run import Operation, RunStudy, origin, study_run
 from memlab.studies.memory.step_memory import phases
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme

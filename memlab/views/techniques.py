@@ -16,14 +16,14 @@ from memlab.studies.figures import three
 from memlab.studies.techniques.bytes_and_time import RAN, SHORT, TechniqueStudy
 from memlab.studies.techniques.compare import compare_techniques
 from memlab.studies.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
-from memlab.studies.techniques.waves import Schedules, Subject, Wave, schedules
-from memlab.studies.techniques.waves import subject as subject_of
+from memlab.studies.techniques.recompute_waves import Schedules, Subject, Wave, schedules
+from memlab.studies.techniques.recompute_waves import subject as subject_of
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import UP, Fact, Glyph, Line, Mark, Path, Pen, Points, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import TIGHT, Linear, Scale, Tick, bytes_over
-from memlab.views.draw.stairs import Frame
+from memlab.views.draw.staircases import Frame
 from memlab.views.draw.svg import Box
 from memlab.views.draw.table import Block, Table, Words
 from memlab.views.draw.theme import FREE, PAINTS

@@ -13,11 +13,11 @@ from time import perf_counter
 import pytest
 
 from memlab import InputError
-from memlab.bench import events, find, gpu
+from memlab.bench import find, gpu, gpu_events
 from memlab.bench.im2col import Case
 from memlab.kernels.cuda.target import Target
 from memlab.layers import Conv2d, algorithms
-from memlab.measure import batch, recorded
+from memlab.measure import batch_times, recorded_figures
 from memlab.measure.convolution import Case as Layer
 from memlab.measure.timing import Line, Result, machine
 from tests import gpu as on_gpu
@@ -33,8 +33,8 @@ def simulated(monkeypatch):
     """The simulator's events know no times, and its memory has no end."""
     if not TARGETS.target().simulated:
         pytest.skip("for the simulator")
-    monkeypatch.setattr(events, "Clock", lambda: perf_counter)
-    monkeypatch.setattr(events, "SHORTEST", 0.0)
+    monkeypatch.setattr(gpu_events, "Clock", lambda: perf_counter)
+    monkeypatch.setattr(gpu_events, "SHORTEST", 0.0)
     monkeypatch.setattr(gpu, "MOST", 2)
 
 
@@ -62,13 +62,13 @@ def test_every_figure_is_there_with_its_unit(simulated):
     assert found["layer, batch 2: implicit-gemm, workspace"] == 0
     assert found["layer, batch 2: im2col-batch, workspace"] == 2 * 4 * 4 * 4
     assert found["layer, batch 2: im2col-image, workspace"] == 4 * 4 * 4
-    curves = {curve.name: curve.batches for curve in batch.curves(figures)}
+    curves = {curve.name: curve.batches for curve in batch_times.curves(figures)}
     assert curves == {"layer, implicit-gemm": (2,), "linear 2x2": (2,)}
 
 
 def test_a_time_is_that_of_one_sample(simulated, monkeypatch):
     monkeypatch.setattr(gpu, "timed", lambda ways, repeats: dict.fromkeys(ways, (6.0,) * repeats))
-    lines = list(gpu._per_sample("linear 2x2", batch.linear(2), [1, 3], repeats=2))
+    lines = list(gpu._per_sample("linear 2x2", batch_times.linear(2), [1, 3], repeats=2))
     assert [line.samples for line in lines] == [(6.0, 6.0), (2.0, 2.0)]
 
 
@@ -90,7 +90,7 @@ def test_the_clock_adds_up_what_lies_between_events(monkeypatch):
             return 1000.0 * (later.place - self.place)
 
     monkeypatch.setattr(import_module("numba.cuda"), "event", Event)
-    clock = events.Clock()
+    clock = gpu_events.Clock()
     assert [clock(), clock(), clock()] == [3.0, 8.0, 15.0]
 
 
@@ -104,9 +104,9 @@ def test_a_sample_is_the_mean_of_many_launches(monkeypatch):
 
         return launch
 
-    monkeypatch.setattr(events, "Clock", lambda: lambda: seconds[0])
+    monkeypatch.setattr(gpu_events, "Clock", lambda: lambda: seconds[0])
     ways = {"quick": way("quick", 0.001), "slow": way("slow", 1.0)}
-    times = events.timed(ways, repeats=3)
+    times = gpu_events.timed(ways, repeats=3)
     assert times == {"quick": pytest.approx((0.001,) * 3), "slow": pytest.approx((1.0,) * 3)}
     assert launches["quick"] > 3 * 15
     assert launches["slow"] == 2 + 4  # one to compile, one to count, and a round to warm up
@@ -153,14 +153,14 @@ def test_figures_are_kept_if_the_tests_pass(failed, tmp_path, monkeypatch, capsy
 
     monkeypatch.setattr(subprocess, "run", tests)
     monkeypatch.setattr(gpu, "run", lambda: Result("gpu", machine(), (Line("a", 1.0, "s"),)))
-    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.setattr(recorded_figures, "FOLDER", tmp_path)
     assert on_gpu.record("NVIDIA T4") == failed
     assert seen == ["1"]
     if failed:
-        assert recorded.latest(tmp_path) is None
+        assert recorded_figures.latest(tmp_path) is None
         assert capsys.readouterr().out == f"{on_gpu.FAILED}\n"
     else:
-        assert str(recorded.latest(tmp_path)) in capsys.readouterr().out
+        assert str(recorded_figures.latest(tmp_path)) in capsys.readouterr().out
 
 
 def test_a_test_that_has_to_run_on_a_gpu_does_not_pass_in_the_simulator():

@@ -8,21 +8,21 @@ from contextlib import nullcontext
 import pytest
 
 import memlab
-from memlab.bench import here, rates, seconds
-from memlab.clocks import recordings, roofline
+from memlab.bench import planned_seconds, rates, this_machine
+from memlab.clocks import measured_rates, roofline
 from memlab.layers.algorithms import DEFAULT, on
 
-STEPS: tuple[here.Subject, ...] = (("mnist_cnn", None, 2),)
+STEPS: tuple[this_machine.Subject, ...] = (("mnist_cnn", None, 2),)
 SIZES = (16, 8)
-MEASURE = here.measure
+MEASURE = this_machine.measure
 
 
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch, tmp_path):
-    monkeypatch.setenv(recordings.PLACE, str(tmp_path / "machine.json"))
+    monkeypatch.setenv(measured_rates.PLACE, str(tmp_path / "machine.json"))
     for name in ("product", "copy"):
         monkeypatch.setattr(rates, name, lambda rounds: 1e9)
-    for module in (here, seconds):
+    for module in (this_machine, planned_seconds):
         monkeypatch.setattr(module, "freed_memory_kept", nullcontext)
 
 
@@ -30,11 +30,11 @@ def test_a_measured_machine_knows_its_own_step() -> None:
     """Each operation has a row of its own there, so that the clock gives its seconds back."""
     step = memlab.training_step(memlab.zoo.mnist_cnn())
     data = json.loads(json.dumps(MEASURE(STEPS, SIZES, 1)))
-    recordings.save(data)
+    measured_rates.save(data)
     assert {op.kind for op in step.ops if not op.algorithm} == set(data["kinds"])
     assert {way for row in data["layers"] for way in row["shares"]} == set(on("cpu"))
     assert all(DEFAULT in row["shares"] for row in data["layers"])
-    found = recordings.find()
+    found = measured_rates.find()
     assert found.here
     assert found.spread == data["spread"] >= 0
     for op in step.ops:
@@ -45,21 +45,21 @@ def test_a_measured_machine_knows_its_own_step() -> None:
 
 
 def test_planned_seconds_stand_against_measured_ones(monkeypatch) -> None:
-    recordings.save(MEASURE(STEPS, SIZES, 1))
-    monkeypatch.setattr(seconds, "CHOSEN", (("mnist_cnn", None, 2),))
-    monkeypatch.setattr(seconds, "PAIRS", (("mnist_cnn", None, 3),))
-    monkeypatch.setattr(seconds, "OFFLOADED", (("vgg11", 32, 2),))
-    monkeypatch.setattr(seconds, "ROUNDS", 1)
-    pair, mean, moving, _, chosen = seconds.run().lines
+    measured_rates.save(MEASURE(STEPS, SIZES, 1))
+    monkeypatch.setattr(planned_seconds, "CHOSEN", (("mnist_cnn", None, 2),))
+    monkeypatch.setattr(planned_seconds, "PAIRS", (("mnist_cnn", None, 3),))
+    monkeypatch.setattr(planned_seconds, "OFFLOADED", (("vgg11", 32, 2),))
+    monkeypatch.setattr(planned_seconds, "ROUNDS", 1)
+    pair, mean, moving, _, chosen = planned_seconds.run().lines
     assert moving.value > 0
     assert mean.value == pytest.approx(max(pair.value, 1 / pair.value))
     assert "measured here on" in mean.name
-    assert mean.aim == seconds.AIM
+    assert mean.aim == planned_seconds.AIM
     assert chosen.value > 0
 
 
 def test_what_was_measured_is_kept(monkeypatch) -> None:
-    monkeypatch.setattr(here, "STEPS", STEPS)
-    monkeypatch.setattr(here, "measure", lambda: MEASURE(STEPS, SIZES, 1))
-    assert str(recordings.place()) in str(here.run())
-    assert recordings.find().here
+    monkeypatch.setattr(this_machine, "STEPS", STEPS)
+    monkeypatch.setattr(this_machine, "measure", lambda: MEASURE(STEPS, SIZES, 1))
+    assert str(measured_rates.place()) in str(this_machine.run())
+    assert measured_rates.find().here

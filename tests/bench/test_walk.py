@@ -4,11 +4,11 @@ import sys
 
 import memlab
 from memlab import units
-from memlab.bench import walk
+from memlab.bench import functions_walked
 from memlab.build.step import training_step
 from memlab.runtime.session import Session
 
-MOST = dict(zip(walk.STEPS, (63, 63, 63, 76), strict=True))
+MOST = dict(zip(functions_walked.STEPS, (63, 63, 63, 76), strict=True))
 """What a run enters now. One that is more is asked for its reason."""
 
 
@@ -17,15 +17,15 @@ def small():
 
 
 def test_what_is_entered_before_the_first_kernel_is_counted_and_nothing_after():
-    found = walk.entered(small)
+    found = functions_walked.entered(small)
     assert {"runtime/run:run", "runtime/session:Session.__init__"} <= found
     assert not any(name.startswith("kernels/") for name in found - {"kernels/registry:find"})
     assert not any("<listcomp>" in name or "<module>" in name for name in found)
-    assert walk.entered(small) == found
+    assert functions_walked.entered(small) == found
 
 
 def test_a_function_more_is_seen_and_the_profiler_is_given_back(monkeypatch):
-    before, feed = walk.entered(small), Session._feed
+    before, feed = functions_walked.entered(small), Session._feed
 
     def careless(*given):
         units.short(1)
@@ -38,15 +38,15 @@ def test_a_function_more_is_seen_and_the_profiler_is_given_back(monkeypatch):
     earlier = sys.getprofile()
     sys.setprofile(look)
     try:
-        assert "units:short" in walk.entered(small) - before
+        assert "units:short" in functions_walked.entered(small) - before
         assert sys.getprofile() is look
     finally:
         sys.setprofile(earlier)
 
 
 def test_every_step_has_a_line_with_its_aim():
-    result = walk.run()
-    assert [line.name for line in result.lines] == list(walk.STEPS)
+    result = functions_walked.run()
+    assert [line.name for line in result.lines] == list(functions_walked.STEPS)
     for line in result.lines:
-        assert line.aim == walk.SHARE * walk.COUNTED[line.name]
-        assert 20 < line.value <= MOST[line.name] < walk.COUNTED[line.name]
+        assert line.aim == functions_walked.SHARE * functions_walked.COUNTED[line.name]
+        assert 20 < line.value <= MOST[line.name] < functions_walked.COUNTED[line.name]

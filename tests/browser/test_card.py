@@ -10,7 +10,7 @@ from fractions import Fraction
 from memlab import strings
 from memlab.lesson.card import Card
 from memlab.lesson.misconceptions import Cause
-from memlab.lesson.question import Figure, Kind, Part, Topic, Truth
+from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth
 
 strings.table().update({
     "ask.00.own.question": "How many bytes does it take?",
@@ -75,7 +75,7 @@ def own(given=""):
 
 def card(name):
     """A card that nobody has answered: a lesson keeps its own."""
-    topic = f"from memlab.lesson.question import topics\ncard = Card(topics()[{name!r}])"
+    topic = f"from memlab.lesson.card_question import topics\ncard = Card(topics()[{name!r}])"
     return f"from memlab.lesson.card import Card\n{topic}\ncard"
 
 

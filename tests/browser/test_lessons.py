@@ -12,8 +12,8 @@ import pytest
 
 from lessons import build
 from memlab import strings
-from memlab.lesson.question import Kind, topics
-from memlab.lesson.task import tasks
+from memlab.lesson.card_question import Kind, topics
+from memlab.lesson.exercise_task import tasks
 from tests.browser.conftest import ERRORS
 from tests.browser.live import NUMBERS, SIZES, changes, hidden
 

@@ -78,13 +78,14 @@ def planned(options):
 def test_plan_as_json_is_the_plan(as_json, options):
     network, step, ledger, batch = planned(options)
     facts = as_json("plan", *options)
-    assert facts["schema"] == "memlab.plan/1"
+    assert facts["schema"] == "memlab.plan/2"
     assert (facts["network"], facts["variant"]) == (network.name, network.variant or None)
     assert (facts["batch"], facts["format"]) == (batch, step.format)
     mode = options[options.index("--precision") + 1] if "--precision" in options else None
-    assert facts["precision"] == mode
-    assert facts["in_place"] == ("--in-place" in options)
-    assert (facts["recompute"] is None) == ("--recompute" not in options)
+    asked = facts["techniques"]
+    assert asked.get("precision") == (mode and {"mode": mode})
+    assert asked.get("in_place") == ({} if "--in-place" in options else None)
+    assert ("recompute" in asked) == ("--recompute" in options)
     assert facts["optimizer"] == (step.optimizer or None)
     assert facts["parameters"] == network.parameters
     rule = memlab.counting.find(facts["convention"])
@@ -187,7 +188,7 @@ def test_run_in_a_precision_measures_what_it_planned(run, as_json, mode):
     words = ["linear1", "--batch", "4", "--precision", mode]
     facts, code = as_json("run", *words), run("run", *words)[0]
     assert code == 0
-    assert facts["precision"] == mode
+    assert facts["techniques"] == {"precision": {"mode": mode}}
     assert facts["residual_bytes"] == 0
     assert facts["measured_peak_bytes"] == facts["planned_peak_bytes"]
     assert facts["planned_peak_bytes"] == as_json("plan", *words)["peak_bytes"]
@@ -202,7 +203,7 @@ def test_fit_in_mixed_precision_is_another_batch(as_json):
 def test_a_precision_of_several_words_is_refused_in_one_sentence(run):
     for words, says in {
         ("--precision", "mixed fp61"): "did you mean 'mixed fp16'",
-        ("--precision", "mixed fp16", "--format", "bf16"): "leave out --format or --precision",
+        ("--precision", "mixed fp16", "--format", "bf16"): "got bf16; leave out its format",
     }.items():
         code, out, err = run("plan", "resnet50", *words)
         assert (code, out, err.count("\n")) == (2, "", 1)
@@ -221,6 +222,8 @@ TECHNIQUES = [
     ["--offload", "conv", "--prefetch", "needed", "--in-place"],
     ["--recompute", "every", "--offload", "conv"],
     ["--accumulate", "2", "--in-place"],
+    ["--optimizer", "adam", "--eight-bit-states", "--eight-bit-states-block", "128"],
+    ["--relu-masks", "--lowering", "direct", "--recompute", "cheap"],
 ]
 
 
@@ -231,7 +234,7 @@ def test_run_with_techniques_measures_what_it_planned(as_json, options):
     plan, facts = as_json("plan", *words), as_json("run", *words)
     assert facts["residual_bytes"] == 0
     assert plan["peak_bytes"] == facts["measured_peak_bytes"]
-    for name in ("title", "precision", "recompute", "offload", "parts", "in_place", "no_reuse"):
+    for name in ("title", "techniques"):
         assert plan[name] == facts[name]
     assert facts["measured_host_bytes"] == plan["host_bytes"]
     assert bool(plan["host_bytes"]) == ("--offload" in options)
@@ -248,8 +251,8 @@ def test_a_budget_that_parts_break_is_refused(run):
 
 def test_what_was_asked_of_recompute_is_in_the_json(as_json):
     words = ["plan", "mnist_cnn", "--recompute", "chain", "--budget", "1GB"]
-    due = {"how": "chain", "k": None, "layers": None, "budget_bytes": 10**9}
-    assert as_json(*words)["recompute"] == due
+    due = {"how": "chain", "budget": 10**9, "batch": 32, "in_place": False}
+    assert as_json(*words)["techniques"] == {"recompute": due}
 
 
 def test_reuse_in_place_and_recompute_each_take_less(as_json):
@@ -273,7 +276,7 @@ def test_a_budget_is_planned_for_in_place_where_that_follows(run, as_json):
 def test_fit_after_techniques_is_a_larger_batch(as_json):
     words = ["fit", "resnet50", "--memory", "12GB"]
     facts = as_json(*words, "--recompute", "every", "--in-place")
-    assert facts["recompute"]["how"] == "every"
+    assert facts["techniques"]["recompute"]["how"] == "every"
     assert facts["batch"] > as_json(*words)["batch"]
 
 
@@ -569,8 +572,9 @@ def test_maps_that_fit_a_budget_are_searched_for(run, as_json, policy, more):
     facts = as_json(*words, *on, "--budget", least)
     due = memlab.offload(step, policy, budget=int(least), **given)
     assert facts["host_maps"] == [op.reads["x"].name for op in due.ops if op.kind == "copy out"]
-    assert facts["peak_bytes"] <= facts["offload_budget_bytes"] == int(least)
-    assert (facts["offload"], facts["prefetch"]) == (policy, "budget" if "budget" in more else None)
+    asked = facts["techniques"]["offload"]
+    assert facts["peak_bytes"] <= asked["budget"] == int(least)
+    assert (asked["policy"], asked.get("prefetch")) == (policy, given.get("prefetch"))
     _, text, _ = run(*words, *on, "--budget", least)
     assert not facts["host_maps"] or f"wait on the host: {facts['host_maps'][0]}" in text
 

@@ -9,12 +9,12 @@ import pytest
 
 import memlab
 from memlab import InputError, this_machine
-from memlab.clocks import recordings, roofline
+from memlab.clocks import measured_rates, roofline
 
 DATA = {
-    "schema": recordings.SCHEMA,
+    "schema": measured_rates.SCHEMA,
     "machine": {"processor": this_machine.processor(), "date": "2026-01-02"},
-    "command": recordings.COMMAND,
+    "command": measured_rates.COMMAND,
     "flops": 1e9,
     "bandwidth": 1e8,
     "layers": [
@@ -26,8 +26,8 @@ DATA = {
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    monkeypatch.setenv(recordings.PLACE, str(tmp_path / "kept" / "machine.json"))
-    return recordings.place()
+    monkeypatch.setenv(measured_rates.PLACE, str(tmp_path / "kept" / "machine.json"))
+    return measured_rates.place()
 
 
 def relu(batch: int, machine=None) -> float:
@@ -40,7 +40,7 @@ def test_what_is_kept_counts_and_says_so(place) -> None:
     step = memlab.training_step(memlab.zoo.mnist_cnn())
     assert memlab.clock(step, 2).machine == roofline.machine("recorded").title
     assert "recorded on" in memlab.clock(step, 2).machine
-    assert recordings.save(DATA) == place
+    assert measured_rates.save(DATA) == place
     assert (
         memlab.clock(step, 2).machine == f"{this_machine.processor()}, measured here on 2026-01-02"
     )
@@ -50,7 +50,7 @@ def test_what_is_kept_counts_and_says_so(place) -> None:
 
 
 def test_a_kind_takes_the_part_that_operations_of_about_its_size_reached(place) -> None:
-    recordings.save(DATA)
+    measured_rates.save(DATA)
     moved = 2 * 4 * 4 * 8 * 8  # read and written, fp32
     assert relu(1) == moved / 1e8 / 0.5
     assert relu(40) == 40 * moved / 1e8 / 0.25
@@ -60,8 +60,8 @@ def test_this_machine_is_refused_where_it_was_not_measured(place) -> None:
     with pytest.raises(InputError, match="was not measured; do it with `memlab bench machine`"):
         memlab.clock(memlab.training_step(memlab.zoo.mnist_cnn()), 1, "here")
     other = {**DATA, "machine": {"processor": "another", "date": "2026-01-02"}}
-    recordings.save(other)
-    assert recordings.kept() is None
+    measured_rates.save(other)
+    assert measured_rates.kept() is None
 
 
 @pytest.mark.parametrize(
@@ -76,15 +76,15 @@ def test_a_damaged_file_is_named_and_ignored(place, wrong) -> None:
     place.parent.mkdir()
     place.write_text(wrong)
     with pytest.warns(UserWarning, match="machine.json is ignored, .* measure again with"):
-        found = recordings.find()
-    assert found is recordings.recorded()
+        found = measured_rates.find()
+    assert found is measured_rates.recorded()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert recordings.find() is found  # said once
+        assert measured_rates.find() is found  # said once
 
 
 def test_damaged_figures_are_not_kept(place) -> None:
-    recordings.save(DATA)
+    measured_rates.save(DATA)
     with pytest.raises(InputError, match="damaged"):
-        recordings.save({**DATA, "flops": -1})
-    assert recordings.find().flops == 1e9
+        measured_rates.save({**DATA, "flops": -1})
+    assert measured_rates.find().flops == 1e9

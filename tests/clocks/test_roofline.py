@@ -8,7 +8,7 @@ import pytest
 
 import memlab
 from memlab import InputError
-from memlab.clocks import recordings, roofline
+from memlab.clocks import measured_rates, roofline
 from memlab.hardware import DEVICES, Device, Figure
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import ALGORITHMS
@@ -152,7 +152,7 @@ def test_algorithms_are_compared_on_the_same_layer() -> None:
     shares: dict[tuple[int, ...], dict[str, dict[str, float]]] = {
         (3, 1, 4, 6, 64): halves[0], (3, 1, 64, 64, 64): other
     }  # fmt: skip
-    machine = recordings.Rates({}, "", 1e9, 1e9, shares)
+    machine = measured_rates.Rates({}, "", 1e9, 1e9, shares)
     found = [roofline.share(named(step(algorithm=name), "conv1"), machine) for name in other]
     assert found == [0.5, pytest.approx(1.0)]
     alone = replace(machine, shares={(3, 1, 64, 64, 64): {"mec": {"forward": 0.4}}})

@@ -10,21 +10,25 @@ import numpy as np
 import pytest
 
 from memlab.errors import InputError
-from memlab.formats import FORMATS, Format
+from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small import conversions
 from memlab.kernels.cpu.small.conversions import narrow, widen, words
 from memlab.kernels.registry import Array, Call
 from tests.kernels.test_contract import allocated, allocates
 
-SMALL = [FORMATS[name] for name in ("fp16", "bf16", "fp8_e4m3fn", "fp8_e5m2")]
-CUT = [*SMALL, FORMATS["tf32"]]
+CUT = [FORMATS[name] for name in STORED if name != "fp32"]
+SMALL = [format for format in CUT if not format.padding]
 ALL = [*CUT, FORMATS["fp32"]]
 
 
 def patterns(format: Format) -> Array:
     """Every value of a format of at most 16 bits."""
-    return np.arange(2**format.bits).astype(f"u{format.bits // 8}").view(format.dtype())
+    return (
+        np.arange(2 ** (format.bits - format.unused))
+        .astype(f"u{format.bits // 8}")
+        .view(format.dtype())
+    )
 
 
 def widened(source: Array, format: Format) -> Array:
@@ -52,6 +56,8 @@ def cut(values: Array) -> Array:
 
 def expected(values: Array, format: Format) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
+        if not format.nan:  # ml_dtypes makes 0 of NaN
+            values = np.where(np.isnan(values), np.copysign(np.float32(np.inf), values), values)
         return cut(values) if format.name == "tf32" else values.astype(format.dtype())
 
 
@@ -185,7 +191,7 @@ def test_values_drift_to_no_side() -> None:
 
 
 def test_beyond_the_largest_value_a_draw_leaves_the_format() -> None:
-    for format in SMALL:
+    for format in (each for each in SMALL if each.nan):
         over = np.array([min(2 * format.largest, FORMATS["fp32"].largest), np.inf], np.float32)
         over = np.repeat(over, 1000)
         assert not np.isfinite(narrowed(over, format, 1).astype(np.float32)).any()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from memlab import formats
 from memlab.formats import FORMATS
 from memlab.kernels.cpu.nans import nan_places
 
-FLOATS = ("fp64", "fp32", "bf16", "fp16", "fp8_e5m2", "fp8_e4m3fn")
+FLOATS = [name for name, each in formats.FLOATS.items() if each.nan]
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -23,7 +24,7 @@ def test_other_places_give_another_number(name: str) -> None:
     assert len(found) == 8
 
 
-@pytest.mark.parametrize("name", FLOATS[:4])
+@pytest.mark.parametrize("name", [name for name in FLOATS if FORMATS[name].infinities])
 def test_infinity_is_a_number_and_either_sign_of_nan_is_none(name: str) -> None:
     dtype = FORMATS[name].dtype()
     assert not nan_places(np.array([np.inf, -np.inf]).astype(dtype))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memlab.formats import FORMATS
+from memlab.formats import FORMATS, STORED
 from memlab.kernels.cpu.small.scaling import adjust_scale, check_finite
 from memlab.kernels.registry import Array, Call
 from memlab.step.staging import OVERFLOW, SCALE, STEPS, TAKEN
-from memlab.techniques.precision import STORED
 
 
 def overflows(*gradients: Array) -> bool:
@@ -28,7 +27,7 @@ def test_infinity_and_nan_are_found_wherever_they_are(format: str) -> None:
     whole[1, 1] = dtype.type(entry.smallest)
     assert not overflows(whole, np.zeros(3, dtype))
     bad = [np.nan, np.inf, -np.inf] if entry.infinities else [np.nan, -np.nan]
-    for value in bad:
+    for value in bad if entry.nan else ():
         for place in ((0, 0), (2, 3), (4, 6)):
             broken = whole.copy()
             broken[place] = dtype.type(value)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, wraps
 from typing import Any
 
-from memlab.lesson.task import Task, tasks
+from memlab.lesson.exercise_task import Task, tasks
 
 MEASURED = {"01.my_step"}
 """Exercises in which the learner's function is measured beside a run of the step."""

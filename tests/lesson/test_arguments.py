@@ -13,7 +13,7 @@ from memlab.errors import InputError
 from memlab.lesson import chains
 from memlab.lesson import guess as guesses
 from memlab.lesson.card import Card
-from memlab.lesson.question import Kind, Topic, Truth, topics
+from memlab.lesson.card_question import Kind, Topic, Truth, topics
 from tests.strange import STRANGE, mostly_refused, name_of, said
 
 NO_RUN = "nothing is run here."

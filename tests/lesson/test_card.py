@@ -9,12 +9,12 @@ import pytest
 
 from memlab import lesson, strings
 from memlab.errors import InputError
-from memlab.lesson import cells, progress, words
+from memlab.lesson import notebook_cells, progress, sentences
 from memlab.lesson.card import Card
-from memlab.lesson.cells import Cell
+from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth, topics
 from memlab.lesson.content.tools import known
 from memlab.lesson.misconceptions import Cause
-from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
+from memlab.lesson.notebook_cells import Cell
 
 TEXTS = {
     "ask.09.own.question": "How many bytes, of {n}?",
@@ -121,7 +121,7 @@ def test_a_wrong_guess_is_diagnosed_alone(card):
     ],
 )
 def test_no_diagnosis_gives_the_answer_or_the_factor_away(card, given, hint):
-    assert words.hint(card.guess(given).now) == hint
+    assert sentences.hint(card.guess(given).now) == hint
     shown = card.text()
     assert not [leak for leak in ("6.4", "6,4", "32", "close", "5 %", "of 32") if leak in shown]
 
@@ -152,19 +152,19 @@ ELSE = {
 def test_a_sentence_that_says_the_factor_is_left_out(ask, monkeypatch, factor, said):
     monkeypatch.setitem(strings.table(), "cause.doubled", said)
     card = ask(causes=(Cause("doubled", TRUTH * factor),)).guess(f"{TRUTH * factor} B")
-    assert words.hint(card.now) == "Too large."
+    assert sentences.hint(card.now) == "Too large."
     other = ask(causes=(Cause("doubled", TRUTH * 7),)).guess(f"{TRUTH * 7} B")
-    assert words.hint(other.now) == f"Too large: {said}"
+    assert sentences.hint(other.now) == f"Too large: {said}"
 
 
 @pytest.mark.parametrize("said", ["One image?", "再加一幅图像的梯度。", "它增加。"])
 def test_a_sentence_without_a_factor_stays(ask, monkeypatch, said):
     monkeypatch.setitem(strings.table(), "cause.doubled", said)
-    assert words.hint(ask().guess("12.8 MB").now) == f"Too large: {said}"
+    assert sentences.hint(ask().guess("12.8 MB").now) == f"Too large: {said}"
 
 
 def test_an_address_is_neither_too_small_nor_too_large(ask):
-    assert words.hint(ask(near=False).guess("1 B").now) == "It is another one. Count again."
+    assert sentences.hint(ask(near=False).guess("1 B").now) == "It is another one. Count again."
 
 
 def test_a_guess_is_locked_and_stays(card):
@@ -407,7 +407,7 @@ def test_an_old_cell_does_not_answer_what_another_cell_asks(card, calls, monkeyp
 
     def run(cell, *each):
         now = Cell(cell, next(runs))
-        monkeypatch.setattr(cells, "running", lambda: now)
+        monkeypatch.setattr(notebook_cells, "running", lambda: now)
         for name, *given in each:
             getattr(card, name)(*given)
 
@@ -432,9 +432,9 @@ def test_a_cell_is_known_where_the_notebook_tells_its_name(monkeypatch, parent, 
     if parent is not None:
         shell.get_parent = lambda: parent
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    assert cells.running() == (None if name is None else Cell(name, 7))
+    assert notebook_cells.running() == (None if name is None else Cell(name, 7))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    assert cells.running() is None
+    assert notebook_cells.running() is None
 
 
 def test_a_cell_that_is_new_answers_what_a_button_asks(card):

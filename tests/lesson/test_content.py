@@ -11,12 +11,12 @@ import pytest
 
 from memlab import lesson, strings
 from memlab.errors import InputError
-from memlab.lesson import words
+from memlab.lesson import sentences
 from memlab.lesson.card import Card
+from memlab.lesson.card_question import Kind, Part, Round, topics
+from memlab.lesson.exercise_task import tasks
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Verdict, alike, judge
-from memlab.lesson.question import Kind, Part, Round, topics
-from memlab.lesson.task import tasks
 from tests.lessons import truths
 from tests.quick import apart
 
@@ -175,11 +175,11 @@ def test_no_diagnosis_gives_the_answer_away(name):
             card = Card(asked).guess(given)
             if card.now.revealed:  # nearly right is right, to the digits that were typed
                 continue
-            hint = words.hint(card.now)
+            hint = sentences.hint(card.now)
             assert not [form for form in written if truths.holds(hint, form)], hint
             assert not re.search(r"\d times too|Exactly|within \d", hint)
             if topic.kind is Kind.CHOICE:
-                right = words.option(card.now, truth.value).rstrip(".")
+                right = sentences.option(card.now, truth.value).rstrip(".")
                 assert right.casefold() not in hint.casefold(), hint
 
 
@@ -194,7 +194,7 @@ def test_two_wrong_answers_have_their_cause(name):
 @by_topic
 def test_a_question_is_short(name):
     for numbers in askings(name, 4):
-        asked = words.question(Round(topics()[name], numbers))
+        asked = sentences.question(Round(topics()[name], numbers))
         assert len(asked.split()) <= LONGEST[topics()[name].part], asked
 
 
@@ -207,7 +207,7 @@ def test_a_choice_says_what_would_give_it_away(name):
 @by_prediction
 def test_a_prediction_is_explained_by_its_finding(name):
     for numbers, truth in answered(name)[:3]:
-        found = words.finding(Round(topics()[name], numbers, truth=truth))
+        found = sentences.finding(Round(topics()[name], numbers, truth=truth))
         assert found
         assert len(" ".join(found).split()) <= FINDING
 
@@ -217,13 +217,13 @@ def test_its_texts_are_filled_in(name):
     topic = topics()[name]
     for numbers, truth in answered(name)[:5]:
         turn = Round(topic, numbers, truth=truth)
-        shown = [words.question(turn), *words.said(turn)]
+        shown = [sentences.question(turn), *sentences.said(turn)]
         for option in topic.options:
-            shown += [words.option(turn, option), *words.said(replace(turn, guess=option))]
+            shown += [sentences.option(turn, option), *sentences.said(replace(turn, guess=option))]
         if not topic.options:  # a guess that no cause explains, then one of each cause
             verdicts = [Verdict(False, ratio=Fraction(2), cause=c) for c in (None, *truth.causes)]
-            shown += [words.diagnosis(turn, verdict) for verdict in verdicts]
-        shown += words.finding(turn)
+            shown += [sentences.diagnosis(turn, verdict) for verdict in verdicts]
+        shown += sentences.finding(turn)
         assert not [text for text in shown if UNFILLED.search(text)]
 
 
@@ -242,8 +242,8 @@ def test_every_option_can_be_taken(name):
         assert card.now.truth
         assert card.now.verdict
         right = option == card.now.truth.value
-        assert words.said(card.now)[0] in card.text()
-        assert words.said(card.now)[0].startswith("Right") is right
+        assert sentences.said(card.now)[0] in card.text()
+        assert sentences.said(card.now)[0].startswith("Right") is right
         assert card.now.verdict.right is right
 
 

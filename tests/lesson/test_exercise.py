@@ -14,9 +14,9 @@ import pytest
 
 import memlab
 from memlab import InputError, strings
-from memlab.lesson import checking, progress, task, values
+from memlab.lesson import exercise_check, exercise_task, progress, returned_values
 from memlab.lesson.exercise import Exercise, exercise, solution_of
-from memlab.lesson.task import Task, tasks
+from memlab.lesson.exercise_task import Task, tasks
 from tests.lesson.known import MEASURED, known
 from tests.quick import apart
 
@@ -75,7 +75,7 @@ def recorded(monkeypatch):
 
 
 def check(function, task=MAP, seed=None):
-    return checking.check(task, function, seed)
+    return exercise_check.check(task, function, seed)
 
 
 def returns(value):
@@ -483,10 +483,10 @@ def test_a_truth_that_is_no_number_is_the_authors_error():
     ],
 )
 def test_agreement(given, truth, right):
-    one, other = values.read(given), values.read(truth)
+    one, other = returned_values.read(given), returned_values.read(truth)
     assert one is not None
     assert other is not None
-    assert values.agree(one, other, 1e-6) is right
+    assert returned_values.agree(one, other, 1e-6) is right
 
 
 @pytest.mark.parametrize(
@@ -504,9 +504,9 @@ def test_agreement(given, truth, right):
     ],
 )
 def test_a_factor_holds_for_every_number(given, truth, ratio):
-    given, truth = values.read(given), values.read(truth)
-    by = values.factor(given, truth)
-    holds = by is not None and values.scaled(given, truth, by, 1e-6)
+    given, truth = returned_values.read(given), returned_values.read(truth)
+    by = returned_values.factor(given, truth)
+    holds = by is not None and returned_values.scaled(given, truth, by, 1e-6)
     assert by == pytest.approx(ratio, rel=1e-6) if holds else ratio is None
 
 
@@ -652,15 +652,15 @@ def test_without_its_file_a_solution_is_said_to_be_elsewhere(solutions, recorded
 
 
 def test_a_task_is_found_by_its_name(monkeypatch):
-    monkeypatch.setattr(task, "_TASKS", {})
-    assert task.task("99.kept", draw, slips=MAP.slips)(kept) is kept
+    monkeypatch.setattr(exercise_task, "_TASKS", {})
+    assert exercise_task.task("99.kept", draw, slips=MAP.slips)(kept) is kept
     found = exercise("99.kept").task
     assert (found.lesson, found.function, found.parameters) == ("99", "kept", ("batch", "sides"))
     with pytest.raises(InputError, match=r"unknown exercise '99\.kep'; did you mean '99\.kept'\?"):
         exercise("99.kep")
-    task.task("99.kept", draw)(kept)  # its module was loaded again
+    exercise_task.task("99.kept", draw)(kept)  # its module was loaded again
     with pytest.raises(ValueError, match=r"two exercises are called '99\.kept'"):
-        task.task("99.kept", draw)(np.add)
+        exercise_task.task("99.kept", draw)(np.add)
 
 
 @pytest.mark.parametrize(
@@ -672,11 +672,11 @@ def test_a_task_is_found_by_its_name(monkeypatch):
     ],
 )
 def test_a_case_in_words(arguments, said):
-    assert task.in_words(arguments) == said
+    assert exercise_task.in_words(arguments) == said
 
 
 def test_a_long_list_is_shortened():
-    assert len(task.in_words({"each": list(range(1000))})) < 70
+    assert len(exercise_task.in_words({"each": list(range(1000))})) < 70
 
 
 # -- every task of every lesson -----------------------------------------------------------------
@@ -706,10 +706,12 @@ def test_a_task_passes_its_truth_and_tells_its_slips_apart(name, seed):
     one = replace(known(name), score=None, run=None)  # what follows, in place of what it returns
     cases = one.cases(random.Random(seed))
     assert len({repr(one.truth(**case)) for case in cases}) > 1  # no constant
-    report = checking.check(one, one.truth, seed)
+    report = exercise_check.check(one, one.truth, seed)
     assert report.passed or (one.plan and "disagree" not in str(report))  # it may run the step
     for slip, way in one.slips.items():
-        report = checking.check(one, lambda way=way, **case: way(one.truth(**case), case), seed)
+        report = exercise_check.check(
+            one, lambda way=way, **case: way(one.truth(**case), case), seed
+        )
         assert (report.passed, report.slip) == (False, slip)
 
 
@@ -718,12 +720,12 @@ def test_the_solution_of_a_task_passes(name):
     one = tasks()[name]
     code = solution_of(one)
     assert code is not None
-    assert checking.check(one, _defined(one, code)).passed
+    assert exercise_check.check(one, _defined(one, code)).passed
 
 
 @every
 def test_the_stub_of_a_task_is_told_not_yet(name):
-    assert not checking.check(tasks()[name], lambda **case: None).attempted
+    assert not exercise_check.check(tasks()[name], lambda **case: None).attempted
 
 
 def _defined(one, code):

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memlab.lesson import checking, values
+from memlab.lesson import exercise_check, returned_values
 from memlab.lesson.content.tasks import lesson_08 as tasks_08
 from memlab.lesson.content.tasks import lesson_09 as tasks_09
 from memlab.lesson.exercise import solution_of
-from memlab.lesson.task import Arguments, Task, tasks
+from memlab.lesson.exercise_task import Arguments, Task, tasks
 from tests.lesson import wrong_answers
 from tests.lesson.any_arguments import ANY
 from tests.lesson.mutants import compiled, mutants
@@ -66,17 +66,19 @@ class Known:
         ]
         self.cases = [(case, self.numbers(truth, case)) for case, truth in truths]
 
-    def numbers(self, value: Any, case: Arguments) -> values.Numbers | None:
-        value = values.listed(value)
+    def numbers(self, value: Any, case: Arguments) -> returned_values.Numbers | None:
+        value = returned_values.listed(value)
         if self.task.score is not None and not isinstance(value, int):
-            value = COUNTED[self.task.name](values.ordered(value), case)
-        return values.read(value)
+            value = COUNTED[self.task.name](returned_values.ordered(value), case)
+        return returned_values.read(value)
 
     def right(self, function: Function) -> bool:
         """Whether a function agrees everywhere; the hardest cases come first."""
         return all(self.agrees(function, *one) for one in reversed(self.cases))
 
-    def agrees(self, function: Function, case: Arguments, truth: values.Numbers | None) -> bool:
+    def agrees(
+        self, function: Function, case: Arguments, truth: returned_values.Numbers | None
+    ) -> bool:
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -84,7 +86,7 @@ class Known:
         except Exception:
             return False
         assert truth is not None
-        return given is not None and values.agree(given, truth, self.task.rel)
+        return given is not None and returned_values.agree(given, truth, self.task.rel)
 
 
 def kept(given: Any, case: Arguments) -> int:
@@ -99,7 +101,7 @@ def gone(given: Any, case: Arguments) -> int:
 
 
 def chosen(given: Any, count: int) -> list[int]:
-    numbers = values.read(given)
+    numbers = returned_values.read(given)
     assert numbers is not None
     assert len(numbers.shape) == 1
     assert {*numbers.flat} <= {*range(count)}
@@ -217,7 +219,7 @@ def test_no_right_function_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "way"), [(name, way) for name in RIGHT for way in RIGHT[name]])
 def test_a_check_says_so_of_right_functions(name: str, way: str) -> None:
-    report = checking.check(tasks()[name], RIGHT[name][way], seed=0)
+    report = exercise_check.check(tasks()[name], RIGHT[name][way], seed=0)
     assert report.passed, report
 
 

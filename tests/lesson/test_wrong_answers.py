@@ -11,7 +11,7 @@ import pytest
 
 from lessons import build
 from memlab.lesson import Exercise, exercise
-from memlab.lesson.task import tasks
+from memlab.lesson.exercise_task import tasks
 from tests.lesson.known import MEASURED, known
 from tests.lesson.wrong_answers import ZOO
 from tests.quick import apart

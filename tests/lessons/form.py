@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from lessons import stored
-from memlab.lesson.question import Part
+from memlab.lesson.card_question import Part
 from tests.lessons.parts import ASKED, CODE, Lesson, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
 

@@ -6,12 +6,12 @@ from functools import cache
 
 import memlab
 from memlab import claims, counting, zoo
+from memlab.lesson.card_question import topics
 from memlab.lesson.content.questions.lesson_01 import convolutions
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import judge
-from memlab.lesson.question import topics
-from memlab.measure import lowering
-from memlab.measure.recorded import load
+from memlab.measure import lecture_layer
+from memlab.measure.recorded_figures import load
 from tests.lessons import numerals
 
 UNIT = 10**8
@@ -90,7 +90,7 @@ def counted(network, batch):
 
 def recorded(name):
     """The seconds of a way to convolve, as `memlab bench lowering` recorded them."""
-    return load(lowering.FILE).line(name).value
+    return load(lecture_layer.FILE).line(name).value
 
 
 @cache

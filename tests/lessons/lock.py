@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from lessons import build, stored
 from memlab import units
-from memlab.lesson import words
-from memlab.lesson.question import Kind, Part, Round, Topic
+from memlab.lesson import sentences
+from memlab.lesson.card_question import Kind, Part, Round, Topic
 from tests.lessons import numerals, truths
 from tests.lessons.numerals import Numeral
 from tests.lessons.parts import ASKED, Lesson
@@ -166,7 +166,7 @@ class Secrets:
 def secrets(topic: Topic) -> Secrets:
     """The truth of a card and the figures of its reveal, but for what its question names."""
     truth = topic.truth(topic.first)
-    asks = words.question(Round(topic, topic.first))
+    asks = sentences.question(Round(topic, topic.first))
     told = numerals.find(asks)
     named = frozenset((numeral.value, numeral.unit) for numeral in told)
     values = [] if isinstance(truth.value, str) else [("its answer", truth.value)]

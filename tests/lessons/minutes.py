@@ -14,8 +14,8 @@ from typing import Any
 
 from lessons import build, stored
 from memlab import strings
-from memlab.lesson import words as sentences
-from memlab.lesson.question import Kind, Part, Round, Topic
+from memlab.lesson import sentences
+from memlab.lesson.card_question import Kind, Part, Round, Topic
 from tests.lessons.form import FIRST, asks, is_solution
 from tests.lessons.parts import Lesson, minutes_line, read
 from tests.lessons.structure import words

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import memlab
-from memlab import claims, counting, formats, units, zoo
+from memlab import claims, counting, formats, this_machine, units, zoo
 from memlab.claims import revolve
 
 SCALES: dict[str, Any] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lessons import build
-from memlab.lesson.question import Topic, topics
+from memlab.lesson.card_question import Topic, topics
 
 ASKED = re.compile(r'\blesson\.(?:predict|recall|change)\("(\d\d\.\w+)"\)')
 """A card of any part, by the name of its question."""

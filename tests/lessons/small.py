@@ -10,8 +10,8 @@ import pytest
 from lessons import build
 from lessons.stored import NOTE
 from memlab import strings
+from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth
 from memlab.lesson.misconceptions import Cause
-from memlab.lesson.question import Figure, Kind, Part, Topic, Truth
 from tests.lessons.parts import Lesson
 
 SOURCE = """# %% [markdown]

@@ -12,10 +12,10 @@ from lessons import build
 from memlab import claims, zoo
 from memlab.errors import InputError
 from memlab.layers import Conv2d
-from memlab.lesson import checking, words
+from memlab.lesson import exercise_check, sentences
+from memlab.lesson.card_question import Kind, Part, Round, topics
+from memlab.lesson.exercise_task import tasks
 from memlab.lesson.misconceptions import judge
-from memlab.lesson.question import Kind, Part, Round, topics
-from memlab.lesson.task import tasks
 from tests.lessons import numerals
 from tests.lessons.instructed import NAMES, UNIT, at_peak, plan, revealed
 from tests.lessons.structure import FORBIDDEN
@@ -201,7 +201,7 @@ def slips(number, page):
                 breaks.append(f"{name} has no slip {slip}")
             if result.startswith("`"):
                 code = f"lambda {', '.join(task.parameters)}: {result.strip('`')}"
-                found = checking.check(task, eval(code), seed=1).slip
+                found = exercise_check.check(task, eval(code), seed=1).slip
                 breaks += [] if found == slip else [f"{name} names {found!r} for {result}"]
     return breaks
 
@@ -264,7 +264,7 @@ def stated(page):
 def told(name):
     """A question and what its reveal says."""
     asked = Round(topics()[name], topics()[name].first, truth=revealed(name))
-    return "\n".join([words.question(asked), *words.said(asked)])
+    return "\n".join([sentences.question(asked), *sentences.said(asked)])
 
 
 def key(numeral):

@@ -7,7 +7,7 @@ import pytest
 
 from lessons import build
 from memlab import views
-from memlab.lesson.question import Kind, topics
+from memlab.lesson.card_question import Kind, topics
 from memlab.views import View
 from tests.lessons import lock, numerals
 from tests.lessons.small import TOPICS, VIEW, output

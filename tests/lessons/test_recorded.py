@@ -10,7 +10,7 @@ import pytest
 from lessons import build, kernel, record, recordings, stored
 from lessons.recordings import Picture
 from memlab.errors import InputError
-from memlab.measure.recorded import Recorded
+from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line, Machine, Result
 
 NUMBERS = ("03", "05", "06")

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from lessons import build
-from memlab.lesson.question import Kind, topics
+from memlab.lesson.card_question import Kind, topics
 from tests import run
 from tests.lessons import truths
 

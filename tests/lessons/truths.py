@@ -8,8 +8,8 @@ from typing import Any
 
 from lessons import stored
 from memlab import strings, units
-from memlab.lesson import words
-from memlab.lesson.question import Kind, Round, Topic
+from memlab.lesson import sentences
+from memlab.lesson.card_question import Kind, Round, Topic
 
 LONG = 4
 """Digits from which on a number alone gives an answer away."""
@@ -36,7 +36,7 @@ def holds(text: str, form: str) -> bool:
 def forms(topic: Topic) -> list[str]:
     """How its truth and the figures beside it may be written, but for what the question names."""
     truth = topic.truth(topic.first)
-    asked = words.question(Round(topic, topic.first))
+    asked = sentences.question(Round(topic, topic.first))
     value = set() if isinstance(truth.value, str) else written(truth.value, topic.kind)
     figures = (written(figure.value, topic.kind) for figure in truth.figures)
     new = [forms for forms in figures if not any(holds(asked, form) for form in forms)]
@@ -47,7 +47,7 @@ def forms(topic: Topic) -> list[str]:
 def written(value: Fraction, kind: Kind) -> set[str]:
     """A ratio with a decimal point; bytes with all digits and in units, to 1, 2 and 3 decimals."""
     if kind is Kind.TIMES:
-        texts = {words.number(value), *(f"{float(value):.{n}f}" for n in (2, 3))}
+        texts = {sentences.number(value), *(f"{float(value):.{n}f}" for n in (2, 3))}
         return set() if value.denominator == 1 else {text for text in texts if "." in text}
     nbytes = round(value)
     digits = {str(nbytes), f"{nbytes:,}", f"{nbytes:_}"} if len(str(nbytes)) >= LONG else set()
@@ -69,7 +69,7 @@ def text_of(cell: dict[str, Any]) -> str:
 def not_asking(text: str, topic: Topic) -> list[str]:
     """What is wrong with the stored output of a card: no question, or a reveal."""
     name = topic.name.partition(".")[2]
-    wanted = words.question(Round(topic, topic.first))
+    wanted = sentences.question(Round(topic, topic.first))
     shown = [strings.get("card.again", name=name), strings.get("card.right")]
     shown.append(strings.get("card.verdict.right"))
     faults = [] if flat(wanted) in flat(text) else ["does not show its question"]

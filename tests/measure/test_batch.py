@@ -9,8 +9,8 @@ import pytest
 
 from memlab import InputError, bench, this_machine
 from memlab.layers import Conv2d
-from memlab.measure import batch
-from memlab.measure.batch import Curve, curves, measure
+from memlab.measure import batch_times
+from memlab.measure.batch_times import Curve, curves, measure
 from memlab.measure.convolution import Case
 from memlab.measure.timing import Line
 
@@ -20,16 +20,21 @@ FALLING = Curve("linear-8", {1: (8.0, 9.0, 7.0), 2: (4.2,), 4: (4.0,), 16: (3.9,
 @pytest.fixture(autouse=True)
 def gently(monkeypatch):
     """Small layers, one sample of each."""
-    monkeypatch.setattr(batch, "keep_freed_memory", lambda: None)
-    monkeypatch.setattr(batch, "SHORTEST", 0.0)
-    monkeypatch.setattr(batch, "LAYER", Case("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False)))
-    small = {"linear-1024": partial(batch._linear, 8), "linear-4096": partial(batch._linear, 16)}
-    monkeypatch.setattr(batch, "WAYS", batch.WAYS | small)
+    monkeypatch.setattr(batch_times, "keep_freed_memory", lambda: None)
+    monkeypatch.setattr(batch_times, "SHORTEST", 0.0)
+    monkeypatch.setattr(
+        batch_times, "LAYER", Case("small", (2, 5, 6), Conv2d(3, 3, pad=1, bias=False))
+    )
+    small = {
+        "linear-1024": partial(batch_times._linear, 8),
+        "linear-4096": partial(batch_times._linear, 16),
+    }
+    monkeypatch.setattr(batch_times, "WAYS", batch_times.WAYS | small)
 
 
 def test_every_way_is_measured_at_every_batch():
     found = measure(batches=[3, 1, 1, 17], most=1)
-    assert [curve.name for curve in found.curves] == list(batch.WAYS)
+    assert [curve.name for curve in found.curves] == list(batch_times.WAYS)
     for curve in found.curves:
         assert curve.batches == (1, 3, 17)
         assert all(len(samples) == 1 and samples[0] > 0 for samples in curve.samples.values())
@@ -44,16 +49,16 @@ def test_a_time_is_that_of_one_sample(monkeypatch):
     def settled(calls, most, shortest, progress):
         return dict.fromkeys(calls, (6.0, 12.0))
 
-    monkeypatch.setattr(batch, "settled", settled)
+    monkeypatch.setattr(batch_times, "settled", settled)
     (curve,) = measure("pixels", [1, 3]).curves
     assert curve.samples == {1: (6.0, 12.0), 3: (2.0, 4.0)}
 
 
 def test_the_benchmark_reports_times_weights_and_falls():
-    assert bench.find("batch") is batch.run
-    result = batch.run(most=1, batches=[1, 4])
+    assert bench.find("batch") is batch_times.run
+    result = batch_times.run(most=1, batches=[1, 4])
     lines = {line.name: line for line in result.lines}
-    for name in batch.WAYS:
+    for name in batch_times.WAYS:
         assert lines[f"{name}: per sample at batch 4"].unit == "s"
         fall = lines[f"{name}: batch 1 by batch 4"].value
         first, last = (lines[f"{name}: per sample at batch {b}"].value for b in (1, 4))
@@ -62,7 +67,7 @@ def test_the_benchmark_reports_times_weights_and_falls():
     assert lines["linear-1024: weights read per sample, batch 1"].value == 256
     assert lines["linear-1024: weights read per sample, batch 4"].value == 64
     assert not any("weights" in name and "linear" not in name for name in lines)
-    assert [curve.name for curve in curves(result.lines)] == list(batch.WAYS)
+    assert [curve.name for curve in curves(result.lines)] == list(batch_times.WAYS)
 
 
 def test_a_curve_knows_its_fall_and_its_least():

@@ -8,7 +8,7 @@ import pytest
 
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
-from memlab.measure import convolution, lanes, reading
+from memlab.measure import convolution, memory_reading, vector_lanes
 from memlab.measure.convolution import BEST, Case
 from tests.oracles.requirement import torch_or_skip
 from tests.strange import STRANGE, name_of, said
@@ -79,6 +79,6 @@ def test_what_names_no_layer_and_no_algorithm_is_one_sentence(given):
     assert said(lambda: convolution.find(given, "conv2"))
     case = convolution.find("mnist_cnn", "conv2")
     assert said(lambda: convolution.measure(case, 1, [given]))
-    assert said(lambda: lanes.measure([given]))
-    assert said(lambda: lanes.forced(given))
-    assert said(lambda: reading.measure([given]))
+    assert said(lambda: vector_lanes.measure([given]))
+    assert said(lambda: vector_lanes.forced(given))
+    assert said(lambda: memory_reading.measure([given]))

@@ -10,8 +10,8 @@ import pytest
 
 from memlab import InputError, bench
 from memlab.kernels.cpu import vectors
-from memlab.measure import curves, lanes, reading
-from memlab.measure.curves import Curve, Measured, Point
+from memlab.measure import lane_curves, memory_reading, vector_lanes
+from memlab.measure.lane_curves import Curve, Measured, Point
 from memlab.measure.timing import Machine
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"numba": "0.68.1"})
@@ -33,8 +33,8 @@ def measured(*curves: Curve, **others: Any) -> Measured:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lanes, "SHORTEST", 0.0)
-    monkeypatch.setattr(lanes, "FEW", 10)
+    monkeypatch.setattr(vector_lanes, "SHORTEST", 0.0)
+    monkeypatch.setattr(vector_lanes, "FEW", 10)
 
 
 def test_the_rate_is_that_of_the_best_sample() -> None:
@@ -73,7 +73,7 @@ def test_linear_starts_at_the_first_point_and_a_loss_is_no_gain() -> None:
 
 def test_lines_have_the_aims_of_every_format() -> None:
     found = measured(curve(10, 20, 20), curve(20, 50, 58, format="bf16", bits=16, first=8))
-    lines = {line.name: line for line in lanes._lines(found)}
+    lines = {line.name: line for line in vector_lanes._lines(found)}
     assert lines["fp32: width, measured"].value == 64
     assert lines["fp32: largest gain beyond it"].aim == 15
     off = lines["bf16: worst deviation from linear, to it"]
@@ -82,20 +82,20 @@ def test_lines_have_the_aims_of_every_format() -> None:
     assert not lines["bf16: largest gain beyond it"].reached
     assert lines["bf16 against fp32, operations"].value == pytest.approx(2.5)
     assert lines["bits in a vector, by avx512f"].value == 512
-    rising = lanes._of(curve(10, 20), "x")
+    rising = vector_lanes._of(curve(10, 20), "x")
     assert not [line for line in rising if "beyond" in line.name]
 
 
 def test_a_measurement_survives_json() -> None:
     found = measured(curve(10, 20, 20), missing=("int8",), target="avx2")
-    assert curves.read(json.loads(json.dumps(asdict(found)))) == found
+    assert lane_curves.read(json.loads(json.dumps(asdict(found)))) == found
     assert found.curve("fp32").knee.lanes == 2
     with pytest.raises(InputError, match="unknown measured format 'fp64'"):
         found.curve("fp64")
 
 
 def test_a_real_measurement_has_a_point_for_every_loop() -> None:
-    found = lanes.measure(("fp32", "fp64"), (4, 1, 4), repeats=2)
+    found = vector_lanes.measure(("fp32", "fp64"), (4, 1, 4), repeats=2)
     assert [each.format for each in found.curves] == ["fp32", "fp64"]
     for each in found.curves:
         assert [point.lanes for point in each.points] == [1, 4]
@@ -118,7 +118,7 @@ def test_a_real_measurement_has_a_point_for_every_loop() -> None:
 )
 def test_bad_input_gives_one_sentence(arguments: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        lanes.measure(**arguments)
+        vector_lanes.measure(**arguments)
 
 
 # -- another target -----------------------------------------------------------------------------
@@ -130,7 +130,7 @@ x86 = pytest.mark.skipif(
 
 @x86
 def test_a_forced_target_has_its_own_width() -> None:
-    found = lanes.forced("avx2", ("fp32", "bf16", "fp32"), (1, 8), repeats=1)
+    found = vector_lanes.forced("avx2", ("fp32", "bf16", "fp32"), (1, 8), repeats=1)
     assert (found.target, found.bits, found.registers, found.feature) == ("avx2", 256, 16, "avx2")
     assert found.missing == ("bf16",)
     assert found.chosen_bits == 256
@@ -142,23 +142,23 @@ def test_a_forced_target_has_its_own_width() -> None:
 @x86
 def test_what_the_other_process_refuses_is_refused() -> None:
     with pytest.raises(InputError, match="no vectors of bf16 are computed here"):
-        lanes.forced("sse2", "bf16", (8,), repeats=1)
+        vector_lanes.forced("sse2", "bf16", (8,), repeats=1)
 
 
 def test_a_target_that_cannot_run_is_refused(monkeypatch: Any) -> None:
     with pytest.raises(InputError, match="unknown target 'avx1024'"):
-        lanes.forced("avx1024")
+        vector_lanes.forced("avx1024")
     monkeypatch.setattr(vectors, "FEATURES", frozenset({"neon"}))
     with pytest.raises(InputError, match="this processor has no sse2, so it runs no code for avx2"):
-        lanes.forced("avx2")
+        vector_lanes.forced("avx2")
 
 
 def test_the_benchmark_measures_both_targets(monkeypatch: Any) -> None:
-    monkeypatch.setattr(lanes, "measure", lambda **_: measured(curve(10, 20, 20)))
+    monkeypatch.setattr(vector_lanes, "measure", lambda **_: measured(curve(10, 20, 20)))
     forced = measured(curve(10, 20, 20), bits=256, feature="avx2", target="avx2")
-    monkeypatch.setattr(lanes, "forced", lambda target, **_: forced)
-    monkeypatch.setattr(reading, "LEAST", 2**20)
-    monkeypatch.setattr(reading, "caches", dict)
+    monkeypatch.setattr(vector_lanes, "forced", lambda target, **_: forced)
+    monkeypatch.setattr(memory_reading, "LEAST", 2**20)
+    monkeypatch.setattr(memory_reading, "caches", dict)
     names = [line.name for line in bench.find("lanes")().lines]
     assert "fp32: width, measured" in names
     assert "forced avx2: fp32: width, measured" in names
@@ -180,23 +180,23 @@ def test_the_benchmark_measures_both_targets(monkeypatch: Any) -> None:
     ],
 )
 def test_no_cache_holds_the_array(largest: int, free: int, nbytes: int) -> None:
-    assert reading.size(largest, free) == nbytes
+    assert memory_reading.size(largest, free) == nbytes
 
 
 @pytest.mark.parametrize(("largest", "free"), [(2**25, 2**27), (0, 1000)])
 def test_too_little_memory_is_said(largest: int, free: int) -> None:
     with pytest.raises(InputError, match="free some memory"):
-        reading.size(largest, free)
+        memory_reading.size(largest, free)
 
 
 def test_the_same_bytes_are_read_in_every_format(monkeypatch: Any) -> None:
-    monkeypatch.setattr(reading, "LEAST", 2**20)
-    monkeypatch.setattr(reading, "caches", dict)
-    found = reading.measure(("fp64", "fp16", "int8"), repeats=2)
+    monkeypatch.setattr(memory_reading, "LEAST", 2**20)
+    monkeypatch.setattr(memory_reading, "caches", dict)
+    found = memory_reading.measure(("fp64", "fp16", "int8"), repeats=2)
     assert found.nbytes == 2**20
     assert [each.bits for each in found.rates] == [64, 16, 8]
     for each in found.rates:
         assert each.values * each.bits == pytest.approx(8 * each.bandwidth)
     for formats, says in ((("int4",), "less than a byte"), ((), "no format"), ("fp31", "unknown")):
         with pytest.raises(InputError, match=says):
-            reading.measure(formats)
+            memory_reading.measure(formats)

@@ -4,23 +4,23 @@ import pytest
 
 from memlab import bench
 from memlab.layers import Conv2d
-from memlab.measure import convolution, lowering, recorded
+from memlab.measure import convolution, lecture_layer, recorded_figures
 from memlab.measure.convolution import Case
 
-CASE = convolution.find(lowering.NETWORK, lowering.LAYER)
+CASE = convolution.find(lecture_layer.NETWORK, lecture_layer.LAYER)
 
 
 @pytest.fixture(scope="module")
 def lines():
-    return {line.name: line for line in recorded.load(lowering.FILE).result.lines}
+    return {line.name: line for line in recorded_figures.load(lecture_layer.FILE).result.lines}
 
 
 def test_the_recorded_figures_say_where_and_how_they_were_measured():
-    found = recorded.load(lowering.FILE)
+    found = recorded_figures.load(lecture_layer.FILE)
     assert found.command.removeprefix("memlab bench ") in bench.BENCHMARKS
     assert found.result.machine.versions["torch"]
     assert {line.unit for line in found.result.lines} == {"B", "s"}
-    assert recorded.latest() != found  # it is no figure of a GPU
+    assert recorded_figures.latest() != found  # it is no figure of a GPU
 
 
 def test_the_recorded_bytes_are_those_of_the_plan_and_pytorch_lowers_as_many(lines):
@@ -43,7 +43,7 @@ def test_every_time_has_its_samples(lines):
 @pytest.mark.parametrize(("k", "stride", "pad"), [(3, 1, 1), (5, 2, 0)])
 def test_the_copy_takes_its_own_bytes_alone(k, stride, pad):
     layer = Conv2d(2, k, stride, pad)
-    measured, seconds = lowering.copied(Case("small", (3, 11, 13), layer), 2)
+    measured, seconds = lecture_layer.copied(Case("small", (3, 11, 13), layer), 2)
     _, rows, columns = layer.output((3, 11, 13))
     assert measured == 4 * 3 * k * k * rows * columns
     assert len(seconds) == 2

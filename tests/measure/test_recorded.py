@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from memlab import InputError
-from memlab.measure import recorded
-from memlab.measure.recorded import Recorded
+from memlab.measure import recorded_figures
+from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line, Machine, Result
 
 VERSIONS = {"numba-cuda": "0.30.4"}
@@ -19,13 +19,13 @@ FOUND = Recorded("NVIDIA H200", "make gpu", Result("gpu", MACHINE, LINES))
 
 
 def test_what_is_saved_is_loaded(tmp_path):
-    path = recorded.save(FOUND, tmp_path / "data")
+    path = recorded_figures.save(FOUND, tmp_path / "data")
     assert path == tmp_path / "data" / "recorded_nvidia_h200.json"
-    assert recorded.load(path) == FOUND
+    assert recorded_figures.load(path) == FOUND
 
 
 def test_a_figure_says_where_and_how_it_was_recorded():
-    head, *lines = recorded.text(FOUND).splitlines()
+    head, *lines = recorded_figures.text(FOUND).splitlines()
     assert head.startswith("recorded with `make gpu`: NVIDIA H200, beside a core, 16 cores")
     assert "numba-cuda 0.30.4" in head
     assert "2026-11-20" in head
@@ -34,16 +34,16 @@ def test_a_figure_says_where_and_how_it_was_recorded():
 
 def test_without_a_file_one_sentence_says_so(tmp_path):
     for folder in (tmp_path, tmp_path / "none"):
-        assert recorded.latest(folder) is None
-    assert recorded.text(None).startswith("There are no recorded figures yet")
+        assert recorded_figures.latest(folder) is None
+    assert recorded_figures.text(None).startswith("There are no recorded figures yet")
 
 
 def test_the_newest_is_shown(tmp_path):
-    recorded.save(FOUND, tmp_path)
+    recorded_figures.save(FOUND, tmp_path)
     newer = replace(MACHINE, date="2027-01-02")
     other = Recorded("NVIDIA T4", "make gpu", replace(FOUND.result, machine=newer))
-    recorded.save(other, tmp_path)
-    assert recorded.latest(tmp_path) == other
+    recorded_figures.save(other, tmp_path)
+    assert recorded_figures.latest(tmp_path) == other
 
 
 def test_a_figure_is_found_by_its_name():
@@ -79,7 +79,7 @@ def test_a_figure_is_found_by_its_name():
     ],
 )
 def test_a_damaged_file_gives_one_sentence(place, value, message, tmp_path):
-    path = recorded.save(FOUND, tmp_path)
+    path = recorded_figures.save(FOUND, tmp_path)
     data = json.loads(path.read_text())
     *way, last = place
     part = data
@@ -88,7 +88,7 @@ def test_a_damaged_file_gives_one_sentence(place, value, message, tmp_path):
     part[last] = value
     path.write_text(json.dumps(data))
     with pytest.raises(InputError, match=message):
-        recorded.load(path)
+        recorded_figures.load(path)
 
 
 NO_RECORDS = {
@@ -102,14 +102,14 @@ def test_what_is_no_record_gives_one_sentence(content, tmp_path):
     path = tmp_path / "recorded_x.json"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"recorded_x\.json"):
-        recorded.load(path)
+        recorded_figures.load(path)
 
 
 def test_a_missing_file_gives_one_sentence(tmp_path):
     with pytest.raises(InputError, match=r"cannot read .*; check the name"):
-        recorded.load(tmp_path / "none.json")
+        recorded_figures.load(tmp_path / "none.json")
 
 
 def test_every_record_of_the_lessons_is_valid():
-    for path in recorded.FOLDER.glob("recorded_*.json"):
-        assert path.name == recorded.name_of(recorded.load(path).device)
+    for path in recorded_figures.FOLDER.glob("recorded_*.json"):
+        assert path.name == recorded_figures.name_of(recorded_figures.load(path).device)

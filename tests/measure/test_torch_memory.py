@@ -8,7 +8,7 @@ import pytest
 
 import memlab
 from memlab import InputError, bench, units, zoo
-from memlab.measure import recorded, torch_memory
+from memlab.measure import recorded_figures, torch_memory
 from memlab.measure.timing import Line
 from memlab.step.tensor import Role
 from tests.oracles.requirement import torch_or_skip
@@ -22,7 +22,7 @@ def step():
 
 
 def test_the_recorded_figures_say_where_and_how_they_were_measured():
-    found = recorded.load(torch_memory.FILE)
+    found = recorded_figures.load(torch_memory.FILE)
     assert found.command == torch_memory.COMMAND
     assert found.command.removeprefix("memlab bench ") in bench.BENCHMARKS
     assert found.result.machine.versions["torch"]
@@ -31,7 +31,7 @@ def test_the_recorded_figures_say_where_and_how_they_were_measured():
 
 
 def test_it_is_no_figure_of_a_gpu():
-    latest = recorded.latest()
+    latest = recorded_figures.latest()
     assert latest is None or latest.command != torch_memory.COMMAND
 
 
@@ -61,7 +61,7 @@ def test_the_text_has_a_line_per_role_the_sums_and_where(step):
 
 
 def test_other_figures_can_be_held_beside_a_plan(step):
-    kept = recorded.load(torch_memory.FILE)
+    kept = recorded_figures.load(torch_memory.FILE)
     lines = tuple(replace(line, value=2 * line.value) for line in kept.result.lines)
     doubled = replace(kept, result=replace(kept.result, lines=lines))
     once, twice = torch_memory.beside(step), torch_memory.beside(step, doubled)

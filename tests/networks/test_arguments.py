@@ -13,9 +13,10 @@ import pytest
 
 import memlab
 from memlab.layers import LAYERS
-from memlab.networks import transformers, zoo
+from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
+from memlab.networks.zoo import transformers
 from tests.strange import mostly_refused
 
 MAP, GATES = {"image": (4, 8, 8)}, {"features": 12}

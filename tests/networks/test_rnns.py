@@ -11,7 +11,7 @@ from memlab import layers as L  # noqa: N812 - as in memlab
 from memlab.errors import InputError
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
-from memlab.networks.rnns import STAGES
+from memlab.networks.zoo.rnns import STAGES
 
 
 def start() -> Handle:

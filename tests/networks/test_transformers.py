@@ -10,8 +10,8 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab import layers as L  # noqa: N812 - as in memlab
-from memlab.networks import transformers as T  # noqa: N812 - one letter for their formulas
-from memlab.networks.transformers import gpt2, vit_s
+from memlab.networks.zoo import transformers as T  # noqa: N812 - one letter for their formulas
+from memlab.networks.zoo.transformers import gpt2, vit_s
 from memlab.step.tensor import Role
 
 HALF = 2

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memlab
-from memlab import InputError, milp
+from memlab import InputError
 from memlab.networks.builder import network
-from memlab.placement import packing, proof
+from memlab.placement import exact_packing, integer_program, packing
 from memlab.placement.gaps import Gaps, Taken
 from memlab.placement.packing import Load
 from memlab.placement.placement import HOWS, TOY, Block, Placement, arrange, blocks, place
@@ -199,7 +199,7 @@ def test_the_program_proves_what_a_search_found_or_betters_it(given_blocks):
         [block.death for block in filled],
     )
     known = load.top(packing.stacked(load, packing.by_birth(load)))
-    order, addresses = proof.solve(load, known)
+    order, addresses = exact_packing.solve(load, known)
     assert addresses == packing.first_fit(load, order)
     assert load.bound()[0] <= load.top(addresses)
     assert load.top(addresses) <= load.top(packing.search(load, 0)[1])
@@ -443,7 +443,7 @@ def test_bad_moves_are_refused(name, address, says):
 def test_too_many_blocks_for_a_proof_are_refused():
     load = Load([1] * 41, [0] * 41, [0] * 41)
     with pytest.raises(InputError, match="at most 40 blocks, got 41; try how='best'"):
-        proof.solve(load, 41)
+        exact_packing.solve(load, 41)
 
 
 def test_a_proof_that_takes_too_long_is_refused():
@@ -451,12 +451,12 @@ def test_a_proof_that_takes_too_long_is_refused():
     born = blocks(step, 8)
     load = Load([b.nbytes for b in born], [b.birth for b in born], [b.death for b in born])
     with pytest.raises(InputError, match=r"no proof of an optimum .* within 0\.001 s"):
-        proof.solve(load, sum(load.sizes), seconds=0.001)
+        exact_packing.solve(load, sum(load.sizes), seconds=0.001)
 
 
 def test_the_solver_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     """HiGHS has lines of its own, for the blocks of this step among others."""
-    solved = milp.milp(
+    solved = integer_program.milp(
         "a test", c=[-1.0, -1.0], integrality=[1, 1], bounds=(0, 3), options={"disp": True}
     )
     assert solved.fun == -6
@@ -468,6 +468,6 @@ def test_the_solver_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.measures
 @pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the output")
 def test_the_solver_needs_no_output() -> None:
-    code = "from memlab import milp; assert milp.milp('a test', c=[1.0]).fun == 0"
+    code = "from memlab import milp; assert integer_program.milp('a test', c=[1.0]).fun == 0"
     line = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code]
     assert subprocess.run(line, check=False).returncode == 0

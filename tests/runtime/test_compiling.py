@@ -12,7 +12,7 @@ from numba.core.event import trigger_event
 import memlab
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
-from memlab.runtime.metering.compiling import Compilations, install_listener
+from memlab.runtime.metering.compile_time import Compilations, install_listener
 
 EVENT = "numba:compile"
 PAUSE = 0.02

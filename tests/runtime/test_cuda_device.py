@@ -22,9 +22,9 @@ from memlab import InputError
 from memlab.devices import EVERY_LAYER
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
-from memlab.runtime import backend, guard
+from memlab.runtime import backend, memory_guard
 from memlab.runtime.cuda.simulator import SOON
-from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -34,7 +34,7 @@ from memlab.this_machine import Room
 from tests.runtime import on_copies
 from tests.techniques.same import differences
 
-check_time = guard.check_time
+check_time = memory_guard.check_time
 CUDA = backend.find("cuda")
 """The GPU, or the simulator of one; ``numba.cuda`` is imported from here on."""
 
@@ -44,7 +44,7 @@ from numba import cuda  # noqa: E402 - after the simulator is chosen
 @pytest.fixture(autouse=True)
 def _kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     on_copies.use(monkeypatch)
-    monkeypatch.setattr(guard, "check_time", lambda *_: None)  # copies are quick
+    monkeypatch.setattr(memory_guard, "check_time", lambda *_: None)  # copies are quick
 
 
 def tiny() -> Step:
@@ -208,7 +208,7 @@ def test_where_one_sample_is_too_much_a_smaller_image_is_named() -> None:
 def test_the_simulator_is_spared_before_anything_is_allocated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(guard, "check_time", check_time)
+    monkeypatch.setattr(memory_guard, "check_time", check_time)
     monkeypatch.setattr(type(CUDA), "block", None)
     with pytest.raises(InputError, match="refused before anything was allocated"):
         memlab.run(memlab.training_step(memlab.zoo.resnet50(image=64)), 1, device="cuda")

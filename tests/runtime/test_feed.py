@@ -19,10 +19,10 @@ from memlab.kernels.maps import crops
 from memlab.kernels.registry import Array, Call
 from memlab.runtime import backend
 from memlab.runtime.backend import Part
-from memlab.runtime.guard import DoesNotFitError
 from memlab.runtime.loader.feed import kernel
 from memlab.runtime.loader.images import Source, source
 from memlab.runtime.loader.loader import Draws, Loader
+from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session

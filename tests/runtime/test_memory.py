@@ -8,7 +8,7 @@ import pytest
 
 import memlab
 from memlab.errors import InputError
-from memlab.runtime import start
+from memlab.runtime import initial_values
 from memlab.runtime.cpu import Cpu
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
@@ -25,7 +25,7 @@ def wide(features: int = 700, format: str = "fp32") -> Step:
 @pytest.mark.parametrize("format", ["fp32", "fp64"])
 def test_first_values_are_drawn_in_pieces(format, monkeypatch):
     plain = memlab.run(wide(format=format), 2)
-    monkeypatch.setattr(start, "PIECE", 1000)
+    monkeypatch.setattr(initial_values, "PIECE", 1000)
     with Meter() as meter, Session(Program(wide(format=format), 2), meter=meter) as session:
         most = meter.peak - sum(each.storage.size.at(2) for each in session.residents)
     assert 0 < most <= 100_000
@@ -57,4 +57,6 @@ def test_a_block_that_cannot_be_had_is_said_in_one_sentence(monkeypatch):
 
 def test_nothing_is_drawn_into_what_would_be_a_copy():
     with pytest.raises(AssertionError):
-        start._draw(np.zeros((4, 4), np.float32)[:, :2], start.generator(1, "part"))
+        initial_values._draw(
+            np.zeros((4, 4), np.float32)[:, :2], initial_values.generator(1, "part")
+        )

@@ -11,7 +11,7 @@ import pytest
 
 from memlab import InputError
 from memlab.internals import InternalError
-from memlab.runtime.metering import hook, numpy_internals
+from memlab.runtime.metering import numpy_hook, numpy_internals
 from memlab.runtime.metering.meter import Meter
 
 
@@ -29,9 +29,9 @@ WITHOUT_MEMORY = """
 import ctypes as c
 from types import SimpleNamespace
 
-from memlab.runtime.metering import hook
+from memlab.runtime.metering import numpy_hook
 
-libc = hook.c_library()
+libc = numpy_hook.c_library()
 given = []
 libc.malloc.restype, libc.realloc.restype = c.c_void_p, c.c_void_p
 libc.realloc.argtypes = [c.c_void_p, c.c_size_t]
@@ -40,9 +40,9 @@ libc.realloc.argtypes = [c.c_void_p, c.c_size_t]
 def realloc(old, nbytes):
     return libc.realloc(old, nbytes) if given and given.pop() else None
 
-code, address = hook._freeing(SimpleNamespace(realloc=realloc, free=libc.free))
+code, address = numpy_hook._freeing(SimpleNamespace(realloc=realloc, free=libc.free))
 freed = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p, c.c_size_t)(address)
-log = hook._Freed(wanted=1)
+log = numpy_hook._Freed(wanted=1)
 
 def free(times):
     for _ in range(times):
@@ -51,7 +51,7 @@ def free(times):
 
 free(3)
 given.append(True)
-free(hook.NOTED)
+free(numpy_hook.NOTED)
 free(2)
 """
 
@@ -59,7 +59,7 @@ free(2)
 def test_freeing_goes_on_where_there_is_no_memory_to_note_it() -> None:
     words = [sys.executable, "-c", WITHOUT_MEMORY]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    full = f"{hook.NOTED} {hook.NOTED}"
+    full = f"{numpy_hook.NOTED} {numpy_hook.NOTED}"
     assert done.stdout.splitlines() == ["0 0", full, full]
 
 
@@ -169,7 +169,7 @@ def test_an_exception_frees_arrays_on_its_way_and_arrives() -> None:
 
 
 def test_more_arrays_are_freed_at_once_than_there_was_room_for() -> None:
-    count = 2 * hook.NOTED + 10
+    count = 2 * numpy_hook.NOTED + 10
     with Meter() as meter:
         arrays = [np.empty(3, np.uint8) for _ in range(count)]
         assert meter.live == 3 * count
@@ -200,4 +200,4 @@ def test_two_measurements_at_once_are_refused() -> None:
 def test_an_unknown_numpy_is_an_error_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numpy_internals, "KNOWN_ABI", {0})
     with pytest.raises(InternalError, match="install numpy 2"):
-        hook.Hook()
+        numpy_hook.Hook()

@@ -12,7 +12,7 @@ import pytest
 from memlab import cli
 from memlab.errors import InputError
 from memlab.kernels import registry
-from memlab.runtime.metering import hook, meter
+from memlab.runtime.metering import meter, numpy_hook
 from memlab.runtime.metering.meter import Meter
 
 
@@ -23,7 +23,7 @@ def test_the_c_library_of_each_system(system, name, monkeypatch):
     opened = Mock()
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(ctypes, "CDLL", opened)
-    assert hook.c_library() is opened.return_value
+    assert numpy_hook.c_library() is opened.return_value
     opened.assert_called_once_with(name)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import memlab
 from memlab import InputError
-from memlab.runtime import guard, program
+from memlab.runtime import memory_guard, program
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.lifetimes import Lifetimes
@@ -84,9 +84,9 @@ def test_it_is_let_in_to_the_byte(way: str, monkeypatch: pytest.MonkeyPatch) -> 
     both = zip(found.planned.timeline(3), found.planned.timeline(3, HOST), strict=True)
     needs = max(map(sum, both))
     monkeypatch.setattr("memlab.this_machine.room", lambda: Room(needs + 8))
-    guard.admit(found, beside=8)
-    with pytest.raises(guard.DoesNotFitError, match="refused before anything was allocated"):
-        guard.admit(found, beside=9)
+    memory_guard.admit(found, beside=8)
+    with pytest.raises(memory_guard.DoesNotFitError, match="refused before anything was allocated"):
+        memory_guard.admit(found, beside=9)
 
 
 def test_copies_to_the_host_begin_with_the_operation_before_them() -> None:

@@ -16,7 +16,7 @@ from memlab.kernels.registry import Call, Kernel
 from memlab.networks.graph import Network
 from memlab.runtime import program
 from memlab.runtime import run as runs
-from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step

@@ -14,7 +14,7 @@ import pytest
 
 import memlab
 from memlab.kernels import registry
-from memlab.runtime import backend, guard
+from memlab.runtime import backend, memory_guard
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -82,7 +82,7 @@ class Event:
 def _late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels of the processor, and streams as above."""
     on_copies.use(monkeypatch)
-    monkeypatch.setattr(guard, "check_time", lambda *_: None)
+    monkeypatch.setattr(memory_guard, "check_time", lambda *_: None)
     monkeypatch.setattr(cuda, "event", Event)
     monkeypatch.setattr(type(CUDA), "stream", lambda self: Stream(), raising=False)
     monkeypatch.setattr(

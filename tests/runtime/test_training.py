@@ -14,7 +14,7 @@ from memlab import History, InputError, Step, this_machine
 from memlab.lesson import digits
 from memlab.lesson.digits import Digits
 from memlab.networks.graph import Network
-from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.training import Rewrite
 from memlab.techniques.precision import MODES as PRECISIONS
 from memlab.this_machine import Room

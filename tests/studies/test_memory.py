@@ -10,11 +10,12 @@ from memlab.networks import counting
 from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.figures import Part
+from memlab.studies.memory.counting_rules import CHAIN, Tally
 from memlab.studies.memory.cut import Cut, cut
 from memlab.studies.memory.cut_changes import before, details, news
 from memlab.studies.memory.recipe import MIXED, Recipe, memory_of, network_of
 from memlab.studies.memory.step_memory import Budget, StepMemory, budget, phases
-from memlab.studies.memory.tally import CHAIN, Tally
+from memlab.techniques.registry import use
 
 BUDGETS = (budget("12 GB card"), Budget("free", 4_200_000_000, live=True))
 
@@ -214,7 +215,8 @@ def test_a_ledger_alone_says_what_techniques_have_noted():
 
 def test_what_ran_between_two_operations_counts_at_the_second():
     """From a step with repeats to the plain one: the waves are not lost."""
-    again = cut(memory_of(Recipe(network_of("resnet50"), again="every", k=2)), 32)
+    given = (use("recompute", "every", k=2),)
+    again = cut(memory_of(Recipe(network_of("resnet50"), uses=given)), 32)
     plain = found()
     names = [row.name for row in again.memory.ledger.rows]
     bytes_of = again.memory.ledger.timeline(32)
@@ -257,7 +259,7 @@ def test_news_names_what_changed():
 
 def test_a_technique_comes_and_goes():
     start = found("mnist_cnn")
-    placed = cut(memory_of(Recipe(network_of("mnist_cnn"), in_place=True)), 32)
+    placed = cut(memory_of(Recipe(network_of("mnist_cnn"), uses=(use("in_place"),))), 32)
     assert news(start, placed).startswith("Now in place. The peak falls by ")
     assert news(placed, start).startswith("No longer in place. The peak grows by ")
 

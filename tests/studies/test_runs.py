@@ -10,7 +10,7 @@ import pytest
 import memlab
 from memlab import zoo
 from memlab.errors import InputError
-from memlab.studies.memory.runs import study_run
+from memlab.studies.memory.planned_and_run import study_run
 
 pytestmark = pytest.mark.measures
 

@@ -15,7 +15,7 @@ import memlab
 from memlab import InputError
 from memlab.clocks import roofline
 from memlab.runtime.cpu import Cpu
-from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.studies.techniques import compare
 from memlab.studies.techniques.bytes_and_time import Trade
 from memlab.studies.techniques.compare import BESIDE, compare_techniques

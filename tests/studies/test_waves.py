@@ -14,8 +14,16 @@ from memlab.ledger.ledger import Entry, Ledger
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.studies.techniques import waves
-from memlab.studies.techniques.waves import FLOOR, PARTS, Schedules, Wave, Waves, schedules, subject
+from memlab.studies.techniques import recompute_waves
+from memlab.studies.techniques.recompute_waves import (
+    FLOOR,
+    PARTS,
+    Schedules,
+    Wave,
+    Waves,
+    schedules,
+    subject,
+)
 from memlab.techniques.recompute.repeats import resequenced
 from memlab.techniques.recompute.step_as_chain import cost
 
@@ -109,7 +117,7 @@ def test_a_budget_is_kept_and_no_slower_than_recompute_finds(name: str, batch: i
 
 def test_the_frontier_of_resnet_50_is_complete_and_falls() -> None:
     all_ = found("resnet50")
-    assert all_.points <= waves.TRIED
+    assert all_.points <= recompute_waves.TRIED
     peaks, costs = zip(*(wave.point for wave in all_.frontier), strict=True)
     assert list(peaks) == sorted(set(peaks))
     assert list(costs) == sorted(set(costs), reverse=True)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import memlab
 from memlab import InputError
 from memlab.networks.graph import Network
-from memlab.runtime.arena import Arena
 from memlab.runtime import copies
-from memlab.runtime.guard import DoesNotFitError
+from memlab.runtime.arena import Arena
 from memlab.runtime.memory import Memory
+from memlab.runtime.memory_guard import DoesNotFitError
 from memlab.runtime.program import Program, Turn
 from memlab.runtime.session import Session
 from memlab.step.op import Phase

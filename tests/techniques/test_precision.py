@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
-from memlab.formats import FORMATS
+from memlab.formats import FORMATS, STORED
 from memlab.kernels.cpu.small import staged_updates
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.layers.algorithms import on
@@ -26,7 +26,7 @@ from memlab.runtime.session import Session
 from memlab.step.staging import SCALE, STEPS, TAKEN, operands
 from memlab.step.step import Step
 from memlab.step.tensor import Role
-from memlab.techniques.precision import MASTER, MODES, ROLES, ROUNDINGS, STORED, precision
+from memlab.techniques.precision import MASTER, MODES, ROLES, ROUNDINGS, precision
 from tests.networks_at_random import networks
 from tests.staged_networks import NETWORKS, OPTIMIZERS, TRAINED, WITH_STATE, pairwise, step
 
@@ -260,7 +260,7 @@ def test_values_that_a_format_holds_are_those_of_fp32(format: str, scaling: bool
     plain, values = whole_numbers()
     expected = memlab.run(plain, 1, keep="gradients", **values)
     assert expected.loss == 4  # 1 + 2 + 1 for 2
-    values["settings"]["loss_scale"] = 4
+    values["settings"]["loss_scale"] = 2
     small = in_formats(plain, dict.fromkeys(ROLES, format), scaling=scaling)
     found = memlab.run(small, 1, keep="gradients", **values)
     assert found.residual == 0
@@ -269,7 +269,7 @@ def test_values_that_a_format_holds_are_those_of_fp32(format: str, scaling: bool
         np.testing.assert_array_equal(found.parameters[name].astype(np.float32), due)
     for name, due in expected.gradients.items():
         mine = found.gradients[name].astype(np.float32)
-        np.testing.assert_array_equal(mine, due * (4 if scaling else 1))
+        np.testing.assert_array_equal(mine, due * (2 if scaling else 1))
 
 
 def test_tf32_holds_10_bits_of_a_mantissa() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 from memlab import views
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
-from memlab.measure import batch, curves
-from memlab.measure.batch import Sweep
+from memlab.measure import batch_times, lane_curves
+from memlab.measure.batch_times import Sweep
 from memlab.measure.convolution import RIVAL, Case, Comparison
-from memlab.measure.curves import Measured, Point
-from memlab.measure.reading import Rate, Reading
-from memlab.measure.recorded import Recorded
+from memlab.measure.lane_curves import Measured, Point
+from memlab.measure.memory_reading import Rate, Reading
+from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Group, Line, Machine, Result, Timing
 
 MACHINE = Machine("a processor", 2, "Linux x86_64", "2026-01-31", {"torch": "2.13.0+cpu"})
@@ -96,17 +96,17 @@ PLOTS = {"rival": layers(True), "none": layers(False), "plain": result(PLAIN)}
 BITS = {"fp64": 64, "fp32": 32, "bf16": 16, "int8": 8}
 
 
-def rates(format: str, width: int, *, first: int = 1, lost: float = 1.0) -> curves.Curve:
+def rates(format: str, width: int, *, first: int = 1, lost: float = 1.0) -> lane_curves.Curve:
     """Linear up to ``width`` bits, 1 % more beyond, and at last only a part of it."""
     lanes = [first << n for n in range(7) if first << n <= 64]
     most = width // BITS[format]
     found = [14e9 * min(n, most) * (1.01 if n > most else 1) for n in lanes]
     found[-1] *= lost
     points = [Point(n, 10**9, (10**9 / rate,) * 3) for n, rate in zip(lanes, found, strict=True)]
-    return curves.Curve(format, BITS[format], tuple(points))
+    return lane_curves.Curve(format, BITS[format], tuple(points))
 
 
-def vectors(*found: curves.Curve, **others: Any) -> Measured:
+def vectors(*found: lane_curves.Curve, **others: Any) -> Measured:
     given: dict[str, Any] = {
         "bits": 512, "registers": 32, "feature": "avx512f", "target": "", "missing": (),
         "chosen": {"zmm": 16, "ymm": 4}, "chosen_bits": 512, "clock": "process_time",
@@ -127,7 +127,7 @@ LANES = {
     "bf16": vectors(rates("bf16", 256, first=8)),
     "unbroken": vectors(rates("int8", 512, first=16)),
     "lost": vectors(
-        curves.Curve(
+        lane_curves.Curve(
             "fp32", 32, tuple(Point(2**n, 10**9, (2.0 ** -min(n, 4 - n),)) for n in range(4))
         )
     ),
@@ -153,11 +153,11 @@ READINGS = {
 
 
 def curve(name, times, weights=0):
-    return batch.Curve(name, {2**i: (t * 1e-6,) for i, t in enumerate(times)}, weights)
+    return batch_times.Curve(name, {2**i: (t * 1e-6,) for i, t in enumerate(times)}, weights)
 
 
 def sweep(*curves, lanes=8):
-    return Sweep(batch.LAYER, curves, lanes, MACHINE, LIBRARIES)
+    return Sweep(batch_times.LAYER, curves, lanes, MACHINE, LIBRARIES)
 
 
 USUAL = sweep(
@@ -175,7 +175,7 @@ ODD = sweep(
     lanes=16,
 )
 TWO = sweep(curve("samples", [2_000_000, 5]), lanes=1)
-EVERY = sweep(*(curve(name, [9, 3, 3]) for name in batch.WAYS))
+EVERY = sweep(*(curve(name, [9, 3, 3]) for name in batch_times.WAYS))
 SWEEPS = {"usual": USUAL, "odd": ODD, "two": TWO, "every": EVERY}
 GPU = Recorded(
     "NVIDIA X",

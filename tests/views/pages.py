@@ -13,7 +13,7 @@ from typing import Any
 import memlab
 from memlab import views
 from memlab.lesson.card import Card
-from memlab.lesson.question import topics
+from memlab.lesson.card_question import topics
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.studies.techniques.case import LESSONS

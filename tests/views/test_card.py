@@ -16,12 +16,12 @@ from IPython.display import display
 import memlab
 from memlab import lesson, notebook, strings, views, zoo
 from memlab.errors import InputError
-from memlab.lesson import words
+from memlab.lesson import sentences
 from memlab.lesson.card import Card
+from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth, topics
+from memlab.lesson.exercise_task import tasks
 from memlab.lesson.misconceptions import Cause
-from memlab.lesson.question import Figure, Kind, Part, Topic, Truth, topics
-from memlab.lesson.task import tasks
-from memlab.runtime import guard
+from memlab.runtime import memory_guard
 from memlab.this_machine import Room
 from memlab.views.course.cards import WIDEST, prediction_card
 from memlab.views.live import outputs
@@ -63,7 +63,7 @@ def ask(monkeypatch, asked):
         def truth(numbers):
             asked.append(numbers)
             if len(asked) <= fails:
-                guard.check(memlab.plan(memlab.training_step(zoo.linear1())), 4, Room(0))
+                memory_guard.check(memlab.plan(memlab.training_step(zoo.linear1())), 4, Room(0))
             known = Fraction(HIDDEN) if isinstance(value, str) else value
             figures = (Figure("planned", known), Figure("measured", known, "again"))
             causes = (Cause("bits", known * 8),) if kind is Kind.AMOUNT else ()
@@ -317,11 +317,11 @@ def test_the_picture_shows_the_figures_of_the_text(name, width):
         text, shown = card.text(), labels(card, width)
         assert set(labels(card, width, alone=False)) <= set(shown)
         assert integers(prediction_card(card).page().text()) == integers(text)
-        for said in words.said(card.now):
+        for said in sentences.said(card.now):
             assert said in " ".join(shown)
         assert card.now.truth
         for figure in card.now.truth.figures:
-            assert words.amount(figure.value, card.topic.kind) in shown
+            assert sentences.amount(figure.value, card.topic.kind) in shown
 
 
 def test_a_bar_is_as_long_as_its_value(ask):
@@ -377,7 +377,7 @@ def test_a_stored_card_holds_everything_that_was_said(amount):
     said = " ".join(labels(amount))
     for part in ("Predict. How much, of 1?", "Because: It grows.", "7.9 MB", "your revision"):
         assert part in said
-    for part in words.said(amount.now):
+    for part in sentences.said(amount.now):
         assert part in said
     assert f"First {HIDDEN}." in said
 

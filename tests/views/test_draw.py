@@ -9,8 +9,8 @@ import pytest
 
 from memlab.step.tensor import Role
 from memlab.views.draw import scale, theme
-from memlab.views.draw.board import spread
 from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.label_board import spread
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Area, Fact, Line, Points, Rect, Rule, Stairs
 from memlab.views.draw.page import Page

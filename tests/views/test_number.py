@@ -14,7 +14,7 @@ from lessons import stored
 from memlab import rounding
 from memlab.errors import InputError
 from memlab.formats import NUMBERS
-from memlab.studies.numbers import STEPS, Number, brief, parse, shown
+from memlab.studies.number_formats import STEPS, Number, brief, parse, shown
 from memlab.views.numbers.number import PAINTS, NumberBits, number
 
 TYPED = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memlab.measure import recorded
-from memlab.measure.recorded import Recorded
+from memlab.measure import recorded_figures
+from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line, Machine, Result
 from memlab.views.recordable import FIGURES, Recordable
 from tests.views import measurements, trainings
@@ -28,7 +28,7 @@ def test_a_recorded_picture_says_so(name, case, monkeypatch):
     view = shown(name, case)
     assert FIGURES not in view._repr_mimebundle_()
     assert "Recorded on 2" not in view.text()
-    monkeypatch.setenv(recorded.WANTED, "make record ARGS=03")
+    monkeypatch.setenv(recorded_figures.WANTED, "make record ARGS=03")
     bundle = view._repr_mimebundle_()
     given = bundle[FIGURES]
     machine = Machine(**given["machine"])
@@ -40,5 +40,5 @@ def test_a_recorded_picture_says_so(name, case, monkeypatch):
     assert given["threads"] >= 1
     lines = tuple(Line(**{**line, "samples": tuple(line["samples"])}) for line in given["lines"])
     found = Recorded("a processor", "make record", Result(name, machine, lines))
-    assert recorded.from_dict(recorded.to_dict(found)) == found
+    assert recorded_figures.from_dict(recorded_figures.to_dict(found)) == found
     assert len({line.name for line in lines}) == len(lines)

@@ -10,8 +10,8 @@ from memlab.studies import figures
 from memlab.studies.figures import FLOOR, MOUNTAIN
 from memlab.views.draw import scale
 from memlab.views.draw import text as texts
-from memlab.views.draw.board import Board
-from memlab.views.draw.stairs import Frame
+from memlab.views.draw.label_board import Board
+from memlab.views.draw.staircases import Frame
 from memlab.views.draw.svg import Box, Svg
 from memlab.views.draw.theme import PAINTS, paint
 

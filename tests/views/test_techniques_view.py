@@ -10,11 +10,11 @@ import pytest
 
 import memlab
 from memlab.errors import InputError
-from memlab.lesson.question import topics
+from memlab.lesson.card_question import topics
 from memlab.studies.techniques import frontier as study
 from memlab.studies.techniques.bytes_and_time import Measured
 from memlab.studies.techniques.frontier import CHEAP, EVERY, LINE, Frontier
-from memlab.studies.techniques.waves import schedules, subject
+from memlab.studies.techniques.recompute_waves import schedules, subject
 from memlab.techniques.recompute.step_as_chain import cost
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Glyph, Line, Mark, Points

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from memlab.formats import FLOATS
 from memlab.kernels.cpu.arrays import bits, lines
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.registry import Array
 
 _BOUNDS = {
-    "float64": 0x7FF0000000000000,
-    "float32": 0x7F800000,
-    "float16": 0x7C00,
-    "bfloat16": 0x7F80,
-    "float8_e5m2": 0x7C,
-    "float8_e4m3fn": 0x7E,
+    each.type_name: each.top + each.infinities << each.padding
+    for each in FLOATS.values()
+    if each.nan
 }
-"""The bits of the largest value that is a number, without the sign: infinity, where there is one;
-whatever lies beyond is NaN."""
-
+"""By type, the bits of the largest value that is a number, without the sign: infinity, where there
+is one; whatever lies beyond is NaN."""
 
 _PRIME = 1099511628211
 """That of the hash FNV-1a in 64 bits."""
@@ -24,7 +21,7 @@ _PRIME = 1099511628211
 
 def nan_places(array: Array) -> int:
     """Where NaN stands, as one number: 0 for nowhere; different places give different numbers,
-    except with a chance of 1 in 2^64. Integers and packed bits hold none."""
+    except with a chance of 1 in 2^64. Integers, packed bits and formats without NaN hold none."""
     bound = _BOUNDS.get(array.dtype.name)
     if bound is None:
         return 0

@@ -17,7 +17,7 @@ from numba import cuda, types
 from memlab.kernels.cuda.simulator import simulation
 from memlab.kernels.cuda.target import simulated, target
 from memlab.kernels.maps import called
-from memlab.kernels.registry import Array
+from memlab.kernels.registry import DTYPES, Array
 
 Function = Callable[..., Any]
 Shape = tuple[tuple[int, ...], tuple[int, ...]]
@@ -31,7 +31,7 @@ Places = Annotated[Array, "places"]
 """Indices into a window, in the narrowest format that holds them."""
 
 ELEMENTS = {
-    "values": (types.float32, types.float64),
+    "values": tuple(getattr(types, each) for each in DTYPES.values()),
     "bytes": (types.uint8,),
     "labels": (types.int64,),
     "places": (types.uint8, types.int32),

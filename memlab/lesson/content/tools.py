@@ -9,8 +9,8 @@ from random import Random
 from memlab import this_machine
 from memlab.build.step import inference_step, training_step
 from memlab.ledger.plan import plan
-from memlab.lesson.question import Figure, Numbers, Truth
-from memlab.lesson.task import Arguments
+from memlab.lesson.card_question import Figure, Numbers, Truth
+from memlab.lesson.exercise_task import Arguments
 from memlab.networks.graph import Network
 from memlab.step.step import Step
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from memlab.kernels.cuda.driver import DRIVER, MANAGER, PINNED
-from memlab.runtime.metering.hook import Report
+from memlab.runtime.metering.numpy_hook import Report
 
 
 class ManagerHook:

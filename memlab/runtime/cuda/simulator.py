@@ -16,9 +16,8 @@ from memlab.kernels.cuda import simulator
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Part
 from memlab.runtime.cuda.arrays import DeviceArrays
-from memlab.runtime.metering import hook as numpy_hook
-from memlab.runtime.metering import meter
-from memlab.runtime.metering.hook import Hook, Report
+from memlab.runtime.metering import meter, numpy_hook
+from memlab.runtime.metering.numpy_hook import Hook, Report
 
 SOON = 5.0
 """Seconds within which a simulated thread that was told to stop should have."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab import units
+from memlab import devices, units
 from memlab.clocks.buffer_ring import (
     AUGMENT,
     HOST_SIDE,
@@ -33,7 +33,7 @@ from memlab.hardware import speed
 from memlab.kernels import registry
 from memlab.kernels.registry import Call, Kernel
 from memlab.ledger.ledger import Ledger
-from memlab.runtime import guard
+from memlab.runtime import memory_guard
 from memlab.runtime.interrupts import outside_the_hook
 from memlab.runtime.loader.images import REFUSE, WHEN_BAD, Images, Source, source
 from memlab.runtime.loader.loader import Draws, Loader
@@ -198,7 +198,7 @@ def feed(
     ring = operations(step, count, buffers, augment, _batches(found, count, batches))
     program = Program(step, count, device)
     program.lend(ring.live_in)
-    guard.admit(program)
+    memory_guard.admit(program)
     program.load()
     place, planned = program.place, program.planned
     convert = kernel(x.format.name, device if augment != HOST_SIDE else "cpu")
@@ -235,7 +235,7 @@ def _epoch(
     augment: str, seed: int, settings: Mapping[str, float] | None,
 ) -> Fed:  # fmt: skip
     """Run it; whatever happens, threads end and memory is given back."""
-    step, batch, device = program.step, program.batch, program.device
+    step, batch = program.step, program.batch
     losses, residual, peak = [], 0, 0
     with loader, Session(program, seed, settings=settings, meter=loader.meter) as session:
         loss = next(t for t in step.live_out if t.role is Role.FEATURE_MAP)
@@ -249,7 +249,7 @@ def _epoch(
                 peak = max(peak, max(inside for _, inside, _ in counts))
         peaks = {memory: loader.held(memory) for memory in (HOST, DEVICE)}
     places = (p.size.at(batch) for p in loader.ring.live_in if p.storage.memory == HOST)
-    name = device if device == "cpu" else loader.place.name
+    name = loader.place.name
     left = len(loader.source.files) - len(loader.skipped) - batch * len(losses)
     return Fed(
         step, loader.buffers, augment, name, loader.schedule(name), program.planned, peaks, peak,
@@ -261,7 +261,7 @@ def _epoch(
 def kernel(format: str, device: str) -> Kernel:
     """What converts images; it is compiled here, before anything is measured."""
     found = registry.find(AUGMENT, "", device, format)
-    if device == "cpu":
+    if not devices.find(device).own_memory:
         small = {
             "x": np.zeros((1, 1, 1, 1), np.uint8),
             "y": np.zeros((1, 1, 1, 1), registry.DTYPES[format]),

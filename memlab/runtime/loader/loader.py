@@ -20,7 +20,7 @@ from memlab.errors import InputError, shorten
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.runtime.backend import Backend
 from memlab.runtime.loader.images import BadImageError, Source
-from memlab.runtime.loader.lanes import Lanes, Over
+from memlab.runtime.loader.stream_threads import Lanes, Over
 from memlab.runtime.memory import Memory, Piece
 from memlab.runtime.metering.meter import Meter
 from memlab.step.op import Op

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from memlab.errors import BusyError
-from memlab.runtime.metering.hook import Hook, HookError, Report
+from memlab.runtime.metering.numpy_hook import Hook, HookError, Report
 from memlab.step.storage import DEVICE
 
 TRIAL = 1234

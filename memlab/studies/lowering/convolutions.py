@@ -226,7 +226,7 @@ def write(node: Node, otherwise: str, times: int = 1) -> Written:
         InputError: so much memory is not free.
     """
     from memlab.measure.convolution import Case  # compiled code: who writes nothing needs none
-    from memlab.measure.lowering import copied
+    from memlab.measure.lecture_layer import copied
 
     case, planned = Case(node.name, node.input_shapes[0], conv(node)), lowered_bytes(node, 1)
     need, free = planned + input_bytes(node, 1), this_machine.free_memory()

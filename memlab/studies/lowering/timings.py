@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memlab import strings, units
+from memlab.layers.algorithms import ALGORITHMS
 from memlab.layers.layer import text
-from memlab.measure import recorded
+from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL, Comparison
 from memlab.measure.timing import Machine, Timing
 from memlab.studies.figures import Study, duration, ratio
@@ -133,9 +134,11 @@ def workspace(each: Timing) -> str:
 
 
 def way(each: Timing) -> str:
-    """What an algorithm does; of a rival we do not know."""
+    """What an algorithm does, or its title; of a rival we do not know."""
     key = f"speed.way.{each.name}"
-    return strings.get(key) if strings.has(key) else ""
+    if strings.has(key):
+        return strings.get(key)
+    return ALGORITHMS[each.name].title if each.name in ALGORITHMS else ""
 
 
 def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
@@ -149,12 +152,12 @@ def taken(samples: Iterable[Sequence[float]], processor: bool) -> list[str]:
 
 def where(machine: Machine) -> str:
     """Where and when it was measured; a picture that is recorded says so at its foot."""
-    return "" if recorded.command() else strings.get("speed.where", machine=machine)
+    return "" if recorded_figures.command() else strings.get("speed.where", machine=machine)
 
 
 def said(key: str, **values: object) -> str:
     """A text about what is measured, or recorded."""
-    return strings.get(f"speed.{key}{'_recorded' * bool(recorded.command())}", **values)
+    return strings.get(f"speed.{key}{'_recorded' * bool(recorded_figures.command())}", **values)
 
 
 def on_threads(count: int) -> str:

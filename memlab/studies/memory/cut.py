@@ -1,7 +1,7 @@
 """A step at one batch, cut through at one operation: what is alive there, and whose it is.
 
-By part of the stack, by block and by stage; ``memlab.studies.memory.tally`` has the counting rules.
-Printed, it is exact to the byte; ``cut_changes`` says what changed from one cut to another.
+By part of the stack, by block and by stage; ``counting_rules`` has the rules of texts. Printed, it
+is exact to the byte; ``cut_changes`` says what changed from one cut to another.
 """
 
 from __future__ import annotations

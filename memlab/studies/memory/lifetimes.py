@@ -19,8 +19,8 @@ from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study, columns
+from memlab.studies.memory.formula_symbols import layer_kind, made_by, say, symbol_of, symbols_of
 from memlab.studies.memory.step_memory import StepMemory
-from memlab.studies.memory.symbols import layer_kind, made_by, say, symbol_of, symbols_of
 
 OPERATIONS, BLOCKS = 12, 18
 """A step of at most so many is shown block by block."""

@@ -13,28 +13,27 @@ from inspect import Parameter, signature
 from typing import Any
 
 from memlab import strings, units
-from memlab.build.step import STORABLE, inference_step, training_step
+from memlab.build.step import inference_step, training_step
 from memlab.errors import InputError, known, shorten
+from memlab.formats import WHOLE
 from memlab.layers import algorithms
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.networks import zoo
 from memlab.networks.graph import Network
-from memlab.networks.resnets import VARIANTS
+from memlab.networks.zoo.resnets import VARIANTS
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies.figures import STACK, Part
 from memlab.studies.memory.step_memory import StepMemory
-from memlab.techniques.in_place import in_place
-from memlab.techniques.precision import MODES, precision
-from memlab.techniques.precision.eight_bit_states import eight_bit_states
-from memlab.techniques.recompute import recompute
+from memlab.techniques.precision import MODES
+from memlab.techniques.registry import Use, ordered, use
 
 MIXED = tuple(name for name, mode in MODES.items() if mode.master)
 """Mixed precision: parameters in a small format, with a master copy in fp32."""
 
-OFFERED = (*STORABLE, *MIXED)
+OFFERED = (*WHOLE, *MIXED)
 """The formats of a step built here: one for every array, or mixed."""
 
 RECOMPUTES = ("every", "cheap", "chain")
@@ -46,9 +45,7 @@ class Recipe:
     """What a step is made of: a network, how it trains, and its techniques, in their order.
 
     ``format`` is that of every array, or mixed; ``roles`` are the pairs of a role and its format
-    that differ; with ``eight_bit`` the optimizer's state is in 8 bits (``eight_bit_states``).
-    ``again`` is a way to recompute, with ``k`` stages in a segment of ``"every"``, and with the
-    ``batch`` and the ``budget`` in bytes of ``"chain"``.
+    that differ. ``uses`` are the other techniques with their arguments.
     """
 
     network: Network
@@ -56,13 +53,8 @@ class Recipe:
     training: bool = True
     format: str = "fp32"
     roles: tuple[tuple[str, str], ...] = ()
-    eight_bit: bool = False
     algorithm: str = algorithms.DEFAULT
-    again: str = ""
-    k: int | None = None
-    batch: int | None = None
-    budget: int | None = None
-    in_place: bool = False
+    uses: tuple[Use, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -79,8 +71,7 @@ class Recipe:
         """The step.
 
         Raises:
-            InputError: an unknown optimizer, format, role, algorithm or way; an optimizer without
-                a state in fp32 for 8 bits; a budget below the least peak that was found.
+            InputError: an unknown optimizer, format, role or algorithm, and as its techniques.
         """
         stored = "fp32" if self.mixed else self.format
         if self.training:
@@ -88,14 +79,10 @@ class Recipe:
         else:
             step = inference_step(self.network, stored, self.algorithm)
         if self.mixed or self.roles:
-            roles: Any = dict(self.roles)
-            step = precision(step, self.mixed or None, **roles)
-        if self.eight_bit:
-            step = eight_bit_states(step)
-        if self.again:
-            given: Any = {"k": self.k, "batch": self.batch, "budget": self.budget}
-            step = recompute(step, self.again, **given)
-        return in_place(step) if self.in_place else step
+            step = use("precision", self.mixed or None, **dict(self.roles))(step)
+        for rewrite in ordered(self.uses):
+            step = rewrite(step)
+        return step
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -106,12 +93,7 @@ class Recipe:
         names = {part.role.value: part.label for part in STACK
                  if part.usual or part == Part(Role.BUFFER, False)}  # fmt: skip
         found += [_say("role", role=names[role], format=format) for role, format in self.roles]
-        found += [_say("eight_bit")] if self.eight_bit else []
-        if self.again:
-            limit = "" if self.budget is None else units.short(self.budget)
-            key = f"{self.again}{'_k' if self.k else ''}{'_budget' if limit else ''}"
-            found.append(_say(f"again.{key}", k=self.k, budget=limit))
-        return (*found, *([_say("in_place")] if self.in_place else []))
+        return (*found, *map(chosen, ordered(self.uses)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +152,17 @@ def arguments(make: Callable[..., object], settings: tuple[str, ...]) -> dict[st
             )  # fmt: skip
     found = [each for each in taken if each.kind in plain and each.name in settings]
     return {each.name: None if each.default is Parameter.empty else each.default for each in found}
+
+
+def chosen(one: Use) -> str:
+    """A technique with its arguments in words, but for the batch: ``'recomputed, k = 4'``."""
+    given = {name: value for name, value in one.arguments.items() if name != "batch"}
+    how = [str(given.pop(choice.name))] if (choice := one.technique.choice) else []
+    key = "_".join((".".join((one.name, *how)), *given))
+    if not strings.has(f"memory.chosen.{key}"):
+        return " ".join((one.technique.label, *how))
+    shown = {name: units.short(v) if name == "budget" else v for name, v in given.items()}
+    return _say(key, **shown)
 
 
 def _say(key: str, **values: object) -> str:

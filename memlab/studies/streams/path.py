@@ -20,8 +20,8 @@ from memlab.hardware import Device
 from memlab.networks.graph import Network
 from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
+from memlab.studies.cache import Kept
 from memlab.studies.figures import SECONDS, Study, duration
-from memlab.studies.kept import Kept
 from memlab.studies.streams.offload import plain_step, short, speed
 
 BUFFERS = (0, 1, 2, 4)

@@ -15,6 +15,7 @@ from memlab.hardware import Device
 from memlab.placement.placement import Placement
 from memlab.step.step import Step
 from memlab.studies.figures import columns, duration
+from memlab.techniques.registry import find
 
 EXACT = ("technique", "bytes", "plain", "no_reuse", "again", "flops", "seconds", "extra")
 RAN = ("measured", "residual", "run", "slower", "results")
@@ -163,11 +164,13 @@ class TechniqueStudy:
     def name(self, row: Technique) -> str:
         """``'chain, 697 MB'``."""
         budget = "" if self.budget is None else units.short(self.budget)
-        return _say(f"name.{row.key}", budget=budget)
+        own = strings.has(f"techniques.name.{row.key}")
+        return _say(f"name.{row.key}", budget=budget) if own else find(row.key).label
 
     def about(self, row: Technique) -> str:
         """What it does: ``'outputs overwrite inputs that die'``."""
-        return _say(f"about.{row.key}")
+        own = strings.has(f"techniques.about.{row.key}")
+        return _say(f"about.{row.key}") if own else find(row.key).note
 
     def time(self, row: Technique) -> str:
         """Its time by the clock beside the plain step: ``'+20.2 %'``."""

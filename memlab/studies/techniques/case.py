@@ -24,13 +24,7 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies.figures import STACK, Part, Study, percent, three
 from memlab.techniques import order
-from memlab.techniques.accumulate import accumulate
-from memlab.techniques.in_place import in_place
-from memlab.techniques.lowering import lowering
-from memlab.techniques.no_reuse import no_reuse
-from memlab.techniques.offload import offload
-from memlab.techniques.precision import precision
-from memlab.techniques.recompute import recompute
+from memlab.techniques.registry import Use, use
 
 IMAGES = 256
 """The mini-batch of the paper (He et al. 2015, arXiv 1512.03385, section 3.4)."""
@@ -55,14 +49,12 @@ def say(key: str, **values: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Technique:
-    """``make`` gives the step that it makes of the plain one at a batch, ``call`` is how it is
-    written. ``beside`` is the lesson that its bytes are compared with. It has ``images`` in a
-    mini-batch, which goes through the network in ``parts``. What has no kernel on a processor does
-    not run (``runs``)."""
+    """What a lesson makes of the plain step, by a technique (``made_by``) or as it is. ``beside``
+    is the lesson that its bytes are compared with. It has ``images`` in a mini-batch, which goes
+    through the network in ``parts``. What has no kernel on a processor does not run (``runs``)."""
 
     lesson: str
-    call: str
-    make: Callable[[Step, int], Step]
+    made_by: Callable[[int], Use] | None = None
     beside: str = "02"
     result: str = SAME
     images: int = IMAGES
@@ -74,27 +66,31 @@ class Technique:
         """Images of a part, for which the step is planned."""
         return self.images // self.parts
 
+    @property
+    def call(self) -> str:
+        """How it is written."""
+        return self.made_by(self.batch).line() if self.made_by else "step"
+
+    def make(self, step: Step, batch: int) -> Step:
+        """The step at a batch."""
+        return self.made_by(batch)(step) if self.made_by else step
+
 
 TECHNIQUES = {
     each.lesson: each
     for each in (
-        Technique("01", "memlab.no_reuse(step)", lambda step, _: no_reuse(step), ""),
-        Technique("02", "step", lambda step, _: step, "01"),
-        Technique("03", 'memlab.lowering(step, "im2col-batch")',
-                  lambda step, _: lowering(step, "im2col-batch")),
-        Technique("04", 'memlab.lowering(step, "implicit-gemm")',
-                  lambda step, _: lowering(step, "implicit-gemm"), runs=False),
-        Technique("05", "step", lambda step, _: step, result=OTHER, images=LANES),
-        Technique("06", 'memlab.precision(step, "mixed fp16")',
-                  lambda step, _: precision(step, "mixed fp16"), result=ROUNDED),
-        Technique("07", "memlab.in_place(step)", lambda step, _: in_place(step)),
-        Technique("08", f'memlab.recompute(step, "chain", batch={IMAGES})',
-                  lambda step, batch: recompute(step, "chain", batch=batch)),
-        Technique("09", 'memlab.offload(step, "all")', lambda step, _: offload(step, "all")),
-        Technique("10", f"memlab.accumulate(step, {HALVES})",
-                  lambda step, _: accumulate(step, HALVES), result=NORM, parts=HALVES),
+        Technique("01", lambda _: use("no_reuse"), ""),
+        Technique("02", beside="01"),
+        Technique("03", lambda _: use("lowering", "im2col-batch")),
+        Technique("04", lambda _: use("lowering", "implicit-gemm"), runs=False),
+        Technique("05", result=OTHER, images=LANES),
+        Technique("06", lambda _: use("precision", "mixed fp16"), result=ROUNDED),
+        Technique("07", lambda _: use("in_place")),
+        Technique("08", lambda batch: use("recompute", "chain", batch=batch)),
+        Technique("09", lambda _: use("offload", "all")),
+        Technique("10", lambda _: use("accumulate", HALVES), result=NORM, parts=HALVES),
     )
-}  # fmt: skip
+}
 """By lesson."""
 ROWS = ("01", "02", "07", "06", "08", "09", "11")
 """The lessons of the rows from top to bottom, in the order of the course; each has its place."""

@@ -16,7 +16,7 @@ from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, shorten
 from memlab.ledger.plan import plan
 from memlab.networks.graph import Network
-from memlab.placement import proof
+from memlab.placement import exact_packing
 from memlab.placement.placement import Block, Placement, arrange, blocks, booked
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -30,11 +30,10 @@ from memlab.studies.techniques.bytes_and_time import (
     Trade,
 )
 from memlab.techniques import order
-from memlab.techniques.in_place import in_place
-from memlab.techniques.no_reuse import no_reuse
 from memlab.techniques.recompute import chain_optimum, recompute
 from memlab.techniques.recompute.exact_order import LARGEST
 from memlab.techniques.recompute.step_as_chain import cost, cuts
+from memlab.techniques.registry import Use, techniques, use
 
 if TYPE_CHECKING:
     from memlab.kernels.registry import Array
@@ -130,13 +129,11 @@ class Choices(NamedTuple):
 
 
 def _choices(step: Step, batch: int, budget: int | None, device: str | Machine | None) -> Choices:
-    shared = in_place(step)
-    made = [
-        Choice("no_reuse", "memlab.no_reuse(step)", no_reuse(step)),
-        Choice("plain", "step", step),
-        Choice("in_place", "memlab.in_place(step)", shared),
-        Choice("placed", f"memlab.place(memlab.in_place(step), {batch})", shared, placed=True),
-    ]
+    alone = {row.name: _made(row.name, use(row.name), step)
+             for row in techniques().values() if row.compared}  # fmt: skip
+    shared = alone.pop("in_place")
+    made = [alone.pop("no_reuse"), Choice("plain", "step", step), shared]
+    made += [_placed("placed", shared.call, shared.step, batch), *alone.values()]
     if not step.training:
         return Choices(made, ("inference",))
     stages = len(cuts(step).parts)
@@ -161,16 +158,22 @@ def _halfway(step: Step, batch: int) -> int | None:
     return (least + most) // 2 if least < most else None
 
 
+def _made(key: str, by: Use, step: Step) -> Choice:
+    return Choice(key, by.line(), by(step))
+
+
 def _way(key: str, step: Step, how: str, **given: Any) -> Choice:
-    given = {name: value for name, value in given.items() if value is not None}
-    arguments = "".join(f", {name}={value!r}" for name, value in given.items()).replace("'", '"')
-    call = f'memlab.recompute(step, "{how}"{arguments})'
-    return Choice(key, call, recompute(step, how, **given))
+    return _made(key, use("recompute", how, **given), step)
+
+
+def _placed(key: str, call: str, step: Step, batch: int) -> Choice:
+    """A step in place, with an address for everything that is born in it."""
+    return Choice(key, f"memlab.place({call}, {batch})", step, placed=True)
 
 
 def _combined(least: Choice, batch: int) -> Choice:
-    call = f"memlab.place(memlab.in_place({least.call}), {batch})"
-    return Choice("combined", call, in_place(least.step), placed=True)
+    last = use("in_place")
+    return _placed("combined", last.line(least.call), last(least.step), batch)
 
 
 def _chained(
@@ -222,7 +225,7 @@ def _planned(choice: Choice, batch: int, known: Sequence[Trade], machine: Machin
 @lru_cache(maxsize=8)
 def _placement(found: tuple[Block, ...]) -> Placement:
     """The smallest arena where it can be proved in seconds, else the best that was found."""
-    if len(found) <= proof.MOST:
+    if len(found) <= exact_packing.MOST:
         try:
             return arrange(found, "exact")
         except InputError:  # no proof in time
@@ -302,12 +305,12 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
 
     Each also runs once with its gradients kept, to compare them.
     """
-    from memlab.runtime import backend, guard
+    from memlab.runtime import backend, memory_guard
     from memlab.runtime.dispatch import kernels_of
 
     room = backend.find("cpu").room()
     for step in (each for row in rows for each in (row.step, _kept(row.step))):
-        guard.check(plan(step), batch, room)
+        memory_guard.check(plan(step), batch, room)
         kernels_of(step, "cpu")
     expected = _results(next(row for row in rows if row.key == "plain"), batch, progress)
     made = []

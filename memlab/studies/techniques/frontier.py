@@ -13,7 +13,7 @@ from typing import Any
 from memlab import strings, units
 from memlab.studies.figures import Study, change, three
 from memlab.studies.techniques.bytes_and_time import TechniqueStudy
-from memlab.studies.techniques.waves import Schedules, Wave
+from memlab.studies.techniques.recompute_waves import Schedules, Wave
 from memlab.techniques.recompute.ways import WAYS, Wish
 
 EVERY, CHEAP, LINE = STOPS = (1, 2, 3)

@@ -22,7 +22,7 @@ from memlab.networks.zoo import ZOO
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.step import Step
 from memlab.step.storage import HOST
-from memlab.studies.kept import Kept
+from memlab.studies.cache import Kept
 from memlab.studies.memory.recipe import named_or_given, network_of
 from memlab.studies.techniques import searches
 from memlab.studies.techniques.ways import CHIP, LEANER, Way, Ways, images, number, say

@@ -12,7 +12,7 @@ from memlab import units
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, known, pick
 from memlab.hardware import Link
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.offload.cost import optimal, terms
@@ -20,8 +20,27 @@ from memlab.techniques.offload.joint import SEARCHES
 from memlab.techniques.offload.prefetch import BUDGET, NEEDED, PREFETCH, VDNN, back, needed
 from memlab.techniques.offload.rules import POLICIES, candidates, moved, prefetched
 from memlab.techniques.offload.search import Choice
+from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
 
 
+def _takes(policy: str) -> Takes:
+    if policy in SEARCHES:
+        return Takes(("batch", "budget"), ("prefetch", "in_place", "device", "link"))
+    return Takes(takes=("prefetch",))
+
+
+@technique(
+    Place.OFFLOAD, "offload", "maps wait in host memory",
+    choice=Argument("policy", (*POLICIES, *SEARCHES)),
+    more=(
+        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
+        Argument("device", Kind.MACHINE),
+        Argument("prefetch", PREFETCH, "maps are back", "--prefetch"),
+        Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
+        Argument("link", Kind.SPEED, "to the host's memory: '12 GB/s'", "--link"),
+    ),
+    of=_takes, shown=order.offloads, does="offloads",
+)  # fmt: skip
 def offload(
     step: Step,
     policy: str = "all",
@@ -139,7 +158,7 @@ def choose(
 
 
 def _check(step: Step) -> None:
-    order.check(step, "offload", ("in_place", "accumulate"))
+    order.check(step, "offload")
     if order.offloads(step):
         raise InputError("this step offloads already; start from the step before that.")
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memlab.clocks.streams import IN, OUT
 from memlab.layers import Conv2d
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, Storage

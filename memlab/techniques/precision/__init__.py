@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from memlab.errors import InputError, flag, known, pick
-from memlab.formats import FORMATS, Format
+from memlab.formats import FORMATS, STORED, Format
 from memlab.step import tensor
+from memlab.step.initial_values import Start
 from memlab.step.op import PARAMETER, Op, Operands, Phase, Slot
 from memlab.step.staging import (
     ADJUST,
@@ -24,15 +25,12 @@ from memlab.step.staging import (
     is_staged,
     rewritten,
 )
-from memlab.step.start import Start
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Traits
 from memlab.techniques import order
-
-STORED = ("fp32", "tf32", "bf16", "fp16", "fp8_e4m3fn", "fp8_e5m2")
-"""The formats that a role can be stored in."""
+from memlab.techniques.registry import Argument, Place, technique
 
 ROLES = tuple(role for role in Role if role is not Role.WORKSPACE)
 """The roles that can have a format of their own; a workspace has that of what is computed."""
@@ -69,6 +67,10 @@ MODES: Mapping[str, Mode] = MappingProxyType(
 """Pure and mixed precision (Micikevicius et al. 2018), by name."""
 
 
+@technique(
+    Place.FORMAT, "precision", "stored in other formats, computed in fp32",
+    choice=Argument("mode", tuple(MODES)), exact=False,
+)  # fmt: skip
 def precision(
     step: Step,
     mode: str | None = None,

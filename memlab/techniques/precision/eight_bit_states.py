@@ -16,6 +16,7 @@ from memlab.step.staging import COMPUTED, MOST, rewritten
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 from memlab.techniques import order
+from memlab.techniques.registry import Argument, Kind, Place, technique
 
 BLOCK = 2048
 """Values that share a scale, as in the paper."""
@@ -27,6 +28,10 @@ LEAST = 64
 """The smallest block: its scale is a sixteenth of it."""
 
 
+@technique(
+    Place.STATE, "8-bit states", "the optimizer's state in 8 bits, with a scale for each block",
+    more=(Argument("block", Kind.COUNT, "values that share a scale"),), exact=False,
+)  # fmt: skip
 def eight_bit_states(step: Step, block: int = BLOCK) -> Step:
     """The same step with the optimizer's state in 8 bits, and a scale for ``block`` values.
 

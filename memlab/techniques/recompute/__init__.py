@@ -1,7 +1,7 @@
 """Feature maps that are dropped, and computed again when backward needs them (A10, A11, E1 to E6).
 
-Every way to do so decides an order of operations with repeats (``schedules``); the step of it
-follows (``again``).
+Every way to do so decides an order of operations with repeats (``ways``); the step of it follows
+(``repeats``).
 """
 
 from __future__ import annotations
@@ -13,14 +13,29 @@ from memlab import units
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, pick, whole
-from memlab.step.collector import paused
+from memlab.step.garbage_collection import paused
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.recompute.repeats import resequenced
 from memlab.techniques.recompute.ways import WAYS, Way, Wish
+from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
 
 
+@technique(
+    Place.RECOMPUTE, "recompute", "maps are dropped and computed again",
+    choice=Argument("how", tuple(WAYS)),
+    more=(
+        Argument("batch", Kind.BATCH), Argument("in_place", Kind.IN_PLACE),
+        Argument("device", Kind.MACHINE),
+        Argument("k", Kind.COUNT, "stages in a segment, or slots"),
+        Argument("layers", Kind.NAMES, "what is kept, or dropped"),
+        Argument("budget", Kind.BYTES, "of the peak, such as 2GB", "--budget"),
+    ),
+    of=lambda how: Takes(WAYS[how].needs, WAYS[how].takes),
+    shown=order.recomputes, does="recomputes",
+    idle="keeps nothing that could be computed again",
+)  # fmt: skip
 @paused()
 def recompute(
     step: Step,
@@ -42,12 +57,14 @@ def recompute(
         step: a step, before ``in_place``; one without backward stays as it is.
         how: ``"every"``: the output of every ``k``-th stage is kept, of every sqrt(n)-th without
             ``k`` (E1); ``"keep"``: those of the operations ``layers`` are; ``"drop"``: the outputs
-            of ``layers`` (operations, or kinds of them) are dropped, and each is made again when
-            it is needed; ``"cheap"``: those of batch norm, ReLU and the like are; ``"slots"``: at
-            most ``k`` outputs are kept at a time, by the optimal schedule for stages that are all
-            alike (E2, E3); ``"greedy"``: a search over budgets of a segment (E5); ``"chain"``: the
-            best schedule of its stages, in bytes (E6); ``"exact"``: the best order of the
-            operations of a small step, stages or not.
+            of ``layers`` (operations, or kinds of them) are dropped, and each is made again when it
+            is needed; ``"cheap"``: those of batch norm, ReLU and the like are; ``"slots"``: at most
+            ``k`` outputs are kept at a time, a slot for each, as if all stages were alike; a kept
+            output serves the backward of its stage and of the next one, so stages run no more often
+            than where a slot holds a state that must run again (E3), and no less than where it
+            holds all that a backward reads (E2); ``"greedy"``: a search over budgets of a segment
+            (E5); ``"chain"``: the best schedule of its stages, in bytes (E6); ``"exact"``: the best
+            order of the operations of a small step, stages or not.
         k: the stages in a segment of ``"every"``, the slots of ``"slots"``.
         layers: names for ``"keep"`` and ``"drop"``.
         batch: the batch that bytes are taken at where they decide (``"greedy"``, ``"chain"``,
@@ -63,7 +80,7 @@ def recompute(
             way or layer; an argument that is missing or has no meaning there; a budget below the
             least peak that was found, which the message names, and that with ``in_place``.
     """
-    order.check(step, "recompute", ("offload", "in_place", "accumulate"))
+    order.check(step, "recompute")
     if all(op.phase is not Phase.BACKWARD for op in step.ops):
         return step  # it keeps nothing that could be dropped
     if order.recomputes(step):

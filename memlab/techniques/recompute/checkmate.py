@@ -15,7 +15,7 @@ from time import monotonic
 
 from memlab.errors import InputError
 from memlab.lines import Column, Floats, alive, column, np
-from memlab.milp import milp, scipy
+from memlab.placement.integer_program import milp, scipy
 
 Row = tuple[dict[int, float], float]
 """Coefficients of variables by number, and the most that their sum may be."""

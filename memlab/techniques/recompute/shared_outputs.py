@@ -1,8 +1,11 @@
-"""Chains of equal stages whose backward reads their own output and that of the stage before, as
-the steps of a recurrent network do: a stored output serves two stages.
+"""The schedule of ``recompute(step, "slots")``: chains of equal stages whose backward reads their
+own output and that of the stage before, as the steps of a recurrent network do. A slot holds an
+output, and a stored output serves two stages.
 
 So a stage whose input and output are stored runs forward no more, which neither recurrence of
-Gruslys et al. 2016 (arXiv 1606.03401; facts E2, E3) counts: this one lies between them.
+Gruslys et al. 2016 (arXiv 1606.03401) counts: this one lies between them. In the one (fact E2) a
+slot holds all that the backward of a stage reads, in the other (E3) a state between two stages,
+which runs forward again before each backward; ``claims/revolve.py`` has both.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.techniques.owners import owners
 from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Ways
-from memlab.techniques.recompute.liveness import Liveness, cost
+from memlab.techniques.recompute.order_memory import Liveness, cost
 from memlab.techniques.recompute.repeats import without_idle
 
 

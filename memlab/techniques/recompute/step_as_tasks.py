@@ -9,7 +9,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques.recompute.checkmate import Result
 from memlab.techniques.recompute.exact_order import Task
-from memlab.techniques.recompute.liveness import Liveness
+from memlab.techniques.recompute.order_memory import Liveness
 
 
 def tasks_of(

@@ -19,7 +19,7 @@ from memlab.step.op import Op, Phase
 from memlab.step.step import Step
 from memlab.techniques.recompute import chain_optimum, exact_order, segments, shared_outputs
 from memlab.techniques.recompute.chain import Chain, Schedule, simulate
-from memlab.techniques.recompute.liveness import Liveness
+from memlab.techniques.recompute.order_memory import Liveness
 from memlab.techniques.recompute.repeats import made, names_of
 from memlab.techniques.recompute.step_as_chain import cuts
 from memlab.techniques.recompute.step_as_tasks import tasks_of

@@ -17,10 +17,10 @@ from ipywidgets import Output as Slot
 
 from memlab import strings, units
 from memlab.errors import InputError, shorten
-from memlab.lesson import words
+from memlab.lesson import sentences
 from memlab.lesson.card import Card
+from memlab.lesson.card_question import Kind, Part, Round, Topic
 from memlab.lesson.guess import Guess
-from memlab.lesson.question import Kind, Part, Round, Topic
 from memlab.strings import gettext as _
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
@@ -75,23 +75,23 @@ class PredictionCard(Widget):
         """What came out; one that stands ``alone`` brings the question, what was seen, what
         explains it, and a line for every asking before."""
         turn = self.card.now
-        (lead, question), wide = words.heading(turn), width or WIDEST
+        (lead, question), wide = sentences.heading(turn), width or WIDEST
         blocks: list[Block] = []
         if alone:
             blocks.append(Words(f"{lead} {question}", 14, bold=True))
         if turn.revealed:
             blocks += _revealed(turn, wide)
             if alone:
-                blocks.append(Words(words.seen(turn), 13, gap=14))
-                blocks += [Words(part, 13, gap=8) for part in words.finding(turn)]
+                blocks.append(Words(sentences.seen(turn), 13, gap=14))
+                blocks += [Words(part, 13, gap=8) for part in sentences.finding(turn)]
         if alone:
-            blocks.append(Words(words.earlier(self.card)))
+            blocks.append(Words(sentences.earlier(self.card)))
         return Page(question, blocks, wide, titled=False)
 
     # -- for the widget ---------------------------------------------------------------------
 
     def heading(self) -> tuple[str, str]:
-        return words.heading(self.card.now)
+        return sentences.heading(self.card.now)
 
     def controls(self) -> list[Control]:
         turn = self.card.now
@@ -174,19 +174,19 @@ class PredictionCard(Widget):
         """What is known by now, besides the picture."""
         turn = self.card.now
         if turn.revealed:
-            return [words.seen(turn), *words.finding(turn)]
+            return [sentences.seen(turn), *sentences.finding(turn)]
         if turn.state in ("locked", "diagnosed"):
-            said = [strings.get("card.control.locked", guess=words.given(turn))]
+            said = [strings.get("card.control.locked", guess=sentences.given(turn))]
             said += [strings.get("card.control.reasoned", because=turn.because)] * bool(
                 turn.because
             )
-            return [*said, words.hint(turn)] if turn.state == "diagnosed" else said
+            return [*said, sentences.hint(turn)] if turn.state == "diagnosed" else said
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
     def _after(self) -> list[str]:
         """The askings before, and what the first one has shown."""
         first, *others = self.card.rounds
-        return words.earlier(self.card) + (words.finding(first) if others else [])
+        return sentences.earlier(self.card) + (sentences.finding(first) if others else [])
 
     def _status(self) -> str:
         """How an entry was read: an amount in bytes, a number in digits."""
@@ -214,8 +214,8 @@ class PredictionCard(Widget):
         """What the ear alone is told: the picture, or the question on new numbers."""
         turn = self.card.now
         if turn.revealed:
-            return " ".join([f"{spoken(turn)}.", *words.diagnoses(turn)])
-        return words.question(turn) if turn.open and turn.again else ""
+            return " ".join([f"{spoken(turn)}.", *sentences.diagnoses(turn)])
+        return sentences.question(turn) if turn.open and turn.again else ""
 
     def __repr__(self) -> str:
         return self.card.text()
@@ -274,7 +274,7 @@ def _entry(turn: Round, entered: str) -> list[Control]:
     topic, key = turn.topic, "again" if turn.guess else turn.topic.kind
     label = strings.get(f"card.control.{key}")
     if topic.kind is Kind.CHOICE:
-        options = tuple((name, words.option(turn, name)) for name in topic.options)
+        options = tuple((name, sentences.option(turn, name)) for name in topic.options)
         return [Control("radio", "guess", label, entered, options=options)]
     if topic.kind is Kind.AMOUNT:
         example = strings.get("card.control.example.amount")
@@ -287,7 +287,7 @@ def _entry(turn: Round, entered: str) -> list[Control]:
         _place(topic, given),
         least=0,
         most=len(topic.stops) - 1,
-        spoken=words.times_of(given.text) if given else strings.get("card.control.unset"),
+        spoken=sentences.times_of(given.text) if given else strings.get("card.control.unset"),
         ends=(topic.stops[0], topic.stops[-1]),
         unset=given is None,
     )
@@ -374,7 +374,7 @@ class Option(Block):
 def spoken(turn: Round) -> str:
     """The picture of a reveal in one line."""
     marked = [
-        f"{marks}: {words.option(turn, answer).removesuffix('.')}"
+        f"{marks}: {sentences.option(turn, answer).removesuffix('.')}"
         for answer in turn.topic.options
         if (marks := _marks(turn, answer))
     ]
@@ -389,10 +389,10 @@ def _revealed(turn: Round, width: float) -> Iterator[Block]:
         yield Words(said, 13, dim=True, gap=8)
     for index, answer in enumerate(turn.topic.options):
         chosen, right = answer in (turn.guess, turn.revision), answer == turn.truth.value
-        texts_of = words.option(turn, answer), _marks(turn, answer), _said_of(turn, answer)
+        texts_of = sentences.option(turn, answer), _marks(turn, answer), _said_of(turn, answer)
         yield Option(*texts_of, chosen, right, gap=0 if index else 14)
     if not turn.topic.options:
-        yield Words(words.diagnoses(turn), 13, gap=10)
+        yield Words(sentences.diagnoses(turn), 13, gap=10)
     if found := _bars(turn):
         yield _chart(found, turn.topic.kind, width)
 
@@ -401,7 +401,7 @@ def _said_of(turn: Round, answer: str) -> str:
     """What is said about an option that was guessed first, or in the revision."""
     for chosen, verdict in ((turn.guess, turn.verdict), (turn.revision, turn.second)):
         if answer == chosen and verdict:
-            return words.diagnosis(turn, verdict, answer)
+            return sentences.diagnosis(turn, verdict, answer)
     return ""
 
 
@@ -420,14 +420,17 @@ def _bars(turn: Round) -> list[Bar]:
     """The guesses, where they are numbers, then the figures."""
     assert turn.truth is not None
     kind, found = turn.topic.kind, []
-    guesses = {"guess": (turn.guess, words.given), "revision": (turn.revision, words.revised)}
+    guesses = {
+        "guess": (turn.guess, sentences.given),
+        "revision": (turn.revision, sentences.revised),
+    }
     for key, (given, text_of) in guesses.items():
         if isinstance(given, Guess):
             name = strings.get(f"card.{key}")
             found.append(_bar("guess", given.value, text_of(turn), name, kind))
     for figure in turn.truth.figures:
-        text = words.amount(figure.value, kind)
-        found.append(_bar(figure.origin, figure.value, text, words.figure_name(figure), kind))
+        text = sentences.amount(figure.value, kind)
+        found.append(_bar(figure.origin, figure.value, text, sentences.figure_name(figure), kind))
     return found
 
 

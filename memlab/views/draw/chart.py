@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memlab.views.draw import text as texts
-from memlab.views.draw.board import Board
+from memlab.views.draw.label_board import Board
 from memlab.views.draw.marks import Mark, Pen
 from memlab.views.draw.scale import Scale, Tick
 from memlab.views.draw.svg import Box, Svg, text_box

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 from memlab import strings, units
 from memlab.lines import Floats, np
 from memlab.views.draw import theme
-from memlab.views.draw.board import Board
+from memlab.views.draw.label_board import Board
 from memlab.views.draw.scale import Scale
-from memlab.views.draw.stairs import Frame
+from memlab.views.draw.staircases import Frame
 from memlab.views.draw.svg import Box, Svg, box_path
 from memlab.views.draw.theme import Paint, filled, hollow, ink, lined, marked
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
-from memlab.views.draw.board import spread
 from memlab.views.draw.chart import Axis, Chart
+from memlab.views.draw.label_board import spread
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Line, Mark, Pen, Point, Points, Rect, Rule, symbol
 from memlab.views.draw.scale import Scale

@@ -9,7 +9,7 @@ from typing import Any
 
 from memlab import units
 from memlab.measure.convolution import RIVAL
-from memlab.measure.recorded import Recorded as Figures
+from memlab.measure.recorded_figures import Recorded as Figures
 from memlab.studies.figures import duration
 from memlab.studies.lowering.convolutions import amount
 from memlab.studies.lowering.small_picture import KERNELS, SmallPicture, kinds, lower

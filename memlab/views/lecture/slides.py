@@ -11,8 +11,8 @@ from typing import Any
 from memlab import hardware, strings, units, zoo
 from memlab.layers.layer import Node
 from memlab.lesson.material import quantities
-from memlab.measure import lowering as bench
-from memlab.measure import recorded
+from memlab.measure import lecture_layer as bench
+from memlab.measure import recorded_figures
 from memlab.measure.convolution import RIVAL
 from memlab.networks.graph import Network
 from memlab.studies.figures import duration
@@ -218,7 +218,7 @@ class Slide(Svg):
         with self.cells(), self.group(class_="dimmed" if dimmed else None):
             Matrix(found, MATRIX, pin, False).write(self)
 
-    def bars(self, y: float, found: recorded.Recorded, names: dict[str, str]) -> None:
+    def bars(self, y: float, found: recorded_figures.Recorded, names: dict[str, str]) -> None:
         """Bytes and time of some ways, row by row, each column to its longest; what was
         recorded is hatched."""
         left, right, high = 340, 820, 44
@@ -254,25 +254,25 @@ TIMES = bench.TIMES
 
 
 @cache
-def rivals() -> recorded.Recorded | None:
+def rivals() -> recorded_figures.Recorded | None:
     """Time and bytes of every way for one image of the layer, as they were recorded; None where
     that was another layer."""
     known = (bench.NETWORK, bench.LAYER) == (NETWORK, LAYER)
-    return recorded.load(bench.FILE) if known else None
+    return recorded_figures.load(bench.FILE) if known else None
 
 
-def where(found: recorded.Recorded) -> str:
+def where(found: recorded_figures.Recorded) -> str:
     """Machine and date, in short."""
     machine = found.result.machine
     return f"{machine.processor}, {machine.cores} cores, {machine.system}, {machine.date}"
 
 
-def seconds(found: recorded.Recorded, name: str) -> float:
+def seconds(found: recorded_figures.Recorded, name: str) -> float:
     """The time of a way."""
     return found.line(name).value
 
 
-def taken(found: recorded.Recorded, name: str) -> int:
+def taken(found: recorded_figures.Recorded, name: str) -> int:
     """The bytes that a way takes beside input, weights and output: planned, a rival's recorded."""
     rival = f"{RIVAL} with oneDNN, workspace" if name == RIVAL else f"{name}, workspace"
     return round(found.line(rival).value)

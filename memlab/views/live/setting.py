@@ -94,6 +94,7 @@ class Setting(Generic[T]):
         when: whether its control is offered in a state.
         place: of its control, ``"main"`` or ``"more"``, or a function of the state.
         what: its name in an error, where that is not its own.
+        label: that of its control, where the texts of the view have none.
         argument: whether the factory takes it.
         fixed: whether it stays as the factory was given it.
         stays: whether presets leave it as it is.
@@ -114,6 +115,7 @@ class Setting(Generic[T]):
     when: Callable[[State], bool] = always
     place: str | Callable[[State], str] = "main"
     what: str = ""
+    label: str = ""
     argument: bool = True
     fixed: bool = False
     stays: bool = False

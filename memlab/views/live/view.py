@@ -277,7 +277,7 @@ class View(Widget, Generic[S]):
 
     def controls(self) -> list[Control]:
         now = self.state
-        labels = Labels(self.name, self.values(now))
+        labels = self._labels(now)
         shown = [each for each in self.settings.values() if self._offers(each)]
         found = [control for each in shown for control in each.controls(now, labels)]
         if now.only:  # nothing is to be looked for
@@ -289,9 +289,13 @@ class View(Widget, Generic[S]):
             found.append(Control("button", name, labels(key), place="buttons", busy=busy))
         return found
 
+    def _labels(self, now: State) -> Labels:
+        others = {name: each.label for name, each in self.settings.items() if each.label}
+        return Labels(self.name, self.values(now), others)
+
     def more(self) -> str:
         now = self.state
-        labels = Labels(self.name, self.values(now))
+        labels = self._labels(now)
         hidden = [each for each in self.settings.values() if of(each.place, now) == "more"]
         shown = [each for each in hidden if each.when(now) and each.controls(now, labels)]
         told = filter(None, (each.told(now, labels) for each in shown))

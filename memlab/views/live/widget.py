@@ -235,13 +235,17 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The texts of the controls of one view; ``values`` are what they may name in braces."""
+    """The texts of the controls of one view; ``values`` are what they may name in braces, and
+    ``others`` labels that no file of texts has."""
 
     view: str
     values: Mapping[str, object] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, key: str, **values: object) -> str:
         """``labels("stride")`` is ``<view>.control.stride``."""
+        if key in self.others and not self.has(key):
+            return self.others[key]
         return strings.get(f"{self.view}.control.{key}", **{**self.values, **values})
 
     def has(self, key: str) -> bool:

@@ -11,15 +11,15 @@ from memlab.layers import algorithms
 from memlab.ledger.ledger import Ledger
 from memlab.networks import counting, zoo
 from memlab.networks.graph import Network
-from memlab.networks.resnets import VARIANTS
+from memlab.networks.zoo.resnets import VARIANTS
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies.memory import lifetimes as study
+from memlab.studies.memory.counting_rules import RULES
 from memlab.studies.memory.cut import Cut, cut, say
 from memlab.studies.memory.recipe import OFFERED, RECOMPUTES, network_of
 from memlab.studies.memory.step_memory import Budget, budget, free_here
-from memlab.studies.memory.tally import RULES
 from memlab.views.draw.page import Page
 from memlab.views.live import setting
 from memlab.views.live.setting import Check, Choice, Range, Setting, State
@@ -27,6 +27,7 @@ from memlab.views.live.view import Scene, View, maker
 from memlab.views.live.widget import Control, stop
 from memlab.views.memory import lifetimes as small
 from memlab.views.memory.choices import (
+    BY_ROW,
     DEEPEST,
     IMAGES,
     KS,
@@ -41,6 +42,7 @@ from memlab.views.memory.choices import (
     networks_of,
     never,
     of_network,
+    offered,
     placed,
     root,
     rules_of,
@@ -64,7 +66,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """The first is nearly all floor; the second fits few machines."""
 FRONT = ("network", "batch")
-OF_NETWORKS = ("optimizer", "algorithm", "recompute", "in_place", *map(str, ROLES))
+OF_NETWORKS = ("optimizer", "algorithm", "recompute", *BY_ROW, *map(str, ROLES))
 """What a step that is there already does not follow."""
 
 
@@ -181,11 +183,7 @@ class Memory(View[Cut]):
         when=lambda now: "budget" in taken(now)
         and (not of_network(now) or now.recompute == "chain"),
     )  # fmt: skip
-    in_place = Check(
-        doc="results lie over inputs that nobody needs any more (``memlab.in_place``)",
-        brief=lambda now: say("chosen.in_place") if now.in_place else "",
-        **technique("in_place"),
-    )
+    vars().update({name: offered(name) for name in BY_ROW})  # the other techniques, by their rows
     rule = Choice(
         rules_of,
         doc="a counting rule (``memlab.counting``) to outline",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from memlab.errors import InputError, known, shorten
+from memlab.formats import STORED
 from memlab.ledger.ledger import Ledger
 from memlab.networks import counting
 from memlab.networks.graph import Network
@@ -17,11 +18,11 @@ from memlab.studies.memory import recipe
 from memlab.studies.memory.cut import say
 from memlab.studies.memory.recipe import Called, Recipe, network_of, sizes_of
 from memlab.studies.memory.step_memory import StepMemory
-from memlab.techniques.precision import STORED
 from memlab.techniques.recompute import segments
 from memlab.techniques.recompute.step_as_chain import cuts
+from memlab.techniques.registry import Use, techniques, use
 from memlab.views.live import setting
-from memlab.views.live.setting import Choice, Range, State
+from memlab.views.live.setting import Check, Choice, Range, Setting, State
 from memlab.views.live.widget import Control, Labels
 
 SIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -29,8 +30,13 @@ IMAGES = (32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512)
 KS = (*range(1, 11), 12, 16, 20, 24, 32, 48, 64)
 DEEPEST, WIDEST = 96, 4096
 """The largest depth, and size of a layer or an image, that is drawn."""
+OWN = ("precision", "eight_bit_states", "lowering", "recompute")
+"""Techniques whose settings are the view's own."""
+BY_ROW = tuple(name for name, row in techniques().items()
+                if name not in OWN and (row.values or not row.choice))  # fmt: skip
+"""All others that have a list of values, or are done or not: each has a setting."""
 CHOSEN = ("batch", "image", "depth", "inputs", "outputs", "optimizer", "training", "format",
-          "algorithm", "in_place", "recompute", "k", "budget")  # fmt: skip
+          "algorithm", "recompute", "k", "budget", *BY_ROW)  # fmt: skip
 """What a function that makes a step may take."""
 ROLES = (Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE, Role.FEATURE_MAP,
          Role.GRADIENT_MAP)  # fmt: skip
@@ -89,17 +95,21 @@ def memory_of(now: State) -> StepMemory:
     if not of_network(now):
         return recipe.memory_of(Called(now.what, {name: getattr(now, name) for name in taken(now)}))
     formats = {role: getattr(now, role) for role in map(str, ROLES)}
-    small_state = formats[Role.OPTIMIZER_STATE] == EIGHT_BITS
-    bound = now.recompute == "chain"
-    return recipe.memory_of(Recipe(
-        network_in(now), now.optimizer, now.training, now.format,
-        tuple((role, each) for role, each in formats.items() if each not in ("", EIGHT_BITS)),
-        small_state, now.algorithm, now.recompute,
-        k=now.k if now.recompute == "every" else None,
-        batch=now.batch if bound else None,
-        budget=now.budget if bound else None,
-        in_place=now.in_place,
-    ))  # fmt: skip
+    roles = tuple((role, each) for role, each in formats.items() if each not in ("", EIGHT_BITS))
+    made = network_in(now), now.optimizer, now.training, now.format, roles, now.algorithm
+    return recipe.memory_of(Recipe(*made, tuple(uses_in(now))))
+
+
+def uses_in(now: State) -> Iterator[Use]:
+    """The techniques that are chosen, but for formats and the algorithm of convolutions."""
+    if now.optimizer_state == EIGHT_BITS:
+        yield use("eight_bit_states")
+    if now.recompute:
+        needs = {"every": ("k",), "chain": ("batch", "budget")}.get(now.recompute, ())
+        yield use("recompute", now.recompute, **{name: getattr(now, name) for name in needs})
+    for name in BY_ROW:
+        if value := getattr(now, name):
+            yield use(name, *((value,) if techniques()[name].choice else ()))
 
 
 def root(now: State) -> int:
@@ -239,3 +249,17 @@ def stored(role: Role) -> Choice[str]:
 def technique(name: str) -> dict[str, Any]:
     """What the settings of a technique have in common."""
     return {"place": placed(name), "when": lambda now: name in taken(now)}
+
+
+def offered(name: str) -> Setting[Any]:
+    """The setting of a technique, made from its row."""
+    row = techniques()[name]
+    free = [value for value in row.values if not row.takes(value).needs]
+    common = technique(name) | {
+        "doc": f"{row.note} (``memlab.{name}``)",
+        "label": row.label[0].upper() + row.label[1:],
+        "brief": lambda now: " ".join(recipe.chosen(u) for u in uses_in(now) if u.name == name),
+    }
+    if not row.values:
+        return Check(**common)
+    return Choice({"": say("off")} | {value: value for value in free}, default="", **common)

@@ -17,9 +17,9 @@ from memlab import strings, units
 from memlab.ledger.ledger import BEFORE
 from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
+from memlab.studies.memory.formula_symbols import say
 from memlab.studies.memory.lifetimes import Life, Lifetimes
 from memlab.studies.memory.step_memory import phases
-from memlab.studies.memory.symbols import say
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Chart

@@ -10,9 +10,9 @@ from memlab.lines import np
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies import figures
+from memlab.studies.memory.counting_rules import CHAIN, RuleRow, Tally
 from memlab.studies.memory.cut import BlockRow, say
 from memlab.studies.memory.cut_changes import details, news
-from memlab.studies.memory.tally import CHAIN, RuleRow, Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart

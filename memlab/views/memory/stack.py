@@ -15,10 +15,10 @@ from memlab import strings
 from memlab.lines import np
 from memlab.studies import figures
 from memlab.studies.figures import Part
+from memlab.studies.memory.counting_rules import Tally
 from memlab.studies.memory.cut import BlockRow, Cut, say
 from memlab.studies.memory.cut_changes import before
 from memlab.studies.memory.step_memory import Budget, Curve, Verdict
-from memlab.studies.memory.tally import Tally
 from memlab.views.draw import scale, theme
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart

@@ -8,7 +8,7 @@ from typing import ClassVar
 from memlab import strings
 from memlab.errors import printed
 from memlab.formats import NUMBERS
-from memlab.studies.numbers import STEPS, Field, Line, Number, shown
+from memlab.studies.number_formats import STEPS, Field, Line, Number, shown
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Label, Text

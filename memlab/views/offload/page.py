@@ -21,7 +21,7 @@ from memlab.views.draw.labels import Label, Phase, Text
 from memlab.views.draw.marks import Fact, Glyph, Mark, Path, Points, Rect, Rects, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Linear, Scale, seconds_over
-from memlab.views.draw.stairs import runs
+from memlab.views.draw.staircases import runs
 from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import IDLE, PAINTS, WAIT, Paint

@@ -8,9 +8,10 @@ from math import ceil, prod
 
 from memlab import strings, units
 from memlab.layers.layer import text as dims
-from memlab.measure import batch, recorded
-from memlab.measure.batch import Curve, Sweep
-from memlab.measure.recorded import Recorded
+from memlab.measure import batch_times as experiment
+from memlab.measure import recorded_figures
+from memlab.measure.batch_times import Curve, Sweep
+from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line
 from memlab.studies.figures import Study, columns, duration, ratio
 from memlab.studies.lowering import timings
@@ -44,7 +45,7 @@ class BatchTimes(Recordable, Study):
 
     @property
     def lines(self) -> list[Line]:
-        return [line for curve in self.measured.curves for line in batch.lines(curve)]
+        return [line for curve in self.measured.curves for line in experiment.lines(curve)]
 
     @property
     def title(self) -> str:
@@ -144,9 +145,9 @@ def filling(curve: Curve, lanes: int) -> int | None:
 
 def on_gpu(found: Recorded | None) -> list[str]:
     """What recorded figures say, or that there are none."""
-    lines = batch.curves(found.result.lines) if found else []
+    lines = experiment.curves(found.result.lines) if found else []
     if found is None or not lines:
-        return [strings.get("batch.unrecorded", command=recorded.COMMAND)]
+        return [strings.get("batch.unrecorded", command=recorded_figures.COMMAND)]
     where = strings.get("recorded.where", command=found.command, where=found.where)
     return [*(strings.get("batch.recorded", reading=reading(c)) for c in lines), f"{where}."]
 
@@ -232,7 +233,10 @@ def _by_batch(found: BatchTimes) -> list[str]:
 
 
 def batch_times(
-    ways: Iterable[str] = WAYS, batches: Iterable[int] = batch.BATCHES, *, progress: bool = True
+    ways: Iterable[str] = WAYS,
+    batches: Iterable[int] = experiment.BATCHES,
+    *,
+    progress: bool = True,
 ) -> BatchTimes:
     """Time linear layers and convolutions at growing batches, here and now.
 
@@ -249,5 +253,5 @@ def batch_times(
     Raises:
         InputError: a value that is not allowed, or more bytes than are free.
     """
-    found = batch.measure(ways, batches, MOST, progress)
-    return BatchTimes(found, recorded.latest())
+    found = experiment.measure(ways, batches, MOST, progress)
+    return BatchTimes(found, recorded_figures.latest())

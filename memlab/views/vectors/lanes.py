@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import ceil
 
 from memlab import strings, units
-from memlab.measure import lanes, reading, timing
-from memlab.measure.curves import Curve, Measured, Point
-from memlab.measure.reading import Rate, Reading
+from memlab.measure import memory_reading, timing
+from memlab.measure import vector_lanes as experiment
+from memlab.measure.lane_curves import Curve, Measured, Point
+from memlab.measure.memory_reading import Rate, Reading
 from memlab.studies.figures import Study, billions, ratio, share
 from memlab.studies.lowering.timings import origin, where
 from memlab.views.draw.chart import Axis, Chart
@@ -174,8 +175,8 @@ def vector_lanes(
         InputError: a value that is not allowed, or nothing that this processor computes.
     """
     if target is not None:
-        return VectorLanes(lanes.forced(target, [format]))
-    return VectorLanes(lanes.measure([format], progress=progress))
+        return VectorLanes(experiment.forced(target, [format]))
+    return VectorLanes(experiment.measure([format], progress=progress))
 
 
 # -- memory ---------------------------------------------------------------------------------------
@@ -249,7 +250,9 @@ class MemoryRate(Recordable, Study):
                                  told=told, gap=12))  # fmt: skip
 
 
-def memory_rate(formats: Iterable[str] = reading.READ, *, progress: bool = True) -> MemoryRate:
+def memory_rate(
+    formats: Iterable[str] = memory_reading.READ, *, progress: bool = True
+) -> MemoryRate:
     """Time how fast values of several formats are read from memory, here and now: about a second.
 
     Args:
@@ -259,4 +262,4 @@ def memory_rate(formats: Iterable[str] = reading.READ, *, progress: bool = True)
     Raises:
         InputError: no such format, or too little free memory.
     """
-    return MemoryRate(reading.measure(formats, progress=progress))
+    return MemoryRate(memory_reading.measure(formats, progress=progress))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
 import pytest
 
+import memlab
 from memlab import InputError
 from memlab.claims.revolve import hidden_state, internal_state
 from memlab.techniques.recompute.chain import Chain, Stage, simulate
 from memlab.techniques.recompute.chain_optimum import frontier
 from memlab.techniques.recompute.shared_outputs import output_schedule, output_state
+from memlab.techniques.recompute.step_as_chain import cuts
+from memlab.techniques.recompute.ways import WAYS, Wish
 
 RECURRENT = Stage(1, 2, 1, 1, 0, 2, 1, 1, 1)
 """Keeps its output alone; the output takes 1 byte, no gradient is counted."""
@@ -45,6 +49,17 @@ def test_it_lies_between_the_schedules_that_share_nothing() -> None:
     for t, m in ((10, 3), (100, 10), (1000, 50)):
         assert internal_state(t, m) <= output_state(t, m) < hidden_state(t, m)
     assert output_state(1000, 50) == 1976
+
+
+@pytest.mark.parametrize(("steps", "slots"), [(12, 1), (30, 4), (100, 10)])
+def test_it_is_what_recompute_runs(steps: int, slots: int) -> None:
+    """Of every way by its name, the runs that its docstring speaks of."""
+    step = memlab.training_step(memlab.zoo.rnn(steps=steps), "sgd")
+    parts = cuts(step).parts
+    ran = Counter(WAYS["slots"].order(Wish(step, slots, (), 1, None)))
+    forwards = sum(ran[part.forward[-1]] for part in parts)
+    assert forwards == output_state(len(parts), slots)
+    assert internal_state(len(parts), slots) <= forwards <= hidden_state(len(parts), slots)
 
 
 @pytest.mark.parametrize("t", [2, 5, 12])

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from memlab.errors import InputError, whole
-from memlab.formats import Format
+from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small.codes import layout, rounded, widened
 from memlab.kernels.cpu.small.conversions import pair, seed, words
@@ -64,7 +64,8 @@ def _blocks(
 ) -> tuple[Array, Array]:
     """The arrays as lines, once they fit the blocks."""
     if format.bits != 8:
-        raise InputError(f"blocks hold 8-bit floats, got {format}; try fp8_e4m3fn or fp8_e5m2.")
+        known = " or ".join(name for name in STORED if FORMATS[name].bits == 8)
+        raise InputError(f"blocks hold 8-bit floats, got {format}; try {known}.")
     lines = pair(stored, values, format)
     count = -(-values.size // whole("block", block))
     if scales.shape != (count,) or scales.dtype != _F or not scales.flags.c_contiguous:

@@ -36,8 +36,12 @@ class Layout(NamedTuple):
     """The smallest subnormal value; 0 in the same case."""
     beyond: int
     """The magnitude after the largest finite one: infinity, or NaN where there is none."""
+    most: int
+    """The largest magnitude that a value is rounded to: the same, or what is largest where nothing
+    comes after it."""
     length: int
-    """How many bits a magnitude has, below the sign. All of them set is NaN in every format."""
+    """How many bits a magnitude has, below the sign. All of them set is NaN in every format that
+    has one."""
     place: int
     """By how many bits a code is shifted up where it is stored: tf32 is the top of an fp32."""
 
@@ -53,9 +57,10 @@ def layout(format: Format) -> Layout:
         rebias=rebias,
         normal=_bits(format.smallest_normal) * shifted,
         unit=format.smallest * shifted,
-        beyond=(_bits(format.largest) >> dropped) - rebias + 1,
+        beyond=format.top + 1,
+        most=format.top + format.nan,
         length=length,
-        place=format.bits - 1 - length,
+        place=format.padding,
     )
 
 
@@ -120,8 +125,9 @@ def drawn(bits: np.uint32, layout: Layout, key: int, index: int) -> np.uint32:
 
 @compiled
 def _coded(bits: np.uint32, magnitude: np.uint32, layout: Layout) -> np.uint32:
-    """Add the sign, where NaN stays one and nothing goes beyond infinity."""
+    """Add the sign, where NaN stays one and nothing goes beyond infinity; where the format has
+    neither, both become the largest value."""
     length = _U(layout.length)
-    magnitude = min(_U(magnitude), _U(layout.beyond))
+    magnitude = min(_U(magnitude), _U(layout.most))
     magnitude = _U((_1 << length) - _1) if _U(bits & _SIZE) > _INFINITY else magnitude
     return _U(_U(magnitude | _U(_U(bits >> _31) << length)) << _U(layout.place))

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from memlab.errors import InputError, whole
-from memlab.formats import FORMATS, Format
+from memlab.formats import STORED, Format
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small.codes import layout, rounded, widened
 from memlab.kernels.registry import Array
@@ -41,8 +41,9 @@ def narrow(
     value, to 2^-63 of their distance. What value i draws depends on the key and ``start + i``,
     on nothing else. What a format holds exactly stays.
 
-    Beyond the largest value comes infinity, or NaN in fp8_e4m3fn, as the neighbour that the next
-    value would be. tf32 is an fp32 with 10 mantissa bits.
+    Beyond the largest value comes what ``format.beyond`` says, as the neighbour that the next value
+    would be; where that is nothing, it stays the largest value. tf32 is an fp32 with 10 mantissa
+    bits.
 
     Raises:
         InputError: other arrays, or no floating-point format of at most 32 bits.
@@ -69,9 +70,8 @@ def pair(stored: Array, values: Array, format: Format) -> tuple[Array, Array]:
     Raises:
         InputError: they do not.
     """
-    if format.kind != "float" or format.bits > 32:
-        known = [each.name for each in FORMATS.values() if each.kind == "float" and each.bits <= 32]
-        raise InputError(f"{format} is not converted here; try {', '.join(known)}.")
+    if format.name not in STORED:
+        raise InputError(f"{format} is not converted here; try {', '.join(STORED)}.")
     for array, dtype in ((stored, format.dtype()), (values, np.dtype(np.float32))):
         if array.dtype != dtype or array.size != stored.size or not array.flags.c_contiguous:
             raise InputError(

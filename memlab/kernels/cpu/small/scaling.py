@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from memlab.formats import FLOATS
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.step.staging import ADJUST, CHECK, OVERFLOW, SCALE, STEPS, TAKEN
 
-_MASKS = {
-    "float64": 0x7FF0000000000000,
-    "float32": 0x7F800000,
-    "float16": 0x7C00,
-    "bfloat16": 0x7F80,
-    "float8_e5m2": 0x7C,
-    "float8_e4m3fn": 0x7F,
-}
-"""The bits that infinity and NaN have all set; fp8 e4m3fn has NaN alone."""
+_MASKS = {each.type_name: each.top + 1 << each.padding for each in FLOATS.values() if each.nan}
+"""By type, the bits that infinity and NaN have all set, or NaN alone. A format without them is not
+there: in it nothing overflows."""
 
 LEAST, MOST = np.float32(2.0**-126), np.float32(2.0**127)
 """The scale stays within the normal values of fp32, or its inverse would be no number."""
@@ -31,7 +26,7 @@ def check_finite(call: Call) -> None:
     found = call[OVERFLOW].reshape(-1)
     _forget(found)
     for name, array in call.arrays.items():
-        if name != OVERFLOW:
+        if name != OVERFLOW and array.dtype.name in _MASKS:
             bits = array.reshape(-1).view(f"uint{8 * array.itemsize}")
             _look(bits, _MASKS[array.dtype.name], found)
 

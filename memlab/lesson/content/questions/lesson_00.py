@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from memlab import units
+from memlab.lesson.card_question import Kind, Numbers, Truth, topic
 from memlab.lesson.content.tools import peak_of, planned
-from memlab.lesson.question import Kind, Numbers, Truth, topic
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
 
 _DOUBLE = {"network": "alexnet", "optimizer": "sgd", "batch": 32}

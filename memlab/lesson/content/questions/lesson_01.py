@@ -8,9 +8,9 @@ from random import Random
 from memlab import strings, units
 from memlab.build.step import inference_step, training_step
 from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Figure, Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.tools import beside, measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, alike
-from memlab.lesson.question import Figure, Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network

@@ -8,10 +8,10 @@ from random import Random
 from memlab import units
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.tools import beside, peak_of, planned, step_of
 from memlab.lesson.material.quantities import feature_map
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import counting, zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network

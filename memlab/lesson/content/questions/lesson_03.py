@@ -11,12 +11,12 @@ from memlab.layers.algorithms import TILE
 from memlab.layers.layer import Node
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.questions.lesson_02 import FP32, at, one_convolution
 from memlab.lesson.content.tools import beside, known, step_of
 from memlab.lesson.material.allocation import measure
 from memlab.lesson.material.quantities import lowered
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.graph import Network

@@ -8,9 +8,9 @@ from random import Random
 from memlab import formats
 from memlab.build.step import inference_step
 from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.tools import known, measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import network

@@ -8,10 +8,10 @@ from random import Random
 
 from memlab.layers.layer import Node
 from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.questions.lesson_03 import conv, convolutions
 from memlab.lesson.content.tools import beside, measured, planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import network

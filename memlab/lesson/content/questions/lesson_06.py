@@ -11,8 +11,8 @@ from memlab.build.step import training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson import digits
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.tools import known, measured, planned, step_of
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
 from memlab.optimizers import OPTIMIZERS, title
 from memlab.step.tensor import Role

@@ -12,8 +12,8 @@ from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.tools import step_of
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import network

@@ -8,14 +8,14 @@ from random import Random
 
 from memlab.build.step import training_step
 from memlab.claims import revolve
-from memlab.clocks import recordings, roofline
+from memlab.clocks import measured_rates, roofline
 from memlab.ledger.plan import plan
 from memlab.lesson import chains
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.chains import ALIKE, BATCH
 from memlab.lesson.content.questions import lesson_07
 from memlab.lesson.content.tools import known, measured, planned
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.step.op import Phase
@@ -25,7 +25,7 @@ from memlab.techniques.recompute import recompute
 from memlab.techniques.recompute.chain_optimum import frontier
 from memlab.techniques.recompute.step_as_chain import cuts
 
-_ON = recordings.recorded()
+_ON = measured_rates.recorded()
 """The machine of the lesson's text."""
 
 # -- what lesson 07 said ------------------------------------------------------------------------

@@ -10,10 +10,10 @@ from memlab import units
 from memlab.build.step import training_step
 from memlab.clocks.streams import IN, OUT, Schedule, clock
 from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.questions.lesson_07 import built, labelled
 from memlab.lesson.content.tools import planned, step_of
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role

@@ -9,9 +9,9 @@ from memlab import units
 from memlab.build.step import training_step
 from memlab.clocks.data_path import Path, data_path
 from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.questions.lesson_07 import built, labelled
 from memlab.lesson.content.tools import step_of
-from memlab.lesson.question import Kind, Numbers, Part, Truth, topic
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.studies.techniques.ways_out import ways

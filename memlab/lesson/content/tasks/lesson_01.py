@@ -9,7 +9,7 @@ from typing import Any
 from memlab.ledger.plan import plan
 from memlab.lesson.content.questions.lesson_01 import single
 from memlab.lesson.content.tools import step_of
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lines import Floats as Vector
 from memlab.lines import np
 from memlab.networks.builder import network

@@ -8,7 +8,7 @@ from random import Random
 
 from memlab.ledger.entries import Entry, Row
 from memlab.ledger.ledger import Ledger
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network

@@ -11,8 +11,8 @@ from memlab.ledger.plan import plan
 from memlab.lesson.content.questions.lesson_02 import FP32, one_convolution
 from memlab.lesson.content.questions.lesson_03 import forward_by, workspace
 from memlab.lesson.content.tools import copied_window, room, same_rows
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import lowered
-from memlab.lesson.task import Arguments, Slip, task
 
 
 def _draw_window(chance: Random, size: int) -> Arguments:

@@ -9,7 +9,7 @@ from typing import Any
 
 from memlab.errors import InputError
 from memlab.lesson.content.questions.lesson_02 import FP32
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lines import Column as Values
 from memlab.lines import np
 from memlab.studies.lowering.warps import WARP, moved

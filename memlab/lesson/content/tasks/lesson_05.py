@@ -8,7 +8,7 @@ from random import Random
 from memlab import formats
 from memlab.layers import Conv2d
 from memlab.lesson.content.tools import any_window, same_rows
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.exercise_task import Arguments, Slip, task
 
 Vectors = tuple[int, int]
 """How many, and how many of their lanes stay idle."""

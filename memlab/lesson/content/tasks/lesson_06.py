@@ -9,7 +9,7 @@ from random import Random
 from memlab.build.step import training_step
 from memlab.ledger.plan import plan
 from memlab.lesson.content.questions.lesson_06 import MODEL_STATE
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.techniques.precision import precision

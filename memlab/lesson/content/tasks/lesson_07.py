@@ -9,7 +9,7 @@ from memlab import formats
 from memlab.build.step import training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.step.op import Op, Phase

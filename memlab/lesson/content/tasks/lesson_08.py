@@ -12,8 +12,8 @@ from typing import Any
 from memlab.build.step import training_step
 from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
-from memlab.lesson import chains, values
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson import chains, returned_values
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.techniques.recompute import recompute
 
 Kept = tuple[int, ...]
@@ -92,7 +92,7 @@ def _score(given: Any, a: Arguments) -> int:
     Raises:
         InputError: no choice among these maps.
     """
-    last, numbers = len(a["maps"]) - 2, values.read(given)
+    last, numbers = len(a["maps"]) - 2, returned_values.read(given)
     chosen = set() if numbers is None else {*numbers.flat}
     if numbers is None or len(numbers.shape) != 1 or not chosen <= {*range(last + 1)}:
         allowed = f"a list of numbers from 0 to {last}, or []" if last else "[0] or []"

@@ -12,8 +12,8 @@ from memlab.build.step import inference_step, training_step
 from memlab.clocks.streams import Schedule, clock
 from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
-from memlab.lesson import values
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson import returned_values
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks.builder import network
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -213,7 +213,7 @@ def _score(given: Any, a: Arguments) -> int:
     Raises:
         InputError: no choice among these maps, or one that leaves too much.
     """
-    last, numbers = len(a["maps"]) - 1, values.read(given)
+    last, numbers = len(a["maps"]) - 1, returned_values.read(given)
     chosen = set() if numbers is None else {*numbers.flat}
     if numbers is None or len(numbers.shape) != 1 or not chosen <= {*range(last + 1)}:
         raise InputError(

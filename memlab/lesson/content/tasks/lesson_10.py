@@ -8,7 +8,7 @@ from random import Random
 
 from memlab import formats
 from memlab.clocks.streams import COMPUTE, DISK, slots
-from memlab.lesson.task import Arguments, Slip, task
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lines import Column, np
 from memlab.step.op import Op, Phase
 

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from memlab import strings, units
 from memlab.lesson import guess as guesses
+from memlab.lesson.card_question import Figure, Kind, Part, Round, Topic
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Cause, Verdict
-from memlab.lesson.question import Figure, Kind, Part, Round, Topic
 
 ALIKE = Fraction(2, 100)
 """Numbers that a reader takes for the same."""

@@ -11,7 +11,7 @@ from time import perf_counter, process_time
 
 from memlab.measure import convolution, torch_lowering
 from memlab.measure.convolution import RIVAL, Case
-from memlab.measure.recorded import FOLDER
+from memlab.measure.recorded_figures import FOLDER
 from memlab.measure.timing import Line, Result, line
 
 FILE = FOLDER / "lowering.json"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from memlab import rounding, strings
 from memlab.errors import InputError, shorten, whole
-from memlab.formats import NUMBERS, Format
+from memlab.formats import NUMBERS, Beyond, Format
 from memlab.rounding import Bits, Error
 from memlab.studies.figures import Study
 
@@ -132,7 +132,7 @@ class Number(Study):
         if isinf(self.held):
             return "infinity"
         if not self.format.lowest <= self.number <= self.format.largest:
-            return "rounded" if self.format.kind == "float" else "saturated"
+            return "saturated" if self.format.beyond is Beyond.LARGEST else "rounded"
         return "rounded" if self.held else "zero"
 
     @property
@@ -168,8 +168,9 @@ class Number(Study):
         found = self.format
         way = "up" if self.step > 0 else "down"
         walked = _say(f"walked.{way}", count=abs(self.step)) if self.step else ""
-        parts = {"bits": found.bits, "exponent": found.exponent, "mantissa": found.mantissa}
-        key = "tf32" if found.name == "tf32" else found.kind
+        counts = ("bits", "exponent", "mantissa", "unused")
+        parts = {name: getattr(found, name) for name in counts}
+        key = "unused" if found.unused else found.kind
         return _say(f"title.{key}", number=self._typed, walked=walked, format=found.name, **parts)
 
     @property

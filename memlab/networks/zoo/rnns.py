@@ -7,9 +7,9 @@ MNIST row by row.
 
 from __future__ import annotations
 
-from memlab.networks.blocks import repeats, size_of
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
+from memlab.networks.zoo.shared_parts import repeats, size_of
 
 STAGES = 10
 """The most stages that the steps are divided into."""

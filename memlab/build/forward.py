@@ -15,8 +15,8 @@ from memlab.layers.losses import Loss
 from memlab.layers.row import NOTHING, Choice, made
 from memlab.networks.graph import INPUT, Network
 from memlab.step import tensor
+from memlab.step.initial_values import ZEROS, Start
 from memlab.step.op import NONE, Op, Operands, Phase, Slot
-from memlab.step.start import ZEROS, Start
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role, Tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memlab.errors import InputError, flag, known, shorten
-from memlab.networks.blocks import repeats, start
 from memlab.networks.builder import Handle
 from memlab.networks.graph import Network
+from memlab.networks.zoo.shared_parts import repeats, start
 
 VARIANTS = ("v1", "v1.5")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memlab.networks.blocks import conv_relu, linear_relu, size_of, start
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
+from memlab.networks.zoo.shared_parts import conv_relu, linear_relu, size_of, start
 
 
 def linear1(*, features: int = 1, outputs: int = 1) -> Network:

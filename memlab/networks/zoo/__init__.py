@@ -9,7 +9,8 @@ from collections.abc import Callable
 from inspect import signature
 
 from memlab.errors import InputError, pick
-from memlab.networks.classics import (
+from memlab.networks.graph import Network
+from memlab.networks.zoo.classics import (
     alexnet,
     linear1,
     mnist_cnn,
@@ -19,9 +20,8 @@ from memlab.networks.classics import (
     vgg16,
     vgg19,
 )
-from memlab.networks.googlenets import googlenet, googlenet_bn
-from memlab.networks.graph import Network
-from memlab.networks.resnets import (
+from memlab.networks.zoo.googlenets import googlenet, googlenet_bn
+from memlab.networks.zoo.resnets import (
     resnet,
     resnet18,
     resnet34,
@@ -30,8 +30,8 @@ from memlab.networks.resnets import (
     resnet152,
     resnet200,
 )
-from memlab.networks.rnns import lstm, rnn
-from memlab.networks.transformers import gpt2, gpt_small, vit_s
+from memlab.networks.zoo.rnns import lstm, rnn
+from memlab.networks.zoo.transformers import gpt2, gpt_small, vit_s
 
 ZOO: dict[str, Callable[..., Network]] = {
     make.__name__: make

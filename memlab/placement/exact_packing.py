@@ -8,7 +8,7 @@ from typing import Any
 
 from memlab.errors import InputError
 from memlab.lines import Floats, np
-from memlab.milp import milp, scipy
+from memlab.placement.integer_program import milp, scipy
 from memlab.placement.packing import Load, Packing, first_fit
 
 MOST = 40

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from memlab import this_machine
 from memlab.errors import InputError, pick, several, whole
-from memlab.measure.curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
+from memlab.measure.lane_curves import BEYOND, LINEAR, Curve, Measured, Point, ratios, read
 from memlab.measure.processor import CLOCKS, clock, set_apart
 from memlab.measure.timing import Line, Result, interleave, machine
 
@@ -49,12 +49,12 @@ TARGETS = {
 
 def run(repeats: int = REPEATS) -> Result:
     """Time vectors of 1 to 64 lanes, and reading from memory, by number format."""
-    from memlab.measure import reading
+    from memlab.measure import memory_reading
 
     here = measure(repeats=repeats)
     found = [here, forced("avx2", repeats=repeats)] if here.feature == "avx512f" else [here]
     lines = [line for each in found for line in _lines(each)]
-    return Result("lanes", machine(), (*lines, *reading.lines()))
+    return Result("lanes", machine(), (*lines, *memory_reading.lines()))
 
 
 def measure(

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from memlab.errors import InputError, shorten, unknown
 from memlab.lesson import guess as guesses
-from memlab.lesson.cells import Cell
 from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Cause, Verdict, judge
+from memlab.lesson.notebook_cells import Cell
 from memlab.strings import gettext as _
 
 Numbers = Mapping[str, Any]

@@ -19,7 +19,7 @@ from typing import Any
 
 from memlab.bench import rates
 from memlab.build.step import training_step
-from memlab.clocks import recordings, roofline
+from memlab.clocks import measured_rates, roofline
 from memlab.kernels import registry
 from memlab.layers.algorithms import DEFAULT, on
 from memlab.measure.processor import blas, freed_memory_kept, limited
@@ -77,7 +77,7 @@ def run() -> Result:
     """Measure this machine and keep it, so that planned seconds are of this one."""
     begin = perf_counter()
     data = measure()
-    path = recordings.save(data)
+    path = measured_rates.save(data)
     kinds = len(data["kinds"]) + len({name for row in data["layers"] for name in row["shares"]})
     lines = (
         Line("a large product, fp32", data["flops"] / 1e9, "G/s"),
@@ -109,9 +109,9 @@ def measure(
         found.compare(layers(large, (64, 128, 256)), fast, 4, rounds)
         found.compare(layers(small, (64,)), (DEFAULT, *SLOW), 1, 1)
     return {
-        "schema": recordings.SCHEMA,
+        "schema": measured_rates.SCHEMA,
         "machine": asdict(machine()) | {"blas": [line.name for line in blas()]},
-        "command": recordings.COMMAND,
+        "command": measured_rates.COMMAND,
         **found.as_dict(),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from memlab.lines import Floats, least, most, np
-from memlab.views.draw.stairs import Frame
+from memlab.views.draw.staircases import Frame
 from memlab.views.draw.svg import Box
 
 Place = tuple[float, float, float]

@@ -16,10 +16,10 @@ from typing import Any
 
 from memlab import strings
 from memlab.errors import BusyError, InputError, shorten, whole
-from memlab.lesson import values, words
+from memlab.lesson import returned_values, sentences
+from memlab.lesson.exercise_task import Arguments, Task
 from memlab.lesson.material.allocation import in_bytes, measure
-from memlab.lesson.task import Arguments, Task
-from memlab.lesson.values import Numbers
+from memlab.lesson.returned_values import Numbers
 from memlab.lines import np
 from memlab.strings import gettext as _
 
@@ -121,15 +121,19 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
 def ask(task: Task, function: Callable[..., Any], case: Arguments) -> Answer:
     """What the learner's function did with a case."""
     try:
-        value = values.listed(task.ask(function, case))
+        value = returned_values.listed(task.ask(function, case))
     except Exception as error:
         return Answer(case, error=error)
-    shown = values.in_words(value)
+    shown = returned_values.in_words(value)
     if task.score is None:
         refused = _say("set") if isinstance(value, Set) else ""
-        return Answer(case, shown, values.read(value), refused=refused)
+        return Answer(case, shown, returned_values.read(value), refused=refused)
     try:
-        return Answer(case, shown, values.read(task.score(values.ordered(value), deepcopy(case))))
+        return Answer(
+            case,
+            shown,
+            returned_values.read(task.score(returned_values.ordered(value), deepcopy(case))),
+        )
     except InputError as error:
         return Answer(case, shown, refused=str(error))
 
@@ -137,10 +141,10 @@ def ask(task: Task, function: Callable[..., Any], case: Arguments) -> Answer:
 def hold(task: Task, answer: Answer) -> Held:
     """The truth of the same case, and whether the answer agrees with it."""
     truth = task.truth(**deepcopy(answer.case))
-    numbers, given = values.read(truth), answer.numbers
+    numbers, given = returned_values.read(truth), answer.numbers
     if numbers is None:
         raise TypeError(f"{task.name}: the truth must be numbers, got {shorten(truth)}")
-    right = given is not None and values.agree(given, numbers, task.rel)
+    right = given is not None and returned_values.agree(given, numbers, task.rel)
     return Held(answer, truth, numbers, right)
 
 
@@ -252,18 +256,18 @@ def _over(task: Task, case: Arguments, peak: int, planned: int) -> Report:
 def _factor(task: Task, failing: Sequence[Held]) -> str:
     pairs = [(one.answer.numbers, one.numbers) for one in failing]
     known = [(given, truth) for given, truth in pairs if given is not None and not task.run]
-    by = values.factor(*known[0]) if len(known) == len(pairs) > 1 else None
+    by = returned_values.factor(*known[0]) if len(known) == len(pairs) > 1 else None
     if by is None or abs(by - 1) < Fraction(1, 100):
         return ""
-    if not all(values.scaled(*pair, by, task.rel) for pair in known):
+    if not all(returned_values.scaled(*pair, by, task.rel) for pair in known):
         return ""
-    return _say("ratio", off=words.off(by))
+    return _say("ratio", off=sentences.off(by))
 
 
 def _slipped(task: Task, name: str, held: Held) -> bool:
-    value = values.read(task.slips[name](held.truth, deepcopy(held.answer.case)))
+    value = returned_values.read(task.slips[name](held.truth, deepcopy(held.answer.case)))
     given = held.answer.numbers
-    return given is not None and value is not None and values.agree(given, value, task.rel)
+    return given is not None and value is not None and returned_values.agree(given, value, task.rel)
 
 
 def _agrees(cases: Sequence[Arguments]) -> str:

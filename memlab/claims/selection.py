@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memlab import claims
-from memlab.claims import printed
+from memlab.claims import as_text
 from memlab.claims.table import Claim, Figure
 from memlab.claims.verdicts import VERDICTS
 from memlab.errors import InputError, known, shorten
@@ -24,13 +24,13 @@ class Asked:
     def printed(self, width: int) -> str:
         """As text of so many columns."""
         if self.full:
-            return printed.paragraphs(self.rows, width)
+            return as_text.paragraphs(self.rows, width)
         if self.own:
-            return printed.own(
+            return as_text.own(
                 [row for row in self.rows if isinstance(row, Figure)], width, self.run
             )
         found = [row for row in self.rows if isinstance(row, Claim)]
-        return printed.listing(found, width, self.run)
+        return as_text.listing(found, width, self.run)
 
 
 def rows(

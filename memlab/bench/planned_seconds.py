@@ -11,7 +11,7 @@ from math import exp, log
 from statistics import median
 
 from memlab.bench import offload
-from memlab.bench.here import Subject, alternated, timed
+from memlab.bench.this_machine import Subject, alternated, timed
 from memlab.build.step import training_step
 from memlab.clocks import roofline, streams
 from memlab.measure.processor import freed_memory_kept, limited

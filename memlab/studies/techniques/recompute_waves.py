@@ -27,7 +27,7 @@ from memlab.studies.memory.recipe import network_of
 from memlab.studies.memory.step_memory import Curve
 from memlab.techniques import order
 from memlab.techniques.recompute import chain_optimum, segments
-from memlab.techniques.recompute.liveness import Liveness, Lives
+from memlab.techniques.recompute.order_memory import Liveness, Lives
 from memlab.techniques.recompute.repeats import repeated
 from memlab.techniques.recompute.step_as_chain import cuts
 

@@ -13,9 +13,9 @@ from memlab.layers.attention import (
     AttentionValues,
     FusedAttention,
 )
-from memlab.networks.blocks import repeats, size_of, start
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
+from memlab.networks.zoo.shared_parts import repeats, size_of, start
 
 Attention = Literal["matrix", "fused"]
 ATTENTIONS = ("matrix", "fused")

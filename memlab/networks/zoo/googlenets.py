@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memlab.layers import BatchNorm
-from memlab.networks.blocks import conv_relu, start
 from memlab.networks.builder import Handle
 from memlab.networks.graph import Network
+from memlab.networks.zoo.shared_parts import conv_relu, start
 
 Unit = Callable[[Handle, str, int, int, int], Handle]
 """A convolution with what follows it: input, name, channels, kernel, stride."""

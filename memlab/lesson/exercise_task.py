@@ -16,7 +16,7 @@ from itertools import combinations, product
 from typing import Any, TypeVar
 
 from memlab.errors import shorten
-from memlab.lesson import values
+from memlab.lesson import returned_values
 
 Arguments = dict[str, Any]
 """What a function is called with, by keyword."""
@@ -113,16 +113,20 @@ class Task:
         truth = self.truth(**deepcopy(case))
         ways = {**self.slips, **self.traps}
         given = {
-            name: values.read(truth if name == RIGHT else ways[name](truth, deepcopy(case)))
+            name: returned_values.read(
+                truth if name == RIGHT else ways[name](truth, deepcopy(case))
+            )
             for name in {name for pair in alike for name in pair}
         }
         return {(one, other) for one, other in alike if self._differ(given[one], given[other])}
 
-    def _differ(self, one: values.Numbers | None, other: values.Numbers | None) -> bool:
+    def _differ(
+        self, one: returned_values.Numbers | None, other: returned_values.Numbers | None
+    ) -> bool:
         """Whether two wrong ways, or a right and a wrong one, can be told apart."""
         if one is None or other is None:
             return one is not other
-        return not values.agree(one, other, self.rel)
+        return not returned_values.agree(one, other, self.rel)
 
 
 _TASKS: dict[str, Task] = {}
@@ -155,7 +159,7 @@ def tasks() -> dict[str, Task]:
 
 
 def _shown(value: Any) -> str:
-    value = values.single(value)
+    value = returned_values.single(value)
     if shape := getattr(value, "shape", ()):
         return f"of shape {shape}"
     if isinstance(value, float):

@@ -1,0 +1,157 @@
+"""What every technique holds to, as its row says; the files and the choices are those of the
+registry, so a new technique needs no line here."""
+
+from __future__ import annotations
+
+import json
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+import memlab
+from memlab import cli
+from memlab.errors import InputError
+from memlab.step.step import Step
+from memlab.studies.techniques.compare import compare_techniques
+from memlab.techniques.registry import Kind, Technique, find, later, techniques, use
+from memlab.views.memory.choices import BY_ROW
+from tests import cross
+from tests.staged_networks import NETWORKS, step
+from tests.techniques.same import differences, ran
+
+ROWS = techniques()
+BATCH = 3
+BEFORE = [(row.name, other.name) for row in ROWS.values() for other in later(row.name)
+          if other.shown]  # fmt: skip
+"""Every two techniques of which the second one shows, and may not be there already."""
+TRIED = ("branches", "cells")
+"""Networks of odd sizes: with forks, batch norm and dropout, and with a recurrence."""
+
+
+def plain(row: Technique, network: str = "branches") -> Step:
+    """A step that a technique may rewrite."""
+    return step(network, cross.OPTIMIZER.get(row.name, "sgd"))
+
+
+def choices(row: Technique, before: Step) -> list[cross.Technique]:
+    """A technique with everything that it may be told to do."""
+    return [each for each in cross.techniques(before) if each.family == row.name]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_says_what_the_function_takes(name: str) -> None:
+    row = ROWS[name]
+    taken = list(signature(row.rewrite).parameters)
+    offered = [each.name for each in (*filter(None, [row.choice]), *row.more)]
+    assert taken[0] == "step"
+    assert set(offered) <= set(taken[1:])
+    assert row.label
+    assert row.note
+    assert bool(row.does) == bool(row.shown)
+    for value in row.values:
+        needs, takes = row.takes(value)
+        assert {*needs, *takes} <= {each.name for each in row.more}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_facade_has_it(name: str) -> None:
+    assert getattr(memlab, name) is ROWS[name].rewrite
+    assert name in memlab.__all__
+
+
+def test_the_facade_has_no_other_one() -> None:
+    values = {name: getattr(memlab, name) for name in memlab.__all__}
+    homes = {name: getattr(value, "__module__", "") for name, value in values.items()}
+    found = {name for name, home in homes.items() if home.startswith("memlab.techniques")}
+    assert found == set(ROWS)
+
+
+def test_they_come_in_their_order() -> None:
+    names = list(ROWS)
+    assert [ROWS[name].place for name in names] == sorted(row.place for row in ROWS.values())
+    with pytest.raises(InputError, match="unknown technique 'inplace'; did you mean 'in_place'"):
+        find("inplace")
+
+
+@pytest.mark.parametrize(("first", "second"), BEFORE, ids=" before ".join)
+def test_a_wrong_order_gets_one_sentence(first: str, second: str) -> None:
+    done = use(second)(step("branches"))
+    row = ROWS[second]
+    assert row.shown is not None
+    assert row.shown(done)
+    with pytest.raises(InputError) as error:
+        choices(ROWS[first], step("branches"))[0].rewrite(done)
+    said = f"{first} comes before {second}, and this step has {second} already"
+    assert str(error.value).startswith(said)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("network", TRIED)
+@pytest.mark.parametrize("name", ROWS)
+def test_it_runs_as_planned(name: str, network: str) -> None:
+    """Alone, before in place, and in an arena; what changes no arithmetic keeps every bit."""
+    row = ROWS[name]
+    before = plain(row, network)
+    expected = ran(before, BATCH)
+    for each in choices(row, before):
+        try:
+            after = each.rewrite(before)
+        except InputError:  # it has nothing to do with this network
+            continue
+        runs = [ran(after, BATCH), ran(after, BATCH, placement="best")]
+        runs += [ran(memlab.in_place(after), BATCH)] if after.notes != before.notes else []
+        for run in runs:
+            assert (run.residual, run.nan) == (0, ())
+            assert not (row.exact and differences(expected, run)), each.name
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_command_line_has_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    row = ROWS[name]
+    free = [value for value in row.values if not row.takes(value).needs]
+    value = [row.usual if row.usual in free else free[0]] if free else []
+    value = ["2"] if row.choice and row.choice.values is Kind.COUNT else value
+    words = ["vgg11", "--image", "32", "--optimizer", "adam", "--batch", str(BATCH), "--json"]
+    assert cli.main(["plan", *words, f"--{name.replace('_', '-')}", *value]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    given = [int(each) if each.isdigit() else each for each in value]
+    built = memlab.training_step(memlab.zoo.build("vgg11", image=32), "adam")
+    assert facts["peak_bytes"] == memlab.plan(use(name, *given)(built)).peak(BATCH)
+    assert list(facts["techniques"]) == [name]
+
+
+@pytest.mark.parametrize("name", BY_ROW)
+def test_the_memory_view_has_it(name: str) -> None:
+    row = ROWS[name]
+    free = [value for value in row.values if not row.takes(value).needs]
+    view = memlab.views.memory("vgg11", BATCH, free=False)
+    made = use(name, *free[-1:])(memlab.training_step(memlab.zoo.vgg11(), "momentum"))
+    view.change(**{name: free[-1] if free else True})
+    assert view.rows.peak == memlab.plan(made).peak_at(BATCH)
+    assert row.label in view.page().title
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.compared])
+def test_it_is_compared(name: str) -> None:
+    found = compare_techniques(memlab.training_step(NETWORKS["branches"], "sgd"), BATCH)
+    row = found.row(name)
+    assert row.call == f"memlab.{name}(step)"
+    assert row.peak == memlab.plan(use(name)(step("branches"))).peak(BATCH)
+    assert found.name(row)
+    assert found.about(row)
+
+
+def test_a_technique_with_its_arguments_is_a_line_of_code() -> None:
+    made = use("recompute", "chain", batch=8, budget="2GB", k=None)
+    assert made.line("before") == 'memlab.recompute(before, "chain", batch=8, budget="2GB")'
+    assert made.arguments == {"how": "chain", "batch": 8, "budget": "2GB"}
+    before = step("branches")
+    assert use("recompute", "every", k=2)(before) == memlab.recompute(before, "every", k=2)
+
+
+def test_files_are_found_where_they_lie() -> None:
+    folder = Path(memlab.__file__).parent / "techniques"
+    found = [path for path in folder.rglob("*.py") if "\n@technique(" in path.read_text("utf-8")]
+    assert len(found) == len(ROWS)
