@@ -501,11 +501,11 @@ class Explained(Study):
     def sums(self) -> list[list[str]]:
         """The plan and what lies beside it, in bytes and in MiB, as nvidia-smi counts, each with
         where it comes from."""
-        beside = self.now.beside(self.batch)
+        rows = [(row.name, row.nbytes, row.origin) for row in self.now.beside(self.batch)]
         plan = self.now.ledger.peak(self.now.held(self.batch), workspace=False)
         inside = self.peak.nbytes - plan
         workspace = [("workspace", inside, "measured")] if inside else []
-        cells = [("plan", plan, "planned"), *workspace, *beside, ("sum", self.total, "")]
+        cells = [("plan", plan, "planned"), *workspace, *rows, ("sum", self.total, "")]
         return [
             [
                 say(f"row.{key}"),
