@@ -160,7 +160,7 @@ class Mountain:
         for slab in self.slabs:
             yield Area(slab.low, slab.high, THIN, edge=0.5, fact=slab.fact)
         yield Stairs(self.top, opacity=0.75, width=0.9)
-        yield Stairs(self.floor, "limit", ridge=0)
+        yield Stairs(self.floor, "limit", ridge=None if self.before is None else 0)
 
     def _phases(self) -> Iterator[Mark]:
         """Brackets over forward, backward and the optimizer."""
