@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from memlab.lines import Floats, np
 from memlab.planner.ledger import Entry
 from memlab.step.tensor import Role
-from memlab.studies.explained import FLOOR, Explained, Run, amount
-from memlab.studies.explained import Shown as Plan
+from memlab.studies.explained import FLOOR, Explained, amount
 from memlab.studies.explained_changes import say
+from memlab.studies.explained_time import Run
+from memlab.studies.explained_time import Shown as Plan
 from memlab.studies.figures import three
 from memlab.studies.modules import span
 from memlab.views.draw import text as texts
