@@ -4,7 +4,7 @@
     python -m tests.frontends.fitting recipes [--models unet,gpt] [--batch 3] [--shares 0.9,0.8]
 
 Each line runs real steps; those of the usual sizes take some GB and minutes. ``--far`` measures
-workspace at batch 4, 8 and 16, and says what follows for another. ``--shares`` are budgets, as
+workspace at others, and says what follows for a larger one. ``--shares`` are budgets, as
 parts of the plain peak.
 """
 

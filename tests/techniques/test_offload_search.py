@@ -322,7 +322,7 @@ def test_joint_is_never_worse_than_either_alone(net: Network, share: float) -> N
     step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
     budget = between(Costs(step, at(step, "m")), share)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "EXACT", 6)
+        patch.setattr(searches, "EXACT", 6)
         ends = [search(step, each, budget, algorithms="m") for each in ("joint", "best")]
         late = search(step, "joint", budget, algorithms="m", prefetch=BUDGET)
     joint, best = ends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -134,6 +134,22 @@ def exact(found: Cuts) -> bool:
     return True
 
 
+def handed_on(found: Cuts) -> bool:
+    """Whether each part needs what the part before hands on, to make again what its backward
+    reads. Where one does not, a step leaves out a run of that part which a chain counts."""
+    ops = found.step.ops
+    for before, part in pairwise(found.parts):
+        read = {each.storage.name for n in part.backward for each in ops[n].reads.values()}
+        for n in reversed(part.forward):
+            if not read.isdisjoint(each.storage.name for each in ops[n].writes.values()):
+                read |= {each.storage.name for each in ops[n].reads.values()}
+        made = {each.name: each.storage.name for n in before.forward
+                for each in ops[n].writes.values()}  # fmt: skip
+        if made[before.output] not in read:
+            return False
+    return True
+
+
 def last(use: tuple[int, bool]) -> tuple[int, bool]:
     """Of one part, its backward first."""
     return use[0], not use[1]
@@ -151,7 +167,9 @@ def agree(before: Step, batch: int, schedules: Iterable[Schedule], in_place: boo
         if exact(found):
             assert used.peak + beside == ledger.peak(batch)
         assert used.peak + beside >= ledger.peak(batch)
-        assert used.cost + cost(rest, batch) == cost(after.ops, batch)
+        assert used.cost + cost(rest, batch) >= cost(after.ops, batch)
+        if handed_on(found):
+            assert used.cost + cost(rest, batch) == cost(after.ops, batch)
         assert lives.of(found.order(schedule)).timeline.tolist() == ledger.timeline(batch)
 
 
@@ -164,6 +182,7 @@ def test_a_chain_takes_what_its_step_takes(name: str, in_place: bool) -> None:
     chain = found.chain(8, in_place)
     points = chain_optimum.frontier(chain)
     assert exact(found)
+    assert handed_on(found)
     tried = [chain_optimum.least_time(chain, points[i][0]) for i in (0, len(points) // 2, -1)]
     agree(before, 8, [*tried, segments.sqrt(chain), segments.greedy_search(chain)], in_place)
 

@@ -588,7 +588,7 @@ def _() -> Any:
 EXPLAINED: dict[str, Callable[[], Any]] = {
     "it fits": partial(views.explain, batch=2),
     "not one sample": partial(views.explain, batch=64, memory="2 GB"),
-    "the optimizer's state": partial(views.explain, "vgg16", 1, "2 GB"),
+    "the optimizer's state": partial(views.explain, "vgg16", 1, "2.2 GB"),
     "blocks in stages": partial(views.explain, "resnet50", 256),
     "nothing helps": partial(views.explain, "mnist_cnn", 1, "500 MB"),
     "in parts": partial(views.explain, batch=64, changed_by="parts"),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memlab.axes import Dims
-from memlab.errors import InputError, whole
+from memlab.errors import LARGEST, InputError, whole
 from memlab.formats import FORMATS
 from memlab.frontends.torch import alone
 from memlab.frontends.torch.convert import step_of
@@ -29,8 +29,9 @@ from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 
-NEAR = (4, 8, 16)
-"""Batches to extrapolate from: a line through the last two, held against the first."""
+LEAST, MOST = 4, 64
+_ENOUGH = 2**26
+"""Bytes of the largest storage, up to which a larger batch is taken to extrapolate from."""
 _FLAT: Dims = ()
 
 Result = Mapping[str, Any]
@@ -76,13 +77,13 @@ def workspace(found: Recording, batch: int | None = None, tell: Tell | None = No
 
     Args:
         found: the recording.
-        batch: at which they run; without one at 4, 8 and 16, for a line in the batch.
+        batch: at which they run; without one at those of ``near``, for a line in the batch.
         tell: is told how many are measured, and of how many.
 
     Raises:
         InputError: a batch that the recording does not hold for.
     """
-    batches = (whole("batch", batch),) if batch is not None else NEAR
+    batches = (whole("batch", batch),) if batch is not None else near(found)
     if found.valid is not None:
         if batch is not None and batch not in found.valid:
             raise InputError(
@@ -95,18 +96,29 @@ def workspace(found: Recording, batch: int | None = None, tell: Tell | None = No
     return _joined(found, {each: _At(found, jobs[each], results) for each in batches})
 
 
+def near(found: Recording) -> tuple[int, int, int]:
+    """Batches to extrapolate from to larger ones: a line through the last two, held against the
+    first. They are as large as the model allows: PyTorch convolves few values by other kernels,
+    and changes at some batch (Convolution.cpp, more than 20,480 values)."""
+    most = max(each.nbytes.per_sample for each in found.blocks)
+    batch = LEAST
+    while batch < MOST and 8 * batch * most <= _ENOUGH:
+        batch *= 2
+    return batch, 2 * batch, 4 * batch
+
+
 def with_workspace(found: Recording, measured: Workspace) -> Step:
     """The step of a recording with all that its allocator sees: operations with their workspace,
-    storages corrected, what checkpoints keep. It holds where the workspace was measured, and at any
-    batch where that was at several."""
+    storages corrected, what checkpoints keep. It holds where the workspace was measured, and from
+    there on where that was at several batches."""
     blocks = tuple(
         replace(each, nbytes=measured.outputs.get(each.number, each.nbytes))
         for each in found.blocks
     )
     notes = (*found.notes, measured.note)
     step = step_of(replace(found, blocks=blocks, notes=notes))
-    one = measured.batches[0]
-    valid = step.batches if len(measured.batches) > 1 else range(one, one + 1)
+    first, several = measured.batches[0], len(measured.batches) > 1
+    valid = range(first, LARGEST if several else first + 1)
     ops = tuple(_with(op, measured.extra) for op in step.ops)
     return with_states(replace(step, ops=ops, batches=valid), found)
 

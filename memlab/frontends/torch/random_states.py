@@ -47,7 +47,7 @@ def reruns(found: Recording) -> list[Rerun]:
         Rerun(begin[0].number, run[0].number, run[-1].number, end)
         for run, cause in _runs(calls)
         if (begin := _matching(forward, run, cause))
-        and (end := max((ends.get(each.number, -1) for each in begin), default=-1)) >= 0
+        and (end := max(ends.get(each, -1) for each in (*(b.number for b in begin), cause))) >= 0
     ]
 
 

@@ -15,17 +15,15 @@ from typing import Any, NamedTuple
 from memlab import optimizers, strings, units
 from memlab.clocks import roofline
 from memlab.ledger.ledger import Entry, Peak
-from memlab.lines import Column, alive, column, np
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.explain import modules
 from memlab.studies.explain.explained_changes import Change, Planned, Subject, say
+from memlab.studies.explain.explained_time import Run, Shown
 from memlab.studies.explain.modules import Group
 from memlab.studies.figures import Part, Study, percent, three
-from memlab.studies.memory.step_memory import Curve, phases
-from memlab.studies.techniques.recompute_waves import columns
-from memlab.techniques.order import PART
+from memlab.studies.memory.step_memory import phases
 
 FLOOR = (Role.PARAMETER, Role.BUFFER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)
 MAPS = (Role.INPUT, Role.FEATURE_MAP, Role.WORKSPACE, Role.GRADIENT_MAP)
@@ -44,105 +42,6 @@ class Error(NamedTuple):
     at: int
     step: int
     layer: str
-
-
-class Run(NamedTuple):
-    """Operations one after another, from those of a module to those of another one; ``back`` is
-    whether they are of backward. ``begin`` and ``end`` are operations, both counted."""
-
-    first: str
-    last: str
-    back: bool
-    begin: int
-    end: int
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """A plan at a batch over ``count`` columns of time, which last ``longest`` seconds together."""
-
-    planned: Planned
-    batch: int
-    longest: float
-    count: int
-
-    @cached_property
-    def held(self) -> int:
-        """The batch of its plan."""
-        return self.planned.held(self.batch)
-
-    @cached_property
-    def timeline(self) -> Column:
-        """Bytes inside every operation."""
-        return np.array(self.planned.ledger.timeline(self.held), np.int64)
-
-    @cached_property
-    def order(self) -> Column:
-        """The operations as they run: parts that the step does not write out run as its second
-        one does."""
-        ops, parts = self.planned.step.ops, self.planned.parts
-        if parts == 1:
-            return np.arange(len(ops))
-        late = [op.phase is Phase.UPDATE for op in ops]
-        second = [i for i, op in enumerate(ops) if op.attributes.get(PART, 1) > 1 and not late[i]]
-        others = [i for i, op in enumerate(ops) if op.attributes.get(PART, 1) == 1 and not late[i]]
-        updates = [i for i, each in enumerate(late) if each]
-        return np.array([*others, *second * (parts - 1), *updates], np.int64)
-
-    @cached_property
-    def times(self) -> Column:
-        """Seconds of what runs, one after the other."""
-        return np.array(self.planned.times(self.batch), np.float64)[self.order]
-
-    @cached_property
-    def ends(self) -> Column:
-        """Where each of it ends, in columns."""
-        return np.cumsum(self.times) * (self.count / self.longest)
-
-    @cached_property
-    def operations(self) -> Column:
-        """The operation that stands for each column: that of the most bytes; -1 after the last."""
-        found = columns(self.ends, self.timeline[self.order], self.count)
-        return np.where(found < 0, -1, self.order[np.where(found < 0, 0, found)])
-
-    @cached_property
-    def _places(self) -> tuple[dict[int, float], dict[int, float]]:
-        """Where each operation begins first, and where it ends last."""
-        begins, ends, begin = dict[int, float](), dict[int, float](), 0.0
-        for index, end in zip(self.order.tolist(), self.ends.tolist(), strict=True):
-            begins.setdefault(index, begin)
-            ends[index] = begin = end
-        return begins, ends
-
-    def begin(self, index: int) -> float:
-        """The column in which an operation begins."""
-        return self._places[0][index]
-
-    def end(self, index: int) -> float:
-        """The column in which it ends."""
-        return self._places[1][index]
-
-    def line(self, entries: Sequence[Entry]) -> Curve:
-        """The bytes of some blocks in every column."""
-        sizes = column([each.size.at(self.held) for each in entries])
-        births = np.array([each.birth for each in entries], np.int64)
-        deaths = np.array([each.death for each in entries], np.int64)
-        found = alive(sizes, births, deaths, len(self.timeline))
-        shown = self.operations
-        here = found[np.where(shown < 0, 0, shown)]
-        return np.where(shown < 0, 0, here).astype(np.float64)
-
-    @cached_property
-    def entries(self) -> list[Entry]:
-        """Its blocks on the device."""
-        return [each for each in self.planned.ledger.entries if each.memory == DEVICE]
-
-    @cached_property
-    def backward(self) -> int:
-        """The first operation of backward, or the one after the last."""
-        rows = self.planned.ledger.rows
-        found = (i for i, row in enumerate(rows) if row.phase is Phase.BACKWARD)
-        return next(found, len(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -501,11 +400,11 @@ class Explained(Study):
     def sums(self) -> list[list[str]]:
         """The plan and what lies beside it, in bytes and in MiB, as nvidia-smi counts, each with
         where it comes from."""
-        beside = self.now.beside(self.batch)
+        rows = [(row.name, row.nbytes, row.origin) for row in self.now.beside(self.batch)]
         plan = self.now.ledger.peak(self.now.held(self.batch), workspace=False)
         inside = self.peak.nbytes - plan
         workspace = [("workspace", inside, "measured")] if inside else []
-        cells = [("plan", plan, "planned"), *workspace, *beside, ("sum", self.total, "")]
+        cells = [("plan", plan, "planned"), *workspace, *rows, ("sum", self.total, "")]
         return [
             [
                 say(f"row.{key}"),

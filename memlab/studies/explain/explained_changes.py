@@ -26,9 +26,11 @@ from memlab.techniques.in_place import in_place
 from memlab.techniques.precision.eight_bit_states import eight_bit_states
 from memlab.techniques.recompute import recompute
 
+TRIES = 4
+"""How often a schedule is made with less room, where what lies beside it took more."""
 NAMED = 4
 """So many modules are named; of more, one less."""
-KEPT = 12
+KEPT = 24
 """So many sets of changes are kept."""
 PARTS = tuple(2**power for power in range(1, 7))
 """In so many parts a batch is taken, tried from the fewest on."""
@@ -77,7 +79,9 @@ class Planned:
 
     def fit(self, nbytes: int) -> int | None:
         """The largest batch whose total is at most so many bytes; None where every batch is."""
-        found = largest_batch(self.ledger, nbytes)
+        found: int | None = self._kept.of(
+            ("fit", nbytes), lambda: largest_batch(self.ledger, nbytes)
+        )
         return None if found is None else found * self.parts
 
     def times(self, batch: int) -> tuple[float, ...]:
@@ -200,12 +204,11 @@ class Subject:
                 continue
 
     def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
-        room = nbytes - sum(row.nbytes for row in self.plain.beside(batch))
         late = self.plain.ledger.peak_at(batch).row.phase is Phase.UPDATE
         ways: list[Callable[[int], Change | None]] = [self._in_place, self._eight_bits]
         ways.append(partial(self._parts, nbytes))
-        if not late and room > 0:
-            ways.append(partial(self._recompute, room))
+        if not late:
+            ways.append(partial(self._recompute, nbytes))
         return [partial(way, batch) for way in ways]
 
     def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> Change:
@@ -236,16 +239,25 @@ class Subject:
         fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
         return int(next(fits, few[-1]))
 
-    def _recompute(self, room: int, batch: int) -> Change:
-        """The fastest schedule within the room, or the least of all."""
+    def _recompute(self, nbytes: int, batch: int) -> Change | None:
+        """The fastest schedule that fits, or the least of all."""
+        room, found = nbytes - sum(row.nbytes for row in self.plain.beside(batch)), None
+        for _ in range(TRIES):
+            found = self._chain(room, batch) if room > 0 else None
+            if found is None or found.total(batch) <= nbytes:
+                break
+            room -= found.total(batch) - nbytes
+        return found or self._chain(None, batch)
+
+    def _chain(self, room: int | None, batch: int) -> Change | None:
+        """The fastest schedule whose plan stays within the room, if there is one; without a room
+        that with the least peak."""
+        given = "" if room is None else f", budget={room}"
         try:
-            step, budget = (
-                recompute(self.step, "chain", batch=batch, budget=room),
-                f", budget={room}",
-            )
+            step = recompute(self.step, "chain", batch=batch, budget=room)
         except InputError:
-            step, budget = recompute(self.step, "chain", batch=batch), ""
-        code = f'step = memlab.recompute(step, "chain", batch={batch}{budget})'
+            return None
+        code = f'step = memlab.recompute(step, "chain", batch={batch}{given})'
         return self.change(step, batch, "recompute", code)
 
 

@@ -6,7 +6,7 @@ apart are alike where they have modules of their own: they share the path ``"h.*
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,7 +57,8 @@ def _folded(layers: tuple[str, ...]) -> Mapping[str, str]:
         parent, number, _ = _split(layer)
         if number:
             blocks.setdefault(parent, set()).add(number)
-    return {layer: _fold(*_split(layer), blocks, layer) for layer in layers}
+    several = {parent for parent, numbers in blocks.items() if len(numbers) > 1}
+    return {layer: _fold(layer, several) for layer in layers}
 
 
 def _split(layer: str) -> tuple[str, str, str]:
@@ -68,8 +69,12 @@ def _split(layer: str) -> tuple[str, str, str]:
     return ".".join(parts[:at]), parts[at] if at else "", ".".join(parts[at + 1 :])
 
 
-def _fold(parent: str, number: str, rest: str, blocks: Mapping[str, set[str]], layer: str) -> str:
-    return f"{parent}.{ANY}.{rest}" if number and len(blocks[parent]) > 1 else layer
+def _fold(layer: str, several: Collection[str]) -> str:
+    parent, number, rest = _split(layer)
+    if number and parent in several:
+        return f"{parent}.{ANY}.{rest}"
+    parent, _, last = layer.rpartition(".")
+    return f"{parent}.{ANY}" if last.isdigit() and parent in several else layer
 
 
 def rows(sizes: Mapping[str, int], most: int = ROWS) -> tuple[Group, ...]:

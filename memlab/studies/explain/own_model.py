@@ -31,6 +31,8 @@ LINES = {
     "momentum": "optimizer = torch.optim.SGD(model.parameters(), lr, momentum=0.9)",
     "sgd": "optimizer = torch.optim.SGD(model.parameters(), lr)",
 }
+MARGIN = 200
+"""Of the room this part is left free at first: a wrapped model takes a little more than planned."""
 TRIES = 4
 """How often modules are chosen with less room, where the recording of them took more."""
 CLASSES = {"adam": "Adam", "adamw": "AdamW", "momentum": "SGD", "sgd": "SGD"}
@@ -156,6 +158,7 @@ class OwnModel(Subject):
         from memlab.frontends.torch.fitting import wrapping
 
         room = nbytes - sum(row.nbytes for row in self.plain.beside(batch))
+        room -= room // MARGIN
         program = self._program(batch)
         for _ in range(TRIES):
             choice = program.cheapest(room) if room > 0 else None

@@ -58,6 +58,8 @@ class Board:
         """
         (wide, tall), crossed = size, list[Place]()
         ordered = sorted(places, key=lambda place: place[0])
+        if not ordered:
+            return None
         heights = _heights(frame, curves, dict.fromkeys(left for _, left, _ in ordered), wide)
         for place in ordered:
             _, left, top = place

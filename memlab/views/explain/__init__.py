@@ -18,6 +18,7 @@ from memlab.views.draw.page import Page
 from memlab.views.explain.page import page
 from memlab.views.live.setting import Check, Choice, Range, Setting, State, Text
 from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.widget import Line
 
 MOST = 100_000
 """The largest batch that is drawn."""
@@ -104,6 +105,11 @@ class ExplainedModel(View[Explained]):
         found = self.rows_of(now)
         largest = "" if found.largest is None else found.largest
         return f"{found.peak.nbytes}|{found.total}|{largest}|{now.changed_by}"
+
+    def after(self, scene: Scene) -> tuple[Line, ...]:
+        """The lines to paste, to be copied: in the picture they are cut where they are long."""
+        code = self.rows_of(scene.now).code
+        return (Line("\n".join(code), code=True),) if code else ()
 
     def says(self, scene: Scene) -> str:
         return " ".join(self.rows_of(scene.now).sentences)

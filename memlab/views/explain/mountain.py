@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from memlab.ledger.ledger import Entry
 from memlab.lines import Floats, np
 from memlab.step.tensor import Role
-from memlab.studies.explain.explained import FLOOR, Explained, Run, amount
-from memlab.studies.explain.explained import Shown as Plan
+from memlab.studies.explain.explained import FLOOR, Explained, amount
 from memlab.studies.explain.explained_changes import say
+from memlab.studies.explain.explained_time import Run
+from memlab.studies.explain.explained_time import Shown as Plan
 from memlab.studies.explain.modules import span
 from memlab.studies.figures import three
 from memlab.views.draw import text as texts
@@ -160,7 +161,7 @@ class Mountain:
         for slab in self.slabs:
             yield Area(slab.low, slab.high, THIN, edge=0.5, fact=slab.fact)
         yield Stairs(self.top, opacity=0.75, width=0.9)
-        yield Stairs(self.floor, "limit", ridge=0)
+        yield Stairs(self.floor, "limit", ridge=None if self.before is None else 0)
 
     def _phases(self) -> Iterator[Mark]:
         """Brackets over forward, backward and the optimizer."""

@@ -23,7 +23,7 @@ WIDE, SIDE, APART = 800, 230, 22
 PITCH, BAR = 44, 18
 """Of the bars by module: from one to the next, and how high each is."""
 GREY = Paint("#777777", 0.55)
-BESIDE = {"workspace": PAINTS[Role.WORKSPACE], "rounding": FREE, "fragments": FREE, "context": GREY}
+BESIDE = {"cublas": PAINTS[Role.WORKSPACE], "rounding": FREE, "fragments": FREE, "context": GREY}
 """How what lies beside the plan is filled."""
 LINES = 6
 """So many lines of code are drawn at most; all are in the text."""
@@ -36,7 +36,7 @@ def page(found: Explained, held: Explained | None, width: float, numbers: bool) 
         evidence: list[Block] = [Beside([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)]
     else:
         evidence = [chart, bars]
-    blocks = [*_said(found), *evidence, _card(found, held, numbers), *_exact(found, numbers)]
+    blocks = [*_said(found), *evidence, _card(found, held), *_exact(found, numbers)]
     return Page(found.title, blocks, width, " ".join([f"{found.title}.", *found.sentences]),
                 titled=False)  # fmt: skip
 
@@ -117,7 +117,7 @@ def _bar(
 # -- why the card shows more -----------------------------------------------------------------------
 
 
-def _card(found: Explained, held: Explained | None, numbers: bool) -> Chart:
+def _card(found: Explained, held: Explained | None) -> Chart:
     """The plan and what lies beside it up to the line of the card; below it what lies beside,
     enlarged."""
     memory, total, peak = found.memory, found.total, found.peak.nbytes
@@ -131,42 +131,35 @@ def _card(found: Explained, held: Explained | None, numbers: bool) -> Chart:
             marks.append(Rect(start, start + nbytes, 72, 100, paint))
             start += nbytes
     marks.append(Text(start / 2, 72, say("the_plan"), 12, "middle", dy=-9, chip=True))
-    marks += _loupe(found, start, total, most, numbers)
+    marks += _loupe(found, start, total, most)
     marks.append(Rule(x=memory, span=(66, 106), look="limit"))
     spots = [(memory, 106, side, dx, -9.0) for side, dx in (("middle", 0.0), ("end", 2.0))]
     spots += [(memory, 66, side, dx, 12.0) for side, dx in (("end", -4.0), ("start", 4.0))]
     marks.append(Label(say("card_word"), spots, 12, bold=True))
-    told = [found.card, *_loupe_told(found, numbers)]
+    told = [found.card]
     return Chart(Scale(0, most), Scale(0, 100), marks, 108, left=2, right=12, above=26, below=22,
                  told=told, name=say("sums_title"), gap=14)  # fmt: skip
 
 
-def _loupe(found: Explained, start: int, total: int, most: float, numbers: bool) -> Iterator[Mark]:
+def _loupe(found: Explained, start: int, total: int, most: float) -> Iterator[Mark]:
     """What lies beside the plan: where it is, and enlarged."""
     rows = [row for row in found.now.beside(found.batch) if row.nbytes]
     beside, end = total - start, most * 0.62
     at, here = 0.0, float(start)
     for row in rows:
-        look = BESIDE[row.key]
+        look = BESIDE[row.name]
         wide = row.nbytes / beside * end
-        name, origin = say(f"row.{row.key}"), say(f"origin.{row.origin}")
+        name, origin = say(f"row.{row.name}"), say(f"origin.{row.origin}")
         fact = Fact(name, nbytes=row.nbytes, more=origin)
         yield Rect(here, here + row.nbytes, 72, 100, look, fact=fact)
         yield Rect(at, at + wide, 12, 40, look, fact=fact)
-        said = f"{name} {three(row.nbytes)}" if numbers else name
         if wide * 100 < most:
             continue
-        yield Label(said, [(at + wide / 2, 12, "middle", 0.0, -9.0), (at, 12, "start", 0.0, 16.0)],
+        yield Label(name, [(at + wide / 2, 12, "middle", 0.0, -9.0), (at, 12, "start", 0.0, 16.0)],
                     12, chip=True, apart=1)  # fmt: skip
         at, here = at + wide, here + row.nbytes
     for a, b in ((start, 0.0), (here, at)):
         yield Line([(a, 72), (b, 40)], "rule faint")
-
-
-def _loupe_told(found: Explained, numbers: bool) -> list[str]:
-    """The names below the bars with their bytes."""
-    rows = found.now.beside(found.batch) if numbers else ()
-    return [f"{say(f'row.{row.key}')} {three(row.nbytes)}" for row in rows if row.nbytes]
 
 
 # -- exact -----------------------------------------------------------------------------------------

@@ -278,8 +278,9 @@ class _Reading:
         """The last call that runs again: the one after which backward has all that it needs."""
         found = span.first
         for number in range(span.first, span.end):
-            for block in self.found.born(number):
-                readers = self.readers[block.number]
+            call = self.found.calls[number]
+            for block in (*call.born, *call.updates):
+                readers = self.readers[block] if self.found.blocks[block].born in span else ()
                 if any(self._in_backward(c.number) and c.forward in span for c in readers):
                     found = number
         return found

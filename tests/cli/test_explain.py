@@ -1,0 +1,110 @@
+"""memlab explain: what it finds, what it prints, and the sentence for what it does not find."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memlab import cli
+
+pytestmark = pytest.mark.measures  # it records a model
+
+MODEL = """
+import torch
+from torch import nn
+
+
+def make_batch(B):
+    return torch.randn(B, 3, 32, 32), torch.randint(10, (B,))
+
+
+def build():
+    return nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
+                         nn.Flatten(), nn.Linear(64, 10))
+
+
+def pair():
+    return build, make_batch
+
+
+def module():
+    return build(), make_batch
+
+
+def given():
+    return {"build": build, "make_batch": make_batch, "batch": 16, "optimizer": "sgd"}
+
+
+def number():
+    return 3
+
+
+def broken():
+    raise ZeroDivisionError("mine")
+
+
+def lacking():
+    return {"build": build}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    name = f"train_{abs(hash(tmp_path))}"
+    (tmp_path / f"{name}.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / f"{name}.py"
+
+
+def test_the_text_and_the_json_are_of_one_model(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    place = f"{folder.stem}:given"
+    assert cli.main(["explain", place, "--memory", "1GB", "--picture", "out.svg"]) == 0
+    text = capsys.readouterr().out
+    assert cli.main(["explain", place, "--memory", "1GB", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["schema"] == "memlab.explain/1"
+    assert facts["batch"] == 16
+    assert facts["fits"] is True
+    assert all(each in text for each in facts["sentences"])
+    assert f"{facts['peak']['bytes']:,}" in text
+    assert Path("out.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("function", ["pair", "module"])
+def test_what_a_function_may_give(
+    folder: Path, capsys: pytest.CaptureFixture[str], function: str
+) -> None:
+    pytest.importorskip("torch")
+    assert cli.main(["explain", f"{folder.stem}:{function}", "--batch", "8", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["batch"] == 8
+
+
+REFUSED = {
+    "train": "name a function as package.module:function, got 'train'",
+    "no_such_module:pair": "there is no module 'no_such_module' here",
+    "{0}:nothing": "{0} has no function 'nothing'",
+    "{0}:number": "{0}:number must give (build, make_batch)",
+    "{0}:lacking": "the dict of {0}:lacking has no 'make_batch'",
+}
+
+
+@pytest.mark.parametrize("place", REFUSED)
+def test_what_is_missing_gets_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    pytest.importorskip("torch")
+    assert cli.main(["explain", place.format(folder.stem)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"memlab: {REFUSED[place].format(folder.stem)}")
+    assert said.count("\n") == 1
+
+
+def test_an_error_of_the_users_own_comes_through(folder: Path) -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        cli.main(["explain", f"{folder.stem}:broken"])

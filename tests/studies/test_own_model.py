@@ -1,0 +1,124 @@
+"""A PyTorch model that is explained: what it is recorded as, and what its changes promise."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+import memlab
+from memlab.errors import InputError
+from memlab.studies.explain.explained import Explained
+from memlab.studies.explain.own_model import OwnModel, own
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.measures  # it records models
+
+
+def block(width: int) -> Any:
+    nn = torch.nn
+    return nn.Sequential(nn.Conv2d(width, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU())
+
+
+def build() -> Any:
+    nn = torch.nn
+    first, head = nn.Conv2d(3, 16, 3, padding=1), nn.Linear(16, 10)
+    middle = nn.Sequential(*(block(16) for _ in range(4)))
+    return nn.Sequential(first, middle, nn.AdaptiveAvgPool2d(1), nn.Flatten(), head)
+
+
+def make_batch(count: int) -> Any:
+    return torch.randn(count, 3, 64, 64), torch.randint(10, (count,))
+
+
+@pytest.fixture(scope="module")
+def model() -> OwnModel:
+    return own(build, make_batch, progress=False)
+
+
+def explained(model: OwnModel, batch: int, spare: int) -> Explained:
+    """With so many bytes less than it takes."""
+    return Explained(model, batch, model.plain.total(batch) - spare)
+
+
+def test_it_is_recorded_as_record_does(model: OwnModel) -> None:
+    from memlab.frontends.torch import record
+
+    step = record(build, make_batch, torch.nn.functional.cross_entropy, "adam")
+    assert model.plain.peak(32) == memlab.plan(step).peak(32)
+
+
+def test_modules_that_run_again_make_it_fit(model: OwnModel) -> None:
+    found = explained(model, 256, 50_000_000)
+    assert found.best is not None
+    assert found.best.key == "again"
+    assert found.best.same
+    assert found.best.total(256) <= found.memory
+    assert set(found.best.names) <= {name for name, _ in build().named_modules()}
+
+
+def test_its_lines_do_what_it_promises(model: OwnModel) -> None:
+    from memlab.frontends.torch import record
+
+    found = explained(model, 256, 50_000_000)
+
+    def wrapped(lines: tuple[str, ...]) -> Any:
+        names = {"model": build()}
+        exec("\n".join(lines), names)  # what is to be pasted
+        return names["model"]
+
+    assert found.best is not None
+    for lines in (found.code, found.alone):
+        build_it = partial(wrapped, lines)
+        step = record(build_it, make_batch, torch.nn.functional.cross_entropy, "adam")
+        assert memlab.plan(step).peak(256) == found.best.peak(256)
+
+
+def test_a_module_itself_is_left_as_it_was() -> None:
+    given = build()
+    before = {name: each.clone() for name, each in given.state_dict().items()}
+    again = own(given, make_batch, progress=False)
+    assert all(torch.equal(each, given.state_dict()[name]) for name, each in before.items())
+    assert again.plain.peak(8) == own(build, make_batch, progress=False).plain.peak(8)
+
+
+def test_a_peak_in_the_optimizer_is_not_mended_by_modules() -> None:
+    def wide() -> Any:
+        return torch.nn.Sequential(torch.nn.Linear(4096, 4096), torch.nn.Linear(4096, 10))
+
+    def vectors(count: int) -> Any:
+        return torch.randn(count, 4096), torch.randint(10, (count,))
+
+    found = explained(own(wide, vectors, progress=False), 4, 1_000_000)
+    assert "in the optimizer" in found.where
+    assert "again" not in {each.key for each in found.changes}
+    assert found.best is not None
+
+
+def test_a_loss_that_nobody_gave_needs_whole_numbers() -> None:
+    with pytest.raises(InputError, match="loss_fn is left out"):
+        own(build, lambda count: (make_batch(count)[0], torch.randn(count, 10)), progress=False)
+
+
+@pytest.mark.parametrize("given", [(3, make_batch), (build, 3)])
+def test_what_is_no_function_gets_one_sentence(given: tuple[Any, Any]) -> None:
+    with pytest.raises(InputError, match="try explain"):
+        own(*given, progress=False)
+
+
+def test_what_the_model_raises_comes_through() -> None:
+    class Mine(torch.nn.Linear):  # type: ignore[misc,name-defined,unused-ignore]  # untyped where torch is missing
+        def forward(self, x: Any) -> Any:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        own(lambda: Mine(3, 3), make_batch, progress=False)
+
+
+def test_the_view_of_a_model_says_how_it_is_made_again() -> None:
+    view = memlab.explain(build, make_batch, batch=4, memory="2 GB", progress=False)
+    assert view.code() == (
+        "memlab.explain(build, make_batch, batch=4, optimizer='adam', memory='2 GB')"
+    )
+    assert "Nothing to change." in str(view)
