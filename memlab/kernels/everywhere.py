@@ -62,7 +62,9 @@ def takes(function: Callable[..., Any], name: str) -> bool:
 
 
 def values_of(function: Callable[..., Any]) -> int:
-    """Of how many values it is a function."""
+    """Of how many values it is a function; of none where it changes arrays."""
+    if takes(function, "arrays"):
+        return 0
     return len([name for name in signature(function).parameters if name != SETTING])
 
 

@@ -166,12 +166,12 @@ def _compilers_choice() -> tuple[dict[str, int], int]:
     import numpy as np
 
     from memlab.kernels.cpu import assembly
-    from memlab.kernels.cpu.value_loops import LINES
+    from memlab.kernels.cpu.value_loops import LOOPS
     from memlab.kernels.maps.pointwise import plus
 
     values = np.ones(64, np.float32)
-    loop: Any = LINES[plus].write
-    loop(values, values, np.empty_like(values), ())
+    loop: Any = LOOPS[plus]
+    loop(values, values, np.empty_like(values), False, ())
     found = assembly.registers(loop)
     return found, assembly.width(found)
 

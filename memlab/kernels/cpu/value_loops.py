@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
-from memlab.kernels.cpu.arrays import lines, start
+from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.compile import callable_in_loops, compiled
 from memlab.kernels.everywhere import values_of
 from memlab.kernels.registry import Array
@@ -14,55 +14,41 @@ Extra = tuple[Any, ...]
 """What a formula takes beside the values."""
 
 
-class Lines(NamedTuple):
-    """The loops of a formula: each writes a line of values, adds to it, or changes it. Told that a
-    line is both operand and result, the compiler takes whole vectors."""
-
-    write: Callable[..., None]
-    add: Callable[..., None]
-    change: Callable[..., None]
-
-
-def of_one(f: Callable[..., Any]) -> Lines:
-    """The loops for ``y = f(x)``."""
+def of_one(f: Callable[..., Any]) -> Callable[..., None]:
+    """The loops for ``y = f(x)`` and ``y += f(x)``. Where x and y are one array, the compiler is
+    told so, and takes whole vectors."""
 
     @compiled
-    def write(x: Array, y: Array, extra: Extra) -> None:
-        for i in range(y.size):
-            y[i] = f(x[i], *extra)
+    def loop(x: Array, y: Array, add: bool, extra: Extra) -> None:
+        if add:
+            for i in range(y.size):
+                y[i] += f(x[i], *extra)
+        elif x.ctypes.data == y.ctypes.data:
+            for i in range(y.size):
+                y[i] = f(y[i], *extra)
+        else:
+            for i in range(y.size):
+                y[i] = f(x[i], *extra)
+
+    return loop
+
+
+def of_two(f: Callable[..., Any]) -> Callable[..., None]:
+    """The loops for ``y = f(x, other)`` and ``y += f(x, other)``; x and y may be one array."""
 
     @compiled
-    def add(x: Array, y: Array, extra: Extra) -> None:
-        for i in range(y.size):
-            y[i] += f(x[i], *extra)
+    def loop(x: Array, other: Array, y: Array, add: bool, extra: Extra) -> None:
+        if add:
+            for i in range(y.size):
+                y[i] += f(x[i], other[i], *extra)
+        elif x.ctypes.data == y.ctypes.data:
+            for i in range(y.size):
+                y[i] = f(y[i], other[i], *extra)
+        else:
+            for i in range(y.size):
+                y[i] = f(x[i], other[i], *extra)
 
-    @compiled
-    def change(y: Array, extra: Extra) -> None:
-        for i in range(y.size):
-            y[i] = f(y[i], *extra)
-
-    return Lines(write, add, change)
-
-
-def of_two(f: Callable[..., Any]) -> Lines:
-    """The loops for ``y = f(x, other)``."""
-
-    @compiled
-    def write(x: Array, other: Array, y: Array, extra: Extra) -> None:
-        for i in range(y.size):
-            y[i] = f(x[i], other[i], *extra)
-
-    @compiled
-    def add(x: Array, other: Array, y: Array, extra: Extra) -> None:
-        for i in range(y.size):
-            y[i] += f(x[i], other[i], *extra)
-
-    @compiled
-    def change(other: Array, y: Array, extra: Extra) -> None:
-        for i in range(y.size):
-            y[i] = f(y[i], other[i], *extra)
-
-    return Lines(write, add, change)
+    return loop
 
 
 def of_arrays(f: Callable[..., Any]) -> Callable[..., None]:
@@ -76,38 +62,27 @@ def of_arrays(f: Callable[..., Any]) -> Callable[..., None]:
     return loop
 
 
-class _Made(dict[Callable[..., Any], Any]):
-    """Loops by formula, made when they are first needed."""
+class _Loops(dict[Callable[..., Any], Callable[..., None]]):
+    """By formula, made when they are first needed."""
 
-    def __init__(self, *ways: Callable[..., Any]) -> None:
-        super().__init__()
-        self.ways = ways
-
-    def __missing__(self, formula: Callable[..., Any]) -> Any:
-        """By how many values the formula takes, where there are several ways."""
-        way = self.ways[0 if len(self.ways) == 1 else values_of(formula) - 1]
+    def __missing__(self, formula: Callable[..., Any]) -> Callable[..., None]:
+        way = {0: of_arrays, 1: of_one, 2: of_two}[values_of(formula)]
         made = self[formula] = way(callable_in_loops(formula))
         return made
 
 
-LINES, CHANGES = _Made(of_one, of_two), _Made(of_arrays)
+LOOPS = _Loops()
 
 
 def each(
     formula: Callable[..., Any], *arrays: Array, add: bool = False, setting: float | None = None
 ) -> None:
     """Put a formula of the values of all arrays but the last into, or onto, those of the last."""
-    made: Lines = LINES[formula]
-    extra = () if setting is None else (setting,)
-    for x, *others, y in lines(*arrays):
-        if add:
-            made.add(x, *others, y, extra)
-        elif start(x) == start(y):
-            made.change(*others, y, extra)
-        else:
-            made.write(x, *others, y, extra)
+    loop, extra = LOOPS[formula], () if setting is None else (setting,)
+    for line in lines(*arrays):
+        loop(*line, add, extra)
 
 
 def update(formula: Callable[..., None], arrays: Iterable[Array], settings: Extra) -> None:
     """Change every value of a parameter and of its states."""
-    CHANGES[formula](tuple(array.reshape(-1) for array in arrays), settings)
+    LOOPS[formula](tuple(array.reshape(-1) for array in arrays), settings)

@@ -108,13 +108,17 @@ def signatures(function: Function) -> list[tuple[Any, ...]]:
 
 def _type(hint: Any, elements: dict[str, Any]) -> Any:
     """Numba's type: one or several lines of values, several numbers in the format of the values, a
-    tuple of whole numbers, or a number."""
+    named tuple of those, or a number."""
     if hasattr(hint, "__metadata__"):
         name, *count = hint.__metadata__
         kind = elements[name] if hint.__origin__ is float else elements[name][::1]
         return types.UniTuple(kind, *count) if count else kind
     if hasattr(hint, "_fields"):
-        return types.NamedUniTuple(types.int64, len(hint._fields), hint)
+        own = get_type_hints(hint, include_extras=True).values()
+        kinds = [_type(each, elements) for each in own]
+        if len(set(kinds)) == 1:
+            return types.NamedUniTuple(kinds[0], len(kinds), hint)
+        return types.NamedTuple(kinds, hint)
     return NUMBERS[hint.__name__]
 
 

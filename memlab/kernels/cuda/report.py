@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -103,10 +103,18 @@ def _numbers(pattern: str, text: str) -> list[int]:
     return [int(number) for number in re.findall(pattern, text)]
 
 
+def _arrays(kinds: Iterable[Any]) -> Iterator[Any]:
+    """The types of arrays, those in tuples too."""
+    for each in kinds:
+        if hasattr(each, "layout"):
+            yield each
+        elif hasattr(each, "types"):
+            yield from _arrays(each.types)
+
+
 def _format(signature: Sequence[Any]) -> str:
     """The formats of its arrays."""
-    lines = (getattr(each, "dtype", each) if hasattr(each, "count") else each for each in signature)
-    formats = (str(each.dtype) for each in lines if hasattr(each, "layout"))
+    formats = (str(each.dtype) for each in _arrays(signature))
     return " ".join(dict.fromkeys(formats))
 
 

@@ -13,6 +13,6 @@ def put(array: Any, at: Any, value: Any, add: bool) -> None:
         array[at] = value
 
 
-def beginning(array: Any, at: Any, add: bool) -> float:
-    """What a sum in fp64 begins with: what is there, or 0."""
-    return float(array[at]) if add else 0.0
+def beginning(array: Any, at: Any, add: bool) -> Any:
+    """What a sum begins with: what is there, or 0. Compiled for a processor, it is in fp64."""
+    return array[at] if add else 0

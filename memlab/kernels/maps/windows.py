@@ -7,13 +7,8 @@ Most hold along one axis: rows and columns follow the same map.
 from __future__ import annotations
 
 from math import gcd
-from typing import Any
-
-import numpy as np
 
 from memlab.kernels.operands import Geometry
-
-_U = np.uint64  # an index without a sign spares the check for negative ones
 
 
 def source(place: int, position: int, stride: int, pad: int, dilation: int) -> int:
@@ -84,21 +79,6 @@ def covering(row: int, kernel: int, places: int, at: Geometry) -> tuple[int, int
     ``covered``."""
     first = -((kernel - 1 - at.pad - row) // at.stride)
     return max(0, first), min(places, (row + at.pad) // at.stride + 1)
-
-
-def largest(x: Any, first: int, oy: int, ox: int, at: Geometry) -> tuple[Any, int]:
-    """The first of the largest values in a window, or a NaN, and its place, row by row; the values
-    of the image begin at ``first``."""
-    top, left = oy * at.stride - at.pad, ox * at.stride - at.pad
-    ky, kx = max(0, -top), max(0, -left)
-    best, place = x[_U(first + (top + ky) * at.width + left + kx)], ky * at.wide + kx
-    for row in range(ky, min(at.high, at.height - top)):
-        for column in range(kx, min(at.wide, at.width - left)):
-            value = x[_U(first + (top + row) * at.width + left + column)]
-            larger = (value > best) | (value != value)
-            best = value if larger else best
-            place = row * at.wide + column if larger else place
-    return best, place
 
 
 def around(channel: int, channels: int, size: int) -> tuple[int, int]:

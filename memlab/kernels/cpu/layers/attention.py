@@ -15,7 +15,6 @@ from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled, summing
 from memlab.kernels.cpu.layers.tokens import clear
 from memlab.kernels.cpu.row_sums import sum_values
-from memlab.kernels.maps.accumulation import beginning
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers.attention import AttentionSoftmax
 
@@ -131,7 +130,7 @@ def _softmax_backward(y: Array, dy: Array, dx: Array, accumulate: bool) -> None:
         mean = y.dtype.type(inner(y[r], dy[r]))
         for i in range(y.shape[1]):
             gradient = y[r, i] * (dy[r, i] - mean)
-            dx[r, i] = beginning(dx, (r, i), accumulate) + gradient
+            dx[r, i] = (dx[r, i] if accumulate else 0) + gradient
 
 
 @summing

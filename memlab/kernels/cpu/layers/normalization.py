@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from memlab.kernels.cpu.arrays import Span, span, start
+from memlab.kernels.cpu.arrays import Span, span
 from memlab.kernels.cpu.compile import callable_in_loops, compiled, summing
 from memlab.kernels.cpu.row_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.cpu.value_loops import of_two
@@ -16,7 +16,7 @@ from memlab.layers import BatchNorm, LayerNorm
 
 Pair = tuple[Array, Array]
 
-_write, _add, _change = of_two(callable_in_loops(normalized_backward))
+_input_gradient = of_two(callable_in_loops(normalized_backward))
 
 
 @kernel("batch_norm")
@@ -48,9 +48,8 @@ def batch_norm_backward(call: Call) -> None:
     dx = span(call["dx"]) if "dx" in call.arrays else None
     kept, gradients = (call["mean"], call["inverse_deviation"]), (call["dweight"], call["dbias"])
     shape, x, dy = _shape(call["x"]), span(call["x"]), span(call["dy"])
-    over = dx is not None and start(call["dx"]) == start(call["dy"])
     adds = call.accumulate, call.accumulate_weights
-    _backward(x, dy, dx, shape, call["weight"], kept, gradients, adds, over)
+    _backward(x, dy, dx, shape, call["weight"], kept, gradients, adds)
 
 
 @kernel("layer_norm")
@@ -165,7 +164,6 @@ def _backward(
     kept: Pair,
     gradients: Pair,
     adds: tuple[bool, bool],
-    over: bool,
 ) -> None:
     (batch, channels, plane), (x, x_pitch), (dy, dy_pitch) = shape, x_span, dy_span
     for c in range(channels):
@@ -186,12 +184,7 @@ def _backward(
             for b in range(batch):
                 source, values = x[b * x_pitch + c * plane :], dy[b * dy_pitch + c * plane :]
                 target = dx[b * dx_pitch + c * plane :][:plane]
-                if over:
-                    _change(source, target, (mean, lean, offset, scale))
-                elif adds[0]:
-                    _add(values, source, target, (mean, lean, offset, scale))
-                else:
-                    _write(values, source, target, (mean, lean, offset, scale))
+                _input_gradient(values, source, target, adds[0], (mean, lean, offset, scale))
 
 
 @compiled

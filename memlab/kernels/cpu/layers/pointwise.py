@@ -7,7 +7,7 @@ from itertools import accumulate
 import numpy as np
 
 from memlab.kernels import everywhere
-from memlab.kernels.cpu.arrays import bits, lines
+from memlab.kernels.cpu.arrays import bits, lines, start
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.small.bitmask import pack_positive, relu_backward_masked
 from memlab.kernels.cpu.value_loops import each, update
@@ -35,8 +35,19 @@ def relu_backward(call: Call) -> None:
     dy, dx, add = call["dy"], call["dx"], call.accumulate
     if "mask" in call.arrays:
         relu_backward_masked(dy, call["mask"], dx, add)
+    elif start(dy) == start(dx):
+        for y, values in lines(call["y"], dx):
+            _erase(y, values)
     else:
         each(pointwise.relu_backward, dy, call["y"], dx, add=add)
+
+
+@compiled
+def _erase(y: Array, dx: Array) -> None:
+    """Where dy and dx are one array, what stays is not even read."""
+    zero = dx.dtype.type(0)
+    for i in range(dx.size):
+        dx[i] = zero if y[i] <= zero else dx[i]
 
 
 @kernel("concat")
@@ -61,17 +72,17 @@ def dropout_backward(call: Call) -> None:
 
 
 def _drop(call: Call, source: Array, target: Array, add: bool) -> None:
-    start, settings = call.first, dropout_settings(call)
+    first, settings = call.first, dropout_settings(call)
     for x, y in lines(source, target):
-        _dropout(x, y, start, *settings, add)
-        start += x.size
+        _dropout(x, y, first, *settings, add)
+        first += x.size
 
 
 @compiled
 def _dropout(
-    x: Array, y: Array, start: int, key: int, least: int, factor: float, add: bool
+    x: Array, y: Array, first: int, key: int, least: int, factor: float, add: bool
 ) -> None:
-    """``start`` is the index of the first value."""
+    """``first`` is the index of the first value."""
     scale, seed = y.dtype.type(factor), mix(np.uint64(key))
     for i in range(y.size):
-        put(y, i, dropped(x[i], seed, start + i, least, scale), add)
+        put(y, i, dropped(x[i], seed, first + i, least, scale), add)

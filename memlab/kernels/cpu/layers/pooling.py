@@ -9,7 +9,7 @@ import numpy as np
 
 from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.maps.windows import counted, covered, largest
+from memlab.kernels.maps.windows import counted, covered
 from memlab.kernels.operands import Geometry, geometry
 from memlab.kernels.registry import Array, Call, kernel
 
@@ -52,15 +52,34 @@ def avg_pool2d_backward(call: Call) -> None:
 
 
 @compiled
-def _maximum(x: Array, y: Array, indices: Array | None, at: Geometry) -> None:
-    for plane in range(x.size // (at.height * at.width)):
-        for oy in range(at.rows):
-            first = (plane * at.rows + oy) * at.columns
-            for ox in range(at.columns):
-                best, place = largest(x, plane * at.height * at.width, oy, ox, at)
+def _maximum(x: Array, y: Array, indices: Array | None, geometry: Geometry) -> None:
+    height, width, rows, columns, high, wide, stride, pad = geometry
+    for plane in range(x.size // (height * width)):
+        image = x[plane * height * width :][: height * width]
+        for oy in range(rows):
+            top, first = oy * stride - pad, (plane * rows + oy) * columns
+            for ox in range(columns):
+                left = ox * stride - pad
+                best, place = _largest(image, height, width, top, left, high, wide)
                 y[first + ox] = best
                 if indices is not None:
                     indices[first + ox] = place
+
+
+@compiled
+def _largest(
+    image: Array, height: int, width: int, top: int, left: int, kh: int, kw: int
+) -> tuple[float, int]:
+    """The first of the largest values in a window, or a NaN, and its place."""
+    ky, kx = max(0, -top), max(0, -left)
+    best, place = image[(top + ky) * width + left + kx], ky * kw + kx
+    for y in range(ky, min(kh, height - top)):
+        for x in range(kx, min(kw, width - left)):
+            value = image[_U((top + y) * width + left + x)]
+            larger = (value > best) | (value != value)
+            best = value if larger else best
+            place = y * kw + x if larger else place
+    return best, place
 
 
 @compiled

@@ -7,7 +7,7 @@ from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import sum_bias
 from memlab.kernels.cpu.value_loops import each
 from memlab.kernels.maps.accumulation import put
-from memlab.kernels.maps.pointwise import plus, same
+from memlab.kernels.maps.pointwise import same
 from memlab.kernels.registry import Array, Call, kernel
 
 
@@ -29,9 +29,9 @@ def embedding_backward(call: Call) -> None:
 @kernel("positions")
 def positions(call: Call) -> None:
     """``y = x + p``, the same p for every sample."""
-    weight = call["weight"]
+    weight = call["weight"].reshape(-1)
     for x, y in zip(call["x"], call["y"], strict=True):
-        each(plus, x, weight, y)
+        _add(x.reshape(-1), weight, y.reshape(-1))
 
 
 @kernel("positions.backward")
@@ -116,6 +116,12 @@ def _add_rows(tokens: Array, dy: Array, pitch: int, dweight: Array) -> None:
             row, values = dweight[tokens[b, t]], dy[b * pitch + t * features :]
             for i in range(features):
                 row[i] += values[i]
+
+
+@compiled
+def _add(x: Array, p: Array, y: Array) -> None:
+    for i in range(y.size):
+        y[i] = x[i] + p[i]
 
 
 @compiled
