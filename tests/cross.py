@@ -107,7 +107,8 @@ PLACED = Technique("placed", "placement", lambda step: step)
 
 def techniques(plain: Step) -> list[Technique]:
     """All of them, in the order in which they are applied."""
-    found = [each for row in registry.techniques().values() for each in _choices(row, plain)]
+    found = [each for row in registry.techniques().values() if row.built
+             for each in _choices(row, plain)]  # fmt: skip
     return [*found, PLACED]
 
 

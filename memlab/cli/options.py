@@ -171,7 +171,8 @@ def add_techniques(parser: Any, command: str) -> None:
     it is compared or fed. ``lent`` are those that the command has for them alone."""
     lent = []
     for row in techniques().values():
-        if row.place >= Place.RECOMPUTE and command not in ("plan", "run", "fit"):
+        later = row.place >= Place.RECOMPUTE and command not in ("plan", "run", "fit")
+        if later or not row.built:
             continue
         given = {"action": "store_true"} if row.choice is None else _form(row.choice)
         parser.add_argument(_flag(row), help=_about(row.note, row.values), **given)

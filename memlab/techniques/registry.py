@@ -72,7 +72,8 @@ class Technique:
     is what ``of`` says, all of them where it is None. ``shown`` tells by the operations of a step
     whether it was rewritten, which is then said of the step: it ``does``. ``idle`` is why it makes
     nothing of an inference. ``exact``: gradients are the same, bit for bit. ``compared``: ``memlab
-    compare`` has a row for it, as it is without arguments.
+    compare`` has a row for it, as it is without arguments. ``built``: steps that memlab builds have
+    a use for it, so it is offered where one is chosen.
     """
 
     rewrite: Callable[..., Step]
@@ -87,6 +88,7 @@ class Technique:
     idle: str = ""
     exact: bool = True
     compared: bool = False
+    built: bool = True
 
     @property
     def name(self) -> str:

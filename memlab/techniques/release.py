@@ -16,11 +16,16 @@ from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Again, Traits
+from memlab.techniques.registry import Place, technique
 
 _STAY = (Role.BUFFER, Role.PARAMETER, Role.OPTIMIZER_STATE, Role.PARAMETER_GRADIENT)
 NOTE = "freed after its last reader"
 
 
+@technique(
+    Place.LAST, "release", "what a framework holds longer than anybody needs it is freed",
+    built=False,
+)  # fmt: skip
 def release(step: Step) -> Step:
     """The same step, in which every block is freed after the last operation that needs it.
 

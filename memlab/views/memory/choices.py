@@ -33,7 +33,7 @@ DEEPEST, WIDEST = 96, 4096
 OWN = ("precision", "eight_bit_states", "lowering", "recompute")
 """Techniques whose settings are the view's own."""
 BY_ROW = tuple(name for name, row in techniques().items()
-                if name not in OWN and (row.values or not row.choice))  # fmt: skip
+                if row.built and name not in OWN and (row.values or not row.choice))  # fmt: skip
 """All others that have a list of values, or are done or not: each has a setting."""
 CHOSEN = ("batch", "image", "depth", "inputs", "outputs", "optimizer", "training", "format",
           "algorithm", "recompute", "k", "budget", *BY_ROW)  # fmt: skip
