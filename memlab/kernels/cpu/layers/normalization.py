@@ -234,7 +234,7 @@ def _token_gradients(
         lean = number(products * inverse * inverse / features)
         for i in range(features):
             through = source[i] * weight[i] - offset - (x[r, i] - mean) * lean
-            target[i] = beginning(target, i, accumulate) + through * inverse
+            target[i] = (target[i] if accumulate else 0) + through * inverse
 
 
 @summing

@@ -84,15 +84,15 @@ def _every(maps: Any) -> tuple[Any, ...]:
 
 
 @inlined
-def _of_x(b: int, c: int, row: int, column: int, of: Maps) -> Any:
+def _of_x(b: int, c: int, row: int, column: int, of: Maps) -> int:
     """Where a value of the image is."""
-    return _U(b * of.x_pitch + (c * of.at.height + row) * of.at.width + column)
+    return b * of.x_pitch + (c * of.at.height + row) * of.at.width + column
 
 
 @inlined
-def _of_y(b: int, c: int, row: int, column: int, pitch: int, of: Maps) -> Any:
+def _of_y(b: int, c: int, row: int, column: int, pitch: int, of: Maps) -> int:
     """Where a value of the output is, or its index."""
-    return _U(b * pitch + (c * of.at.rows + row) * of.at.columns + column)
+    return b * pitch + (c * of.at.rows + row) * of.at.columns + column
 
 
 @inlined
@@ -112,15 +112,15 @@ def _largest(x: Any, plane: int, oy: int, ox: int, at: Geometry) -> tuple[Any, i
 @at_every_place(Maps)
 def _maximum(b: int, c: int, oy: int, ox: int, of: Maps) -> None:
     best, _ = _largest(of.x, _of_x(b, c, 0, 0, of), oy, ox, of.at)
-    of.y[_of_y(b, c, oy, ox, of.y_pitch, of)] = best
+    of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] = best
 
 
 @at_every_place(Kept)
 def _maximum_and_place(b: int, c: int, oy: int, ox: int, kept: Kept) -> None:
     of = kept.maps
     best, place = _largest(of.x, _of_x(b, c, 0, 0, of), oy, ox, of.at)
-    of.y[_of_y(b, c, oy, ox, of.y_pitch, of)] = best
-    kept.indices[_of_y(b, c, oy, ox, kept.indices_pitch, of)] = place
+    of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] = best
+    kept.indices[_U(_of_y(b, c, oy, ox, kept.indices_pitch, of))] = place
 
 
 @at_every_place(Kept)
@@ -132,10 +132,10 @@ def _maximum_backward(b: int, c: int, iy: int, ix: int, kept: Kept) -> None:
     for oy in range(first_row, last_row):
         row = (iy + at.pad - oy * at.stride) * at.wide + ix + at.pad
         for ox in range(first, last):
-            index = kept.indices[_of_y(b, c, oy, ox, kept.indices_pitch, of)]
+            index = kept.indices[_U(_of_y(b, c, oy, ox, kept.indices_pitch, of))]
             if index == row - ox * at.stride:
-                total += of.y[_of_y(b, c, oy, ox, of.y_pitch, of)]
-    put(of.x, _of_x(b, c, iy, ix, of), total, of.add)
+                total += of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))]
+    put(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
 
 
 @at_every_place(Maps)
@@ -145,9 +145,9 @@ def _mean(b: int, c: int, oy: int, ox: int, of: Maps) -> None:
     first_row, last_row = covered(oy, at.high, at.height, at)
     for iy in range(first_row, last_row):
         for ix in range(first, last):
-            total += of.x[_of_x(b, c, iy, ix, of)]
+            total += of.x[_U(_of_x(b, c, iy, ix, of))]
     count = counted(oy, at.high, at.height, at) * counted(ox, at.wide, at.width, at)
-    of.y[_of_y(b, c, oy, ox, of.y_pitch, of)] = total / number(count)
+    of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] = total / number(count)
 
 
 @at_every_place(Maps)
@@ -160,5 +160,5 @@ def _mean_backward(b: int, c: int, iy: int, ix: int, of: Maps) -> None:
         tall = counted(oy, at.high, at.height, at)
         for ox in range(first, last):
             count = number(tall * counted(ox, at.wide, at.width, at))
-            total += of.y[_of_y(b, c, oy, ox, of.y_pitch, of)] / count
-    put(of.x, _of_x(b, c, iy, ix, of), total, of.add)
+            total += of.y[_U(_of_y(b, c, oy, ox, of.y_pitch, of))] / count
+    put(of.x, _U(_of_x(b, c, iy, ix, of)), total, of.add)
