@@ -17,11 +17,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from memlab import atomic
+from memlab import atomic, units
 from memlab.cli.options import Options as Options
 from memlab.cli.options import asked, built, count, fed, planned, rate, timed, ways_out
 from memlab.cli.reports import facts_of, identity, placed, table
-from memlab.errors import InputError, pick, shorten
+from memlab.errors import InputError, known, pick, shorten
 
 OUTPUT = "the standard output"
 PICTURES = ("svg", "png", "pdf", "html")
@@ -148,13 +148,19 @@ def explain(options: Options) -> int:
     """Explain a PyTorch model of yours: its peak, what fits the card, and what makes it fit."""
     import sys
 
+    from memlab.frontends.torch import OPTIMIZERS
     from memlab.views.explain.own_model import explain as explained
     from memlab.views.explain.own_model import given_by
 
     (picture,) = _targets(options.picture)
     kind = _kind(picture)
-    asked: dict[str, Any] = {"optimizer": options.optimizer, "memory": options.memory}
-    asked["batch"] = None if options.batch is None else count("batch", options.batch)
+    asked: dict[str, Any] = {
+        "optimizer": options.optimizer,
+        "memory": None if options.memory is None else units.parse(options.memory),
+        "batch": None if options.batch is None else count("batch", options.batch),
+    }
+    if options.optimizer is not None:
+        known("optimizer", options.optimizer, OPTIMIZERS)
     sys.path.insert(0, os.getcwd())
     given = given_by(options.place) | {key: one for key, one in asked.items() if one is not None}
     given.setdefault("progress", sys.stderr is not None and sys.stderr.isatty())

@@ -142,4 +142,5 @@ def load(device: str = "cpu") -> None:
     this_machine.require_kernels()
     for name in found:
         import_module(name)
-    import_module("memlab.kernels.cpu.compile").nothing(0)
+    if not devices.find(device).own_memory:
+        import_module("memlab.kernels.cpu.compile").nothing(0)

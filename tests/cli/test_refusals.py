@@ -147,7 +147,7 @@ def options(takes_value):
 CHEAP = {
     "plan": "linear1 --recompute every", "run": "linear1 --batch 1", "compare": "linear1",
     "fit": "linear1 --memory 1MB", "diff": "a.json b.json", "bench": "im2col",
-    "lecture": "k2 --no-run", "claims": "A4", "path": "mnist_cnn",
+    "lecture": "k2 --no-run", "claims": "A4", "path": "mnist_cnn", "explain": "math:sqrt",
 }  # fmt: skip
 
 

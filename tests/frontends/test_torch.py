@@ -16,7 +16,12 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from memlab.frontends.torch import observe, record  # noqa: E402 - after the test that it is there
+from memlab.frontends.torch import (  # noqa: E402 - after the test that it is there
+    OPTIMIZERS,
+    observe,
+    record,
+    worlds,
+)
 from memlab.frontends.torch.recorder import Seen  # noqa: E402
 from memlab.frontends.torch.worlds import Wish, World  # noqa: E402
 from tests.oracles.torch_peak import count  # noqa: E402
@@ -30,6 +35,10 @@ BATCHES = (2, 7, 16)
 """Of which the first was recorded."""
 SURE = ("parameter", "buffer", "input", "optimizer_state")
 STRAIGHT = [name for name in SMALL if name != "lstm"]
+
+
+def test_optimizers_have_the_names_that_are_told() -> None:
+    assert tuple(worlds.OPTIMIZERS) == OPTIMIZERS
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,8 @@ from memlab.step.step import Step
 if TYPE_CHECKING:
     from memlab.frontends.torch.recording import Recording
 
+OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
+"""The optimizers that have a name here."""
 AUTOCAST = ("bf16", "fp16")
 """The formats that autocast can compute in."""
 
