@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from memlab.errors import InputError, shorten
 from memlab.lesson import notebook_cells, progress, sentences
 from memlab.lesson.card_question import Answer, Kind, Part, Round, Topic
-from memlab.lesson.guess import Guess
+from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
 
 Function = TypeVar("Function", bound=Callable[[], Any])

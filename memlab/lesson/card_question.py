@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from memlab.errors import InputError, shorten, unknown
-from memlab.lesson import guess as guesses
-from memlab.lesson.guess import Guess
+from memlab.lesson import typed_guess as guesses
 from memlab.lesson.misconceptions import Cause, Verdict, judge
 from memlab.lesson.notebook_cells import Cell
+from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
 
 Numbers = Mapping[str, Any]

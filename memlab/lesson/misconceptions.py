@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 
-from memlab.lesson.guess import Guess
+from memlab.lesson.typed_guess import Guess
 
 APART = Fraction(103, 100)
 """Causes of one card must differ by more than this, and so must each from the truth."""

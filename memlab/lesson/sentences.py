@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Protocol
 
 from memlab import strings, units
-from memlab.lesson import guess as guesses
+from memlab.lesson import typed_guess as guesses
 from memlab.lesson.card_question import Figure, Kind, Part, Round, Topic
-from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Cause, Verdict
+from memlab.lesson.typed_guess import Guess
 
 ALIKE = Fraction(2, 100)
 """Numbers that a reader takes for the same."""

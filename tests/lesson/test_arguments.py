@@ -11,7 +11,7 @@ import pytest
 from memlab import lesson
 from memlab.errors import InputError
 from memlab.lesson import chains
-from memlab.lesson import guess as guesses
+from memlab.lesson import typed_guess as guesses
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Kind, Topic, Truth, topics
 from tests.strange import STRANGE, mostly_refused, name_of, said

@@ -15,8 +15,8 @@ from memlab.lesson import sentences
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Kind, Part, Round, topics
 from memlab.lesson.exercise_task import tasks
-from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import Verdict, alike, judge
+from memlab.lesson.typed_guess import Guess
 from tests.lessons import truths
 from tests.quick import apart
 

@@ -14,9 +14,9 @@ from memlab.build.step import training_step
 from memlab.layers import Conv2d, Linear
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
-from memlab.lesson.guess import amount
 from memlab.lesson.material import quantities
 from memlab.lesson.misconceptions import Cause, alike, cause_of, distinct, judge, rounded
+from memlab.lesson.typed_guess import amount
 from memlab.networks import zoo
 from memlab.optimizers import OPTIMIZERS
 

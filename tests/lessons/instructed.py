@@ -8,8 +8,8 @@ import memlab
 from memlab import claims, counting, zoo
 from memlab.lesson.card_question import topics
 from memlab.lesson.content.questions.lesson_01 import convolutions
-from memlab.lesson.guess import Guess
 from memlab.lesson.misconceptions import judge
+from memlab.lesson.typed_guess import Guess
 from memlab.measure import lecture_layer
 from memlab.measure.recorded_figures import load
 from tests.lessons import numerals

@@ -20,7 +20,7 @@ from memlab.errors import InputError, shorten
 from memlab.lesson import sentences
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Kind, Part, Round, Topic
-from memlab.lesson.guess import Guess
+from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memlab.formats import FORMATS, STORED
-from memlab.kernels.cpu.small.scaling import adjust_scale, check_finite
+from memlab.kernels.cpu.small.loss_scale import adjust_scale, check_finite
 from memlab.kernels.registry import Array, Call
 from memlab.step.staging import OVERFLOW, SCALE, STEPS, TAKEN
 
