@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memlab import InputError, units
-from memlab.lesson import guess
+from memlab.lesson import typed_guess
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_bits_are_no_bytes(text: str) -> None:
     with pytest.raises(InputError, match=r"are bits, 8 to a byte; for bytes write [kKMGT]i?B"):
         units.parse(text)
     with pytest.raises(InputError, match="are bits"):
-        guess.amount(text)
+        typed_guess.amount(text)
 
 
 @pytest.mark.parametrize(
     ("text", "nbytes"), [("8 mb", 8 * 10**6), ("8 KB", 8000), ("8 MIB", 2**23), ("8 bytes", 8)]
 )
 def test_letters_may_be_small(text: str, nbytes: int) -> None:
-    assert units.parse(text) == guess.amount(text).value == nbytes
+    assert units.parse(text) == typed_guess.amount(text).value == nbytes

@@ -7,7 +7,7 @@ import pytest
 
 from memlab import units
 from memlab.errors import InputError
-from memlab.lesson import guess
+from memlab.lesson import typed_guess
 from memlab.lesson.misconceptions import judge
 
 
@@ -30,7 +30,7 @@ from memlab.lesson.misconceptions import judge
     ],
 )
 def test_an_amount_reaches_half_of_its_last_digit(text, value, half):
-    read = guess.amount(text)
+    read = typed_guess.amount(text)
     assert (read.value, read.half) == (value, half)
     assert read.holds(value + half)
     assert not read.holds(value + half + Fraction(1, 1000))
@@ -51,7 +51,7 @@ def test_an_amount_reaches_half_of_its_last_digit(text, value, half):
     ],
 )
 def test_a_ratio_reaches_half_of_its_last_digit(text, value, half):
-    read = guess.times(text)
+    read = typed_guess.times(text)
     assert (read.value, read.half) == (value, half)
 
 
@@ -113,21 +113,21 @@ RATIOS = {
 
 @pytest.mark.parametrize(("plain", "odd"), [(p, o) for p, all in AMOUNTS.items() for o in all])
 def test_a_clear_amount_is_read_however_it_is_written(plain, odd):
-    wanted, read = guess.amount(plain), guess.amount(odd)
+    wanted, read = typed_guess.amount(plain), typed_guess.amount(odd)
     assert (read.value, read.half, read.unit) == (wanted.value, wanted.half, wanted.unit)
     assert read.text == wanted.text  # as everybody reads it
 
 
 @pytest.mark.parametrize(("plain", "odd"), [(p, o) for p, all in RATIOS.items() for o in all])
 def test_a_clear_ratio_is_read_however_it_is_written(plain, odd):
-    assert guess.times(odd).value == guess.times(plain).value
+    assert typed_guess.times(odd).value == typed_guess.times(plain).value
 
 
 def test_a_comma_that_may_stand_between_thousands_does():
-    assert guess.amount("2,500 GB").value == 2_500 * 10**9
-    assert guess.amount("2.500 GB").value == 2_500 * 10**6
-    assert guess.amount("0,500 GB").value == 500 * 10**6
-    assert guess.times("1,024").value == 1024
+    assert typed_guess.amount("2,500 GB").value == 2_500 * 10**9
+    assert typed_guess.amount("2.500 GB").value == 2_500 * 10**6
+    assert typed_guess.amount("0,500 GB").value == 500 * 10**6
+    assert typed_guess.times("1,024").value == 1024
 
 
 def ways(value, unit, chance):
@@ -147,10 +147,10 @@ def test_every_way_to_write_a_right_value_is_right_and_of_a_wrong_value_wrong():
         unit = chance.choice(tuple(units.UNITS))
         value = chance.choice((chance.randint(1, 99), chance.randint(1, 10**9)))
         truth = value * units.UNITS[unit]
-        assert judge(guess.amount(ways(value, unit, chance)), truth).right
+        assert judge(typed_guess.amount(ways(value, unit, chance)), truth).right
         wrong = 2 * value + chance.choice((1, 2, 10))  # not right in the unit's twin either
         given = ways(wrong, unit, chance)
-        assert not judge(guess.amount(given), truth).right, (given, value, unit)
+        assert not judge(typed_guess.amount(given), truth).right, (given, value, unit)
 
 
 def test_every_way_to_write_a_right_ratio_is_right_and_of_a_wrong_one_wrong():
@@ -169,9 +169,9 @@ def test_every_way_to_write_a_right_ratio_is_right_and_of_a_wrong_one_wrong():
         )
         percent = f"{float(100 * truth):.2f} %"
         for given in (exact, chance.choice(shapes), percent):
-            assert judge(guess.times(given), truth).right, given
+            assert judge(typed_guess.times(given), truth).right, given
         for given in (f"{above + 1}/{below}", f"{float(truth * 2):.3f}", f"{float(truth):.3f} %"):
-            assert not judge(guess.times(given), truth).right, (given, truth)
+            assert not judge(typed_guess.times(given), truth).right, (given, truth)
 
 
 # -- what is no guess ------------------------------------------------------------------------------
@@ -179,25 +179,27 @@ def test_every_way_to_write_a_right_ratio_is_right_and_of_a_wrong_one_wrong():
 
 @pytest.mark.parametrize("text", ["0 GB", "0 B", "0.00 MB", "zero B", "0 x 64 B", "0^2 B"])
 def test_nothing_is_no_rounded_amount(text):
-    assert not guess.amount(text).holds(1)
-    assert guess.amount(text).holds(0)
+    assert not typed_guess.amount(text).holds(1)
+    assert typed_guess.amount(text).holds(0)
 
 
 @pytest.mark.parametrize("text", ["0", "zero", "0.0", "0 %", "0x", "0 * 9", "zero times"])
 def test_nothing_is_no_rounded_ratio(text):
-    assert not guess.times(text).holds(Fraction("0.001"))
-    assert guess.times(text).holds(0)
-    assert not guess.times("0.4").holds(0)
+    assert not typed_guess.times(text).holds(Fraction("0.001"))
+    assert typed_guess.times(text).holds(0)
+    assert not typed_guess.times("0.4").holds(0)
 
 
 def test_a_computed_ratio_is_not_held_to_the_digits_of_a_float():
-    assert guess.times(843765435 / 456419487).holds(Fraction(843765435, 456419487))
-    assert {guess.times(text).text for text in ("9X", "x 9 times", "3x3", "3^2", "9e0")} == {"9"}
+    assert typed_guess.times(843765435 / 456419487).holds(Fraction(843765435, 456419487))
+    assert {typed_guess.times(text).text for text in ("9X", "x 9 times", "3x3", "3^2", "9e0")} == {
+        "9"
+    }
 
 
 @pytest.mark.parametrize("given", [10**5000, "9" * 5000], ids=["number", "text"])
 def test_thousands_of_digits_get_one_sentence(given):
-    for read in (guess.amount, guess.times):
+    for read in (typed_guess.amount, typed_guess.times):
         with pytest.raises(InputError, match="; give"):
             read(given)
 
@@ -206,7 +208,7 @@ def test_thousands_of_digits_get_one_sentence(given):
     "given", ["10^99", "9e99", "1e20 · 1e30", "9" * 40, "1e-99", "1e-20 · 1e-9"]
 )
 def test_a_number_beyond_anything_gets_one_sentence(given):
-    for read, text in ((guess.amount, f"{given} B"), (guess.times, given)):
+    for read, text in ((typed_guess.amount, f"{given} B"), (typed_guess.times, given)):
         with pytest.raises(InputError, match="; give"):
             read(text)
 
@@ -220,18 +222,18 @@ def test_a_number_beyond_anything_gets_one_sentence(given):
 )
 def test_no_amount_gets_one_sentence(text):
     with pytest.raises(InputError, match=r"is no amount of memory; give a number and its unit"):
-        guess.amount(text)
+        typed_guess.amount(text)
 
 
 def test_a_number_without_its_unit_is_asked_about():
     with pytest.raises(InputError, match="no unit; if it is a number of bytes, write 6,422,528 B"):
-        guess.amount("6 422 528")
+        typed_guess.amount("6 422 528")
 
 
 @pytest.mark.parametrize("text", ["6.4 megabits", "6.4 bits", "6.4 Mb"])
 def test_bits_are_no_bytes(text):
     with pytest.raises(InputError, match="are bits, 8 to a byte"):
-        guess.amount(text)
+        typed_guess.amount(text)
 
 
 @pytest.mark.parametrize(
@@ -256,25 +258,25 @@ def test_bits_are_no_bytes(text):
 )
 def test_no_ratio_gets_one_sentence(text):
     with pytest.raises(InputError, match="is no number of times; give one such as 9"):
-        guess.times(text)
+        typed_guess.times(text)
 
 
 def test_units_that_texts_mix_up_are_twins():
-    twin, other = guess.amount("6.4 MB").twin, guess.amount("2 GiB").twin
+    twin, other = typed_guess.amount("6.4 MB").twin, typed_guess.amount("2 GiB").twin
     assert twin
     assert other
-    assert twin.value == guess.amount("6.4 MiB").value
+    assert twin.value == typed_guess.amount("6.4 MiB").value
     assert twin.value == Fraction("6.4") * 2**20
     assert other.value == 2 * 10**9
     assert other.unit == "GB"
-    assert guess.amount("96 B").twin is None
-    assert guess.times(9).twin is None
+    assert typed_guess.amount("96 B").twin is None
+    assert typed_guess.times(9).twin is None
 
 
 def test_a_ratio_is_read_to_the_decimals_of_its_question():
-    assert guess.times(2, decimals=1) == guess.times("2.0")
-    assert guess.times("2 times", decimals=1).half == Fraction(1, 20)
-    assert guess.times("2.25", decimals=1).half == Fraction(1, 20)  # more than it asks for
-    assert guess.times("1.81", decimals=1).holds(Fraction("1.8487"))
-    assert not guess.times("1.79", decimals=1).holds(Fraction("1.8487"))
-    assert not guess.times("0", decimals=1).holds(Fraction("0.01"))
+    assert typed_guess.times(2, decimals=1) == typed_guess.times("2.0")
+    assert typed_guess.times("2 times", decimals=1).half == Fraction(1, 20)
+    assert typed_guess.times("2.25", decimals=1).half == Fraction(1, 20)  # more than it asks for
+    assert typed_guess.times("1.81", decimals=1).holds(Fraction("1.8487"))
+    assert not typed_guess.times("1.79", decimals=1).holds(Fraction("1.8487"))
+    assert not typed_guess.times("0", decimals=1).holds(Fraction("0.01"))
