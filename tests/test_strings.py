@@ -65,7 +65,7 @@ INVENTED = (
     "memory.verdict.before",
     "addresses.result.first",
     "number.control.title.long",
-    "exercise.width",
+    "exercise.page_width",
     "role.parameter",
     "phase.forward.one",
     "techniques.table.memory",
