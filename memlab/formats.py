@@ -198,6 +198,8 @@ NUMBERS = {name: each for name, each in FORMATS.items() if name in FLOATS or eac
 """The formats that the numbers of a network are rounded to."""
 STORED = tuple(name for name, each in FLOATS.items() if each.bits <= FORMATS["fp32"].bits)
 """Those that a role can be stored in: they are computed with in fp32."""
+PADDED = frozenset(name for name, each in FLOATS.items() if each.padding)
+"""Those that lie in the type of a longer format, with bits of 0 below their own."""
 WHOLE = tuple(name for name, each in FORMATS.items() if each.whole)
 """Those that all arrays of a step can have."""
 

@@ -199,6 +199,7 @@ def test_it_is_the_wheel_that_runs(call, installed):
 INSTEAD = {
     "run": "run linear1 --batch 3",  # every kernel is compiled anew
     "bench": "bench",  # a benchmark takes a minute
+    "explain": "explain --help",  # PyTorch is not in it
     "lab": "lab --version",  # JupyterLab says its version, and starts no server
 }
 LINES = {
@@ -230,7 +231,7 @@ def test_lessons_of_a_wheel_open_in_a_folder_of_the_learners(call, away):
 
 def test_what_lessons_look_up_is_in_a_wheel(call):
     code = (
-        "from memlab import lesson; from memlab.bench import torch_memory\n"
+        "from memlab import lesson; from memlab.measure import torch_memory\n"
         "print(lesson.exercise('02.largest_batch').solution())\n"
         "print(torch_memory.FILE.is_file())"
     )

@@ -105,6 +105,7 @@ def _parser(word: str = "") -> _Parser:
         one.set_defaults(run=command, parser=one)
         _add_options(one, command.__name__)
         if command.__name__ in PLANNING and word in ("", command.__name__):
+            _check_room()
             add_techniques(one, command.__name__)
     return parser
 
@@ -240,9 +241,15 @@ def _command(words: Sequence[str]) -> int:
         options = _options(words)
     except SystemExit:  # argparse has shown what --help or --version asked for
         return 0
-    this_machine.require("memlab", this_machine.START)
+    _check_room()
     code: int = options.run(options)
     return code
+
+
+def _check_room() -> None:
+    """See whether there is room for NumPy and plans, where they are not loaded yet."""
+    if "numpy" not in sys.modules:
+        this_machine.require("memlab", this_machine.START)
 
 
 def _no_room(error: Exception) -> int:

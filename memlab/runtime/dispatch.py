@@ -18,7 +18,8 @@ def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
     Raises:
         InputError: there is none for one of them.
     """
-    row = devices.find(device)
+    registry.load(device)
+    row = devices.DEVICES[device]
     if not row.staged and any(is_staged(op) or "mask" in op.writes for op in step.ops):
         able = " or ".join(each.name for each in DEVICES.values() if each.staged)
         raise InputError(

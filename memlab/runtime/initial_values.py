@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memlab.errors import InputError, shorten, unknown
+from memlab.formats import PADDED
 from memlab.kernels.registry import Array
 from memlab.step.initial_values import Start
 from memlab.step.tensor import Tensor
@@ -42,7 +43,7 @@ def fill(
         _draw(values, draws, start.deviation)
     else:
         values[...] = settings[start.setting] if settings and start.setting else start.value
-    if tensor.format.padding:  # kept in arrays of fp32, which do not round by themselves
+    if tensor.format.name in PADDED:  # kept in arrays of fp32, which do not round by themselves
         from memlab.kernels.cpu.small.conversions import narrow
 
         narrow(values, values, tensor.format)

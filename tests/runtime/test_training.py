@@ -201,7 +201,7 @@ def test_every_technique_has_its_training() -> None:
     public = {name: getattr(memlab, name) for name in memlab.__all__}
     homes = {name: getattr(each, "__module__", "") for name, each in public.items()}
     found = {name for name, home in homes.items() if home.startswith("memlab.techniques.")}
-    assert found == {*SAME, "accumulate", "eight_bit_states", "lowering", "precision"}
+    assert found == {*SAME, "accumulate", "eight_bit_states", "lowering", "precision", "release"}
 
 
 @pytest.mark.parametrize("technique", TECHNIQUES)
