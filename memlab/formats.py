@@ -196,8 +196,12 @@ FORMATS: dict[str, Format] = {
 FLOATS = {name: each for name, each in FORMATS.items() if each.kind == "float"}
 NUMBERS = {name: each for name, each in FORMATS.items() if name in FLOATS or each.rounded}
 """The formats that the numbers of a network are rounded to."""
-STORED = tuple(name for name, each in FLOATS.items() if each.bits <= FORMATS["fp32"].bits)
-"""Those that a role can be stored in: they are computed with in fp32."""
+_SHORTER = [each for each in FLOATS.values() if each.bits <= FORMATS["fp32"].bits]
+STORED = tuple(
+    each.name for each in sorted(_SHORTER, key=lambda each: (-each.bits, each.name == "fp16"))
+)
+"""Those that a role can be stored in: they are computed with in fp32. The longest stand first, and
+bf16, which has the range of fp32, before fp16."""
 PADDED = frozenset(name for name, each in FLOATS.items() if each.padding)
 """Those that lie in the type of a longer format, with bits of 0 below their own."""
 WHOLE = tuple(name for name, each in FORMATS.items() if each.whole)
