@@ -111,7 +111,7 @@ def _installed() -> None:
         InputError: it is not installed.
     """
     try:
-        import torch  # noqa: F401
+        import torch  # noqa: F401 - whether it is there
     except ImportError:
         raise InputError(
             "a model of PyTorch needs PyTorch, which is not installed; "
