@@ -47,7 +47,7 @@ Written = tuple[str, str, str]
 name, or ``""`` where it is new; and what is written."""
 OF_A_FORMAT = (
     "test_formats.py", "test_rounding.py",
-    *(f"kernels/test_{part}.py" for part in ("conversions", "scaling")),
+    *(f"kernels/test_{part}.py" for part in ("conversions", "loss_scale")),
     "techniques/test_precision.py",
 )  # fmt: skip
 OF_A_WAY = (

@@ -275,7 +275,7 @@ def test_a_loop_that_fills_no_vector_is_seen() -> None:
         (np.zeros(4, np.uint16), np.zeros(4, np.float32), "fp16", r"got uint16 \(4,\)"),
         (np.zeros(4, np.float16), np.zeros(4), "fp16", r"and float64 \(4,\)"),
         (np.zeros((4, 2), np.float16)[:, 0], np.zeros(4, np.float32), "fp16", "contiguous"),
-        (np.zeros(4, np.int8), np.zeros(4, np.float32), "int8", "try fp32, tf32, fp16, bf16"),
+        (np.zeros(4, np.int8), np.zeros(4, np.float32), "int8", "try fp32, tf32, bf16, fp16"),
         (np.zeros(4), np.zeros(4, np.float32), "fp64", "fp64 is not converted"),
     ],
 )
