@@ -5,7 +5,9 @@ Forward and loss are here; ``backward`` and ``update`` append the rest.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from memlab.axes import BATCH, Dims, dims
 from memlab.formats import FORMATS, Format
@@ -39,6 +41,7 @@ class Build:
     """What forward wrote for backward alone."""
     gradients: dict[str, Tensor] = field(default_factory=dict)
     """Those of parameters that backward wrote, by the names of the parameters."""
+    _attributes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         algorithms.find(self.algorithm)
@@ -152,11 +155,11 @@ class Build:
     def write_extras(self, node: Node) -> Operands:
         """What forward writes beside its output, where a backward will read it."""
         if node.name in self.learning:
-            found = node.layer.extras(node.shape, *node.input_shapes)
-            self.extras[node.name] = {
-                name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
-                for name, (axes, format) in found.items()
-            }
+            if found := node.layer.extras(node.shape, *node.input_shapes):
+                self.extras[node.name] = {
+                    name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
+                    for name, (axes, format) in found.items()
+                }
         return self.extras.get(node.name, NONE)
 
     def new(
@@ -202,7 +205,9 @@ class Build:
         moved = Size(fixed, each)
         if choice.moved:
             moved += fills * choice.moved
-        attributes = {"layer": node.layer, "draw": node.name}
+        attributes = self._attributes.get(node.name)
+        if attributes is None:
+            attributes = self._attributes[node.name] = {"layer": node.layer, "draw": node.name}
         self.ops.append(
             Op(name, kind, phase, reads, writes, updates, choice.workspace, attributes,
                choice.algorithm, flops, moved, node.name, node.stage, traits=traits, again=again,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import NamedTuple
 
@@ -161,6 +161,8 @@ def made(
 ) -> Choice:
     """The choice of an algorithm with these buffers, named ``"<scope>.workspace"``, in the format
     ``of`` unless they have their own."""
+    if not buffers:
+        return _without_workspace(algorithm)
     prefix, moved = f"{scope}.{'backward ' if backward else ''}", Size()
     workspace = {}
     for name, each in buffers.items():
@@ -169,6 +171,11 @@ def made(
         moved += _moved(each, found.size, threads)
         workspace[name] = found
     return Choice(algorithm, workspace, moved)
+
+
+@cache
+def _without_workspace(algorithm: str) -> Choice:
+    return Choice(algorithm, NONE, Size())
 
 
 def _axes(buffer: Buffer, threads: int) -> Dims:
