@@ -57,7 +57,7 @@ from lessons import messages, readings, recordings
 from lessons.kernel import METADATA, execute
 from lessons.messages import Say
 from lessons.recordings import Picture
-from lessons.stored import DIFFERS, PLANNED, SOLUTION, SVG, LessonError, clean
+from lessons.stored import DIFFERS, FIXED, PLANNED, SOLUTION, SVG, LessonError, clean
 from memlab import atomic
 from memlab.errors import InputError
 from memlab.strings import ENGLISH
@@ -65,7 +65,7 @@ from memlab.strings import ENGLISH
 LESSONS = Path(__file__).resolve().parent
 APPENDIX = "appendix"
 STUB, NUMBERS = "stub", "numbers"
-TAGS = SOLUTION, STUB, NUMBERS, DIFFERS, PLANNED
+TAGS = SOLUTION, STUB, NUMBERS, DIFFERS, PLANNED, FIXED
 PICTURE = re.compile(r"picture-([a-z0-9_]+)")
 TIMES = LESSONS / "data" / "seconds.json"
 EXERCISE = re.compile(r'\blesson\.exercise\("(\d\d)\.')

@@ -25,18 +25,14 @@ SOLUTION, DIFFERS = "solution", "nbval-ignore-output"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 NOTE = f"{messages.NOTE}\n"
 FREE = re.compile(r"\bfree here\b|B\)? free\b|\bfree:? \d", re.IGNORECASE)
-PLANNED = "planned-seconds"
-"""The tag of a cell whose seconds, and the GB/s that they are of, the clock plans for a card: they
-are the same on every machine."""
-VARIES_PLANNED = re.compile(
-    r"\bper second, in billions\b|\bless time\b|\bthreads\b|"
-    rf"\b(?:PyTorch|oneDNN)\b|{FREE.pattern}",
-    re.IGNORECASE,
+PLANNED, FIXED = "planned-seconds", "pytorch-recorded"
+"""The tag of a cell whose seconds, and the GB/s that they are of, the clock plans for a card, and
+that of one whose figures of PyTorch were recorded: they are the same on every machine."""
+SECONDS, TORCH = r"\d (?:s|ms|seconds?|GB/s)\b", r"\b(?:PyTorch|oneDNN)\b"
+OTHERS = (
+    rf"\bper second, in billions\b|\bless time\b(?! \(planned\))|\bthreads\b|{FREE.pattern}"
 )
-VARIES = re.compile(
-    rf"\d (?:s|ms|seconds?|GB/s)\b|{VARIES_PLANNED.pattern}",
-    re.IGNORECASE,
-)
+VARIES = re.compile(f"{SECONDS}|{TORCH}|{OTHERS}", re.IGNORECASE)
 OWN = re.compile(rf"{VARIES.pattern}|\bcache\b", re.IGNORECASE)
 BYTES = re.compile(r"\d (?:[kMGT]i?)?B\b(?!/s)")
 
@@ -107,7 +103,8 @@ def differs(cell: NotebookNode) -> str:
 
 def varying(tags: Collection[str], shown: str) -> re.Match[str] | None:
     """The first words that differ from machine to machine, of what a cell with these tags shows."""
-    return (VARIES_PLANNED if PLANNED in tags else VARIES).search(shown)
+    parts = [OTHERS, *([] if PLANNED in tags else [SECONDS]), *([] if FIXED in tags else [TORCH])]
+    return re.search("|".join(parts), shown, re.IGNORECASE)
 
 
 def measured(text: str) -> bool:

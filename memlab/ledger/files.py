@@ -5,19 +5,35 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memlab import atomic, formats
-from memlab.errors import LARGEST, LONGEST, InputError, flag, pick, shorten, whole
+from memlab import atomic
+from memlab.errors import LONGEST, InputError, shorten
 from memlab.ledger.entries import BEFORE, UNNAMED, Tenant
+from memlab.ledger.file_fields import (
+    FORMAT,
+    Check,
+    What,
+    axis,
+    batches,
+    by_name,
+    count,
+    each,
+    fields,
+    listed,
+    one_of,
+    size,
+    text,
+    truth,
+)
 from memlab.ledger.ledger import Entry, Ledger, Row
 from memlab.optimizers import OPTIMIZERS
 from memlab.step.op import Phase
-from memlab.step.storage import DEVICE, MEMORIES, Size
+from memlab.step.storage import DEVICE, MEMORIES
 from memlab.step.tensor import Role
 
 T = TypeVar("T")
@@ -25,13 +41,6 @@ T = TypeVar("T")
 SCHEMA = "memlab.ledger/1"
 ORIGINS = ("planned", "measured", "recorded", "simulated")
 _META = ("network", "label", "format", "optimizer", "training", "origin")
-
-What = tuple[str | tuple[str, object], ...]
-"""What a value is: a field, of what, of what; a block or an operation is a noun and its name. It
-becomes a text where something is refused, and nowhere else."""
-Check = Callable[[What, Any], object]
-"""From what a value is, and the value as it was read, to what a ledger has."""
-
 
 def to_dict(ledger: Ledger) -> dict[str, Any]:
     """Plain values for JSON; ``from_dict`` gives the same ledger back."""
@@ -74,10 +83,19 @@ def save(ledger: Ledger, path: str | Path) -> None:
         raise InputError(
             f"a ledger is saved, got {shorten(ledger)}; try memlab.save(memlab.plan(step), path)."
         )
+    write(path, json.dumps(to_dict(ledger), indent=1) + "\n")
+
+
+def write(path: str | Path, content: str) -> None:
+    """Write a text, all of it or nothing.
+
+    Raises:
+        InputError: no path, or a place that cannot be written to.
+    """
     _check_path(path)
     target = Path(path)
     try:
-        atomic.write(target, json.dumps(to_dict(ledger), indent=1) + "\n")
+        atomic.write(target, content)
     except IsADirectoryError:
         raise InputError(
             f"cannot write {_shown(target)}: it is a folder; add a file name."
@@ -119,8 +137,8 @@ def read(path: str | Path, make: Callable[[Any], T], hint: str) -> T:
 
 def _shown(path: str | Path) -> str:
     """A path for a sentence: of a long one its end, which tells files apart."""
-    text = str(path)
-    return text if len(text) <= LONGEST else f"...{text[-LONGEST:]}"
+    name = str(path)
+    return name if len(name) <= LONGEST else f"...{name[-LONGEST:]}"
 
 
 def trace(ledger: Ledger, batch: int, memory: str = DEVICE) -> dict[str, Any]:
@@ -154,11 +172,11 @@ def _ledger(data: dict[str, Any]) -> Ledger:
     Raises:
         InputError: what is missing, too much, of the wrong kind or out of range.
     """
-    found = _fields((), data, _LEDGER)
+    found = fields((), data, _LEDGER)
     del found["schema"]
     rows, entries = found.pop("operations"), found.pop("blocks")
     counts = Counter(entry.name for entry in entries)
-    twice = [name for name, count in counts.items() if count > 1 and name != UNNAMED]
+    twice = [name for name, times in counts.items() if times > 1 and name != UNNAMED]
     if twice:
         raise InputError(f"two blocks are named {shorten(twice[0])}.")
     for entry in entries:
@@ -166,90 +184,9 @@ def _ledger(data: dict[str, Any]) -> Ledger:
     return Ledger(rows, entries, **found)
 
 
-def _said(what: What) -> str:
-    """What a value is, for a sentence; the ledger itself is "it"."""
-    parts = (part if isinstance(part, str) else f"{part[0]} {shorten(part[1])}" for part in what)
-    return " of ".join(parts) or "it"
-
-
-def _is(what: What, given: object) -> InputError:
-    """The error for a value of the wrong kind."""
-    return InputError(f"{_said(what)} is {shorten(given)}.")
-
-
-def _fields(
-    what: What, given: Any, checks: Mapping[str, Check], optional: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """The fields of an object, each checked; ``optional`` ones may be missing."""
-    if not isinstance(given, dict):
-        raise _is(what, given)
-    if len(what) == 1 and "name" in given:
-        what = ((str(what[0]), given["name"]),)
-    for name in checks:
-        if name not in given and name not in optional:
-            raise InputError(f"{_said(what)} has no {name}.")
-    for name in given:
-        if name not in checks:
-            raise InputError(f"{_said(what)} has {shorten(name)}, which no ledger has.")
-    return {
-        name: check((name, *what), given[name]) for name, check in checks.items() if name in given
-    }
-
-
-def _each(noun: str, item: Check) -> Check:
-    """A list of such items."""
-
-    def check(what: What, given: Any) -> tuple[Any, ...]:
-        one = (noun, *what[1:])
-        return tuple(item(one, each) for each in _list(what, given))
-
-    return check
-
-
-def _list(what: What, given: Any, length: int | None = None) -> Sequence[Any]:
-    """A list; of a ledger that was in no file, a tuple."""
-    if not isinstance(given, list | tuple) or length not in (None, len(given)):
-        raise _is(what, given)
-    return given
-
-
-def _one_of(what: str, registry: Mapping[str, object]) -> Check:
-    return lambda _, given: pick(what, given, registry)
-
-
-def _text(what: What, given: Any) -> str:
-    if not isinstance(given, str) or not given.isprintable():
-        raise _is(what, given)
-    return given
-
-
-def _flag(what: What, given: Any) -> bool:
-    return flag(_said(what), given)
-
-
-def _count(what: What, given: Any, least: int = 0) -> int:
-    if type(given) is not int:
-        raise _is(what, given)
-    return given if least <= given <= LARGEST else whole(_said(what), given, least)
-
-
-def _batches(what: What, given: Any) -> range | None:
-    if given is None:
-        return None
-    first, end = _list(what, given, 2)
-    start = _count(what, first, least=1)
-    last = end - 1 if type(end) is int else end
-    return range(start, _count(("the last", *what), last, least=start) + 1)
-
-
-def _axis(what: What, given: Any) -> tuple[str, int]:
-    name, extent = _list(what, given, 2)
-    return _text(what, name), _count(what, extent)
-
-
 def _tenant(what: What, given: Any) -> Tenant:
-    name, first, last = _list(what, given, 3)
-    return Tenant(_text(what, name), _count(what, first, BEFORE), _count(what, last))
+    name, first, last = listed(what, given, 3)
+    return Tenant(text(what, name), count(what, first, BEFORE), count(what, last))
 
 
 def _check_life(entry: Entry, operations: int) -> None:
@@ -266,52 +203,43 @@ def _check_life(entry: Entry, operations: int) -> None:
 
 
 def _row(what: What, given: Any) -> Row:
-    return Row(**_fields(what, given, _ROW))
-
-
-def _size(what: What, given: Any) -> Size:
-    return Size(**_fields(what, given, {"fixed": _count, "per_sample": _count}))
+    return Row(**fields(what, given, _ROW))
 
 
 def _entry(what: What, given: Any) -> Entry:
-    return Entry(**_fields(what, given, _BLOCK, optional=("tenants",)))
+    return Entry(**fields(what, given, _BLOCK, optional=("tenants",)))
 
 
-def _names(names: Iterable[str]) -> dict[str, str]:
-    return {name: name for name in names}
-
-
-_FORMAT = _one_of("format", _names(formats.FORMATS))
 _ROW: dict[str, Check] = {
-    "name": _text,
-    "kind": _text,
-    "phase": _one_of("phase", {phase.value: phase for phase in Phase}),
-    "layer": _text,
-    "stage": _text,
+    "name": text,
+    "kind": text,
+    "phase": one_of("phase", {phase.value: phase for phase in Phase}),
+    "layer": text,
+    "stage": text,
 }
 _BLOCK: dict[str, Check] = {
-    "name": _text,
-    "role": _one_of("role", {role.value: role for role in Role}),
-    "size": _size,
-    "birth": partial(_count, least=BEFORE),
-    "death": _count,
-    "axes": _each("an axis", _axis),
-    "format": _FORMAT,
-    "layer": _text,
-    "stage": _text,
-    "memory": _one_of("memory", _names(MEMORIES)),
-    "tenants": _each("a tenant", _tenant),
+    "name": text,
+    "role": one_of("role", {role.value: role for role in Role}),
+    "size": size,
+    "birth": partial(count, least=BEFORE),
+    "death": count,
+    "axes": each("an axis", axis),
+    "format": FORMAT,
+    "layer": text,
+    "stage": text,
+    "memory": one_of("memory", by_name(MEMORIES)),
+    "tenants": each("a tenant", _tenant),
 }
 _LEDGER: dict[str, Check] = {
-    "schema": _text,
-    "network": _text,
-    "label": _text,
-    "format": _FORMAT,
-    "optimizer": _one_of("optimizer", _names(["", *OPTIMIZERS])),
-    "training": _flag,
-    "origin": _one_of("origin", _names(ORIGINS)),
-    "notes": _each("a note", _text),
-    "batches": _batches,
-    "operations": _each("operation", _row),
-    "blocks": _each("block", _entry),
+    "schema": text,
+    "network": text,
+    "label": text,
+    "format": FORMAT,
+    "optimizer": one_of("optimizer", by_name(["", *OPTIMIZERS])),
+    "training": truth,
+    "origin": one_of("origin", by_name(ORIGINS)),
+    "notes": each("a note", text),
+    "batches": batches,
+    "operations": each("operation", _row),
+    "blocks": each("block", _entry),
 }

@@ -15,6 +15,7 @@ from memlab.lesson.card import Card
 from memlab.lesson.card_question import Part, topics
 from memlab.lesson.exercise import Exercise, exercise
 from memlab.lesson.material.allocation import Allocation, measure
+from memlab.lesson.material.recorded_models import model
 from memlab.strings import gettext as _
 
 _CARDS: dict[str, Card] = {}
@@ -27,6 +28,7 @@ __all__ = [
     "digits",
     "exercise",
     "measure",
+    "model",
     "predict",
     "recall",
 ]

@@ -8,10 +8,11 @@ freed, and has to know every value that was there.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 
 from memlab.errors import InputError, shorten
-from memlab.step.op import NONE, Op, Phase
+from memlab.step.op import NONE, Op, Operands, Phase
 from memlab.step.step import Step
 from memlab.step.storage import Storage
 from memlab.step.tensor import Role, Tensor
@@ -26,8 +27,9 @@ NOTE = "freed after its last reader"
     Place.LAST, "release", "what a framework holds longer than anybody needs it is freed",
     built=False,
 )  # fmt: skip
-def release(step: Step) -> Step:
-    """The same step, in which every block is freed after the last operation that needs it.
+def release(step: Step, roles: Collection[Role] = ()) -> Step:
+    """The same step, in which every block is freed after the last operation that needs it; with
+    ``roles`` only those that have one of them.
 
     A framework frees later: a gradient waits for the next step, the input for whoever named it, a
     map for the end of the function that made it. What that costs is the difference between the two
@@ -40,8 +42,15 @@ def release(step: Step) -> Step:
         raise InputError(f"release rewrites a step, got {shorten(step)}; try memlab.record(...).")
     if not any(op.holds for op in step.ops):
         return step
-    ops = tuple(replace(op, holds=NONE) if op.holds else op for op in step.ops)
+    ops = tuple(replace(op, holds=_kept(op, roles)) if op.holds else op for op in step.ops)
     return replace(step, ops=ops, notes=(*step.notes, NOTE))
+
+
+def _kept(op: Op, roles: Collection[Role]) -> Operands:
+    """What an operation still holds: of other roles than these, nothing where none is given."""
+    if not roles:
+        return NONE
+    return {slot: tensor for slot, tensor in op.holds.items() if tensor.role not in roles}
 
 
 def rewritable(step: Step) -> Step:

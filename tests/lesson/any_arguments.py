@@ -124,6 +124,14 @@ def pictures(chance: Random) -> Arguments:
     return {"images": images, "batch": chance.randint(1, len(images))}
 
 
+def lives(chance: Random) -> Arguments:
+    blocks = []
+    for _ in range(chance.randint(1, 20)):
+        born, last, freed = sorted(chance.randint(0, 20) for _ in range(3))
+        blocks.append((chance.randint(1, 1000), born, last, freed))
+    return {"blocks": blocks}
+
+
 ANY: dict[str, Callable[[Random], Arguments]] = {
     "00.mebibytes": lambda chance: {"nbytes": chance.randint(0, 10 ** chance.randint(1, 12))},
     "01.kept": lambda chance: few(chance, "batch", "inputs", "hidden", "outputs"),
@@ -149,4 +157,5 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "09.offloaded": lambda chance: tasks_09.drawn(chance, chance.randint(1, 6)),
     "10.finished": durations,
     "10.means": pictures,
+    "12.late": lives,
 }

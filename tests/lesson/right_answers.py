@@ -165,6 +165,18 @@ def with_names(images, batch):
     return found
 
 
+def held_most(blocks, end):
+    """By events: what comes and goes, in order."""
+    events = sorted(
+        event for block in blocks for event in ((block[1], 0, block[0]), (block[end], 1, -block[0]))
+    )
+    now = most = 0
+    for *_, nbytes in events:
+        now += nbytes
+        most = max(most, now)
+    return most
+
+
 RIGHT: dict[str, Answers] = {
     "00.mebibytes": {
         "twice": lambda nbytes: nbytes / 1024 / 1024,
@@ -241,4 +253,8 @@ RIGHT: dict[str, Answers] = {
         "list": lambda **a: np.array(list(by_places(**a))),
     },
     "10.means": {"names": with_names},
+    "12.late": {
+        "moments": lambda blocks: [held_most(blocks, 3), held_most(blocks, 2)],
+        "array": lambda blocks: np.array([held_most(blocks, 3), held_most(blocks, 2)]),
+    },
 }

@@ -223,6 +223,11 @@ def of_parts(images, batch, *, by=255, rest=True):
     return [images[n : n + batch].mean() / by for n in range(0, count, batch)]
 
 
+def most_held(blocks, end, more=0):
+    times = range(1 + max(block[3] for block in blocks))
+    return max(sum(b[0] for b in blocks if b[1] <= t <= b[end] + more) for t in times)
+
+
 ZOO: dict[str, dict[str, Any]] = {
     "00.mebibytes": {
         "decimal": lambda nbytes: nbytes / 10**6,
@@ -448,5 +453,14 @@ ZOO: dict[str, dict[str, Any]] = {
         "no_rest": lambda images, batch: of_parts(images, batch, rest=False),
         "each": lambda images, batch: [image.mean() / 255 for image in images],
         "all": lambda images, batch: [images.mean() / 255],
+    },
+    "12.late": {
+        "sum": lambda blocks: 2 * [sum(block[0] for block in blocks)],
+        "exclusive": lambda blocks: [most_held(blocks, 3, -1), most_held(blocks, 2, -1)],
+        "swapped": lambda blocks: [most_held(blocks, 2), most_held(blocks, 3)],
+        "held": lambda blocks: 2 * [most_held(blocks, 3)],
+        "saved": lambda blocks: [
+            most_held(blocks, 3), most_held(blocks, 3) - most_held(blocks, 2)
+        ],
     },
 }

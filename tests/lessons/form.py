@@ -6,6 +6,7 @@ from typing import Any
 
 from lessons import stored
 from memlab.lesson.card_question import Part
+from memlab.studies.techniques.case import LESSONS
 from tests.lessons.parts import ASKED, CODE, Lesson, sections, tree
 from tests.lessons.structure import LIMITS, NO_BLOCK
 
@@ -153,7 +154,10 @@ def unasked(lesson: Lesson) -> list[str]:
 
 
 def case(lesson: Lesson) -> list[str]:
-    """`## The case so far`, between what is left out and the key points, with its picture."""
+    """`## The case so far`, between what is left out and the key points, with its picture; a lesson
+    that brings no technique to the case has none."""
+    if lesson.number not in LESSONS:
+        return []
     found = [part for part in sections(lesson)[-2:-1] if part.heading == "The case so far"]
     view = f'views.case("{lesson.number}")'
     shown = any(code.strip().endswith(view) for part in found for code in part.code)

@@ -36,6 +36,12 @@ class Group:
         return cut(layer, self.name.count(".") + (1 if ANY in self.name else 2))
 
 
+def named(path: str, classes: Mapping[str, str]) -> str:
+    """A module that is a number alone with its class: ``'features.3 (ReLU)'``."""
+    kind = classes.get(path, "")
+    return f"{path} ({kind})" if kind and path.rpartition(".")[2].isdigit() else path
+
+
 def cut(path: str, depth: int) -> str:
     """The first ``depth`` parts of a path."""
     return ".".join(path.split(".")[:depth])

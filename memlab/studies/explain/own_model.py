@@ -17,6 +17,7 @@ from memlab.errors import InputError, shorten, whole
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
 from memlab.studies.explain.explained_changes import Change, Subject, say
+from memlab.studies.explain.modules import named
 
 if TYPE_CHECKING:
     from memlab.frontends.torch.fitting.choosing import Program
@@ -118,8 +119,7 @@ class OwnModel(Subject):
 
     def module_name(self, path: str) -> str:
         """A module that is a number alone with its class: ``'features.3 (ReLU)'``."""
-        kind = self.modules.get(path, "")
-        return f"{path} ({kind})" if kind and path.rpartition(".")[2].isdigit() else path
+        return named(path, self.modules)
 
     def call(self, batch: int, memory: str) -> str:
         """The line that explains it again."""

@@ -1,0 +1,204 @@
+"""A recorded step as a file: what was recorded where a framework is installed is planned where it is
+not.
+
+A step of memlab's own layers is written as the code that makes it; its plan is saved by
+``memlab.save``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from memlab.errors import LARGEST, InputError, shorten
+from memlab.formats import FORMATS
+from memlab.ledger.file_fields import (
+    FORMAT,
+    Check,
+    What,
+    axis,
+    batches,
+    count,
+    each,
+    fields,
+    listed,
+    one_of,
+    text,
+    truth,
+)
+from memlab.step.op import CALL, Op, Operands, Phase
+from memlab.step.step import Step
+from memlab.step.storage import DEVICE, Size, Storage
+from memlab.step.tensor import Role, Tensor
+
+SCHEMA = "memlab.step/1"
+_META = ("network", "label", "format", "optimizer", "training")
+_OPERANDS = ("reads", "writes", "updates", "workspace", "holds")
+"""What an operation has to do with blocks, by the fields of ``Op``."""
+
+
+def to_dict(step: Step) -> dict[str, Any]:
+    """Plain values for JSON; ``from_dict`` gives the same step back.
+
+    Raises:
+        InputError: it was not recorded.
+    """
+    if not isinstance(step, Step) or any(CALL not in op.attributes for op in step.ops):
+        raise InputError(
+            f"a step that was recorded is saved as it is, got {shorten(step)}; of another one save "
+            "the plan: memlab.save(memlab.plan(step), path)."
+        )
+    blocks = {each.storage.name: each for each in _tensors(step)}
+    numbers = {name: number for number, name in enumerate(blocks)}
+    return {
+        "schema": SCHEMA,
+        **{name: getattr(step, name) for name in _META},
+        "notes": list(step.notes),
+        "batches": [step.batches.start, step.batches.stop] if step.batches else None,
+        "live_in": [numbers[each.storage.name] for each in step.live_in],
+        "live_out": [numbers[each.storage.name] for each in step.live_out],
+        "blocks": [_block(each) for each in blocks.values()],
+        "operations": [_operation(op, numbers) for op in step.ops],
+    }
+
+
+def _tensors(step: Step) -> Iterator[Tensor]:
+    yield from step.live_in
+    for op in step.ops:
+        for name in _OPERANDS:
+            yield from getattr(op, name).values()
+    yield from step.live_out
+
+
+def _block(tensor: Tensor) -> list[Any]:
+    """The values of ``_BLOCK`` for a block that one tensor fills."""
+    axes, nbytes = [list(each) for each in tensor.axes], tensor.storage.size
+    size = [nbytes.fixed, nbytes.per_sample]
+    return [tensor.name, str(tensor.role), tensor.format.name, axes, size]
+
+
+def _operation(op: Op, numbers: Mapping[str, int]) -> list[Any]:
+    """The values of ``_OPERATION``."""
+    used = [_numbered(getattr(op, name), numbers) for name in _OPERANDS]
+    costs = [[cost.fixed, cost.per_sample] for cost in (op.flops, op.bytes_moved)]
+    place = [op.name, op.kind, str(op.phase), op.layer, op.stage]
+    return [*place, *used, *costs, dict(op.attributes)]
+
+
+def _numbered(operands: Operands, numbers: Mapping[str, int]) -> dict[str, int]:
+    return {slot: numbers[each.storage.name] for slot, each in operands.items()}
+
+
+def written(value: object) -> str:
+    """JSON with a line for each block and each operation."""
+    lines = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return re.sub(r'(?<=[[,])\[(?="[^"]*",")', '\n[', lines) + "\n"
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def from_dict(data: Any, what: What = ()) -> Step:
+    """The step that ``to_dict`` wrote.
+
+    Raises:
+        InputError: no step, one of another schema, or one that is damaged.
+    """
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema != SCHEMA:
+        raise InputError(
+            f"this is no step of schema {SCHEMA} (schema: {shorten(schema)}); record it again."
+        )
+    try:
+        return _step(fields(what, data, _STEP))
+    except InputError as error:
+        reason = str(error).rstrip(".")
+        raise InputError(f"this step is damaged ({reason}); record it again.") from None
+
+
+def _step(found: dict[str, Any]) -> Step:
+    blocks: Sequence[Tensor] = found.pop("blocks")
+    given = {name: found[name] for name in (*_META, "notes", "batches")}
+    ops = tuple(_op(each, blocks) for each in found["operations"])
+    live_in, live_out = (
+        tuple(_picked(found[name], blocks)) for name in ("live_in", "live_out")
+    )
+    return Step(ops, live_in, live_out, **given)
+
+
+def _op(given: dict[str, Any], blocks: Sequence[Tensor]) -> Op:
+    for name in _OPERANDS:
+        slots = given[name]
+        given[name] = dict(zip(slots, _picked(slots.values(), blocks), strict=True))
+    return Op(bytes_moved=given.pop("moved"), **given)
+
+
+def _picked(numbers: Iterable[int], blocks: Sequence[Tensor]) -> list[Tensor]:
+    numbers = list(numbers)
+    if wrong := [each for each in numbers if each >= len(blocks)]:
+        raise InputError(f"there is no block {wrong[0]}.")
+    return [blocks[each] for each in numbers]
+
+
+def _tensor(what: What, given: Any) -> Tensor:
+    found = _row(_BLOCK)(what, given)
+    storage, format = Storage(found["name"], found.pop("size"), DEVICE), FORMATS[found["format"]]
+    return Tensor(storage=storage, **found | {"format": format})
+
+
+def _row(columns: Mapping[str, Check]) -> Check:
+    """A list with a value for each column, the name first."""
+
+    def check(what: What, given: Any) -> dict[str, Any]:
+        values = dict(zip(columns, listed(what, given, len(columns)), strict=True))
+        return fields(what, values, columns)
+
+    return check
+
+
+def _counts(what: What, given: Any) -> dict[str, int]:
+    """Whole numbers by name."""
+    if not isinstance(given, dict):
+        raise InputError(f"{what[0]} is {shorten(given)}.")
+    return {text(("a name", *what), name): count((name, *what), n) for name, n in given.items()}
+
+
+def _line(what: What, given: Any) -> Size:
+    """A number at any batch: what is fixed and what comes with each sample. It may begin below 0."""
+    return Size(*(count(what, value, -LARGEST) for value in listed(what, given, 2)))
+
+
+_BLOCK: dict[str, Check] = {
+    "name": text,
+    "role": one_of("role", {role.value: role for role in Role}),
+    "format": FORMAT,
+    "axes": each("an axis", axis),
+    "size": _line,
+}
+_OPERATION: dict[str, Check] = {
+    "name": text,
+    "kind": text,
+    "phase": one_of("phase", {phase.value: phase for phase in Phase}),
+    "layer": text,
+    "stage": text,
+    **dict.fromkeys(_OPERANDS, _counts),
+    "flops": _line,
+    "moved": _line,
+    "attributes": _counts,
+}
+_STEP: dict[str, Check] = {
+    "schema": text,
+    "network": text,
+    "label": text,
+    "format": FORMAT,
+    "optimizer": text,
+    "training": truth,
+    "notes": each("a note", text),
+    "batches": batches,
+    "live_in": each("a block", count),
+    "live_out": each("a block", count),
+    "blocks": each("a block", _tensor),
+    "operations": each("an operation", _row(_OPERATION)),
+}

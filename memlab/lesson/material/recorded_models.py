@@ -1,0 +1,34 @@
+"""Models of PyTorch that were recorded for the lessons: steps to plan and to look at, which need
+PyTorch nowhere.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from memlab.errors import known
+from memlab.measure.recorded_figures import FOLDER as DATA
+from memlab.studies.explain import recorded_model
+from memlab.studies.explain.recorded_model import RecordedModel
+
+FOLDER = DATA / "models"
+NAMES = ("words", "named", "vgg11", "vgg16")
+"""The files there."""
+
+
+def model(name: str) -> RecordedModel:
+    """A model as it was recorded from PyTorch: ``model("words").step`` is a training step for any
+    batch, ``views.explain(model("words"), 32, "8 GB")`` shows what makes it fit.
+
+    ``words`` is a language model of 4 layers, ``named`` the same where a name holds its output,
+    ``vgg11`` and ``vgg16`` are networks for images.
+
+    Raises:
+        InputError: there is none of that name, or its file is damaged.
+    """
+    return _found(known("recorded model", name, NAMES))
+
+
+@cache
+def _found(name: str) -> RecordedModel:
+    return recorded_model.load(FOLDER / f"{name}.json")

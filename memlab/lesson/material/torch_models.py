@@ -1,0 +1,130 @@
+"""The models of lesson 12 in PyTorch, each with its mini-batches and the optimizer that it is
+trained with: arguments of ``memlab.explain``.
+
+Import this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from memlab.bench.accuracy.training import Case, peak
+from memlab.frontends.torch import observe
+from memlab.frontends.torch.convert import step_of
+from memlab.frontends.torch.measure import with_workspace, workspace
+from memlab.ledger.plan import plan
+from memlab.studies.explain.own_model import usual_loss
+
+VOCABULARY, LENGTH = 32_000, 512
+
+
+class Layer(nn.Module):
+    """Attention, then two linear layers, each added to what comes in."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.attn = nn.MultiheadAttention(width, heads, batch_first=True)
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
+        self.ln1, self.ln2 = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, x: Any) -> Any:
+        y = self.ln1(x)
+        x = x + self.attn(y, y, y, need_weights=False)[0]
+        return x + self.mlp(self.ln2(x))
+
+
+class Words(nn.Module):
+    """A small language model: from tokens to scores, one for each word that may come next."""
+
+    def __init__(self, width: int = 512, heads: int = 8, depth: int = 4) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(VOCABULARY, width)
+        self.h = nn.ModuleList(Layer(width, heads) for _ in range(depth))
+        self.lm_head = nn.Linear(width, VOCABULARY, bias=False)
+
+    def forward(self, tokens: Any) -> Any:
+        x = self.embed(tokens)
+        for layer in self.h:
+            x = layer(x)
+        return self.lm_head(x)
+
+
+class Images(nn.Module):
+    """Convolutions of 3x3 in stages with a pooling after each, and linear layers behind them."""
+
+    def __init__(self, stages: tuple[tuple[int, int], ...], hidden: int = 4096) -> None:
+        super().__init__()
+        layers: list[Any] = []
+        channels = 3
+        for count, wide in stages:
+            for _ in range(count):
+                layers += [nn.Conv2d(channels, wide, 3, padding=1), nn.ReLU(inplace=True)]
+                channels = wide
+            layers.append(nn.MaxPool2d(2))
+        self.features = nn.Sequential(*layers)
+        self.classifier = nn.Sequential(
+            nn.Linear(channels * 49, hidden), nn.ReLU(inplace=True), nn.Dropout(),
+            nn.Linear(hidden, hidden), nn.ReLU(inplace=True), nn.Dropout(),
+            nn.Linear(hidden, 1000),
+        )  # fmt: skip
+
+    def forward(self, x: Any) -> Any:
+        return self.classifier(self.features(x).flatten(1))
+
+
+class VGG11(Images):
+    """Eight convolutions (Simonyan and Zisserman 2015, arXiv 1409.1556)."""
+
+    def __init__(self) -> None:
+        super().__init__(((1, 64), (1, 128), (2, 256), (2, 512), (2, 512)))
+
+
+class VGG16(Images):
+    """Thirteen convolutions, from the same paper."""
+
+    def __init__(self) -> None:
+        super().__init__(((2, 64), (2, 128), (3, 256), (3, 512), (3, 512)))
+
+
+def sentences(batch: int) -> tuple[Any, Any]:
+    """Tokens, and those that come next."""
+    tokens = torch.randint(VOCABULARY, (batch, LENGTH + 1))
+    return tokens[:, :-1], tokens[:, 1:]
+
+
+def pictures(batch: int) -> tuple[Any, Any]:
+    """Images of 224x224, and their classes."""
+    return torch.randn(batch, 3, 224, 224), torch.randint(1000, (batch,))
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "words": {"build": Words, "make_batch": sentences, "optimizer": "adam"},
+    "named": {"build": Words, "make_batch": sentences, "optimizer": "adam",
+              "options": {"keep_output": True}},
+    "vgg11": {"build": VGG11, "make_batch": pictures, "optimizer": "sgd"},
+    "vgg16": {"build": VGG16, "make_batch": pictures, "optimizer": "adam"},
+}  # fmt: skip
+"""By the names that ``memlab.lesson.model`` knows; in ``named`` a name holds what the model gives
+until the step ends, as ``scores`` does in ``scores = model(tokens)``."""
+ASKED = {"words": (32, "8 GB"), "vgg16": (8, "3 GB")}
+"""The batch and the card for which changes are recorded."""
+
+
+def trained(name: str, batch: int) -> dict[str, int]:
+    """Bytes at the peak of a model's step at a batch: as it was recorded at small ones, with the
+    workspace that was measured, and as PyTorch's allocator gave them out when it ran."""
+    found = MODELS[name]
+    data = found["build"], found["make_batch"], usual_loss
+    recording = observe(*data, found["optimizer"])
+    whole = with_workspace(recording, workspace(recording, batch))
+    held = peak(Case(name, *data, found["optimizer"], batch))
+    return {
+        "planned": plan(step_of(recording)).peak(batch),
+        "with workspace": plan(whole).peak(batch),
+        "held": held,
+    }
