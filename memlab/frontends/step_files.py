@@ -94,7 +94,7 @@ def _numbered(operands: Operands, numbers: Mapping[str, int]) -> dict[str, int]:
 def written(value: object) -> str:
     """JSON with a line for each block and each operation."""
     lines = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return re.sub(r'(?<=[[,])\[(?="[^"]*",")', '\n[', lines) + "\n"
+    return re.sub(r'(?<=[[,])\[(?="[^"]*",")', "\n[", lines) + "\n"
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -122,9 +122,7 @@ def _step(found: dict[str, Any]) -> Step:
     blocks: Sequence[Tensor] = found.pop("blocks")
     given = {name: found[name] for name in (*_META, "notes", "batches")}
     ops = tuple(_op(each, blocks) for each in found["operations"])
-    live_in, live_out = (
-        tuple(_picked(found[name], blocks)) for name in ("live_in", "live_out")
-    )
+    live_in, live_out = (tuple(_picked(found[name], blocks)) for name in ("live_in", "live_out"))
     return Step(ops, live_in, live_out, **given)
 
 

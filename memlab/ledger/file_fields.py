@@ -115,5 +115,4 @@ def by_name(names: Iterable[str]) -> dict[str, str]:
     return {name: name for name in names}
 
 
-
 FORMAT = one_of("format", by_name(formats.FORMATS))

@@ -42,6 +42,7 @@ SCHEMA = "memlab.ledger/1"
 ORIGINS = ("planned", "measured", "recorded", "simulated")
 _META = ("network", "label", "format", "optimizer", "training", "origin")
 
+
 def to_dict(ledger: Ledger) -> dict[str, Any]:
     """Plain values for JSON; ``from_dict`` gives the same ledger back."""
     return {

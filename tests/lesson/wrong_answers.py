@@ -459,8 +459,6 @@ ZOO: dict[str, dict[str, Any]] = {
         "exclusive": lambda blocks: [most_held(blocks, 3, -1), most_held(blocks, 2, -1)],
         "swapped": lambda blocks: [most_held(blocks, 2), most_held(blocks, 3)],
         "held": lambda blocks: 2 * [most_held(blocks, 3)],
-        "saved": lambda blocks: [
-            most_held(blocks, 3), most_held(blocks, 3) - most_held(blocks, 2)
-        ],
+        "saved": lambda blocks: [most_held(blocks, 3), most_held(blocks, 3) - most_held(blocks, 2)],
     },
 }

@@ -46,7 +46,9 @@ def _draw(chance: Random, size: int) -> Arguments:
     blocks = []
     for _ in range(1 + size):
         born, last, freed = sorted(chance.randint(0, 2 + size) for _ in range(3))
-        blocks.append((chance.choice((1, 4, 10, 64, 300)) * chance.randint(1, 9), born, last, freed))
+        blocks.append(
+            (chance.choice((1, 4, 10, 64, 300)) * chance.randint(1, 9), born, last, freed)
+        )
     return {"blocks": blocks}
 
 
