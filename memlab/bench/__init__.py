@@ -8,7 +8,8 @@ from importlib import import_module
 from memlab.errors import unknown
 from memlab.measure.timing import Result
 
-Benchmark = Callable[[], Result]
+Benchmark = Callable[..., Result]
+"""Called without arguments; one of those ``OF_MODELS`` takes a model of the user's, too."""
 
 
 class _Benchmarks(Mapping[str, Benchmark]):
@@ -31,6 +32,7 @@ class _Benchmarks(Mapping[str, Benchmark]):
 
 
 BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks({
+    "accuracy": "bench.accuracy",
     "machine": "bench.this_machine",
     "clock": "bench.planned_seconds",
     "plan": "bench.plan",
@@ -51,8 +53,10 @@ BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks({
     "gpu": "bench.gpu",
 })  # fmt: skip
 
-PLOTTED = ("im2col", "convolution", "convolution-resnet50")
-"""Those whose result has groups of timings, which a plot shows."""
+PLOTTED = ("im2col", "convolution", "convolution-resnet50", "accuracy")
+"""Those whose result has groups of timings, or of estimates, which a plot shows."""
+OF_MODELS = ("accuracy",)
+"""Those that take a model of the user's."""
 
 
 def find(name: str) -> Benchmark:

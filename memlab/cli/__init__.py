@@ -171,7 +171,9 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--measure", action="store_true", help="run here what a run computes, too")
     if command == "bench":
         add("name", metavar="NAME", nargs="?", help="such as plan")
-        add("--plot", metavar="FILE", help="write a picture (SVG) of im2col or convolution")
+        what = "of accuracy: a model of yours, MODULE:FUNCTION as in memlab explain"
+        add("model", metavar="MODEL", nargs="?", help=what)
+        add("--plot", metavar="FILE", help="write a picture (SVG) of im2col, convolution, accuracy")
     if command == "lecture":
         add("name", metavar="NAME", help="such as k2")
         add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")

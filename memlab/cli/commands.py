@@ -196,13 +196,38 @@ def bench(options: Options) -> int:
     if target and options.name not in benchmarks.PLOTTED:
         known = ", ".join(benchmarks.PLOTTED)
         raise InputError(f"{options.name} has no plot; leave out --plot, or try one of {known}.")
-    result = benchmark()
+    if options.model is not None and options.name not in benchmarks.OF_MODELS:
+        known = ", ".join(benchmarks.OF_MODELS)
+        raise InputError(f"{options.name} takes no model, got {shorten(options.model)}; leave it "
+                         f"out, or try {known}.")  # fmt: skip
+    given = () if options.model is None else (_own(options.model), options.model)
+    result = benchmark(*given)
     if target:
-        from memlab.views.lowering.times import BenchmarkTimes
-
-        atomic.write(target, BenchmarkTimes(result).svg() + "\n")
+        atomic.write(target, _plot(result).svg() + "\n")
     _show(options, result.as_dict(), str(result))
     return 0
+
+
+def _own(place: str) -> dict[str, Any]:
+    """A model of the user's, by the arguments of ``memlab.explain``, none of them left out."""
+    import sys
+
+    from memlab.studies.explain.own_model import builder, usual_loss
+    from memlab.views.explain.own_model import given_by
+
+    sys.path.insert(0, os.getcwd())
+    given = given_by(place)
+    loss_fn = given.get("loss_fn") or usual_loss
+    return given | {"build": builder(given["build"]), "loss_fn": loss_fn}
+
+
+def _plot(result: Any) -> Any:
+    """The picture of a benchmark."""
+    from memlab.bench.accuracy.table import Accuracy
+    from memlab.views.accuracy import AccuracyOfEstimates
+    from memlab.views.lowering.times import BenchmarkTimes
+
+    return AccuracyOfEstimates(result) if isinstance(result, Accuracy) else BenchmarkTimes(result)
 
 
 def doctor(options: Options) -> int:

@@ -64,7 +64,7 @@ class OwnModel(Subject):
         options: dict[str, Any] | None = None,
         progress: bool = True,
     ) -> None:
-        self.build, self.make_batch = _builder(build), make_batch
+        self.build, self.make_batch = builder(build), make_batch
         self.loss_fn = loss_fn or usual_loss
         self.optimizer, self.options, self.progress = optimizer, options or {}, progress
         self._recordings: dict[str, Recording] = {}
@@ -242,7 +242,7 @@ def usual_loss(output: Any, target: Any) -> Any:
     return functional.cross_entropy(output, target)
 
 
-def _builder(given: Any) -> Callable[[], Any]:
+def builder(given: Any) -> Callable[[], Any]:
     """A function that gives the model; a module itself is built again with values of its own.
 
     Raises:

@@ -1,0 +1,138 @@
+"""How far estimates of training memory are from the truth: memlab's, and those of others.
+
+The second training step of each model is run, so the largest takes some GB. The figures of one
+machine are recorded; ``python -m memlab.bench.accuracy`` measures and records them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from memlab import units
+from memlab.bench.accuracy.table import NAME, Accuracy, Compared, accuracy
+from memlab.errors import InputError, known, shorten, whole
+from memlab.frontends.torch import AUTOCAST, OPTIMIZERS
+from memlab.measure.recorded_figures import FOLDER, Recorded
+from memlab.measure.timing import Line, Machine, Result, allow_torch, machine
+from memlab.networks import zoo
+
+if TYPE_CHECKING:
+    from memlab.bench.accuracy.predictors import Predictor
+    from memlab.bench.accuracy.training import Case
+
+COMMAND = f"memlab bench {NAME}"
+FILE = FOLDER / f"{NAME}.json"
+"""What was recorded on a processor."""
+STEPS = (
+    ("alexnet", 32, "adam"),
+    ("vgg16", 4, "adam"),
+    ("resnet50", 8, "adam"),
+    ("gpt_small", 8, "adam"),
+)
+"""A network of the zoo, its batch and its optimizer."""
+TAKEN = ("build", "make_batch", "loss_fn", "optimizer", "batch", "autocast")
+"""What can be given of a model."""
+IGNORED = ("memory", "progress")
+"""What ``memlab.explain`` takes, and no figure depends on."""
+
+
+def run(
+    given: Mapping[str, Any] | None = None, name: str = "model",
+    steps: Sequence[tuple[str, int, str]] = STEPS,
+) -> Result:  # fmt: skip
+    """Compare estimates of training memory with PyTorch's allocator: memlab's and others'.
+
+    Args:
+        given: the model of a user, by the arguments of ``memlab.explain``; without it networks of
+            the zoo.
+        name: that of the user's model.
+        steps: the networks, their batches and optimizers.
+
+    Raises:
+        InputError: something is given that cannot be compared. What the user's model raises where
+            it is run comes through.
+    """
+    if not allow_torch():
+        missing = Line("PyTorch is not installed: no comparison", 0, "")
+        return Result(NAME, machine(), (missing,))
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    cases = _of_zoo(steps, device) if given is None else [_own(given, name, device)]
+    return accuracy([compare(case) for case in cases], _where(device))
+
+
+def compare(case: Case, predictors: Sequence[Predictor] | None = None) -> Compared:
+    """A case: what its second step really takes, and what each predictor says.
+
+    The plan comes first: a step that does not fit is not run.
+    """
+    from memlab.bench.accuracy.predictors import PLAN, PREDICTORS
+    from memlab.bench.accuracy.training import free, peak
+
+    planned = PLAN.estimate(case)
+    room = free(case.device)
+    if planned.nbytes is not None and planned.nbytes > room:
+        need = f"needs {units.short(planned.nbytes)}, {units.short(room)} are free"
+        return Compared(case.title, case.source, 0, why=f"not run: it {need}; try a smaller batch")
+    truth = peak(case)
+    others = PREDICTORS if predictors is None else predictors
+    said = tuple(planned if each is PLAN else each.estimate(case) for each in others)
+    return Compared(case.title, case.source, truth, said)
+
+
+def recorded(found: Recorded) -> Accuracy:
+    """The result that a file of recorded figures holds, as it was measured."""
+    return Accuracy(found.result.benchmark, found.result.machine, found.result.lines)
+
+
+def _of_zoo(steps: Sequence[tuple[str, int, str]], device: str) -> list[Case]:
+    from memlab.bench.accuracy.zoo_models import zoo_case
+
+    fused = {"gpt_small": {"attention": "fused"}, "gpt2": {"attention": "fused"}}
+    return [
+        zoo_case(zoo.ZOO[name](**fused.get(name, {})), batch, optimizer, device)
+        for name, batch, optimizer in steps
+    ]
+
+
+def _own(given: Mapping[str, Any], name: str, device: str) -> Case:
+    """The model of a user.
+
+    Raises:
+        InputError: an argument that changes the step into one that is not compared here.
+    """
+    from memlab.bench.accuracy.training import Case
+
+    for key in given:
+        if key not in (*TAKEN, *IGNORED):
+            raise InputError(
+                f"{COMMAND} compares a plain step and takes no {shorten(key)}; leave it out, or "
+                f"give some of {', '.join(TAKEN)}."
+            )
+    case = Case(name, device=device, **{key: given[key] for key in TAKEN if key in given})
+    if case.autocast:
+        known("format for autocast", case.autocast, AUTOCAST)
+    if not callable(case.optimizer):
+        known("optimizer", case.optimizer, OPTIMIZERS)
+    return replace(case, batch=whole("batch", case.batch))
+
+
+def _where(device: str) -> Machine:
+    """This one, with the versions of those that estimate, and the GPU where there is one."""
+    import torch
+
+    from memlab.bench.accuracy.predictors import versions
+
+    here = machine()
+    found = {**here.versions, **versions()}
+    if device == "cuda":
+        card = torch.cuda.get_device_name()
+        found["CUDA"] = str(torch.version.cuda)
+        return replace(here, processor=f"{card}, beside {here.processor}", versions=found)
+    return replace(here, versions=found)
+
+
+__all__ = ["COMMAND", "FILE", "STEPS", "Accuracy", "compare", "recorded", "run"]

@@ -1,0 +1,42 @@
+"""``python -m memlab.bench.accuracy``: compare the networks of the zoo, and record what is found.
+
+On a processor it writes ``accuracy.json``, on a GPU ``accuracy_<its name>.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from memlab import atomic
+from memlab.bench.accuracy import COMMAND, FILE, run
+from memlab.bench.accuracy.table import Accuracy
+from memlab.measure.recorded_figures import Recorded, name_of, to_dict
+from memlab.measure.timing import Result
+
+
+def record(found: Result, file: Path = FILE) -> Path | None:
+    """Write the figures, and not the sentences in the place of one; the path of the file, None
+    where there are no figures."""
+    lines = tuple(line for line in found.lines if line.unit)
+    if not lines:
+        return None
+    processor, beside, _ = found.machine.processor.partition(", beside ")
+    if beside:
+        file = file.with_name(name_of(processor).replace("recorded", file.stem))
+    kept = Recorded(processor, COMMAND, replace(found, lines=lines))
+    atomic.write(file, json.dumps(to_dict(kept), indent=1) + "\n")
+    return file
+
+
+def main() -> int:
+    """Measure, and record it."""
+    found = run()
+    print(found)
+    return 0 if isinstance(found, Accuracy) and record(found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

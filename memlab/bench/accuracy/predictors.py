@@ -1,0 +1,152 @@
+"""Who estimates the memory of a training step: memlab, and others where they are installed.
+
+Each is a function of a case and its own module, which is loaded before the clock starts. Import
+this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+from memlab.bench.accuracy.table import Estimate
+from memlab.bench.accuracy.training import Case, Training
+from memlab.frontends.torch.worlds import quiet
+from memlab.ledger.plan import plan
+from memlab.step.garbage_collection import paused
+
+LONGEST = 120
+"""Characters of an error that a line shows."""
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A name, the module that has to be there, and the bytes that it says a case takes at its
+    peak."""
+
+    name: str
+    module: str
+    says: Callable[[Case, Any], int]
+
+    @property
+    def package(self) -> str:
+        """What has to be installed."""
+        return self.module.partition(".")[0]
+
+    def estimate(self, case: Case) -> Estimate:
+        """What it says of a case; where it is not installed or fails, why."""
+        if find_spec(self.package) is None:
+            return Estimate(self.name, why="not installed")
+        try:
+            module = import_module(self.module)
+            with torch.random.fork_rng(devices=[]), quiet():
+                start = perf_counter()
+                nbytes = int(self.says(case, module))
+                seconds = perf_counter() - start
+        except Exception as error:
+            return Estimate(self.name, why=f"failed: {_sentence(error)}")
+        return Estimate(self.name, nbytes, seconds)
+
+
+# -- memlab ------------------------------------------------------------------------------------
+
+
+def _recorded(case: Case, recorded: Any) -> int:
+    """The plan of a recording, which holds for any batch."""
+    from memlab.frontends.torch.convert import step_of
+
+    return plan(step_of(recorded.observe(case.wish()))).peak(case.batch)
+
+
+def _with_workspace(case: Case, recorded: Any) -> int:
+    """The same, each distinct operation measured alone at the batch."""
+    from memlab.frontends.torch.measure import with_workspace, workspace
+
+    found = recorded.observe(case.wish())
+    return plan(with_workspace(found, workspace(found, case.batch))).peak(case.batch)
+
+
+# -- others ------------------------------------------------------------------------------------
+
+
+def _mem_tracker(case: Case, module: Any) -> int:
+    """PyTorch's own tracker of storages, on fake tensors; it knows no workspace."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    data, fake = case.data(), FakeTensorMode(allow_non_fake_inputs=True)
+    with fake, paused():
+        mine = tree_map(lambda t: fake.from_tensor(t) if isinstance(t, torch.Tensor) else t, data)
+        training = Training(case, case.model(), mine)
+        tracker = module.MemTracker()
+        tensors = [each for each in tree_leaves(mine) if isinstance(each, torch.Tensor)]
+        tracker.track_external(training.model, training.optimizer, *tensors)
+        with tracker:
+            training.step()
+    peaks = tracker.get_tracker_snapshot("peak")
+    return sum(int(found["Total"]) for at, found in peaks.items() if at.type == case.device)
+
+
+def _torchinfo(case: Case, module: Any) -> int:
+    """Its "Estimated Total Size": input, parameters, and twice the outputs of layers that have
+    parameters. It asks for no optimizer."""
+    x, _ = case.data()
+    found = module.summary(
+        case.model(), input_data=[x], device=case.device, mode="train", verbose=0
+    )
+    return int(found.total_input + found.total_output_bytes + found.total_param_bytes)
+
+
+def _accelerate(case: Case, module: Any) -> int:
+    """What ``accelerate estimate-memory`` says of training with Adam: 4 times the model's bytes."""
+    accelerate = import_module("accelerate")
+    with accelerate.init_empty_weights():
+        total, _ = import_module("accelerate.utils").calculate_maximum_sizes(case.build())
+    return int(module.estimate_training_usage(total, "float32")["step"])
+
+
+def _deepspeed(case: Case, module: Any) -> int:
+    """Its ZeRO-2 estimator for one GPU without offload: parameters, gradients and Adam's states
+    of mixed precision."""
+    count = sum(each.numel() for each in case.build().parameters())
+    _, nbytes = module.estimate_zero2_model_states_mem_needs(
+        count, num_gpus_per_node=1, num_nodes=1, cpu_offload=False
+    )
+    return int(nbytes)
+
+
+PLAN = Predictor("memlab", "memlab.frontends.torch.recorded", _recorded)
+PREDICTORS = (
+    PLAN,
+    Predictor("memlab with workspace", "memlab.frontends.torch.recorded", _with_workspace),
+    Predictor("MemTracker", "torch.distributed._tools.mem_tracker", _mem_tracker),
+    Predictor("torchinfo", "torchinfo", _torchinfo),
+    Predictor("accelerate", "accelerate.commands.estimate", _accelerate),
+    Predictor("deepspeed", "deepspeed.runtime.zero.stage_1_and_2", _deepspeed),
+)
+"""In the order of the table."""
+
+
+def versions(predictors: Sequence[Predictor] = PREDICTORS) -> dict[str, str]:
+    """Those of the packages that are installed."""
+    return dict(_versions(predictors))
+
+
+def _versions(predictors: Sequence[Predictor]) -> Iterator[tuple[str, str]]:
+    for package in dict.fromkeys(each.package for each in predictors):
+        try:
+            yield package, metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+
+
+def _sentence(error: Exception) -> str:
+    """An error on one line."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}{f': {lines[0][:LONGEST]}' if lines else ''}"

@@ -1,0 +1,129 @@
+"""How far estimates of a training step's memory are from the truth: figures, lines and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from memlab import units
+from memlab.measure.timing import Line, Machine, Result
+
+NAME = "accuracy"
+TOOK = "took"
+LOW, HIGH = "too low", "too high"
+LEAST = 0.01
+"""The smallest difference in percent that is told as a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one predictor says of a step: bytes at the peak, or ``why`` there are none; and the
+    seconds that it took."""
+
+    predictor: str
+    nbytes: int | None = None
+    seconds: float = 0.0
+    why: str = ""
+
+    def percent(self, truth: int) -> float | None:
+        """How far it is from the truth, in percent of it: below 0 where it is too low."""
+        return None if self.nbytes is None else 100 * (self.nbytes / truth - 1)
+
+    def off(self, truth: int) -> str:
+        """The same for people: ``'0.77 % too low'``; ``'equal'`` where no byte differs."""
+        if self.nbytes is None:
+            return self.why
+        if self.nbytes == truth:
+            return "equal"
+        off = abs(100 * (self.nbytes / truth - 1))
+        said = f"{off:.2f}" if off >= LEAST else f"less than {LEAST}"
+        return f"{said} % {_side(self.nbytes, truth)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A training step, the bytes that it really had at its peak by ``source``, and what was said
+    of it. ``truth`` is 0 where the step was not run: then ``why`` says so."""
+
+    case: str
+    source: str
+    truth: int
+    estimates: tuple[Estimate, ...] = ()
+    why: str = ""
+
+    @property
+    def lines(self) -> Iterator[Line]:
+        """Every figure as a line of its own; a sentence without a figure has no unit."""
+        head = f"{self.case}: "
+        if self.why:
+            yield Line(head + self.why, 0, "")
+            return
+        yield Line(head + self.source, self.truth, "B")
+        for each in self.estimates:
+            name = head + each.predictor
+            if each.nbytes is None:
+                yield Line(f"{name}, {each.why}", 0, "")
+                continue
+            off, side = abs(each.percent(self.truth) or 0.0), _side(each.nbytes, self.truth)
+            yield Line(name, each.nbytes, "B")
+            yield Line(f"{name}, {side} by", off, "%")
+            yield Line(f"{name}, {TOOK}", each.seconds, "s")
+
+    def text(self) -> str:
+        """The truth, and below it a line for each estimate."""
+        if self.why:
+            return f"{self.case}: {self.why}"
+        rows = [f"{self.case}: {units.exact(self.truth)}, by {self.source}"]
+        for each in self.estimates:
+            size, took = "", ""
+            if each.nbytes is not None:
+                size, took = units.short(each.nbytes), f"{each.seconds:8.2f} s"
+            rows.append(f"  {each.predictor:24}{size:>10}{took:10}  {each.off(self.truth)}")
+        return "\n".join(rows)
+
+
+@dataclass(frozen=True)
+class Accuracy(Result):
+    """What was found of some training steps; its lines have every figure."""
+
+    @property
+    def compared(self) -> tuple[Compared, ...]:
+        """The steps, read from the lines: so those of recorded figures are there as well."""
+        cases: dict[str, list[Line]] = {}
+        for line in self.lines:
+            case, apart, name = line.name.partition(": ")
+            if apart:
+                cases.setdefault(case, []).append(Line(name, line.value, line.unit))
+        return tuple(_read(case, lines) for case, lines in cases.items())
+
+    def __str__(self) -> str:
+        steps = self.compared
+        if not steps:
+            return super().__str__()
+        return "\n\n".join([f"measured here: {self.machine}", *(each.text() for each in steps)])
+
+
+def accuracy(found: Iterable[Compared], machine: Machine) -> Accuracy:
+    """The result of some steps on a machine."""
+    return Accuracy(NAME, machine, tuple(line for each in found for line in each.lines))
+
+
+def _side(nbytes: int, truth: int) -> str:
+    return "off" if nbytes == truth else LOW if nbytes < truth else HIGH
+
+
+def _read(case: str, lines: list[Line]) -> Compared:
+    """A step from its lines, whose first one is the truth."""
+    first, *others = lines
+    if not first.unit:
+        return Compared(case, "", 0, why=first.name)
+    took = {line.name: line.value for line in others if line.unit == "s"}
+    estimates = []
+    for line in others:
+        if line.unit == "B":
+            seconds = took.get(f"{line.name}, {TOOK}", 0.0)
+            estimates.append(Estimate(line.name, int(line.value), seconds))
+        elif not line.unit:
+            name, _, why = line.name.partition(", ")
+            estimates.append(Estimate(name, why=why))
+    return Compared(case, first.name, int(first.value), tuple(estimates))

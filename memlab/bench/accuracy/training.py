@@ -1,0 +1,161 @@
+"""A training step of a PyTorch model that is run, and the bytes that it really takes at its peak.
+
+Import this module only where PyTorch is installed: memlab does not need it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+from memlab.errors import shorten
+from memlab.frontends.torch.worlds import FORMATS, OPTIMIZERS, Wish
+from memlab.measure.torch_lowering import most_allocated
+from memlab.step.garbage_collection import paused
+
+SOURCES = {"cpu": "PyTorch's allocator", "cuda": "torch.cuda.max_memory_allocated"}
+"""Where the truth comes from, by the type of the device."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with its data, its loss and its optimizer, at one batch on one device.
+
+    ``build()`` gives the model, ``make_batch(B)`` a pair of input and target, both on the
+    processor; they go to the ``device``, ``"cpu"`` or ``"cuda"``. ``autocast`` is ``"bf16"``,
+    ``"fp16"`` or empty.
+    """
+
+    name: str
+    build: Callable[[], Any]
+    make_batch: Callable[[int], Any]
+    loss_fn: Callable[[Any, Any], Any]
+    optimizer: str | Callable[[Any], Any] = "adam"
+    batch: int = 32
+    autocast: str = ""
+    device: str = "cpu"
+
+    @property
+    def title(self) -> str:
+        """``'resnet50, batch 8, adam'``."""
+        name = getattr(self.optimizer, "__name__", "its own optimizer").strip("<>")
+        optimizer = self.optimizer if isinstance(self.optimizer, str) else name
+        parts = [self.name, f"batch {self.batch}", shorten(optimizer).strip("'")]
+        return ", ".join([*parts, self.autocast] if self.autocast else parts)
+
+    @property
+    def source(self) -> str:
+        """Where its truth comes from."""
+        return SOURCES[self.device]
+
+    def model(self) -> Any:
+        """The model on the device, ready to be trained."""
+        if self.device == "cpu":
+            return self.build().train()
+        with torch.device(self.device):  # fake tensors are made there, and cannot be moved
+            model = self.build().train()
+        there = all(each.device.type == self.device for each in model.parameters())
+        return model if there else model.to(self.device)
+
+    def wish(self) -> Wish:
+        """The same for a recording, model and batches on the device."""
+        return Wish(self.model, self._moved, self.loss_fn, self.optimizer, self.autocast)
+
+    def data(self) -> tuple[Any, Any]:
+        """Real tensors of an input and a target on the device.
+
+        Raises:
+            InputError: ``make_batch`` gives no pair.
+        """
+        return self.wish().pair(self.batch)
+
+    def _moved(self, batch: int) -> Any:
+        """What ``make_batch`` gives, on the device."""
+        found = self.make_batch(batch)
+        if self.device == "cpu":
+            return found
+        return tree_map(lambda t: t.to(self.device) if isinstance(t, torch.Tensor) else t, found)
+
+
+class Training:
+    """A model that has taken its first step, so that its optimizer has its state."""
+
+    def __init__(self, case: Case, model: Any, data: tuple[Any, Any]) -> None:
+        self.case, self.model, self.data = case, model, data
+        make = case.optimizer if callable(case.optimizer) else OPTIMIZERS[case.optimizer]
+        self.optimizer = make(model.parameters())
+        self.step()
+        self.optimizer.zero_grad()
+
+    def step(self) -> None:
+        """One step, as a loop of a user takes it."""
+        x, target = self.data
+        self.optimizer.zero_grad()
+        with self._autocast():
+            loss = self.case.loss_fn(self.model(x), target)
+        loss.backward()
+        self.optimizer.step()
+
+    def _autocast(self) -> Any:
+        if not self.case.autocast:
+            return contextlib.nullcontext()
+        return torch.autocast(self.case.device, FORMATS[self.case.autocast])
+
+    def before(self) -> int:
+        """Bytes of what is there before a step, each storage once: parameters, buffers, states,
+        input and target."""
+        states = [list(kept.values()) for kept in self.optimizer.state.values()]
+        tensors = [*self.model.parameters(), *self.model.buffers(), *tree_leaves(states),
+                   *tree_leaves(self.data)]  # fmt: skip
+        storages = [t.untyped_storage() for t in tensors if isinstance(t, torch.Tensor)]
+        return sum({each._cdata: int(each.nbytes()) for each in storages}.values())
+
+
+def peak(case: Case) -> int:
+    """The bytes at the peak of the second step of a model, those that are there before with them:
+    on a processor by the events of PyTorch's allocator, on a GPU by ``max_memory_allocated``.
+
+    A GPU's allocator hands out pieces of 512 bytes, and counts what cuBLAS keeps for itself.
+    What the model itself raises comes through.
+    """
+    devices = [torch.cuda.current_device()] if case.device == "cuda" else []
+    with torch.random.fork_rng(devices):  # the user's random numbers stay as they were
+        torch.manual_seed(0)
+        return _on_gpu(case) if case.device == "cuda" else _on_processor(case)
+
+
+def _on_processor(case: Case) -> int:
+    training = Training(case, case.model(), case.data())
+    gc.collect()
+    before = training.before()
+    with paused():
+        _, most = most_allocated(training.step)
+    return before + most
+
+
+def _on_gpu(case: Case) -> int:
+    gc.collect()
+    torch.cuda.synchronize(case.device)
+    others = int(torch.cuda.memory_allocated(case.device))
+    training = Training(case, case.model(), case.data())
+    gc.collect()
+    with paused():
+        torch.cuda.reset_peak_memory_stats(case.device)
+        training.step()
+        torch.cuda.synchronize(case.device)
+    return int(torch.cuda.max_memory_allocated(case.device)) - others
+
+
+def free(device: str) -> int:
+    """Bytes that a step can still take on a device."""
+    if device == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    from memlab import this_machine
+
+    return this_machine.free_memory()
