@@ -132,6 +132,7 @@ def test_a_model_is_of_accuracy_alone(capsys, monkeypatch):
         ({"optimizer": "adamm"}, "did you mean 'adam'"),
         ({"autocast": "fp8"}, "unknown format for autocast"),
         ({"batch": 0}, "batch"),
+        ({}, r"build\(\) must give an nn.Module, got \[\]"),
     ],
 )
 def test_what_is_not_compared_is_refused(given, says):

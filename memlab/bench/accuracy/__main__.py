@@ -1,11 +1,13 @@
 """``python -m memlab.bench.accuracy``: compare the networks of the zoo, and record what is found.
 
-On a processor it writes ``accuracy.json``, on a GPU ``accuracy_<its name>.json``.
+On a processor it writes ``accuracy.json``, on a GPU ``accuracy_<its name>.json``. Bytes are the
+same on a busy machine, seconds are not: record on a quiet one.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +34,10 @@ def record(found: Result, file: Path = FILE) -> Path | None:
 
 
 def main() -> int:
-    """Measure, and record it."""
+    """Measure, and record it; say whether other processes made the seconds longer."""
+    load, cores = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0, os.cpu_count() or 1
+    if load > cores / 2:
+        print(f"This machine is busy: load {load:.1f} on {cores} cores. Do not trust the seconds.")
     found = run()
     print(found)
     return 0 if isinstance(found, Accuracy) and record(found) else 1

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-from memlab.errors import shorten
+from memlab.errors import InputError, shorten
 from memlab.frontends.torch.worlds import FORMATS, OPTIMIZERS, Wish
 from memlab.measure.torch_lowering import most_allocated
 from memlab.step.garbage_collection import paused
@@ -46,7 +46,7 @@ class Case:
         """``'resnet50, batch 8, adam'``."""
         name = getattr(self.optimizer, "__name__", "its own optimizer").strip("<>")
         optimizer = self.optimizer if isinstance(self.optimizer, str) else name
-        parts = [self.name, f"batch {self.batch}", shorten(optimizer).strip("'")]
+        parts = [self.name, f"batch {self.batch}", optimizer]
         return ", ".join([*parts, self.autocast] if self.autocast else parts)
 
     @property
@@ -55,11 +55,17 @@ class Case:
         return SOURCES[self.device]
 
     def model(self) -> Any:
-        """The model on the device, ready to be trained."""
-        if self.device == "cpu":
-            return self.build().train()
-        with torch.device(self.device):  # fake tensors are made there, and cannot be moved
-            model = self.build().train()
+        """The model on the device, ready to be trained.
+
+        Raises:
+            InputError: ``build`` gives something else.
+        """
+        with contextlib.nullcontext() if self.device == "cpu" else torch.device(self.device):
+            model = self.build()  # fake tensors are made on the device, and cannot be moved
+        if not isinstance(model, torch.nn.Module):
+            raise InputError(f"build() must give an nn.Module, got {shorten(model)}; try "
+                             "build=lambda: MyModel(...).")  # fmt: skip
+        model.train()
         there = all(each.device.type == self.device for each in model.parameters())
         return model if there else model.to(self.device)
 
