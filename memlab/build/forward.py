@@ -154,12 +154,12 @@ class Build:
 
     def write_extras(self, node: Node) -> Operands:
         """What forward writes beside its output, where a backward will read it."""
-        if node.name in self.learning:
-            if found := node.layer.extras(node.shape, *node.input_shapes):
-                self.extras[node.name] = {
-                    name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
-                    for name, (axes, format) in found.items()
-                }
+        extras = node.layer.extras(node.shape, *node.input_shapes)
+        if extras and node.name in self.learning:
+            self.extras[node.name] = {
+                name: self.new(f"{node.name}.{name}", axes, Role.FEATURE_MAP, format)
+                for name, (axes, format) in extras.items()
+            }
         return self.extras.get(node.name, NONE)
 
     def new(

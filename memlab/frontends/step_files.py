@@ -1,5 +1,4 @@
-"""A recorded step as a file: what was recorded where a framework is installed is planned where it is
-not.
+"""A recorded step as a file: recorded where a framework is installed, planned where it is not.
 
 A step of memlab's own layers is written as the code that makes it; its plan is saved by
 ``memlab.save``.
@@ -9,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memlab.errors import LARGEST, InputError, shorten
@@ -45,7 +44,7 @@ def to_dict(step: Step) -> dict[str, Any]:
     Raises:
         InputError: it was not recorded.
     """
-    if not isinstance(step, Step) or any(CALL not in op.attributes for op in step.ops):
+    if any(CALL not in op.attributes for op in step.ops):
         raise InputError(
             f"a step that was recorded is saved as it is, got {shorten(step)}; of another one save "
             "the plan: memlab.save(memlab.plan(step), path)."
@@ -94,7 +93,7 @@ def _numbered(operands: Operands, numbers: Mapping[str, int]) -> dict[str, int]:
 def written(value: object) -> str:
     """JSON with a line for each block and each operation."""
     lines = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return re.sub(r'(?<=[[,])\[(?="[^"]*",")', "\n[", lines) + "\n"
+    return re.sub(r'(?<=[\[,])\[(?="[^"]*",")', "\n[", lines) + "\n"
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -146,7 +145,7 @@ def _tensor(what: What, given: Any) -> Tensor:
     return Tensor(storage=storage, **found | {"format": format})
 
 
-def _row(columns: Mapping[str, Check]) -> Check:
+def _row(columns: Mapping[str, Check]) -> Callable[[What, Any], dict[str, Any]]:
     """A list with a value for each column, the name first."""
 
     def check(what: What, given: Any) -> dict[str, Any]:
@@ -164,7 +163,7 @@ def _counts(what: What, given: Any) -> dict[str, int]:
 
 
 def _line(what: What, given: Any) -> Size:
-    """A number at any batch: what is fixed and what comes with each sample. It may begin below 0."""
+    """A number at any batch, fixed and for each sample; it may begin below 0."""
     return Size(*(count(what, value, -LARGEST) for value in listed(what, given, 2)))
 
 
