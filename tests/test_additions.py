@@ -4,6 +4,10 @@ façade, a still chart 3, a live view 4.
 
 The package is copied to a temporary folder, the example is written there as it stands on the page,
 and the tests that hold for every layer, or for every page, are run on it.
+
+To compile kernels takes longer than all else, and a new file among them has all compiled again. So
+the examples that bring kernels stand together in one folder, which the processes of a run share;
+each other one has a folder of its own, with the kernels that this package has compiled.
 """
 
 import os
@@ -14,6 +18,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 pytestmark = pytest.mark.measures
 
@@ -69,16 +74,42 @@ def files(heading: str) -> list[Written]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    leave = shutil.ignore_patterns("__pycache__", "browser")
-    for name in ("memlab", "tests"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=leave)
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    """The package, with the compiled kernels that it has."""
+    copied(tmp_path, leave=("kernels",))
+    kernels, there = ROOT / "memlab/kernels", tmp_path / "memlab/kernels"
+    try:
+        there.symlink_to(kernels, target_is_directory=True)
+    except OSError:  # on Windows not everybody may
+        shutil.copytree(kernels, there)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The package with every example that brings kernels, which are compiled once."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "together"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            copied(folder)
+            for heading in (*LAYERS, *WAYS, *DEVICES):
+                write(folder, files(heading))
+    return folder
+
+
+def copied(folder: Path, leave: tuple[str, ...] = ()) -> None:
+    """Copy the package and its tests to a folder."""
+    ignored = shutil.ignore_patterns("__pycache__", "browser")
+    shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
+    ignored = shutil.ignore_patterns("__pycache__", *leave)
+    shutil.copytree(ROOT / "memlab", folder / "memlab", ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", folder)
 
 
 def write(folder: Path, found: list[Written]) -> None:
     for path, how, text in found:
         target = folder / path
+        assert target.resolve().is_relative_to(folder.resolve()), path
         assert target.exists() is bool(how), path
         target.parent.mkdir(parents=True, exist_ok=True)
         before, after = (target.read_text(encoding="utf-8") if how else ""), ""
@@ -131,12 +162,13 @@ def test_an_example_is_a_view_that_passes_every_test_of_pages(copy: Path, headin
 
 
 @pytest.mark.parametrize("heading", LAYERS)
-def test_an_example_is_a_layer_that_passes_every_test_of_layers(copy: Path, heading: str) -> None:
+def test_an_example_is_a_layer_that_passes_every_test_of_layers(
+    together: Path, heading: str
+) -> None:
     found = files(heading)
     assert 0 < len(of_library(found)) <= LAYERS[heading]
-    write(copy, found)
     lists = "there_is_a_kernel or cases_reach or hold_every_kind"
-    assert passed(conform(copy, f"leaky or leaks or {lists}", OF_A_LAYER)) >= 60
+    assert passed(conform(together, f"leaky or leaks or {lists}", OF_A_LAYER)) >= 60
 
 
 @pytest.mark.parametrize("heading", FORMATS)
@@ -158,15 +190,14 @@ assert "{name}" in memlab.views.number("5.3", "{name}").text() + memlab.formats.
 
 @pytest.mark.parametrize("heading", WAYS)
 def test_an_example_is_a_way_to_convolve_that_passes_every_test_of_them(
-    copy: Path, heading: str
+    together: Path, heading: str
 ) -> None:
     found = files(heading)
     assert 0 < len(of_library(found)) <= WAYS[heading]
-    write(copy, found)
     (name,) = re.findall(r'Algorithm\(\s*"([\w-]+)"', "".join(text for _, _, text in found))
     lists = "there_is_a_kernel or what_is_found or cases_reach"
-    assert passed(conform(copy, f"{name} or {lists}", OF_A_WAY)) >= 20
-    run(copy, RATED.format(name=name))
+    assert passed(conform(together, f"{name} or {lists}", OF_A_WAY)) >= 20
+    run(together, RATED.format(name=name))
 
 
 RATED = """
@@ -177,8 +208,7 @@ from memlab.bench import rates
 from memlab.clocks import roofline
 from memlab.clocks import measured_rates
 shape, layer = next(pair for pair in rates.LAYERS if pair[1].kernel == 1)
-path = Path("memlab/clocks/rates.json")
-data = json.loads(path.read_text())
+data = json.loads(Path("memlab/clocks/rates.json").read_text())
 measured = rates.row(shape, layer, data["flops"], 1)
 for row in data["layers"]:
     if row["layer"] == list(measured["layer"]):
@@ -186,8 +216,7 @@ for row in data["layers"]:
 step = memlab.training_step(memlab.zoo.resnet50(), algorithm="{name}")
 op = next(op for op in step.ops if op.algorithm == "{name}")
 assert not roofline.knows(op) and memlab.lowering(step, "{name}")
-path.write_text(json.dumps(data))
-measured_rates.recorded.cache_clear()
+measured_rates.recorded = lambda: measured_rates.from_dict(data, here=False)
 assert roofline.knows(op) and roofline.seconds(op, 2) > 0
 """
 
@@ -211,16 +240,15 @@ assert "Known: cpu, cuda, {name}" in said(lambda: memlab.run(step, 1, device="no
 
 
 @pytest.mark.parametrize("heading", DEVICES)
-def test_an_example_is_a_device_on_which_a_step_runs(copy: Path, heading: str) -> None:
+def test_an_example_is_a_device_on_which_a_step_runs(together: Path, heading: str) -> None:
     found = files(heading)
     library = of_library(found)
     assert 0 < len(library) <= DEVICES[heading]
     (name,) = re.findall(r'Device\("(\w+)"', "".join(text for _, _, text in found))
     rooms = (f"memlab/kernels/{name}/", f"memlab/runtime/{name}/", "memlab/devices.py")
     assert all(path.startswith(rooms) for path in library)
-    write(copy, found)
-    assert passed(conform(copy, f"what_is_found and {name}", OF_A_DEVICE)) == 1
-    run(copy, RAN.format(name=name))
+    assert passed(conform(together, f"what_is_found and {name}", OF_A_DEVICE)) == 1
+    run(together, RAN.format(name=name))
 
 
 def test_a_layer_without_its_formulas_does_not_pass(copy: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from memlab.errors import InputError, shorten, unknown
@@ -182,6 +183,11 @@ class Round:
     pressed: bool = False
     cells: frozenset[str] = frozenset()
     begun: Cell | None = None
+
+    @cached_property
+    def words(self) -> Mapping[str, object]:
+        """The values that its texts name; for some, a network is built."""
+        return self.topic.words(self.numbers)
 
     @property
     def state(self) -> str:

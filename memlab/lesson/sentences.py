@@ -356,5 +356,5 @@ def _options(turn: Round) -> list[str]:
 
 
 def _text(turn: Round, key: str, **values: object) -> str:
-    named = {**turn.topic.words(turn.numbers), **values}
+    named = {**turn.words, **values}
     return strings.get(f"ask.{turn.topic.name}.{key}", **named)

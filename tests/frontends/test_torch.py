@@ -30,7 +30,6 @@ from tests.unknown_kinds import meaning  # noqa: E402
 
 F = torch.nn.functional
 nn = torch.nn
-pytestmark = pytest.mark.measures
 BATCHES = (2, 7, 16)
 """Of which the first was recorded."""
 SURE = ("parameter", "buffer", "input", "optimizer_state")

@@ -29,7 +29,6 @@ from memlab.frontends.torch.worlds import Wish  # noqa: E402
 from tests.oracles.torch_allocator import most  # noqa: E402
 
 F = torch.nn.functional
-pytestmark = pytest.mark.measures
 BATCH = 8
 
 

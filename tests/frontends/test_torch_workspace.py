@@ -20,7 +20,6 @@ from memlab.frontends.torch.random_states import nbytes, reruns  # noqa: E402
 from tests.oracles.torch_allocator import most  # noqa: E402
 from tests.torch_models import SMALL, Case  # noqa: E402
 
-pytestmark = pytest.mark.measures
 BATCH = 7
 
 

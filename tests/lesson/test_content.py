@@ -55,9 +55,23 @@ def askings(name, more=12):
 
 
 @cache
+def known(name):
+    """A question that looks for each of its truths once: that may take a whole plan."""
+    topic, found = topics()[name], {}
+
+    def truth(numbers):
+        key = repr(sorted(numbers.items()))
+        if key not in found:
+            found[key] = topic.truth(numbers)
+        return found[key]
+
+    return replace(topic, truth=truth)
+
+
+@cache
 def answered(name):
-    """The same with the truth, which may take a whole plan."""
-    return [(numbers, topics()[name].truth(numbers)) for numbers in askings(name)]
+    """The numbers of a question with the truth."""
+    return [(numbers, known(name).truth(numbers)) for numbers in askings(name)]
 
 
 @by_topic
@@ -67,7 +81,7 @@ def test_its_name_is_a_lesson_and_a_variable(name):
 
 @by_topic
 def test_its_texts_are_there_and_no_others(name):
-    topic = topics()[name]
+    topic = known(name)
     options = {f"{kind}.{option}" for option in topic.options for kind in ("option", "wrong")}
     finding = {"finding"} if topic.part is Part.PREDICT else set()
     wanted = {"question", "seen", *options, *finding}
@@ -86,7 +100,7 @@ def test_every_text_has_its_question():
 
 @by_topic
 def test_its_truth_is_told_with_its_causes(name):
-    topic = topics()[name]
+    topic = known(name)
     for numbers, truth in answered(name)[:5]:
         card = Card(topic)
         card.rounds[0] = card.rounds[0].__class__(topic, numbers)
@@ -123,7 +137,7 @@ def test_causes_that_are_alike_are_seen():
     "name", apart([name for name in TOPICS if topics()[name].draw], RUNS.__contains__)
 )
 def test_a_retry_asks_the_same_on_new_numbers(name):
-    topic = topics()[name]
+    topic = known(name)
     if topic.draw is None:
         return
     used = [topic.first]
@@ -143,7 +157,7 @@ def typed(kind, value):
 
 @by_topic
 def test_a_wrong_guess_of_each_cause_gets_its_question(name):
-    topic = topics()[name]
+    topic = known(name)
     truth = topic.truth(topic.first)
     for cause in truth.causes:
         text = typed(topic.kind, cause.value)
@@ -167,7 +181,7 @@ def wrong_answers(topic, truth):
 
 @by_topic
 def test_no_diagnosis_gives_the_answer_away(name):
-    topic = topics()[name]
+    topic = known(name)
     for numbers, truth in answered(name)[:4]:
         asked = replace(topic, first=numbers)
         written = truths.forms(asked)
@@ -185,7 +199,7 @@ def test_no_diagnosis_gives_the_answer_away(name):
 
 @by_prediction
 def test_two_wrong_answers_have_their_cause(name):
-    topic = topics()[name]
+    topic = known(name)
     truth = answered(name)[0][1]
     causes = topic.options[1:] if topic.kind is Kind.CHOICE else truth.causes
     assert len(causes) >= 2
@@ -194,27 +208,27 @@ def test_two_wrong_answers_have_their_cause(name):
 @by_topic
 def test_a_question_is_short(name):
     for numbers in askings(name, 4):
-        asked = sentences.question(Round(topics()[name], numbers))
-        assert len(asked.split()) <= LONGEST[topics()[name].part], asked
+        asked = sentences.question(Round(known(name), numbers))
+        assert len(asked.split()) <= LONGEST[known(name).part], asked
 
 
 @by_topic
 def test_a_choice_says_what_would_give_it_away(name):
-    if topics()[name].kind is Kind.CHOICE:
-        assert topics()[name].gives
+    if known(name).kind is Kind.CHOICE:
+        assert known(name).gives
 
 
 @by_prediction
 def test_a_prediction_is_explained_by_its_finding(name):
     for numbers, truth in answered(name)[:3]:
-        found = sentences.finding(Round(topics()[name], numbers, truth=truth))
+        found = sentences.finding(Round(known(name), numbers, truth=truth))
         assert found
         assert len(" ".join(found).split()) <= FINDING
 
 
 @by_topic
 def test_its_texts_are_filled_in(name):
-    topic = topics()[name]
+    topic = known(name)
     for numbers, truth in answered(name)[:5]:
         turn = Round(topic, numbers, truth=truth)
         shown = [sentences.question(turn), *sentences.said(turn)]
@@ -236,7 +250,7 @@ def test_no_text_of_an_exercise_names_a_value(name):
 
 @by_topic
 def test_every_option_can_be_taken(name):
-    topic = topics()[name]
+    topic = known(name)
     for option in topic.options:
         card = Card(topic).guess(option).reveal()
         assert card.now.truth

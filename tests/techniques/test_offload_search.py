@@ -22,6 +22,7 @@ from memlab.techniques.offload.prefetch import BUDGET, NEEDED, PREFETCH, VDNN
 from memlab.techniques.offload.rules import Move, candidates
 from memlab.techniques.offload.search import ORDER, Choice, static
 from tests.networks_at_random import networks
+from tests.quick import apart
 from tests.runtime.test_run import SMALLEST
 from tests.techniques.same import differences, ran
 from tests.techniques.test_offload import chain, small
@@ -196,7 +197,11 @@ def test_best_is_never_worse_than_dynamic(
     assert best.bound <= best.seconds * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in SMALLEST if name not in ("rnn", "lstm")])
+LONG = {"googlenet_bn", "resnet50"}
+CONVOLVED = [name for name in SMALLEST if name not in ("rnn", "lstm")]
+
+
+@pytest.mark.parametrize("name", apart(CONVOLVED, LONG.__contains__))
 def test_best_is_never_worse_than_dynamic_in_the_zoo(name: str) -> None:
     step = memlab.training_step(small(name), "sgd")
     budget = between(Costs(step, at(step, in_place=True)), 1 / 3)

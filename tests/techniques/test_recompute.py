@@ -331,6 +331,7 @@ def test_what_has_no_backward_stays_as_it_is() -> None:
         assert memlab.recompute(before, "chain", batch=2) == before
 
 
+@pytest.mark.measures
 @given(networks(5), st.integers(1, 3))
 @settings(max_examples=10, deadline=None)
 def test_the_exact_order_is_no_worse_than_any_other(net: Network, batch: int) -> None:

@@ -1,7 +1,10 @@
 """While a picture is recorded, it says so, and a notebook is given its figures."""
 
+from typing import get_type_hints
+
 import pytest
 
+from memlab import views
 from memlab.measure import recorded_figures
 from memlab.measure.recorded_figures import Recorded
 from memlab.measure.timing import Line, Machine, Result
@@ -9,14 +12,19 @@ from memlab.views.recordable import FIGURES, Recordable
 from tests.views import measurements, trainings
 
 CASES = measurements.CASES | trainings.CASES
-MEASURED = [(name, case) for name in CASES for case in CASES[name]]
+MADE = {name: get_type_hints(getattr(views, name))["return"] for name in CASES}
+RECORDABLE = [
+    (n, case) for n, made in MADE.items() if issubclass(made, Recordable) for case in CASES[n]
+]
 
 
 def shown(name, case):
     return CASES[name][case]()
 
 
-RECORDABLE = [each for each in MEASURED if isinstance(shown(*each), Recordable)]
+@pytest.mark.parametrize("name", CASES)
+def test_a_factory_makes_what_it_says(name):
+    assert type(shown(name, next(iter(CASES[name])))) is MADE[name]
 
 
 def test_they_are_views_of_what_is_measured():

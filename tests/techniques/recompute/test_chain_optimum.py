@@ -221,6 +221,7 @@ def told(draw: st.DrawFn, most: int = 5) -> Chain:
     return Chain(tuple(stages), chain.input, draw(LARGE))
 
 
+@pytest.mark.measures
 @given(told())
 @settings(max_examples=250, deadline=None)
 def test_stages_that_are_told_apart_have_the_frontier_of_brute_force(chain: Chain) -> None:
@@ -229,6 +230,7 @@ def test_stages_that_are_told_apart_have_the_frontier_of_brute_force(chain: Chai
         assert simulate(chain, least_time(chain, max(nbytes, 1))) == Usage(nbytes, cost)
 
 
+@pytest.mark.measures
 @given(chains(6))
 @settings(max_examples=250, deadline=None)
 def test_the_frontier_equals_brute_force_on_short_chains(chain: Chain) -> None:
@@ -259,6 +261,7 @@ def test_schedules_reach_their_points(chain: Chain, above: int) -> None:
     assert simulate(chain, least_memory(chain)) == Usage(*points[0])
 
 
+@pytest.mark.measures
 @given(chains(20), st.integers(0, 200))
 @settings(max_examples=80, deadline=None)
 def test_no_segments_are_better(chain: Chain, budget: int) -> None:

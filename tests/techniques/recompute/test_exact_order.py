@@ -114,6 +114,7 @@ def chain_of_four(size: int = 10) -> tuple[Task, ...]:
     return (*forwards, *backwards)
 
 
+@pytest.mark.measures
 @given(graphs() | results(), st.integers(0, 60))
 @settings(max_examples=50, deadline=None)
 def test_least_time_equals_the_search(tasks: tuple[Task, ...], budget: int) -> None:
