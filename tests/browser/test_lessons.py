@@ -58,6 +58,7 @@ MOVES = {
     "08": ("k", "budget"),
     "09": (),
     "10": ("batch",),
+    "12": ("batch",),
 }
 """Settings of live views in each lesson: the memory shown follows them."""
 COUNTS = {"05": "bits", "09": "link", "10": "disk"}
@@ -84,6 +85,7 @@ WRONG = {
     "09.offloaded": ("    return list(range(len(maps)))", "all_go"),
     "10.finished": ("    return load", ""),
     "10.means": ("    return [image.mean() / 255 for image in images]", "each"),
+    "12.late": ("    return [sum(block[0] for block in blocks)] * 2", "sum"),
 }
 
 
