@@ -124,7 +124,7 @@ half
 half.guess("half", because="half the maps").revise("hardly").reveal()
 
 # %% [markdown]
-# In the second picture choose the change: four modules keep only what goes into them, and run
+# In the second picture choose the change: some modules keep only what goes into them, and run
 # again in backward. The line to paste does that: `torch.utils.checkpoint`. A plan that was chosen
 # is recorded once more with the change in it, so its peak is no guess.
 #
