@@ -185,7 +185,7 @@ class Program:
         """That a module and those it lies in are chosen once, and what joint conditions follow."""
         from scipy.sparse import lil_matrix
 
-        joint = [(column, each) for when, column in self.joint.items() for each in when]
+        joint = [(column, each) for when, column in self.joint.items() for each in sorted(when)]
         found = lil_matrix((len(self.names) + len(joint), width))
         least = np.zeros(len(self.names) + len(joint))
         for row, name in enumerate(self.names):
