@@ -34,6 +34,8 @@ LINES = {
 }
 MARGIN = 200
 """Of the room this part is left free at first: a wrapped model takes a little more than planned."""
+TRACES = 3
+"""So many steps are recorded of a model as it is."""
 TRIES = 4
 """How often modules are chosen with less room, where the recording of them took more."""
 CLASSES = {"adam": "Adam", "adamw": "AdamW", "momentum": "SGD", "sgd": "SGD"}
@@ -64,11 +66,11 @@ class OwnModel(Subject):
         options: dict[str, Any] | None = None,
         progress: bool = True,
     ) -> None:
-        self.build, self.make_batch = _builder(build), make_batch
+        self.build, self._make_batch = _builder(build), make_batch
         self.loss_fn = loss_fn or usual_loss
         self.optimizer, self.options, self.progress = optimizer, options or {}, progress
         self._steps: dict[str, Step] = {}
-        with self._bar(say("recording")):
+        with self._bar(say("recording"), TRACES):
             step = self._plain()
         super().__init__(step, "model")
         self.modules = self.recording.modules
@@ -90,12 +92,17 @@ class OwnModel(Subject):
         return observed(build, self.make_batch, self.loss_fn, optimizer, **self.options)
 
     @contextmanager
-    def _bar(self, said: str) -> Iterator[None]:
-        """A bar that says what is being done."""
-        with tqdm(total=1, desc=said, leave=False, disable=not self.progress,
-                  bar_format="{desc} {elapsed}") as bar:  # fmt: skip
+    def _bar(self, said: str, total: int | None = None) -> Iterator[None]:
+        """A bar that says what is being done, and moves with every step that is recorded."""
+        form = "{desc} {n_fmt} steps, {elapsed}" if total is None else None
+        with tqdm(total=total, desc=said, leave=False, disable=not self.progress,
+                  bar_format=form) as self._tracing:  # fmt: skip
             yield
-            bar.update()
+
+    def make_batch(self, batch: int) -> Any:
+        """An input and a target; each step that is recorded asks for them once."""
+        self._tracing.update()
+        return self._make_batch(batch)
 
     def _plain(self) -> Step:
         """The step as it is, whose modules are watched: any of them could run again.
