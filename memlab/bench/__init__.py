@@ -36,6 +36,7 @@ BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks({
     "machine": "bench.this_machine",
     "clock": "bench.planned_seconds",
     "plan": "bench.plan",
+    "record": "bench.recording",
     "placement": "bench.placement",
     "step": "bench.step",
     "im2col": "bench.im2col",

@@ -44,7 +44,9 @@ class Later(Sequence[Made]):
     @overload
     def __getitem__(self, at: slice) -> tuple[Made, ...]: ...
     def __getitem__(self, at: int | slice) -> Made | tuple[Made, ...]:
-        return self._all[at] if isinstance(at, slice) else self._make(self.given[at])
+        if isinstance(at, slice) or "_all" in vars(self):
+            return self._all[at]
+        return self._make(self.given[at])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, tuple | Later) and self._all == tuple(other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,10 +20,14 @@ torch: Any = torch_or_skip()
 from memlab.frontends.torch import (  # noqa: E402 - after the test that it is there
     OPTIMIZERS,
     observe,
+    observed,
     record,
+    truths,
     worlds,
 )
+from memlab.frontends.torch.fitting.wrapping import wrap  # noqa: E402
 from memlab.frontends.torch.recorder import Seen  # noqa: E402
+from memlab.frontends.torch.recording import Call, Spec  # noqa: E402
 from memlab.frontends.torch.worlds import Wish, World  # noqa: E402
 from tests.oracles.torch_peak import count  # noqa: E402
 from tests.torch_models import SMALL, Case, images, of_images  # noqa: E402
@@ -80,12 +85,77 @@ def test_so_it_is_with_other_optimizers(name, optimizer):
     assert_exact(SMALL[name], optimizer)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # PyTorch looks at it to compare
+@pytest.mark.parametrize("name", ["resnet", "lstm", "gpt", "autocast", "mse_loss", "checkpoint"])
+def test_what_is_kept_for_equal_calls_is_what_they_give(name):
+    """PyTorch itself holds each result that it finds by our key against one that it makes anew."""
+    case = SMALL[name]
+    world = World(Wish(case.build, case.make_batch, case.loss_fn, "adam", case.autocast), False)
+    assert world.fake is not None
+    world.fake.cache_crosscheck_enabled = True
+    for batch in (5, 2, 3):
+        world.trace(batch)
+
+
+def told(call: Call) -> Any:
+    """All of a call but its numbers: an optimizer's depend on how many steps it has taken."""
+    specs = [each for each in call.args if isinstance(each, Spec)]
+    return replace(call, args=tuple(specs), kwargs={})
+
+
+@pytest.mark.parametrize(
+    ("name", "names"), [("resnet", ("1", "2.0")), ("gpt", ("blocks.0",)), ("vit", ("blocks",))]
+)
+def test_a_model_recorded_with_a_change_is_as_one_that_is_built_with_it(name, names):
+    case = SMALL[name]
+    model = observed(case.build, case.make_batch, case.loss_fn, "adam")
+    change = partial(wrap, names=names)
+    for parts in (1, 2):
+        again = model.again(change, parts)
+        anew = observe(
+            lambda: change(case.build()), case.make_batch, case.loss_fn, "adam", accumulate=parts
+        )
+        assert again.blocks == anew.blocks
+        assert list(map(told, again.calls)) == list(map(told, anew.calls))
+    assert model.again().blocks == model.recording.blocks
+
+
+def test_a_change_that_fake_tensors_cannot_take_is_recorded_on_real_ones():
+    case = SMALL["resnet"]
+    model = observed(case.build, case.make_batch, case.loss_fn)
+
+    class Reading(nn.Sequential):
+        def forward(self, x):
+            return super().forward(x * (1 if x.sum() > -1e9 else 2))
+
+    def change(net):
+        net[1].__class__ = Reading
+        return net
+
+    assert not model.recording.real
+    assert model.again(change).real
+    assert model.again().blocks == model.recording.blocks
+
+
+def test_equal_numbers_of_other_kinds_are_other_calls():
+    keys = []
+    with truths.Fakes() as fakes:
+        x = torch.empty(2, 3)
+        for value in (1, 1.0, True):
+            keys.append(fakes._cache_key(None, torch.ops.aten.add.Tensor, (x, value), {}))
+        keys.append(fakes._cache_key(None, torch.ops.aten.add.Tensor, (x.t(), 1), {}))
+    assert len(set(keys)) == 4
+
+
 @pytest.mark.parametrize("name", ["resnet", "lstm", "gpt", "autocast", "mse_loss", "checkpoint"])
 def test_fake_tensors_live_and_die_as_real_ones_do(name):
     """Every storage: the call that makes it, the call that it dies after, its bytes, its role."""
     case = SMALL[name]
     wish = Wish(case.build, case.make_batch, case.loss_fn, "adam", case.autocast)
-    fake, real = (World(wish, each, 3).trace(2) for each in (False, True))
+    worlds = World(wish, real=False), World(wish, real=True)
+    for each in worlds:
+        each.trace(3)  # the first step, in which the optimizer gets its state
+    fake, real = (each.trace(2) for each in worlds)
     assert [call.func for call in fake.calls] == [call.func for call in real.calls]
     assert [(b.nbytes, b.born, b.died, b.role, b.name) for b in fake.blocks] == [
         (b.nbytes, b.born, b.died, b.role, b.name) for b in real.blocks

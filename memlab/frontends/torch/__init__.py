@@ -13,6 +13,7 @@ from memlab.errors import InputError, flag, known, whole
 from memlab.step.step import Step
 
 if TYPE_CHECKING:
+    from memlab.frontends.torch.recorded import Observed
     from memlab.frontends.torch.recording import Recording
 
 OPTIMIZERS = ("sgd", "momentum", "adam", "adamw")
@@ -41,7 +42,7 @@ def record(
         loss_fn: gives the loss, of the model's output and the target.
         optimizer: ``"sgd"``, ``"momentum"``, ``"adam"``, ``"adamw"``, or a function that makes one
             of parameters: ``lambda p: torch.optim.AdamW(p, fused=True)``.
-        **options: those of ``observe``.
+        **options: those of ``observed``.
 
     Raises:
         InputError: PyTorch is not installed; something is given that no step can be recorded of; or
@@ -58,6 +59,22 @@ def observe(
     make_batch: Callable[[int], Any],
     loss_fn: Callable[[Any, Any], Any],
     optimizer: str | Callable[[Any], Any] = "momentum",
+    **options: Any,
+) -> Recording:
+    """The calls and storages of one training step of a PyTorch model; ``record`` makes a step of
+    them. Its options are those of ``observed``.
+
+    Raises:
+        InputError: as ``record``.
+    """
+    return observed(build, make_batch, loss_fn, optimizer, **options).recording
+
+
+def observed(
+    build: Callable[[], Any],
+    make_batch: Callable[[int], Any],
+    loss_fn: Callable[[Any, Any], Any],
+    optimizer: str | Callable[[Any], Any] = "momentum",
     *,
     autocast: str = "",
     accumulate: int = 1,
@@ -65,9 +82,9 @@ def observe(
     keep_output: bool = False,
     batch: int | None = None,
     real: bool | None = None,
-) -> Recording:
-    """The calls and storages of one training step of a PyTorch model; ``record`` makes a step of
-    them.
+) -> Observed:
+    """A PyTorch model whose training step is recorded, and can be recorded with a change: what
+    ``observe`` gives is its ``recording``.
 
     Args:
         build: gives the model, an ``nn.Module``.
@@ -101,7 +118,7 @@ def observe(
         flag("set_to_none", set_to_none),
         flag("keep_output", keep_output),
     )
-    return recorded.observe(wish, batch, real)
+    return recorded.Observed(wish, batch, real)
 
 
 def _installed() -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
 
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.frontends.torch import matching
 from memlab.frontends.torch.recording import Recording
-from memlab.frontends.torch.worlds import Trace, Wish, World, quiet
+from memlab.frontends.torch.worlds import Change, Trace, Wish, World, quiet
 from memlab.step.garbage_collection import paused
 
 BATCHES = (2, 3)
@@ -23,54 +24,107 @@ THIRD = 5
 """The one at which the first step is taken, and the sizes are held against."""
 
 
-@paused()
-def observe(wish: Wish, batch: int | None = None, real: bool | None = None) -> Recording:
-    """One step in its steady state, on fake tensors, or on ``real`` ones where the model cannot run
-    on fake ones. With a ``batch``, of that batch alone.
+class Observed:
+    """A model whose step was recorded, and can be recorded again with a change.
+
+    ``recording`` is one step in its steady state, on fake tensors, or on ``real`` ones where the
+    model cannot run on fake ones. With a ``batch``, it is of that batch alone.
 
     Raises:
         InputError: something is given that nothing can be recorded of, or the step is not the same
             at every batch; and whatever the user's own code raises.
     """
-    _check(wish)
-    one = None if batch is None else whole("batch", batch)
-    if real is not None:
-        flag("real", real)
-    with torch.random.fork_rng(devices=[]):  # the user's random numbers stay as they were
-        return _real(wish, one) if real else _fake(wish, one, real is None)
 
+    def __init__(self, wish: Wish, batch: int | None = None, real: bool | None = None) -> None:
+        _check(wish)
+        self.wish, self.real = wish, None if real is None else flag("real", real)
+        self.batch = None if batch is None else whole("batch", batch)
+        self._world: World | None = None
+        self.recording = self._real() if real else self._fake()
 
-def _fake(wish: Wish, batch: int | None, else_real: bool) -> Recording:
-    """On fake tensors, or where they cannot run on real ones: an error that comes up there too is
-    the user's."""
-    with quiet():
-        try:
-            return _recorded(wish, batch, False)
-        except InputError:
-            raise
-        except Exception as error:
-            if not else_real:
+    def again(self, change: Change | None = None, parts: int | None = None) -> Recording:
+        """The step of the model with a change: fake tensors take it in the world of the first
+        recording, whose optimizer has its state already and whose sizes were checked.
+
+        Raises:
+            InputError: as for the first recording.
+        """
+        count = self.wish.parts if parts is None else parts
+        change = change or _as_it_is
+        if self._world is not None:
+            try:
+                return self._changed(self._world, change, count)
+            except InputError:
                 raise
-            reason = _sentence(error)
-    return _real(wish, batch, f"recorded on real tensors, for fake ones gave: {reason}")
+            except Exception:  # it comes up again where it is the user's
+                self._world = None
+        wish = replace(self.wish, build=lambda: change(self.wish.build()), parts=count)
+        return observe(wish, self.batch, self.real)
+
+    @paused()
+    def _changed(self, world: World, change: Change, parts: int) -> Recording:
+        with _undisturbed(), quiet(), world.changed(change, parts):
+            return _recorded(world, self.batch)
+
+    @paused()
+    def _fake(self) -> Recording:
+        """On fake tensors, or where they cannot run on real ones: an error that comes up there too
+        is the user's."""
+        with _undisturbed(), quiet():
+            try:
+                world = World(self.wish, real=False)
+                first = world.trace(self.batch or THIRD)
+                found = _recorded(world, self.batch, first)
+            except InputError:
+                raise
+            except Exception as error:
+                if self.real is False:
+                    raise
+                reason = _sentence(error)
+            else:
+                self._world = world
+                return found
+        return self._real(f"recorded on real tensors, for fake ones gave: {reason}")
+
+    @paused()
+    def _real(self, note: str = "recorded on real tensors") -> Recording:
+        """On real tensors: a way that the model takes is that of this data."""
+        with _undisturbed():
+            world = World(self.wish, real=True)
+            first = world.trace(self.batch or THIRD)
+            found = _recorded(world, self.batch, first)
+        return replace(found, notes=(*found.notes, note))
 
 
-def _real(wish: Wish, batch: int | None, note: str = "recorded on real tensors") -> Recording:
-    """On real tensors: a way that the model takes is that of this data."""
-    found = _recorded(wish, batch, True)
-    return replace(found, notes=(*found.notes, note))
+def observe(wish: Wish, batch: int | None = None, real: bool | None = None) -> Recording:
+    """The recording of ``Observed`` alone.
+
+    Raises:
+        InputError: as there.
+    """
+    return Observed(wish, batch, real).recording
 
 
-def _recorded(wish: Wish, batch: int | None, real: bool) -> Recording:
-    """In one world."""
+def _as_it_is(model: Any) -> Any:
+    return model
+
+
+def _undisturbed() -> Any:
+    """In here the user's random numbers stay as they were."""
+    return torch.random.fork_rng(devices=[])
+
+
+def _recorded(world: World, batch: int | None, check: Trace | None = None) -> Recording:
+    """In one world, which has taken a step. The sizes are held against a third batch in ``check``,
+    where one is given."""
+    wish = world.wish
     one, other = BATCHES if batch is None else (batch, batch)
-    world = World(wish, real, THIRD if batch is None else batch)
-    trace = partial(_traced, world)
-    first = trace(one)
-    found = matching.Matched(first, first if batch else trace(other, False))
+    first = world.trace(one)
+    found = matching.Matched(first, first if batch else world.trace(other, False))
     off = 0
     if batch is None:
-        matching.checked(found, world.first, partial(trace, THIRD, False))
+        if check is not None:
+            matching.checked(found, check, partial(world.trace, THIRD, False))
         off = found.smooth()
     return Recording(
         found.calls(),
@@ -78,16 +132,12 @@ def _recorded(wish: Wish, batch: int | None, real: bool) -> Recording:
         type(world.model).__name__,
         _title(wish),
         BATCHES if batch is None else (batch,),
-        real,
+        world.real,
         world.paths.modules,
         _notes(wish, first, off),
         wish.parts,
         None if batch is None else range(batch, batch + 1),
     )
-
-
-def _traced(world: World, batch: int, update: bool = True) -> Trace:
-    return world.trace(batch, update)
 
 
 def _notes(wish: Wish, trace: Trace, off: int) -> tuple[str, ...]:

@@ -23,6 +23,10 @@ FAKE = Internal(
     TORCH, "torch._subclasses.fake_tensor", "FakeTensorMode", "record a model without its memory"
 )
 """In it tensors have shapes and storages, and no bytes."""
+FAKE_TENSOR = Internal(
+    TORCH, "torch._subclasses.fake_tensor", "FakeTensor", "record a model without its memory"
+)
+"""The class of these."""
 UNSET = Internal(
     TORCH, "torch._subclasses.fake_tensor", "unset_fake_temporarily", "run an operation for real"
 )

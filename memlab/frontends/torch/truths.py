@@ -1,4 +1,5 @@
-"""Operators of which a fake tensor has not the bytes of the real one: they run for real, alone.
+"""Fake tensors: in short for many calls; and operators of which they have not the bytes of real
+ones: those run for real, alone.
 
 What they get is made up, zeros of the right shape; what they give becomes fake again, with the
 storages that it has. Import this module only where PyTorch is installed: memlab does not need it.
@@ -6,13 +7,66 @@ storages that it has. Import this module only where PyTorch is installed: memlab
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 import torch
 
 from memlab.frontends.torch.recording import Call, Spec, at
-from memlab.frontends.torch.torch_internals import MAP, UNSET
+from memlab.frontends.torch.torch_internals import FAKE, FAKE_TENSOR, MAP, UNSET
+
+_FAKE = FAKE_TENSOR()
+_PLAIN = {
+    int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format,
+}  # fmt: skip
+
+
+class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch's classes have no types here
+    """The mode of fake tensors, whose results PyTorch keeps by a key of all arguments: making that
+    key took a quarter of a recording. What is unusual among them gets PyTorch's own key, as all do
+    in a version that does not ask for one by this name."""
+
+    def _cache_key(self, state: Any, func: Any, args: Any, kwargs: Any) -> Any:
+        key = [func, torch.get_default_dtype(), torch.is_inference_mode_enabled()]
+        usual = self._put(key, args) and self._put(key, chain.from_iterable(kwargs.items()))
+        if usual and _FAKE in key:  # else the result is where PyTorch is set to make tensors
+            return tuple(key)
+        return super()._cache_key(state, func, args, kwargs)
+
+    def _put(self, key: list[Any], values: Iterable[Any]) -> bool:
+        """Add what decides about a result to a key; whether all values are usual ones."""
+        for each in values:
+            kind = type(each)
+            key.append(kind)
+            if kind is _FAKE:
+                if not self._usual(each):
+                    return False
+                key += (
+                    each.dtype, each.shape, each.stride(), each.storage_offset(),
+                    each.untyped_storage().nbytes(), each.fake_device, each.requires_grad,
+                    each.is_conj(), each.is_neg(), each.is_inference(),
+                )  # fmt: skip
+            elif kind in _PLAIN:
+                key.append(each)
+            elif kind is list or kind is tuple:
+                key.append(len(each))
+                if not self._put(key, each):
+                    return False
+            else:
+                return False
+        return True
+
+    def _usual(self, tensor: Any) -> bool:
+        return (
+            tensor.fake_mode is self
+            and tensor.constant is None
+            and tensor.layout is torch.strided
+            and not tensor.is_quantized
+        )
+
+
+# -- operators that run for real -----------------------------------------------------------------
 
 
 def _always(args: Any) -> bool:

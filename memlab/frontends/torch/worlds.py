@@ -10,7 +10,7 @@ import contextlib
 import gc
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -19,12 +19,14 @@ from memlab.errors import InputError, pick, shorten
 from memlab.frontends.torch import truths
 from memlab.frontends.torch.paths import Paths
 from memlab.frontends.torch.recorder import Recorder, SeenBlock, SeenCall
-from memlab.frontends.torch.torch_internals import FAKE, LEAVES, MAP
+from memlab.frontends.torch.torch_internals import LEAVES, MAP
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
 Optimizer = str | Callable[[Any], Any]
 """The name of an optimizer, or what makes one of parameters."""
+Change = Callable[[Any], Any]
+"""What gives modules of a model other classes, in place, and returns the model."""
 
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "sgd": lambda parameters: torch.optim.SGD(parameters, lr=1e-3),
@@ -81,25 +83,34 @@ class Trace:
 
 
 class World:
-    """A model that was built and has taken its first step, so that its optimizer has its state.
+    """A model that was built; once it has taken a step, its optimizer has its state."""
 
-    ``first`` is that step as it was seen, at the batch that it was taken at.
-    """
-
-    def __init__(self, wish: Wish, real: bool, first: int) -> None:
+    def __init__(self, wish: Wish, real: bool) -> None:
         self.wish, self.real = wish, real
-        self.fake = None if real else FAKE()(allow_non_fake_inputs=True)
+        self.fake = None if real else truths.Fakes(allow_non_fake_inputs=True)
         with self.inside():
             self.model = _built(wish.build)
             self.optimizer = _made(wish.optimizer, self.model)
         self.paths = Paths(self.model)
-        self.first = self.trace(first)
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
         """Where its tensors are made."""
         with self.fake or contextlib.nullcontext():
             yield
+
+    @contextlib.contextmanager
+    def changed(self, change: Change, parts: int) -> Iterator[None]:
+        """In here the model is changed, and its gradients are added over so many parts."""
+        wish, kinds = self.wish, [(each, type(each)) for each in self.model.modules()]
+        self.wish = replace(wish, parts=parts)
+        try:
+            change(self.model)
+            yield
+        finally:
+            self.wish = wish
+            for module, kind in kinds:
+                module.__class__ = kind
 
     def trace(self, batch: int, update: bool = True) -> Trace:
         """One step at a batch, with or without its update.

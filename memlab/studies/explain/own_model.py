@@ -21,6 +21,7 @@ from memlab.studies.explain.modules import named
 
 if TYPE_CHECKING:
     from memlab.frontends.torch.fitting.choosing import Program
+    from memlab.frontends.torch.recorded import Observed
     from memlab.frontends.torch.recording import Recording
 
 ASKED = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)"
@@ -34,6 +35,8 @@ LINES = {
 }
 MARGIN = 200
 """Of the room this part is left free at first: a wrapped model takes a little more than planned."""
+TRACES = 3
+"""So many steps are recorded of a model as it is."""
 TRIES = 4
 """How often modules are chosen with less room, where the recording of them took more."""
 CLASSES = {"adam": "Adam", "adamw": "AdamW", "momentum": "SGD", "sgd": "SGD"}
@@ -64,38 +67,43 @@ class OwnModel(Subject):
         options: dict[str, Any] | None = None,
         progress: bool = True,
     ) -> None:
-        self.build, self.make_batch = builder(build), make_batch
+        self.build, self._make_batch = builder(build), make_batch
         self.loss_fn = loss_fn or usual_loss
         self.optimizer, self.options, self.progress = optimizer, options or {}, progress
-        self._recordings: dict[str, Recording] = {}
         self._steps: dict[str, Step] = {}
-        with self._bar(say("recording")):
+        with self._bar(say("recording"), TRACES):
             step = self._plain()
         super().__init__(step, "model")
-        self.modules = self._recordings["plain"].modules
+        self.modules = self.recording.modules
 
     # -- recording --------------------------------------------------------------------------
 
-    def _record(self, key: str, **changed: Any) -> Step:
+    def _record(self, key: str, record: Callable[[], Recording]) -> Step:
         """The step with something changed; each is recorded once."""
-        from memlab.frontends.torch import observe
-
         if key not in self._steps:
-            given = {"optimizer": self.optimizer, "build": self.build} | changed
-            build, optimizer = given.pop("build"), given.pop("optimizer")
-            found = observe(build, self.make_batch, self.loss_fn, optimizer, **self.options | given)
             from memlab.frontends.torch.convert import step_of
 
-            self._recordings[key], self._steps[key] = found, step_of(found)
+            self._steps[key] = step_of(record())
         return self._steps[key]
 
+    def _observed(self, build: Callable[[], Any], optimizer: Any) -> Observed:
+        """The model, recorded from nothing."""
+        from memlab.frontends.torch import observed
+
+        return observed(build, self.make_batch, self.loss_fn, optimizer, **self.options)
+
     @contextmanager
-    def _bar(self, said: str) -> Iterator[None]:
-        """A bar that says what is being done."""
-        with tqdm(total=1, desc=said, leave=False, disable=not self.progress,
-                  bar_format="{desc} {elapsed}") as bar:  # fmt: skip
+    def _bar(self, said: str, total: int | None = None) -> Iterator[None]:
+        """A bar that says what is being done, and moves with every step that is recorded."""
+        form = "{desc} {n_fmt} steps, {elapsed}" if total is None else None
+        with tqdm(total=total, desc=said, leave=False, disable=not self.progress,
+                  bar_format=form) as self._tracing:  # fmt: skip
             yield
-            bar.update()
+
+    def make_batch(self, batch: int) -> Any:
+        """An input and a target; each step that is recorded asks for them once."""
+        self._tracing.update()
+        return self._make_batch(batch)
 
     def _plain(self) -> Step:
         """The step as it is, whose modules are watched: any of them could run again.
@@ -109,7 +117,10 @@ class OwnModel(Subject):
         from memlab.frontends.torch.fitting.spans import Watched
 
         self._watched = Watched()
-        return self._record("plain", build=self._watched.build(self.build))
+        self._model = self._observed(self._watched.build(self.build), self.optimizer)
+        self._watched.close()
+        self.recording = self._model.recording
+        return self._record("plain", lambda: self.recording)
 
     # -- what helps -------------------------------------------------------------------------
 
@@ -165,9 +176,8 @@ class OwnModel(Subject):
             names = (choice or program.least()).names
             if not names:
                 return None
-            step = self._record(
-                f"again {names}", build=lambda names=names: wrapping.wrap(self.build(), names)
-            )
+            wrap = partial(wrapping.wrap, names=names)
+            step = self._record(f"again {names}", partial(self._model.again, wrap))
             found = self.change(step, batch, "again", *_wrapped(names), names=names,
                                 alone=tuple(wrapping.code(names).splitlines()))  # fmt: skip
             over = found.total(batch) - nbytes
@@ -184,7 +194,7 @@ class OwnModel(Subject):
         from memlab.frontends.torch.fitting.spans import candidates
         from memlab.frontends.torch.measure import Workspace
 
-        found, watched = self._recordings["plain"], self._watched
+        found, watched = self.recording, self._watched
         pairs = zip(self.step.ops, self.plain.times(batch), strict=True)
         times = {op.attributes[CALL]: seconds for op, seconds in pairs}
         nothing = Workspace((batch,), {}, {}, times)
@@ -193,7 +203,7 @@ class OwnModel(Subject):
 
     def _in_parts(self, batch: int, nbytes: int) -> Change:
         """The fewest parts that fit."""
-        step = self._record("parts", accumulate=2)
+        step = self._record("parts", partial(self._model.again, parts=2))
         found = self._fewest(step, batch, nbytes)
         code = (
             f"for x, y in zip(inputs.chunk({found}), targets.chunk({found})):",
@@ -213,12 +223,16 @@ class OwnModel(Subject):
         more = {"momentum": 0.9} if self.optimizer == "momentum" else {}
         make = partial(getattr(torch.optim, cls), lr=1e-3, fused=True, **more)
         code = LINES["fused"].format(cls=cls)
-        return self.change(self._record("fused", optimizer=make), batch, "fused", code, same=False)
+        return self._updated(batch, "fused", make, code)
 
     def _leaner(self, batch: int, name: str) -> Change:
         """Another optimizer, which keeps less."""
-        step = self._record(name, optimizer=name)
-        return self.change(step, batch, name, LINES[name], same=False)
+        return self._updated(batch, name, name, LINES[name])
+
+    def _updated(self, batch: int, key: str, optimizer: Any, code: str) -> Change:
+        """Another optimizer for the same model."""
+        step = self._record(key, lambda: self._observed(self.build, optimizer).recording)
+        return self.change(step, batch, key, code, same=False)
 
 
 def usual_loss(output: Any, target: Any) -> Any:

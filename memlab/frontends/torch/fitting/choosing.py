@@ -94,7 +94,8 @@ class Program:
     # -- rows ---------------------------------------------------------------------------------
 
     def _table(self) -> tuple[Array, Array]:
-        """Coefficients of every row, and the bytes that no choice changes; equal rows once."""
+        """Coefficients of every row, and the bytes that no choice changes, without the rows that
+        others are never below."""
         columns = len(self.names) + len(self.joint)
         table = np.zeros((self.length, columns), np.int64)
         for column, line in self.each.items():
@@ -106,7 +107,8 @@ class Program:
         rows, at = np.unique(rows, axis=0, return_inverse=True)
         most = np.full(len(rows), -1, np.int64)
         np.maximum.at(most, at.reshape(-1), fixed)
-        return rows, most
+        kept = _highest(rows, most)
+        return rows[kept], most[kept]
 
     def _again(self, again: Any, table: Array, fixed: Array) -> tuple[Array, int]:
         """The row of a module that runs again: what is there before, without its second copies."""
@@ -185,7 +187,7 @@ class Program:
         """That a module and those it lies in are chosen once, and what joint conditions follow."""
         from scipy.sparse import lil_matrix
 
-        joint = [(column, each) for when, column in self.joint.items() for each in when]
+        joint = [(column, each) for when, column in self.joint.items() for each in sorted(when)]
         found = lil_matrix((len(self.names) + len(joint), width))
         least = np.zeros(len(self.names) + len(joint))
         for row, name in enumerate(self.names):
@@ -198,6 +200,15 @@ class Program:
                 found[row, self.number[name]] = 1 if literal[0] == "-" else -1
             least[row] = 1 if literal[0] == "-" else 0
         return found.tocsr(), least
+
+
+def _highest(rows: Array, most: Array) -> list[int]:
+    """The rows that no other one is at least as high as under every choice."""
+    kept: list[int] = []
+    for at in np.lexsort((-rows.sum(axis=1), -most)).tolist():
+        if not (rows[kept] >= rows[at]).all(axis=1).any():
+            kept.append(at)
+    return sorted(kept)
 
 
 def _true(literal: Literal, chosen: set[str]) -> bool:

@@ -17,6 +17,7 @@ from memlab.frontends.torch.measure import Workspace
 from memlab.frontends.torch.random_states import nbytes as state_nbytes
 from memlab.frontends.torch.random_states import reruns
 from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording
+from memlab.lines import np
 from memlab.step.op import Phase
 
 Literal = tuple[str, ...]
@@ -99,7 +100,7 @@ class _Reading:
         self.found, self.measured, self.norms, self.batch = found, measured, norms, batch
         self.spans = spans
         self.owners = self._owners()
-        self.node_ends = self._node_ends()
+        self.nodes = self._nodes()
         self.readers = self._readers()
 
     def model(self) -> Model:
@@ -111,15 +112,18 @@ class _Reading:
         seconds = self.measured.seconds
         again = {name: sum(self._seconds(each) for each in agains if each.name == name)
                  for name in kept}  # fmt: skip
-        held, base = [], [self._extra(call.number) for call in self.found.calls]
+        held = []
+        extra = np.array([self._extra(call.number) for call in self.found.calls], np.int64)
+        steps = np.zeros(len(extra) + 1, np.int64)
         moving = {each.number for each in self.found.blocks if self._moves(each)}
         ends = {(each.name, each.span): each for each in agains}
         for block in self.found.blocks:
             if block.number in moving:
                 held.append(self._held(block, ends))
             else:
-                for call in range(max(block.born, 0), min(block.died + 1, len(base))):
-                    base[call] += self._bytes(block)
+                steps[max(block.born, 0)] += self._bytes(block)
+                steps[min(block.died + 1, len(extra))] -= self._bytes(block)
+        base = (extra + np.cumsum(steps)[:-1]).tolist()
         held += [Held(state_nbytes(), each.span.first, {("+", each.name): each.end})
                  for each in agains]  # fmt: skip
         held += list(self._states())
@@ -142,13 +146,13 @@ class _Reading:
                     found.setdefault(call, []).append(name)
         return {call: tuple(names) for call, names in found.items()}
 
-    def _node_ends(self) -> dict[int, int]:
-        """The last call of backward that belongs to each call of forward."""
-        return {
-            call.forward: call.number
-            for call in self.found.calls
-            if call.phase is Phase.BACKWARD and call.forward is not None
-        }
+    def _nodes(self) -> dict[int, list[int]]:
+        """The calls of backward that belong to each call of forward, in their order."""
+        found: dict[int, list[int]] = {call.number: [] for call in self.found.calls}
+        for call in self.found.calls:
+            if call.phase is Phase.BACKWARD and call.forward is not None:
+                found[call.forward].append(call.number)
+        return found
 
     def _readers(self) -> dict[int, list[Call]]:
         """Who reads or changes each storage; and who lets it go last."""
@@ -202,7 +206,7 @@ class _Reading:
             elif call.forward is None:
                 held.hold(ALWAYS, call.number)
             else:
-                end = max(self.node_ends[call.forward], call.number)
+                end = max(self.nodes[call.forward][-1], call.number)
                 held.hold(("-", *self.owners.get(call.forward, ())), min(end, block.died))
         if not self._in_backward(min(block.died, len(self.found.calls) - 1)):
             held.hold(ALWAYS, block.died)
@@ -216,7 +220,7 @@ class _Reading:
         """When it is there another time, by the module that runs again."""
         for name in self.owners.get(block.born, ()):
             span = next(each for each in self.spans[name] if block.born in each)
-            own = [min(max(self.node_ends[call.forward], call.number), block.died)
+            own = [min(max(self.nodes[call.forward][-1], call.number), block.died)
                    for call in readers
                    if self._in_backward(call.number) and call.forward is not None
                    and call.forward in span]  # fmt: skip
@@ -239,11 +243,10 @@ class _Reading:
 
     def _again(self, name: str, span: Span) -> Again | None:
         """A run that backward needs something of."""
-        nodes = [call for call in self.found.calls
-                 if call.phase is Phase.BACKWARD and call.forward in span]  # fmt: skip
+        nodes = [number for each in range(span.first, span.end) for number in self.nodes[each]]
         if not nodes:
             return None
-        at, end = nodes[0].number, nodes[-1].number
+        at, end = min(nodes), max(nodes)
         less = self._extra(at) + sum(map(self._bytes, self.found.born(at)))
         return Again(name, span, at, end, self._inside(name, span), less)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from memlab.errors import InputError
 from memlab.frontends.torch import recorded
@@ -44,7 +45,9 @@ class Search:
     def __init__(self, wish: Wish, batch: int, tell: Tell | None = None) -> None:
         self.wish, self.batch, self.tell = wish, batch, tell
         self.watched = Watched()
-        self.found = _observed(replace(wish, build=self.watched.build(wish.build)), batch)
+        self.model = _observed(replace(wish, build=self.watched.build(wish.build)), batch)
+        self.found = self.model.recording
+        self.watched.close()
         self.measured = workspace(self.found, batch, tell)
         self.step = with_workspace(self.found, self.measured)
         self.before = plan(self.step).peak_at(batch)
@@ -75,11 +78,21 @@ class Search:
 
     def wrapped(self, names: tuple[str, ...]) -> tuple[Step, Peak]:
         """The step of the model in which these modules run again, recorded, and its peak."""
-        build = self.wish.build
-        wish = replace(self.wish, build=lambda: wrapping.wrap(build(), names))
-        found = _observed(wish, self.batch)
+        found = self._again(names)
         step = with_workspace(found, workspace(found, self.batch, self.tell))
         return step, plan(step).peak_at(self.batch)
+
+    def _again(self, names: tuple[str, ...]) -> Recording:
+        """For any batch, or where there is none for this one."""
+
+        def change(model: Any) -> Any:
+            return wrapping.wrap(model, names)
+
+        try:
+            return self.model.again(change)
+        except InputError:
+            wish = replace(self.wish, build=lambda: change(self.wish.build()))
+            return recorded.observe(wish, self.batch)
 
     def _recipe(self, choice: Choice, nbytes: int, step: Step, peak: int) -> Recipe:
         total = sum(self.measured.seconds.values())
@@ -107,9 +120,9 @@ class Search:
         return max((n for n, op in pairs if op.phase is Phase.UPDATE), default=0)
 
 
-def _observed(wish: Wish, batch: int) -> Recording:
-    """The recording for any batch, or where there is none for this one."""
+def _observed(wish: Wish, batch: int) -> recorded.Observed:
+    """The model recorded for any batch, or where it cannot be for this one."""
     try:
-        return recorded.observe(wish)
+        return recorded.Observed(wish)
     except InputError:
-        return recorded.observe(wish, batch)
+        return recorded.Observed(wish, batch)

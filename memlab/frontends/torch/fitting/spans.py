@@ -37,6 +37,7 @@ class Watched:
 
     spans: dict[str, list[Span]] = field(default_factory=dict)
     norms: dict[str, int] = field(default_factory=dict)
+    _handles: list[Any] = field(default_factory=list)
     _recorder: Any = None
     _open: list[tuple[str, int]] = field(default_factory=list)
 
@@ -46,14 +47,22 @@ class Watched:
         def watched() -> Any:
             model = build()
             for name, module in getattr(model, "named_modules", tuple)():
-                module.register_forward_pre_hook(self._enter(name))
-                module.register_forward_hook(self._leave, always_call=True)
+                self._handles += [
+                    module.register_forward_pre_hook(self._enter(name)),
+                    module.register_forward_hook(self._leave, always_call=True),
+                ]
                 if isinstance(module, NORM()):
                     kept = (each for each in module.buffers(recurse=False))
                     self.norms[name] = sum(each.nbytes for each in kept)
             return model
 
         return watched
+
+    def close(self) -> None:
+        """Look no longer: the model may be recorded with a change."""
+        for each in self._handles:
+            each.remove()
+        self._handles.clear()
 
     def _enter(self, name: str) -> Callable[[Any, Any], None]:
         return lambda module, inputs: self._open.append((name, self._now()))
