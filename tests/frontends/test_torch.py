@@ -124,7 +124,7 @@ def test_a_change_that_fake_tensors_cannot_take_is_recorded_on_real_ones():
     case = SMALL["resnet"]
     model = observed(case.build, case.make_batch, case.loss_fn)
 
-    class Reading(nn.Sequential):
+    class Reading(nn.Sequential):  # type: ignore[name-defined]  # PyTorch has no types here
         def forward(self, x):
             return super().forward(x * (1 if x.sum() > -1e9 else 2))
 
