@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import NamedTuple
 
+from memlab import places
 from memlab.errors import pick
 
 PACKAGE = "memlab.kernels"
@@ -78,10 +78,10 @@ def kernels(device: str) -> tuple[Kernels, ...]:
         InputError: no such device.
     """
     name = find(device).name
-    return tuple(_registering(files(PACKAGE).joinpath(name), f"{PACKAGE}.{name}"))
+    return tuple(_registering(places.PACKAGE / "kernels" / name, f"{PACKAGE}.{name}"))
 
 
-def _registering(folder: Traversable, package: str) -> Iterator[Kernels]:
+def _registering(folder: Path, package: str) -> Iterator[Kernels]:
     for each in sorted(folder.iterdir(), key=lambda one: one.name):
         if each.is_dir():
             yield from _registering(each, f"{package}.{each.name}")

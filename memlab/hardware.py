@@ -10,12 +10,11 @@ import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
-from memlab import units
+from memlab import places, units
 from memlab.errors import InputError, flag, known, named, pick, real, shorten, whole
 from memlab.formats import FORMATS
 
@@ -254,7 +253,7 @@ def _figure(row: Mapping[str, Any], what: str, given: object) -> Figure:
 
 @cache
 def _own() -> dict[str, Any]:
-    text = files("memlab").joinpath("hardware.toml").read_text(encoding="utf-8")
+    text = (places.PACKAGE / "hardware.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 

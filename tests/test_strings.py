@@ -236,7 +236,7 @@ def test_what_a_file_of_messages_lacks_is_shown_in_english(asks_for, monkeypatch
     (tmp_path / "en").mkdir()
     (tmp_path / "en" / "own.toml").write_text(TEXTS, encoding="utf-8")
     (tmp_path / "zh.po").write_text(MESSAGES, encoding="utf-8")
-    monkeypatch.setattr(strings, "files", lambda package: tmp_path)
+    monkeypatch.setattr(strings, "FOLDER", tmp_path)
     asks_for("zh")
     found = {key: strings.get(key) for key in strings.table()}
     assert found == {

@@ -6,11 +6,10 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any, TypeVar
 
 import memlab
-from memlab import units
+from memlab import places, units
 from memlab.claims import verdicts
 from memlab.errors import InputError, known, pick, shorten
 from memlab.step.garbage_collection import paused
@@ -275,6 +274,5 @@ def _tuple(names: str | list[str]) -> tuple[str, ...]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    return tomllib.loads(
-        files("memlab.claims").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    )
+    file = places.PACKAGE / "claims" / f"{name}.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))

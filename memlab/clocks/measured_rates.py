@@ -13,12 +13,11 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from math import isfinite, log
 from pathlib import Path
 from typing import Any
 
-from memlab import atomic, this_machine
+from memlab import atomic, places, this_machine
 from memlab.errors import InputError, shorten
 
 SCHEMA = "memlab.machine/1"
@@ -90,7 +89,7 @@ def find(name: str | Rates = "") -> Rates:
 @cache
 def recorded() -> Rates:
     """The figures that came with memlab."""
-    text = files("memlab.clocks").joinpath("rates.json").read_text(encoding="utf-8")
+    text = (places.PACKAGE / "clocks" / "rates.json").read_text(encoding="utf-8")
     return from_dict(json.loads(text), here=False)
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog
 
+FOLDER = Path(__file__).parent
 ENGLISH = "en"
 WORDS = 3
 """A text of so few words may need another translation elsewhere: its key is its context."""
@@ -53,7 +53,7 @@ def language() -> str:
 @cache
 def languages() -> list[str]:
     """English, and the languages that there is a file of."""
-    found = [file.name for file in files(__package__).iterdir()]
+    found = [file.name for file in FOLDER.iterdir()]
     return [ENGLISH, *sorted(name.removesuffix(".po") for name in found if name.endswith(".po"))]
 
 
@@ -63,8 +63,10 @@ def table(name: str = ENGLISH) -> dict[str, str]:
     if name != ENGLISH:
         known = messages(name)
         return {key: known.get((context(key, text), text), text) for key, text in table().items()}
+    import tomllib  # late: memlab is imported without a text
+
     found: dict[str, str] = {}
-    for file in sorted(files(__package__).joinpath(name).iterdir(), key=lambda file: file.name):
+    for file in sorted((FOLDER / name).iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
             found |= flat(tomllib.loads(file.read_text(encoding="utf-8")))
     return found
@@ -79,7 +81,7 @@ def messages(name: str) -> dict[tuple[str, str], str]:
     """
     from babel.messages.pofile import read_po
 
-    with files(__package__).joinpath(f"{name}.po").open("rb") as file:
+    with (FOLDER / f"{name}.po").open("rb") as file:
         return translations(read_po(file))
 
 

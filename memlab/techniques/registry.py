@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from memlab.errors import pick
@@ -178,13 +177,13 @@ def technique(place: Place, label: str, note: str, **row: Any) -> Callable[[Rewr
 @cache
 def techniques() -> Mapping[str, Technique]:
     """All techniques by name, in the order in which they are applied."""
-    for module in _modules(files(__package__), __package__):
+    for module in _modules(Path(__file__).parent, __package__):
         import_module(module)
     rows = sorted(_FOUND.values(), key=lambda row: (row.place, row.name))
     return {row.name: row for row in rows}
 
 
-def _modules(folder: Traversable, package: str) -> Iterator[str]:
+def _modules(folder: Path, package: str) -> Iterator[str]:
     """The modules below a folder that register a technique."""
     for each in folder.iterdir():
         name = f"{package}.{each.name.removesuffix('.py')}"
