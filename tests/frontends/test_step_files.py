@@ -37,7 +37,7 @@ def test_a_model_comes_back_with_its_changes(tmp_path):
     changes = Explained(found, 8, 3 * 10**9).changes
     recorded_model.save(found, changes, path, found.where)
     again = Explained(recorded_model.load(path), 8, 3 * 10**9)
-    assert [each.key for each in changes] == ["sgd", "momentum", "fused"]
+    assert [each.key for each in changes] == ["sgd", "momentum", "fused", "one_by_one"]
     assert again.as_dict() == Explained(found, 8, 3 * 10**9).as_dict()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from memlab.frontends.torch import (  # noqa: E402 - after the test that it is t
     truths,
     worlds,
 )
+from memlab.frontends.torch.fitting.one_by_one import OneByOne  # noqa: E402
 from memlab.frontends.torch.fitting.wrapping import wrap  # noqa: E402
 from memlab.frontends.torch.recorder import Seen  # noqa: E402
 from memlab.frontends.torch.recording import Call, Spec  # noqa: E402
@@ -241,6 +243,67 @@ def frozen():
     model.unused = nn.Linear(100, 100)
     model.forward = lambda x: model[3](model[2](model[1](model[0](x))))
     return model
+
+
+class InsideBackward:
+    """A loop of a user that updates each parameter as soon as its gradient is there."""
+
+    def __init__(self, parameters: Any) -> None:
+        self.each = {p: torch.optim.Adam([p], lr=0.01) for p in parameters}
+        for parameter in self.each:
+            parameter.register_post_accumulate_grad_hook(self.update)
+
+    def update(self, parameter: Any) -> None:
+        self.each[parameter].step()
+        self.each[parameter].zero_grad()
+
+    def step(self) -> None: ...
+
+    def zero_grad(self, set_to_none: bool = True) -> None: ...
+
+    @property
+    def state(self) -> Any:
+        return {p: kept for each in self.each.values() for p, kept in each.state.items()}
+
+
+@pytest.mark.parametrize("name", ["alexnet", "gpt", "resnet"])
+def test_an_update_inside_backward_is_one_and_lets_gradients_go(name):
+    assert_exact(SMALL[name], InsideBackward)
+    step = recorded(SMALL[name], InsideBackward)
+    last = max(i for i, op in enumerate(step.ops) if op.phase is Phase.BACKWARD)
+    assert any(op.phase is Phase.UPDATE for op in step.ops[:last])
+    names = {each.name for each in memlab.plan(step).entries}
+    gradients = [e for e in memlab.plan(step).entries if e.role is Role.PARAMETER_GRADIENT]
+    assert gradients
+    assert all(f"{each.name.removesuffix('.grad')}.exp_avg" in names for each in gradients)
+    assert max(each.death for each in gradients) < len(step.ops)
+
+
+@pytest.mark.parametrize("name", ["alexnet", "gpt", "resnet"])
+@pytest.mark.parametrize("optimizer", list(OPTIMIZERS))
+def test_one_by_one_is_the_same_update_in_fewer_bytes(name, optimizer):
+    case, make = SMALL[name], worlds.OPTIMIZERS[optimizer]
+    assert_exact(case, partial(OneByOne, make))
+    plain, other = (memlab.plan(recorded(case, each)) for each in (make, partial(OneByOne, make)))
+    assert in_update(other) <= in_update(plain)
+    assert (in_update(other) < in_update(plain)) is ("adam" in optimizer)  # it has temporaries
+    torch.manual_seed(0)
+    one, x, target = case.build(), *case.make_batch(3)
+    two = copy.deepcopy(one)
+    for model, optimize in ((one, make(one.parameters())), (two, OneByOne(make, two.parameters()))):
+        for _ in range(2):
+            torch.manual_seed(1)
+            optimize.zero_grad()
+            case.loss_fn(model(x), target).backward()
+            optimize.step()
+    pairs = zip(one.state_dict().values(), two.state_dict().values(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+
+
+def in_update(ledger: Any) -> int:
+    """The most bytes inside the update, at the smallest batch."""
+    pairs = zip(ledger.timeline(2), ledger.rows, strict=True)
+    return max(nbytes for nbytes, row in pairs if row.phase is Phase.UPDATE)
 
 
 def test_a_parameter_without_gradient_has_no_state():

@@ -14,6 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
 
 from memlab.errors import InputError, pick, shorten
 from memlab.frontends.torch import truths
@@ -217,19 +221,31 @@ class World:
 
 @contextlib.contextmanager
 def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
-    """What autograd adds to a parameter is its gradient, whatever it was born as."""
+    """What autograd adds to a parameter is its gradient, whatever it was born as; what an optimizer
+    does is the update, also where it steps inside backward."""
+    names = {id(each): name for name, each in model.named_parameters()}
+    phases: list[Phase] = []
 
-    def accumulated(name: str) -> Callable[[Any], None]:
-        title = f"{name}.grad"
-        return lambda parameter: recorder.enter(
-            parameter.grad, Role.PARAMETER_GRADIENT, title, name
-        )
+    def accumulated(parameter: Any) -> None:
+        if parameter.grad is not None and (name := names.get(id(parameter))):
+            recorder.enter(parameter.grad, Role.PARAMETER_GRADIENT, f"{name}.grad", name)
+
+    def begins(optimizer: Any, args: Any, kwargs: Any) -> None:
+        for group in optimizer.param_groups:
+            for each in group["params"]:
+                accumulated(each)  # its hook may come later than that of who steps
+        phases.append(recorder.phase)
+        recorder.phase = Phase.UPDATE
+
+    def ended(optimizer: Any, args: Any, kwargs: Any) -> None:
+        recorder.phase = phases.pop()
 
     handles = [
-        each.register_post_accumulate_grad_hook(accumulated(name))
-        for name, each in model.named_parameters()
+        each.register_post_accumulate_grad_hook(accumulated)
+        for each in model.parameters()
         if each.requires_grad and each.is_leaf
     ]
+    handles += [register_optimizer_step_pre_hook(begins), register_optimizer_step_post_hook(ended)]
     try:
         yield
     finally:

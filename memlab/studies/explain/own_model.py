@@ -29,6 +29,8 @@ ASKED = "explain(lambda: MyModel(), lambda B: (inputs(B), targets(B)), batch=32)
 LEANER = {"adam": ("momentum", "sgd"), "adamw": ("momentum", "sgd"), "momentum": ("sgd",)}
 """Optimizers that keep less, by the name of one."""
 LINES = {
+    "adam": "optimizer = torch.optim.Adam(model.parameters(), lr)",
+    "adamw": "optimizer = torch.optim.AdamW(model.parameters(), lr)",
     "fused": "optimizer = torch.optim.{cls}(model.parameters(), fused=True)",
     "momentum": "optimizer = torch.optim.SGD(model.parameters(), lr, momentum=0.9)",
     "sgd": "optimizer = torch.optim.SGD(model.parameters(), lr)",
@@ -159,6 +161,7 @@ class OwnModel(Subject):
             return [partial(self._run_again, batch, nbytes), *parts]
         names = LEANER.get(self.optimizer, ()) if isinstance(self.optimizer, str) else ()
         return [
+            partial(self._one_by_one, batch),
             partial(self._fused, batch),
             *(partial(self._leaner, batch, name) for name in names),
         ]
@@ -213,6 +216,18 @@ class OwnModel(Subject):
         )
         return self.change(step, batch, "parts", *code, parts=found, same=False)
 
+    def _one_by_one(self, batch: int) -> Change | None:
+        """Gradients are let go inside the update, the largest one last."""
+        if not isinstance(self.optimizer, str):
+            return None
+        from memlab.frontends.torch.fitting.one_by_one import CODE, OneByOne
+        from memlab.frontends.torch.worlds import OPTIMIZERS
+
+        line = LINES[self.optimizer].partition("torch.optim.")[2]
+        code = CODE.format(line=line.replace("model.parameters()", "[p]")).splitlines()
+        make = partial(OneByOne, OPTIMIZERS[self.optimizer])
+        return self._updated(batch, "one_by_one", make, *code, same=True)
+
     def _fused(self, batch: int) -> Change | None:
         """The optimizer in one kernel, without temporaries of its own."""
         if not isinstance(self.optimizer, str):
@@ -229,10 +244,12 @@ class OwnModel(Subject):
         """Another optimizer, which keeps less."""
         return self._updated(batch, name, name, LINES[name])
 
-    def _updated(self, batch: int, key: str, optimizer: Any, code: str) -> Change:
+    def _updated(
+        self, batch: int, key: str, optimizer: Any, *code: str, same: bool = False
+    ) -> Change:
         """Another optimizer for the same model."""
         step = self._record(key, lambda: self._observed(self.build, optimizer).recording)
-        return self.change(step, batch, key, code, same=False)
+        return self.change(step, batch, key, *code, same=same)
 
 
 def usual_loss(output: Any, target: Any) -> Any:
