@@ -288,8 +288,8 @@ def test_one_by_one_is_the_same_update_in_fewer_bytes(name, optimizer):
     assert in_update(other) <= in_update(plain)
     assert (in_update(other) < in_update(plain)) is ("adam" in optimizer)  # it has temporaries
     torch.manual_seed(0)
-    one, x, target = case.build(), *case.make_batch(3)
-    two = copy.deepcopy(one)
+    one = case.build()
+    two, (x, target) = copy.deepcopy(one), case.make_batch(3)
     for model, optimize in ((one, make(one.parameters())), (two, OneByOne(make, two.parameters()))):
         for _ in range(2):
             torch.manual_seed(1)
@@ -303,7 +303,7 @@ def test_one_by_one_is_the_same_update_in_fewer_bytes(name, optimizer):
 def in_update(ledger: Any) -> int:
     """The most bytes inside the update, at the smallest batch."""
     pairs = zip(ledger.timeline(2), ledger.rows, strict=True)
-    return max(nbytes for nbytes, row in pairs if row.phase is Phase.UPDATE)
+    return int(max(nbytes for nbytes, row in pairs if row.phase is Phase.UPDATE))
 
 
 def test_a_parameter_without_gradient_has_no_state():
