@@ -174,16 +174,17 @@ exercise.check(late)
 # %% [markdown]
 # ## Exercise: your own model
 #
-# With PyTorch (`pip install "memlab[torch]"`) this takes VGG-11 as you would take your own: what
-# was planned from two small batches, beside what PyTorch holds when it trains.
+# With PyTorch (`pip install "memlab[torch]"`) this takes a small network as you would take your own:
+# what is planned, also with the workspace that each kernel takes inside itself, beside what PyTorch's
+# allocator gives out when it trains.
 
 # %% tags=["nbval-ignore-output"]
 print(timing.machine())
 if find_spec("torch"):
     from memlab.lesson.material.torch_models import trained
 
-    for what, nbytes in trained("vgg11", 2).items():
-        print(f"PyTorch, VGG-11, batch 2, {what}: {nbytes:,} B")
+    for what, nbytes in trained("small", 8).items():
+        print(f"PyTorch, batch 8, {what}: {nbytes:,} B")
 else:
     print("PyTorch is not installed here: this cell needs it, the lesson does not.")
 

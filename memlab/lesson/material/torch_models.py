@@ -91,6 +91,13 @@ class VGG16(Images):
         super().__init__(((2, 64), (2, 128), (3, 256), (3, 512), (3, 512)))
 
 
+class Small(Images):
+    """Of the same kind, small enough to be trained in a lesson."""
+
+    def __init__(self) -> None:
+        super().__init__(((1, 16), (1, 32), (1, 64), (1, 64), (1, 64)), hidden=256)
+
+
 def sentences(batch: int) -> tuple[Any, Any]:
     """Tokens, and those that come next."""
     tokens = torch.randint(VOCABULARY, (batch, LENGTH + 1))
@@ -107,6 +114,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "named": {"build": Words, "make_batch": sentences, "optimizer": "adam",
               "options": {"keep_output": True}},
     "vgg11": {"build": VGG11, "make_batch": pictures, "optimizer": "sgd"},
+    "small": {"build": Small, "make_batch": pictures, "optimizer": "momentum"},
     "vgg16": {"build": VGG16, "make_batch": pictures, "optimizer": "adam"},
 }  # fmt: skip
 """By the names that ``memlab.lesson.model`` knows; in ``named`` a name holds what the model gives

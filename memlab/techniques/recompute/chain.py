@@ -34,7 +34,8 @@ class Ways:
     """How the runs of a stage differ in a step, where nothing runs again that nobody reads.
 
     Its ``first`` forward, and one that ``keeps``; forwards that run ``again`` for the output alone,
-    for what is kept too (``both``), or for what is kept alone (``ends``); and the ``backward``.
+    for what is kept too (``both``), or for what is kept alone (``ends``), which is a part of that;
+    and the ``backward``.
     ``own`` and ``source``: whether the backward reads the output and the input of the stage.
     ``once``: bytes that the first forward leaves (statistics of a batch), and ``before``: those
     that are there before it (labels), both until the backward, whose bytes they are among.

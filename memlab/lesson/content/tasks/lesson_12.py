@@ -43,24 +43,26 @@ def _later(blocks: Blocks, found: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _draw(chance: Random, size: int) -> Arguments:
-    blocks = []
-    for _ in range(1 + size):
-        born, last, freed = sorted(chance.randint(0, 2 + size) for _ in range(3))
-        blocks.append(
-            (chance.choice((1, 4, 10, 64, 300)) * chance.randint(1, 9), born, last, freed)
-        )
+    """Blocks of which some come after all others have gone."""
+    blocks, longest = [], chance.choice((1, 2, 2 + size))
+    for _ in range(size):
+        born = chance.randint(0, 2 + size)
+        last = born + chance.randint(0, longest)
+        nbytes = chance.choice((1, 4, 10, 64, 300)) * chance.randint(1, 9)
+        blocks.append((nbytes, born, last, last + chance.randint(0, longest)))
     return {"blocks": blocks}
 
 
-def _peaks(blocks: Blocks, begin: int = 0, end: int = 1) -> list[int]:
-    """Both peaks, where a life begins and ends so many operations later."""
+def _peaks(
+    blocks: Blocks, begin: int = 0, end: int = 1, first: int = 0, every: int = 1
+) -> list[int]:
+    """Both peaks, where a life begins and ends so many operations later; where the ``first``
+    operation that is looked at, and the blocks until whose ends one looks, are others."""
     found = []
     for which in (3, 2):
-        times = range(2 + max(each[3] for each in blocks))
-        found.append(max(
-            sum(each[0] for each in blocks if each[1] + begin <= t < each[which] + end)
-            for t in times
-        ))  # fmt: skip
+        times = range(first, 1 + max(each[which] for each in blocks[::every]))
+        alive = ([b[0] for b in blocks if b[1] + begin <= t < b[which] + end] for t in times)
+        found.append(max(map(sum, alive), default=0))
     return found
 
 
@@ -74,6 +76,8 @@ _SLIPS: dict[str, Slip] = {
 _TRAPS: dict[str, Slip] = {
     "born": lambda truth, a: _peaks(a["blocks"], begin=1),
     "largest": lambda truth, a: 2 * [max(each[0] for each in a["blocks"])],
+    "some": lambda truth, a: _peaks(a["blocks"], every=2),
+    "second": lambda truth, a: _peaks(a["blocks"], first=1),
 }
 
 
