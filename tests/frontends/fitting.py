@@ -2,6 +2,7 @@
 
     python -m tests.frontends.fitting workspace [--models resnet50,lstm] [--batch 3] [--far]
     python -m tests.frontends.fitting recipes [--models unet,gpt] [--batch 3] [--shares 0.9,0.8]
+                                               [--by offload]
 
 Each line runs real steps; those of the usual sizes take some GB and minutes. ``--far`` measures
 workspace at others, and says what follows for a larger one. ``--shares`` are budgets, as
@@ -21,10 +22,13 @@ from torch import nn
 
 import memlab
 from memlab.frontends.torch import observe
-from memlab.frontends.torch.fitting.recipe import Recipe
+from memlab.frontends.torch.fitting import BY
+from memlab.frontends.torch.fitting.offload_search import Offload, OffloadSearch
+from memlab.frontends.torch.fitting.recipe import Fit, Recipe
 from memlab.frontends.torch.fitting.search import Search
 from memlab.frontends.torch.measure import with_workspace, workspace
 from memlab.frontends.torch.worlds import Wish
+from memlab.step.storage import DEVICE, HOST
 from tests.oracles.torch_allocator import most
 from tests.torch_models import SMALL, USUAL, Case, of_images
 
@@ -60,7 +64,8 @@ def of_workspace(name: str, case: Case, given: argparse.Namespace) -> Iterator[s
 def of_recipes(name: str, case: Case, given: argparse.Namespace) -> Iterator[str]:
     """A model's lines, one for each budget."""
     data = (case.build, case.make_batch, case.loss_fn)
-    search = Search(Wish(*data, given.optimizer, case.autocast), given.batch)
+    make = OffloadSearch if given.by == "offload" else Search
+    search = make(Wish(*data, given.optimizer, case.autocast), given.batch)
     for share in map(float, given.shares.split(",")):
         start, nbytes = time.perf_counter(), int(search.before.nbytes * share)
         found = search.fit(nbytes)
@@ -74,14 +79,29 @@ def of_recipes(name: str, case: Case, given: argparse.Namespace) -> Iterator[str
         real = most(wrapped, *data[1:], given.batch, given.optimizer, case.autocast)
         differ = recipe.differences()
         yield (
-            f"{head}{recipe.peak:>15,} B promised{_off(recipe.peak, real)}  "
-            f"{'within' if real <= nbytes else 'ABOVE'}, {len(recipe.modules)} modules, "
-            f"{100 * recipe.share:+.1f} % time, {'proved' if recipe.proved else 'not proved'}, "
+            f"{head}{recipe.peak:>15,} B promised{_off(_both(recipe), real)}  "
+            f"{'within' if recipe.peak <= nbytes else 'ABOVE'}, {len(recipe.modules)} modules, "
+            f"{_takes(recipe)}, {'proved' if recipe.proved else 'not proved'}, "
             f"{'bits equal' if not differ else f'{len(differ)} DIFFER'}, {seconds:.0f} s"
         )
 
 
-def _applied(recipe: Recipe, case: Case) -> Any:
+def _both(recipe: Fit) -> int:
+    """The peak of device and host, which are one memory on a processor."""
+    device, host = (recipe.plan().timeline(recipe.batch, memory) for memory in (DEVICE, HOST))
+    return max(a + b for a, b in zip(device, host, strict=True))
+
+
+def _takes(recipe: Fit) -> str:
+    if isinstance(recipe, Offload):
+        return (
+            f"{recipe.to_host:,} B to the host, {recipe.to_device:,} B back, {recipe.host:,} B wait"
+        )
+    assert isinstance(recipe, Recipe)
+    return f"{100 * recipe.share:+.1f} % time"
+
+
+def _applied(recipe: Fit, case: Case) -> Any:
     return recipe.apply(case.build())
 
 
@@ -96,6 +116,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=3)
     parser.add_argument("--optimizer", default="momentum")
     parser.add_argument("--shares", default="0.9,0.8,0.7")
+    parser.add_argument("--by", choices=BY, default=BY[0])
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--far", action="store_true")
     given = parser.parse_args()

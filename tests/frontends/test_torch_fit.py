@@ -69,7 +69,7 @@ def found() -> Search:
 @pytest.fixture(scope="module")
 def recipe(found: Search) -> Recipe:
     fitted = found.fit(found.before.nbytes * 7 // 10).recipe
-    assert fitted is not None
+    assert isinstance(fitted, Recipe)
     return fitted
 
 
@@ -165,7 +165,7 @@ def legal(names: tuple[str, ...]) -> bool:
 
 def test_what_fits_already_is_left_as_it_is(found):
     fitted = found.fit(found.before.nbytes).recipe
-    assert fitted is not None
+    assert isinstance(fitted, Recipe)
     assert fitted.modules == ()
     assert "as it is" in fitted.code()
     assert fitted.share == 0
@@ -192,7 +192,7 @@ def test_a_peak_in_the_optimizer_is_mended_there():
         memlab.fit_model(
             wide, make_batch, F.cross_entropy, "adam", batch=2, memory=peak.nbytes * 9 // 10
         )
-    assert "foreach=False" in str(error.value)
+    assert "torch.optim.SGD(" in str(error.value)
 
 
 class Changing(nn.Module):

@@ -17,11 +17,11 @@ from torch.utils.flop_counter import flop_registry
 
 from memlab.axes import BATCH, NAMES, Dims
 from memlab.formats import FORMATS, Format
-from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording, Spec, at
+from memlab.frontends.torch.recording import BEFORE, LEAVE, Block, Call, Recording, Spec, at
 from memlab.step.garbage_collection import paused
 from memlab.step.op import CALL, Op, Operands, Phase, ending
 from memlab.step.step import Step
-from memlab.step.storage import Size, Storage
+from memlab.step.storage import DEVICE, HOST, Size, Storage
 from memlab.step.tensor import Role, Tensor
 from memlab.techniques.order import AGAIN, PART, PARTS
 
@@ -42,6 +42,7 @@ _BYTES = {"complex128": 16, "complex64": 8, "complex32": 4, "int16": 2, "uint16"
           "uint64": 8}  # fmt: skip
 """Of numbers that memlab has no format for: they are counted in bytes."""
 _WEIGHT = {1: ("F",), 2: ("O", "F"), 3: ("O", "C", "k"), 4: ("O", "C", "k", "k")}
+_ON_HOST = " on the host"
 _CONTAINERS = ("ModuleList", "ModuleDict")
 
 
@@ -79,9 +80,9 @@ class _Conversion:
             if each.owner or each.role is Role.PARAMETER
         }
         self.places = [self.place(call) for call in self.kept]
-        self.tensors = {
-            block.number: self.tensor(block) for block in found.blocks if _counted(block)
-        }
+        self.tensors: dict[int, Tensor] = {}
+        for block in filter(_counted, found.blocks):
+            self.tensors[block.number] = self.tensor(block)
 
     def step(self) -> Step:
         """All of it."""
@@ -154,6 +155,8 @@ class _Conversion:
             layer = path.rpartition(".")[0]
         elif call.phase is Phase.LOSS:
             path = layer = path or "loss"
+        elif call.copies:
+            kind = call.kind.replace("_", " ")
         elif call.again:
             kind += " again"
         elif call.phase is Phase.BACKWARD:
@@ -192,7 +195,7 @@ class _Conversion:
         return Op(
             place.name,
             call.kind,
-            call.phase,
+            Phase.COPY if call.copies else call.phase,
             self.operands("in", (each for each in call.reads if each not in call.updates)),
             self.operands("out", call.born),
             updates,
@@ -224,13 +227,21 @@ class _Conversion:
         """A storage as the tensor that fills it."""
         name = self.unique(block.name or self.made(block))
         format, axes = axes_of(block)
-        return Tensor(name, Storage(name, block.nbytes), axes, format, block.role)
+        memory = HOST if self.copied(block) == LEAVE else DEVICE
+        return Tensor(name, Storage(name, block.nbytes, memory), axes, format, block.role)
+
+    def copied(self, block: Block) -> str:
+        """``LEAVE`` or ``COME_BACK`` where a copy made it, else empty."""
+        return "" if block.born == BEFORE else self.calls[block.born].copies
 
     def made(self, block: Block) -> str:
         """The name of a storage that has none: that of the operation that made it, with a number
         where it made several."""
         if block.born == BEFORE:
             return "constant"
+        if copied := self.copied(block):
+            of = self.tensors[self.calls[block.born].reads[0]].name
+            return f"{of}{_ON_HOST}" if copied == LEAVE else f"{of.removesuffix(_ON_HOST)} back"
         born = self.calls[block.born].born
         name = self.places[self.numbers[block.born]].name
         return f"{name}.y" if len(born) == 1 else f"{name}.y{born.index(block.number)}"
@@ -326,7 +337,10 @@ def _line(count: Any) -> Size:
 
 
 def _flops(call: Call) -> Size:
-    """By PyTorch's own formulas where it has one, else one for each value that it writes."""
+    """By PyTorch's own formulas where it has one, else one for each value that it writes; none for
+    a copy to another memory."""
+    if call.copies:
+        return Size()
     formula = flop_registry.get(call.func.overloadpacket)
     if formula is None:
         return sum((_values(each.shape) for each in _specs(call.outputs)), Size())

@@ -33,7 +33,7 @@ class Jobs:
         self.text: dict[int, str] = {}
         self.lacks: dict[int, str] = {}
         for call in found.calls:
-            if not call.view:
+            if not call.view and not call.copies:
                 self._add(call)
 
     def _add(self, call: Call) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from memlab.errors import InputError
 from memlab.frontends.torch import truths
 from memlab.frontends.torch.recorder import STAYS, Seen, SeenBlock, SeenCall
-from memlab.frontends.torch.recording import BEFORE, Block, Call, Spec
+from memlab.frontends.torch.recording import BEFORE, Block, Call, Spec, copies
 from memlab.frontends.torch.worlds import Trace
 from memlab.ledger.entries import Later
 from memlab.step.op import Phase
@@ -253,5 +253,7 @@ def _role(block: SeenBlock, calls: Sequence[SeenCall]) -> Role:
     if block.born == BEFORE:
         return Role.BUFFER
     born = calls[block.born]
+    if copies(born.func):
+        return Role.FEATURE_MAP
     forward = born.again or born.phase in (Phase.FORWARD, Phase.LOSS)
     return Role.FEATURE_MAP if forward else Role.GRADIENT_MAP

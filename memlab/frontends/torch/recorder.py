@@ -15,7 +15,7 @@ import torch
 
 from memlab.errors import InputError
 from memlab.frontends.torch.paths import Paths
-from memlab.frontends.torch.recording import BEFORE
+from memlab.frontends.torch.recording import BEFORE, copies
 from memlab.frontends.torch.torch_internals import MODE, NODE, SEQUENCE
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
@@ -32,6 +32,9 @@ _ASIDE = {"prim", "prims", "profiler"}
 """Namespaces of what computes nothing: questions, the marks of a profiler."""
 _DEVICE = torch.ops.prim.device.default
 """What autograd asks of every fake tensor."""
+
+_DETACH = torch.ops.aten.detach.default
+"""What hooks of saved tensors call before the operation that saves them; it has no backward."""
 
 _HIDDEN = {
     "native_batch_norm": (3, 4),
@@ -173,7 +176,7 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch's classes have no types
         """A call as it begins: who calls it, and what it gets."""
         grad = torch.is_grad_enabled()
         again = grad and self.phase is Phase.BACKWARD and _inside_backward()
-        path, forward = self._whose(again)
+        path, forward = self._whose(func, again)
         call = SeenCall(func, (), {}, self.phase, grad, path, forward, again, self.part)
         positions, names = written(func)
         call.args = tuple(
@@ -186,10 +189,11 @@ class Recorder(MODE()):  # type: ignore[misc]  # PyTorch's classes have no types
         }
         return call
 
-    def _whose(self, again: bool) -> tuple[str, int | None]:
+    def _whose(self, func: Any, again: bool) -> tuple[str, int | None]:
         """The module that calls, and in backward the call of forward whose backward it is."""
         if self.phase is not Phase.BACKWARD or (again and self.paths.stack):
-            if self.phase in (Phase.FORWARD, Phase.LOSS):
+            saves = func is _DETACH or copies(func)
+            if self.phase in (Phase.FORWARD, Phase.LOSS) and not saves:
                 number = _sequence() - 1
                 self._forward.setdefault(number, len(self.calls))
             return self.paths.now, None

@@ -16,6 +16,8 @@ from memlab.step.tensor import Role
 
 BEFORE = -1
 """The birth of what is there before the step."""
+LEAVE, COME_BACK = "memlab::leave", "memlab::come_back"
+"""The operators that copy a storage from the device to the host, and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,19 @@ class Call:
         return str(self.func.__name__).partition(".")[0]
 
     @property
+    def copies(self) -> str:
+        """``LEAVE`` or ``COME_BACK`` where it moves bytes between device and host, else empty."""
+        return f"memlab::{self.kind}" if copies(self.func) else ""
+
+    @property
     def view(self) -> bool:
         """Whether it takes no memory and changes none: a view, or a question about a tensor."""
         return not self.born and not self.updates
+
+
+def copies(func: Any) -> bool:
+    """Whether an operator moves bytes between device and host."""
+    return getattr(func, "namespace", "") == "memlab"
 
 
 @dataclass(frozen=True, slots=True)

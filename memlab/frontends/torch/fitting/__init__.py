@@ -1,4 +1,5 @@
-"""A PyTorch model is made to fit: ``fit_model`` chooses the modules that run again in backward.
+"""A PyTorch model is made to fit: ``fit_model`` chooses the modules that run again in backward, or
+those of which what they save waits in host memory.
 
 PyTorch is no dependency of memlab, and nothing here loads it before it is called.
 """
@@ -13,7 +14,11 @@ from memlab.errors import flag, known, whole
 from memlab.frontends.torch import AUTOCAST, _installed
 
 if TYPE_CHECKING:
-    from memlab.frontends.torch.fitting.recipe import Recipe
+    from memlab.frontends.torch.fitting.recipe import Fit
+    from memlab.frontends.torch.fitting.search import Search
+
+BY = ("recompute", "offload")
+"""What ``fit_model`` can make a step fit by."""
 
 
 def fit_model(
@@ -24,12 +29,14 @@ def fit_model(
     *,
     batch: int,
     memory: int | str,
+    by: str = "recompute",
     autocast: str = "",
     accumulate: int = 1,
     keep_output: bool = False,
     tell: Callable[[int, int], None] | None = None,
-) -> Recipe:
-    """The cheapest modules to run again in backward, so that a training step fits into memory.
+) -> Fit:
+    """The cheapest modules to run again in backward, so that a training step fits into memory; or
+    the modules that move the fewest bytes where what they save waits in host memory.
 
     The step is recorded as in ``memlab.record``, and what kernels take inside themselves is
     measured at the batch, each distinct operation alone, in another process. Among all sets of
@@ -45,7 +52,10 @@ def fit_model(
         loss_fn: gives the loss, of the model's output and the target.
         optimizer: a name, or a function that makes one of parameters, as in ``memlab.record``.
         batch: the mini-batch size that is to fit.
-        memory: bytes, or an amount as ``"10GB"`` and ``"11.5GiB"``.
+        memory: bytes, or an amount as ``"10GB"`` and ``"11.5GiB"``; those of the device.
+        by: ``"recompute"``, or ``"offload"``: what autograd saves inside the chosen modules is
+            copied to host memory by hooks of saved tensors, and comes back in backward. The recipe
+            is then an ``Offload``, which has the bytes that move and that wait.
         autocast: ``"bf16"`` or ``"fp16"``, as in ``memlab.record``.
         accumulate: of so many batches the gradients are added before the update.
         keep_output: whether a name holds the model's output until the step ends.
@@ -57,16 +67,26 @@ def fit_model(
     """
     _installed()
     from memlab.frontends.torch.fitting.advice import failure
-    from memlab.frontends.torch.fitting.search import Search
     from memlab.frontends.torch.worlds import Wish
 
+    known("way to make a model fit", by, BY)
     if autocast:
         known("format for autocast", autocast, AUTOCAST)
     nbytes, number = units.parse(memory), whole("batch", batch)
     parts, keep = whole("accumulate", accumulate), flag("keep_output", keep_output)
     wish = Wish(build, make_batch, loss_fn, optimizer, autocast, parts, True, keep)
-    search = Search(wish, number, tell)
-    found = search.fit(nbytes)
+    searched = _search(by)(wish, number, tell)
+    found = searched.fit(nbytes)
     if found.recipe is None:
-        raise failure(search, found, nbytes)
+        raise failure(searched, found, nbytes)
     return found.recipe
+
+
+def _search(by: str) -> type[Search]:
+    if by == "offload":
+        from memlab.frontends.torch.fitting.offload_search import OffloadSearch
+
+        return OffloadSearch
+    from memlab.frontends.torch.fitting.search import Search
+
+    return Search

@@ -1,4 +1,4 @@
-"""What helps where no module that runs again does: it follows from the phase of the peak.
+"""What helps where no module that is wrapped does: it follows from the phase of the peak.
 
 Every figure is that of a step that was recorded with the change. Import this module only where
 PyTorch is installed: memlab does not need it.
@@ -21,7 +21,7 @@ from memlab.step.op import Phase
 @dataclass(frozen=True, slots=True)
 class Change:
     """Another optimizer, its line of code, and the peak of its step in bytes; ``fits`` says that
-    it is within the budget, with ``modules`` that run again where it needs some."""
+    it is within the budget, with ``modules`` that are wrapped where it needs some."""
 
     what: str
     line: str
@@ -39,7 +39,7 @@ def failure(search: Search, found: Fitted, nbytes: int) -> InputError:
     floor = units.short(int(found.least.bound))
     proof = "proved" if found.least.proved else f"none is below {floor}"
     text = (
-        f"no set of modules that run again brings batch {batch} into {units.short(nbytes)}; the "
+        f"no set of modules {search.what} brings batch {batch} into {units.short(nbytes)}; the "
         f"least peak, of sets without one module inside another, is {units.short(peak.nbytes)} "
         f"({proof}), {phase}"
     )
@@ -52,7 +52,7 @@ def _remedy(search: Search, nbytes: int, phase: Phase) -> str:
     tried = list(changes(search, nbytes)) if in_update else []
     fits = next((each for each in tried if each.fits), None)
     if fits is not None:
-        again = f" and {len(fits.modules)} modules that run again" if fits.modules else ""
+        again = f" and {len(fits.modules)} modules {search.what}" if fits.modules else ""
         return f"with {fits.what} instead{again} it takes {units.short(fits.peak)}: {fits.line}"
     if tried:
         best = min(tried, key=lambda each: each.peak)
@@ -64,7 +64,7 @@ def _remedy(search: Search, nbytes: int, phase: Phase) -> str:
 def changes(search: Search, nbytes: int) -> Iterator[Change]:
     """Optimizers that take less in their update, the mildest change first."""
     for what, line, optimizer in _optimizers(search.wish.optimizer):
-        other = Search(replace(search.wish, optimizer=optimizer), search.batch, search.tell)
+        other = type(search)(replace(search.wish, optimizer=optimizer), search.batch, search.tell)
         found = other.fit(nbytes)
         if found.recipe is not None:
             yield Change(what, line, found.recipe.peak, True, found.recipe.modules)

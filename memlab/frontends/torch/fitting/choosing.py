@@ -50,7 +50,13 @@ class Program:
         self.joint: dict[frozenset[Literal], int] = {}
         for held in model.held:
             self._add(held)
+        self.costs = {self._joint(names): each for names, each in model.shared.items()}
         self.rows, self.limits = self._table()
+
+    def _joint(self, names: Iterable[str]) -> int:
+        """The column of what is so where any of these is chosen."""
+        when = frozenset(("+", name) for name in names)
+        return self.joint.setdefault(when, len(self.names) + len(self.joint))
 
     # -- what holds a storage -----------------------------------------------------------------
 
@@ -103,7 +109,7 @@ class Program:
         fixed = np.array(self.model.base, np.int64) + np.cumsum(self.constant)[:-1]
         again = [self._again(each, table, fixed) for each in self.model.agains]
         rows = np.vstack([table, *(row for row, _ in again)])
-        fixed = np.concatenate([fixed, [nbytes for _, nbytes in again]])
+        fixed = np.concatenate([fixed, np.array([nbytes for _, nbytes in again], np.int64)])
         rows, at = np.unique(rows, axis=0, return_inverse=True)
         most = np.full(len(rows), -1, np.int64)
         np.maximum.at(most, at.reshape(-1), fixed)
@@ -133,7 +139,9 @@ class Program:
         """The set that takes the fewest seconds of those within so many bytes, or ``None``."""
         left = (nbytes - self.limits) / _SCALE
         many = np.maximum(self.rows, 0).sum(axis=1) / _SCALE > left
-        cost = np.array([self._cost(name) for name in self.names] + [0.0] * len(self.joint))
+        columns = range(len(self.names), len(self.names) + len(self.joint))
+        shared = [self.costs.get(each, 0.0) for each in columns]
+        cost = np.array([self._cost(name) for name in self.names] + shared)
         found = self._solved(cost, self.rows[many] / _SCALE, left[many])
         if found is None:
             return None
@@ -156,8 +164,10 @@ class Program:
         return Choice(names, self.peak(names), self.seconds(names), bound * _SCALE, proved)
 
     def seconds(self, names: Iterable[str]) -> float:
-        """What running these again takes."""
-        return sum(self.model.seconds[name] for name in names)
+        """What these take."""
+        chosen = set(names)
+        alone = sum(self.model.seconds[name] for name in chosen)
+        return alone + sum(each for any_, each in self.model.shared.items() if any_ & chosen)
 
     def _solved(
         self, cost: Array, rows: Array, most: Array

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memlab.frontends.torch.fitting.spans import Span, resident
+from memlab.frontends.torch.fitting.spans import Span, inside, resident
 from memlab.frontends.torch.measure import Workspace
 from memlab.frontends.torch.random_states import nbytes as state_nbytes
 from memlab.frontends.torch.random_states import reruns
@@ -66,7 +66,7 @@ class Model:
 
     ``base`` are the bytes inside every call that no choice changes, ``held`` the storages that one
     may; ``agains`` are the runs of the candidates, ``seconds`` what running each again takes, and
-    ``total`` those of the plain step.
+    ``total`` those of the plain step; ``shared`` is what several modules take together once.
     """
 
     base: Sequence[int]
@@ -75,6 +75,7 @@ class Model:
     seconds: Mapping[str, float]
     total: float
     parents: Mapping[str, tuple[str, ...]]
+    shared: Mapping[frozenset[str], float] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,10 +88,10 @@ def model_of(
     norms: Mapping[str, int], batch: int,
 ) -> Model:  # fmt: skip
     """What the candidates change of a recording at a batch."""
-    return _Reading(found, measured, spans, norms, batch).model()
+    return Reading(found, measured, spans, norms, batch).model()
 
 
-class _Reading:
+class Reading:
     """A recording read for its candidates."""
 
     def __init__(
@@ -112,22 +113,26 @@ class _Reading:
         seconds = self.measured.seconds
         again = {name: sum(self._seconds(each) for each in agains if each.name == name)
                  for name in kept}  # fmt: skip
-        held = []
-        extra = np.array([self._extra(call.number) for call in self.found.calls], np.int64)
-        steps = np.zeros(len(extra) + 1, np.int64)
-        moving = {each.number for each in self.found.blocks if self._moves(each)}
         ends = {(each.name, each.span): each for each in agains}
-        for block in self.found.blocks:
-            if block.number in moving:
-                held.append(self._held(block, ends))
-            else:
-                steps[max(block.born, 0)] += self._bytes(block)
-                steps[min(block.died + 1, len(extra))] -= self._bytes(block)
-        base = (extra + np.cumsum(steps)[:-1]).tolist()
+        moving = [each for each in self.found.blocks if self._moves(each)]
+        held = [self._held(each, ends) for each in moving]
+        base = self._base(moving)
         held += [Held(state_nbytes(), each.span.first, {("+", each.name): each.end})
                  for each in agains]  # fmt: skip
         held += list(self._states())
         return Model(base, held, agains, again, sum(seconds.values()), self._parents(kept))
+
+    def _base(self, moving: Sequence[Block]) -> list[int]:
+        """The bytes inside every call beside these storages."""
+        extra = np.array([self._extra(call.number) for call in self.found.calls], np.int64)
+        steps = np.zeros(len(extra) + 1, np.int64)
+        others = {each.number for each in moving}
+        for block in self.found.blocks:
+            if block.number not in others:
+                steps[max(block.born, 0)] += self._bytes(block)
+                steps[min(block.died + 1, len(extra))] -= self._bytes(block)
+        found: list[int] = (extra + np.cumsum(steps)[:-1]).tolist()
+        return found
 
     def _states(self) -> Iterator[Held]:
         """What the model's own checkpoints keep."""
@@ -305,6 +310,4 @@ class _Reading:
 
     def _parents(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The candidates that each one lies in."""
-        return {
-            name: tuple(other for other in names if name.startswith(f"{other}.")) for name in names
-        }
+        return {name: tuple(other for other in names if inside(name, other)) for name in names}

@@ -1,10 +1,11 @@
-"""A recipe: which modules of a model run again, what that takes, and how it is applied.
+"""A recipe: which modules of a model are changed, what that takes, and how it is applied.
 
 Import this module only where PyTorch is installed: memlab does not need it.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from memlab import units
 from memlab.errors import whole
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.torch_internals import LEAVES
-from memlab.frontends.torch.worlds import FORMATS, Wish, _made
+from memlab.frontends.torch.worlds import FORMATS, Change, Wish, _made
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.optimizers import title
@@ -25,14 +26,12 @@ LISTED = 4
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How a step fits into ``memory`` bytes at ``batch``.
+class Fit(ABC):
+    """How a step fits into ``memory`` bytes at ``batch``, with some ``modules`` wrapped.
 
     ``peak`` is promised, in bytes with workspace; it was recorded of the wrapped model. ``before``
-    is that of the plain one. ``modules`` run again in backward, which takes ``seconds`` of this
-    machine: ``share`` of a plain step. No set of modules of which none lies in another takes less
-    than ``bound``, and ``proved`` says that this one takes no more. ``step`` is the wrapped step,
-    to be planned and looked at as any other.
+    is that of the plain one. ``step`` is the wrapped step, to be planned and looked at as any
+    other.
     """
 
     model: str
@@ -42,16 +41,13 @@ class Recipe:
     peak: int
     before: int
     modules: tuple[str, ...]
-    seconds: float
-    share: float
-    bound: float
     proved: bool
     step: Step = field(repr=False)
     wish: Wish = field(repr=False)
 
     def apply(self, model: Any) -> Any:
-        """The model itself, whose modules run again from now on: gradients, parameters and buffers
-        are those of the plain one, bit for bit.
+        """The model itself, whose modules are wrapped from now on: gradients, parameters and
+        buffers are those of the plain one, bit for bit.
 
         Its modules get another class, so ``torch.save(model)`` as a whole and ``torch.compile`` are
         none for it; ``model.state_dict()`` is as before.
@@ -59,13 +55,13 @@ class Recipe:
         Raises:
             InputError: a model that has not these modules.
         """
-        return wrapping.wrap(model, self.modules)
+        return self._wrapped(model)
 
     def code(self) -> str:
         """The lines to paste after the one that makes ``model``; they do what ``apply`` does."""
         if not self.modules:
             return f"# batch {self.batch} fits into {units.short(self.memory)} as it is\n"
-        return wrapping.code(self.modules)
+        return self._lines()
 
     def plan(self) -> Ledger:
         """What is alive when, with the modules wrapped; ``plan().peak(batch)`` is ``peak``."""
@@ -80,23 +76,58 @@ class Recipe:
         """
         whole("batch", batch)
         plain, mine = (
-            list(_trained(self.wish, names, batch, whole("steps", steps), seed))
-            for names in ((), self.modules)
+            list(_trained(self.wish, change, batch, whole("steps", steps), seed))
+            for change in (_as_it_is, self._wrapped)
         )
         pairs = zip(plain, mine, strict=True)
         return [name for (name, one), (_, other) in pairs if not _equal(one, other)]
 
     def __str__(self) -> str:
-        head = f"{self.model} at batch {self.batch}, {title(self.optimizer) or self.optimizer}: "
+        name = title(self.optimizer) or self.optimizer
+        head = f"{self.model} at batch {self.batch}, {name}: {units.short(self.peak)} at its peak"
         if not self.modules:
-            return f"{head}{units.short(self.peak)} at its peak, within {units.short(self.memory)}."
-        names = ", ".join(self.modules[:LISTED])
+            return f"{head}, within {units.short(self.memory)}."
+        names = ", ".join(name or "the whole model" for name in self.modules[:LISTED])
         more = len(self.modules) - LISTED
         names += f" and {more} more" if more > 0 else ""
+        before, memory = units.short(self.before), units.short(self.memory)
+        return f"{head} instead of {before}, within {memory}, {self._takes(names)}"
+
+    @abstractmethod
+    def _wrapped(self, model: Any) -> Any:
+        """The model with its modules wrapped."""
+
+    @abstractmethod
+    def _lines(self) -> str:
+        """The lines that wrap them."""
+
+    @abstractmethod
+    def _takes(self, names: str) -> str:
+        """What that takes, as the end of a sentence, and how sure it is that nothing takes less."""
+
+
+@dataclass(frozen=True)
+class Recipe(Fit):
+    """How a step fits where ``modules`` run again in backward.
+
+    That takes ``seconds`` of this machine: ``share`` of a plain step. No set of modules of which
+    none lies in another takes less than ``bound``, and ``proved`` says that this one takes no more.
+    """
+
+    seconds: float
+    share: float
+    bound: float
+
+    def _wrapped(self, model: Any) -> Any:
+        return wrapping.wrap(model, self.modules)
+
+    def _lines(self) -> str:
+        return wrapping.code(self.modules)
+
+    def _takes(self, names: str) -> str:
         return (
-            f"{head}{units.short(self.peak)} at its peak instead of {units.short(self.before)}, "
-            f"within {units.short(self.memory)}, for about {100 * self.share:.0f} % more time, "
-            f"where {names} run again in backward. {self._bound()}"
+            f"for about {100 * self.share:.0f} % more time, where {names} run again in backward. "
+            f"{self._bound()}"
         )
 
     def _bound(self) -> str:
@@ -106,12 +137,12 @@ class Recipe:
 
 
 def _trained(
-    wish: Wish, names: tuple[str, ...], batch: int, steps: int, seed: int
+    wish: Wish, change: Change, batch: int, steps: int, seed: int
 ) -> Iterator[tuple[str, Any]]:
     """What a model has after so many steps: its loss, gradients, parameters, buffers."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = wrapping.wrap(wish.build().train(), names)
+        model = change(wish.build().train())
         optimizer = _made(wish.optimizer, model)
         for _ in range(steps):
             x, target = wish.pair(batch)
@@ -125,6 +156,10 @@ def _trained(
         yield f"{name}.grad", each.grad
         yield name, each.detach()
     yield from model.named_buffers()
+
+
+def _as_it_is(model: Any) -> Any:
+    return model
 
 
 def _autocast(wish: Wish) -> Any:

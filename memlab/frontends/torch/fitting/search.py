@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from memlab.errors import InputError
 from memlab.frontends.torch import recorded
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.fitting.choosing import Choice, Program
 from memlab.frontends.torch.fitting.model import model_of
-from memlab.frontends.torch.fitting.recipe import Recipe
+from memlab.frontends.torch.fitting.recipe import Fit, Recipe
 from memlab.frontends.torch.fitting.spans import Watched, candidates
 from memlab.frontends.torch.measure import Tell, with_workspace, workspace
 from memlab.frontends.torch.recording import Recording
@@ -34,13 +34,16 @@ class Fitted:
     """What was found for a budget: the recipe, or ``None`` where nothing fits; then ``least`` is
     the set with the least peak, and ``peak`` what it takes."""
 
-    recipe: Recipe | None
+    recipe: Fit | None
     least: Choice | None = None
     peak: Peak | None = None
 
 
 class Search:
-    """A model at a batch: recorded once, its choices made for any budget."""
+    """A model at a batch: recorded once, its choices made for any budget. ``what`` is said of the
+    modules that are chosen."""
+
+    what: ClassVar[str] = "that run again"
 
     def __init__(self, wish: Wish, batch: int, tell: Tell | None = None) -> None:
         self.wish, self.batch, self.tell = wish, batch, tell
@@ -63,7 +66,7 @@ class Search:
         """The cheapest set of modules within so many bytes."""
         if self.before.nbytes <= nbytes:
             none = Choice((), self.before.nbytes, 0.0, 0.0, True)
-            return Fitted(self._recipe(none, nbytes, self.step, self.before.nbytes))
+            return Fitted(self.recipe(none, nbytes, self.step, self.before.nbytes))
         room = nbytes
         for _ in range(TRIES):
             choice = self.program.cheapest(room)
@@ -71,13 +74,13 @@ class Search:
                 break
             step, peak = self.wrapped(choice.names)
             if peak.nbytes <= nbytes:
-                return Fitted(self._recipe(choice, nbytes, step, peak.nbytes))
+                return Fitted(self.recipe(choice, nbytes, step, peak.nbytes))
             room -= max(peak.nbytes - nbytes, room - choice.nbytes + 1)
         least = self.program.least()
         return Fitted(None, least, self.wrapped(least.names)[1])
 
     def wrapped(self, names: tuple[str, ...]) -> tuple[Step, Peak]:
-        """The step of the model in which these modules run again, recorded, and its peak."""
+        """The step of the model in which these modules are wrapped, recorded, and its peak."""
         found = self._again(names)
         step = with_workspace(found, workspace(found, self.batch, self.tell))
         return step, plan(step).peak_at(self.batch)
@@ -86,7 +89,7 @@ class Search:
         """For any batch, or where there is none for this one."""
 
         def change(model: Any) -> Any:
-            return wrapping.wrap(model, names)
+            return self.change(model, names)
 
         try:
             return self.model.again(change)
@@ -94,23 +97,34 @@ class Search:
             wish = replace(self.wish, build=lambda: change(self.wish.build()))
             return recorded.observe(wish, self.batch)
 
-    def _recipe(self, choice: Choice, nbytes: int, step: Step, peak: int) -> Recipe:
+    def change(self, model: Any, names: tuple[str, ...]) -> Any:
+        """The model with these modules wrapped, as it is recorded."""
+        return wrapping.wrap(model, names)
+
+    def recipe(self, choice: Choice, nbytes: int, step: Step, peak: int) -> Fit:
+        """What is found, as the recipe for it."""
         total = sum(self.measured.seconds.values())
         return Recipe(
-            self.found.model,
-            self.found.optimizer,
-            self.batch,
-            nbytes,
-            peak,
-            self.before.nbytes,
-            choice.names,
-            choice.seconds,
-            choice.seconds / total,
-            choice.bound / total,
-            choice.proved,
-            step,
-            self.wish,
+            **self.common(choice, nbytes, step, peak),
+            proved=choice.proved,
+            seconds=choice.seconds,
+            share=choice.seconds / total,
+            bound=choice.bound / total,
         )
+
+    def common(self, choice: Choice, nbytes: int, step: Step, peak: int) -> dict[str, Any]:
+        """What every recipe has."""
+        return {
+            "model": self.found.model,
+            "optimizer": self.found.optimizer,
+            "batch": self.batch,
+            "memory": nbytes,
+            "peak": peak,
+            "before": self.before.nbytes,
+            "modules": choice.names,
+            "step": step,
+            "wish": self.wish,
+        }
 
     @property
     def in_update(self) -> int:

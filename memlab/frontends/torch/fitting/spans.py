@@ -96,6 +96,17 @@ def candidates(found: Recording, seen: Watched) -> dict[str, list[Span]]:
     }
 
 
+def savers(found: Recording, seen: Watched) -> dict[str, list[Span]]:
+    """The modules of which what autograd saves can wait elsewhere with the same result, with all
+    their runs; the model itself, under the empty name, is one of them."""
+    uses = _Uses(found)
+    return {
+        name: spans
+        for name, spans in seen.spans.items()
+        if not any(uses.unsaved(name, span) for span in spans)
+    }
+
+
 class _Uses:
     """Who changes which storage of a recording."""
 
@@ -106,6 +117,10 @@ class _Uses:
             if call.phase is not Phase.UPDATE:
                 for number in call.updates:
                     self.changes.setdefault(number, []).append(call.number)
+        self.saved: dict[int, set[int]] = {}
+        for call in found.calls:
+            if call.phase is Phase.BACKWARD and call.forward is not None:
+                self.saved.setdefault(call.forward, set()).update(call.reads)
         self.again = [call for call in found.calls if call.again]
 
     def unfit(self, name: str, span: Span, norms: Mapping[str, int]) -> str:
@@ -118,9 +133,25 @@ class _Uses:
         for number in {number for call in calls for number in call.reads}:
             if self._outer(number, span) and self._changed_after(number, span):
                 return "what it reads is changed later"
-        if any(_inside(each.path, name) for each in self.again):
+        if any(_related(each.path, name) for each in self.again):
             return "it has a checkpoint already"
         return ""
+
+    def unsaved(self, name: str, span: Span) -> str:
+        """Why what a run of a module saves cannot wait elsewhere; empty where it can."""
+        if any(_related(each.path, name) for each in self.again):
+            return "it has a checkpoint already"
+        for call in self.found.calls[span.first : span.end]:
+            for number in self.saved.get(call.number, ()):
+                block = self.found.blocks[number]
+                if not resident(block) and self._changed_in_forward(number, call.number):
+                    return "what it saved is changed later"
+        return ""
+
+    def _changed_in_forward(self, number: int, after: int) -> bool:
+        phases = (Phase.FORWARD, Phase.LOSS)
+        changes = [each for each in self.changes.get(number, ()) if each > after]
+        return any(self.found.calls[each].phase in phases for each in changes)
 
     def _outer(self, number: int, span: Span) -> bool:
         return self.found.blocks[number].born not in span
@@ -134,9 +165,15 @@ class _Uses:
         return not kept and any(each >= span.end for each in self.changes.get(number, ()))
 
 
-def _inside(path: str, name: str) -> bool:
-    """Whether one of two modules is inside the other."""
-    return path == name or path.startswith(f"{name}.") or name.startswith(f"{path}.")
+def inside(name: str, other: str) -> bool:
+    """Whether the module of one name lies in that of another; all lie in the model itself, whose
+    name is empty."""
+    return name != other and (not other or name.startswith(f"{other}."))
+
+
+def _related(path: str, name: str) -> bool:
+    """Whether one of two modules is inside the other; what the model itself calls is in none."""
+    return path == name or inside(path, name) or (bool(path) and inside(name, path))
 
 
 def resident(block: Block) -> bool:

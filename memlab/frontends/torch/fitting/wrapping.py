@@ -61,6 +61,17 @@ def wrap(model: Any, names: Sequence[str]) -> Any:
     """The model, of which the modules of these names run again in backward: changed in place.
 
     Raises:
+        InputError: as ``checked``.
+    """
+    for module in checked(model, names):
+        run_again(module)  # type: ignore[no-untyped-call]
+    return model
+
+
+def checked(model: Any, names: Sequence[str]) -> list[Any]:
+    """The modules of these names, all of which can get another class.
+
+    Raises:
         InputError: a name that the model has not, or a module whose ``forward`` is an attribute of
             it alone, which would go before that of its class.
     """
@@ -68,28 +79,26 @@ def wrap(model: Any, names: Sequence[str]) -> Any:
     for name in names:
         if name not in modules:
             raise InputError(
-                f"this model has no module {shorten(name)}, which the recipe runs again; apply it "
+                f"this model has no module {shorten(name)}, which the recipe is for; apply it "
                 "to a model of the same build()."
             )
         if "forward" in vars(modules[name]):
             raise InputError(
-                f"the forward of {name} was replaced for this module alone; apply the recipe "
-                "before that."
+                f"the forward of {name or 'this model'} was replaced for this module alone; apply "
+                "the recipe before that."
             )
-    for name in names:
-        run_again(modules[name])  # type: ignore[no-untyped-call]
-    return model
+    return [modules[name] for name in names]
 
 
 def code(names: Sequence[str]) -> str:
     """The lines that do so, to be pasted after the line that makes ``model``."""
-    lines = "\n\n".join(_pasted(each) for each in (copied_statistics, run_again))
+    lines = "\n\n".join(pasted(each) for each in (copied_statistics, run_again))
     listed = "".join(f"    {name!r},\n" for name in names)
     loop = "for name in names:\n    run_again(model.get_submodule(name))\n"
     return f"{_IMPORTS}\n\n{lines}\n\nnames = [\n{listed}]\n{loop}"
 
 
-def _pasted(function: Any) -> str:
+def pasted(function: Any) -> str:
     """The text of a function without the remarks that are for our own checks."""
     lines = inspect.getsource(inspect.unwrap(function)).splitlines()
     return "".join(line.partition("  # type:")[0].partition("  # noqa")[0] + "\n" for line in lines)
