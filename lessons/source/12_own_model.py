@@ -174,9 +174,9 @@ exercise.check(late)
 # %% [markdown]
 # ## Exercise: your own model
 #
-# With PyTorch (`pip install "memlab[torch]"`) this takes a small network as you would take your own:
-# what is planned, also with the workspace that each kernel takes inside itself, beside what PyTorch's
-# allocator gives out when it trains.
+# With PyTorch (`pip install "memlab[torch]"`) this takes a small network as you would take your
+# own: what is planned, also with the workspace that each kernel takes inside itself, beside what
+# PyTorch's allocator gives out when it trains.
 
 # %% tags=["nbval-ignore-output"]
 print(timing.machine())

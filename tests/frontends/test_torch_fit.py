@@ -229,6 +229,8 @@ def test_a_module_that_another_model_has_not_is_told(recipe):
     model.get_submodule(recipe.modules[0]).forward = lambda x: x
     with pytest.raises(InputError, match="was replaced"):
         recipe.apply(model)
+    with pytest.raises(InputError, match="is lazy, and becomes another module"):
+        wrapping.wrap(nn.Sequential(nn.LazyLinear(3)), ["0"])
 
 
 def test_a_recipe_says_what_it_does(recipe):

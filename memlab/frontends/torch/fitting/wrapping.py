@@ -72,8 +72,9 @@ def checked(model: Any, names: Sequence[str]) -> list[Any]:
     """The modules of these names, all of which can get another class.
 
     Raises:
-        InputError: a name that the model has not, or a module whose ``forward`` is an attribute of
-            it alone, which would go before that of its class.
+        InputError: a name that the model has not, a module whose ``forward`` is an attribute of it
+            alone, which would go before that of its class, or a lazy one, which gets its class with
+            its first input.
     """
     modules = dict(model.named_modules())
     for name in names:
@@ -86,6 +87,11 @@ def checked(model: Any, names: Sequence[str]) -> list[Any]:
             raise InputError(
                 f"the forward of {name or 'this model'} was replaced for this module alone; apply "
                 "the recipe before that."
+            )
+        if getattr(modules[name], "cls_to_become", None) is not None:
+            raise InputError(
+                f"{name or 'this model'} is lazy, and becomes another module with its first input; "
+                "run the model once, then apply the recipe."
             )
     return [modules[name] for name in names]
 
