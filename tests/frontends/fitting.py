@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from statistics import median
 from typing import Any
 
 import torch
@@ -27,7 +28,8 @@ from memlab.frontends.torch.fitting.offload_search import Offload, OffloadSearch
 from memlab.frontends.torch.fitting.recipe import Fit, Recipe
 from memlab.frontends.torch.fitting.search import Search
 from memlab.frontends.torch.measure import with_workspace, workspace
-from memlab.frontends.torch.worlds import Wish
+from memlab.frontends.torch.worlds import OPTIMIZERS, Wish
+from memlab.measure.timing import interleave
 from memlab.step.storage import DEVICE, HOST
 from tests.oracles.torch_allocator import most
 from tests.torch_models import SMALL, USUAL, Case, of_images
@@ -81,7 +83,8 @@ def of_recipes(name: str, case: Case, given: argparse.Namespace) -> Iterator[str
         yield (
             f"{head}{recipe.peak:>15,} B promised{_off(_both(recipe), real)}  "
             f"{'within' if recipe.peak <= nbytes else 'ABOVE'}, {len(recipe.modules)} modules, "
-            f"{_takes(recipe)}, {'proved' if recipe.proved else 'not proved'}, "
+            f"{_takes(recipe)}, {_slower(recipe, case):+.1f} % measured, "
+            f"{'proved' if recipe.proved else 'not proved'}, "
             f"{'bits equal' if not differ else f'{len(differ)} DIFFER'}, {seconds:.0f} s"
         )
 
@@ -99,6 +102,33 @@ def _takes(recipe: Fit) -> str:
         )
     assert isinstance(recipe, Recipe)
     return f"{100 * recipe.share:+.1f} % time"
+
+
+def _slower(recipe: Fit, case: Case) -> float:
+    """How much longer a step takes with the recipe, in percent: medians of steps in turn."""
+    models: dict[str, Callable[[], Any]] = {
+        "plain": case.build,
+        "wrapped": partial(_applied, recipe, case),
+    }
+    steps = {name: _stepping(build, recipe, case) for name, build in models.items()}
+    cases = {name: (lambda _, step=step: step()) for name, step in steps.items()}
+    found = {name: median(seconds) for name, seconds in interleave(cases).items()}
+    return 100 * (found["wrapped"] / found["plain"] - 1)
+
+
+def _stepping(build: Callable[[], Any], recipe: Fit, case: Case) -> Callable[[], None]:
+    """A training step of a model, to be taken again and again."""
+    model, (x, target) = build().train(), case.make_batch(recipe.batch)
+    optimizer = recipe.wish.optimizer
+    make = optimizer if callable(optimizer) else OPTIMIZERS[optimizer]
+    optimize = make(model.parameters())
+
+    def step() -> None:
+        optimize.zero_grad()
+        case.loss_fn(model(x), target).backward()
+        optimize.step()
+
+    return step
 
 
 def _applied(recipe: Fit, case: Case) -> Any:

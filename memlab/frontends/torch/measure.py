@@ -30,7 +30,7 @@ from memlab.step.storage import Size, Storage
 from memlab.step.tensor import Role, Tensor
 
 LEAST, MOST = 4, 64
-_ENOUGH = 2**26
+_ENOUGH = 2**27
 """Bytes of the largest storage, up to which a larger batch is taken to extrapolate from."""
 _FLAT: Dims = ()
 
