@@ -19,6 +19,7 @@ from memlab.ledger.file_fields import (
     What,
     axis,
     batches,
+    by_name,
     count,
     each,
     fields,
@@ -29,7 +30,7 @@ from memlab.ledger.file_fields import (
 )
 from memlab.step.op import CALL, Op, Operands, Phase
 from memlab.step.step import Step
-from memlab.step.storage import DEVICE, Size, Storage
+from memlab.step.storage import MEMORIES, Size, Storage
 from memlab.step.tensor import Role, Tensor
 
 SCHEMA = "memlab.step/1"
@@ -44,14 +45,9 @@ def to_dict(step: Step) -> dict[str, Any]:
     Raises:
         InputError: it was not recorded.
     """
-    if any(CALL not in op.attributes for op in step.ops):
-        raise InputError(
-            f"a step that was recorded is saved as it is, got {shorten(step)}; of another one save "
-            "the plan: memlab.save(memlab.plan(step), path)."
-        )
     blocks = {each.storage.name: each for each in _tensors(step)}
     numbers = {name: number for number, name in enumerate(blocks)}
-    return {
+    found = {
         "schema": SCHEMA,
         **{name: getattr(step, name) for name in _META},
         "notes": list(step.notes),
@@ -61,6 +57,20 @@ def to_dict(step: Step) -> dict[str, Any]:
         "blocks": [_block(each) for each in blocks.values()],
         "operations": [_operation(op, numbers) for op in step.ops],
     }
+    if any(CALL not in op.attributes for op in step.ops) or not _holds(found, step):
+        raise InputError(
+            f"a step that was recorded is saved as it is, got {shorten(step)}; of another one save "
+            "the plan: memlab.save(memlab.plan(step), path)."
+        )
+    return found
+
+
+def _holds(found: dict[str, Any], step: Step) -> bool:
+    """Whether nothing of a step is lost: a technique adds what no recording has."""
+    try:
+        return from_dict(found) == step
+    except InputError:
+        return False
 
 
 def _tensors(step: Step) -> Iterator[Tensor]:
@@ -75,7 +85,7 @@ def _block(tensor: Tensor) -> list[Any]:
     """The values of ``_BLOCK`` for a block that one tensor fills."""
     axes, nbytes = [list(each) for each in tensor.axes], tensor.storage.size
     size = [nbytes.fixed, nbytes.per_sample]
-    return [tensor.name, str(tensor.role), tensor.format.name, axes, size]
+    return [tensor.name, str(tensor.role), tensor.format.name, axes, size, tensor.storage.memory]
 
 
 def _operation(op: Op, numbers: Mapping[str, int]) -> list[Any]:
@@ -141,8 +151,8 @@ def _picked(numbers: Iterable[int], blocks: Sequence[Tensor]) -> list[Tensor]:
 
 def _tensor(what: What, given: Any) -> Tensor:
     found = _row(_BLOCK)(what, given)
-    storage, format = Storage(found["name"], found.pop("size"), DEVICE), FORMATS[found["format"]]
-    return Tensor(storage=storage, **found | {"format": format})
+    storage = Storage(found["name"], found.pop("size"), found.pop("memory"))
+    return Tensor(storage=storage, **found | {"format": FORMATS[found["format"]]})
 
 
 def _row(columns: Mapping[str, Check]) -> Callable[[What, Any], dict[str, Any]]:
@@ -173,6 +183,7 @@ _BLOCK: dict[str, Check] = {
     "format": FORMAT,
     "axes": each("an axis", axis),
     "size": _line,
+    "memory": one_of("memory", by_name(MEMORIES)),
 }
 _OPERATION: dict[str, Check] = {
     "name": text,

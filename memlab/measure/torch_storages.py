@@ -79,7 +79,7 @@ def _booked(there: TorchStep, x: Any, labels: Any, kept: Kept) -> dict[Role, int
     return book.at_peak()
 
 
-class _Book(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's classes have no types here
+class _Book(TorchDispatchMode):
     """Every storage by its number: bytes, role, and the events of its birth and its death."""
 
     def __init__(self, kept: Kept) -> None:

@@ -1,6 +1,7 @@
 """A recorded step, and a model with its changes, come back from their files as they were."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from memlab import lesson
 from memlab.errors import InputError
 from memlab.frontends import step_files
 from memlab.lesson.material.recorded_models import NAMES
+from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies.explain import recorded_model
 from memlab.studies.explain.explained import Explained
@@ -76,6 +78,22 @@ def test_a_damaged_file_gets_one_sentence(data, change, said):
     with pytest.raises(InputError, match=said) as error:
         step_files.from_dict(broken)
     assert "\n" not in str(error.value)
+
+
+def test_what_a_file_cannot_hold_is_refused():
+    """A technique adds to operations what no recording has; the host is another memory."""
+    step = lesson.model("vgg11").step
+    with pytest.raises(InputError, match="a step that was recorded is saved as it is"):
+        step_files.to_dict(memlab.in_place(memlab.recompute(step, "every")))
+    first, *others = step.ops
+    slot, tensor = next(iter(first.writes.items()))
+    there = replace(
+        tensor, name="there", storage=replace(tensor.storage, name="there", memory=HOST)
+    )
+    copied = replace(
+        step, ops=(replace(first, writes={**first.writes, f"{slot} there": there}), *others)
+    )
+    assert step_files.from_dict(step_files.to_dict(copied)) == copied
 
 
 def test_an_unknown_model_gets_one_sentence(tmp_path):

@@ -19,7 +19,7 @@ from memlab.layers.layer import Node
 from memlab.networks.graph import INPUT, Network
 
 
-class ZooModel(nn.Module):  # type: ignore[misc]  # PyTorch's classes have no types here
+class ZooModel(nn.Module):
     """The layers of a network before its loss, each a module of PyTorch.
 
     A map is let go when no layer reads it again, as in a model that is written by hand; a ReLU
@@ -58,7 +58,7 @@ class ZooModel(nn.Module):  # type: ignore[misc]  # PyTorch's classes have no ty
         return maps[self.result]
 
 
-class Add(nn.Module):  # type: ignore[misc]
+class Add(nn.Module):
     """The sum of its inputs."""
 
     def forward(self, *inputs: Any) -> Any:
@@ -69,7 +69,7 @@ class Add(nn.Module):  # type: ignore[misc]
         return total
 
 
-class Concat(nn.Module):  # type: ignore[misc]
+class Concat(nn.Module):
     """Its inputs side by side along the channels."""
 
     def forward(self, *inputs: Any) -> Any:
@@ -77,7 +77,7 @@ class Concat(nn.Module):  # type: ignore[misc]
         return torch.cat(inputs, 1)
 
 
-class Positions(nn.Module):  # type: ignore[misc]
+class Positions(nn.Module):
     """Adds a learned vector to each of T tokens of F values."""
 
     def __init__(self, tokens: int, features: int) -> None:
@@ -89,7 +89,7 @@ class Positions(nn.Module):  # type: ignore[misc]
         return x + self.weight
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class Attention(nn.Module):
     """PyTorch's own attention: ``(B, T, 3F)`` to ``(B, T, F)``."""
 
     def __init__(self, heads: int, causal: bool) -> None:

@@ -13,7 +13,7 @@ from torch import nn
 loss = nn.functional.cross_entropy
 
 
-class Bottleneck(nn.Module):  # type: ignore[misc]  # PyTorch has no types here
+class Bottleneck(nn.Module):
     """1x1, 3x3 and 1x1 convolutions, and what goes around them."""
 
     def __init__(self, before: int, width: int, stride: int) -> None:

@@ -89,7 +89,7 @@ class SeenBlock:
     foreign: bool = False
 
 
-class Recorder(MODE()):  # type: ignore[misc]  # PyTorch's classes have no types here
+class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when it is asked for
     """While it is entered, every call is noted, and every storage that a call returns.
 
     A storage that a call first returns is born there; it dies after the last call before nothing

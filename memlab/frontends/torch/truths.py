@@ -22,7 +22,7 @@ _PLAIN = {
 }  # fmt: skip
 
 
-class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch's classes have no types here
+class Fakes(FAKE()):  # type: ignore[misc]  # PyTorch makes this class when it is asked for
     """The mode of fake tensors, whose results PyTorch keeps by a key of all arguments: making that
     key took a quarter of a recording. What is unusual among them gets PyTorch's own key, as all do
     in a version that does not ask for one by this name."""

@@ -21,7 +21,7 @@ from memlab.studies.explain.own_model import usual_loss
 VOCABULARY, LENGTH = 32_000, 512
 
 
-class Layer(nn.Module):  # type: ignore[misc]  # PyTorch's classes have no types here
+class Layer(nn.Module):
     """Attention, then two linear layers, each added to what comes in."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -38,7 +38,7 @@ class Layer(nn.Module):  # type: ignore[misc]  # PyTorch's classes have no types
         return x + self.mlp(self.ln2(x))
 
 
-class Words(nn.Module):  # type: ignore[misc]
+class Words(nn.Module):
     """A small language model: from tokens to scores, one for each word that may come next."""
 
     def __init__(self, width: int = 512, heads: int = 8, depth: int = 4) -> None:
@@ -54,7 +54,7 @@ class Words(nn.Module):  # type: ignore[misc]
         return self.lm_head(x)
 
 
-class Images(nn.Module):  # type: ignore[misc]
+class Images(nn.Module):
     """Convolutions of 3x3 in stages with a pooling after each, and linear layers behind them."""
 
     def __init__(self, stages: tuple[tuple[int, int], ...], hidden: int = 4096) -> None:

@@ -23,10 +23,10 @@ from memlab.frontends.torch.recording import COME_BACK, LEAVE
 class Waiting:
     """The bytes of a storage in host memory, for all that autograd saved of it."""
 
-    def __init__(self, there, device):  # type: ignore[no-untyped-def]  # as users read it
+    def __init__(self, there, device):
         self.there, self.device, self.left, self.back = there, device, 0, None
 
-    def whole(self, come_back):  # type: ignore[no-untyped-def]
+    def whole(self, come_back):
         """They stay on the device until all that was saved of them has come back."""
         back = self.back
         if back is None:
@@ -36,52 +36,52 @@ class Waiting:
         return back
 
 
-def plain(x):  # type: ignore[no-untyped-def]
+def plain(x):
     """Whether the values of a tensor are what lies in its storage."""
     lazy = x.is_conj() or x.is_neg()
     return x.layout == torch.strided and not lazy and not is_traceable_wrapper_subclass(x)
 
 
-def leave(x):  # type: ignore[no-untyped-def]
+def leave(x):
     """All that lies in the storage of a tensor, in host memory."""
     count = x.untyped_storage().nbytes() // x.element_size()
     there = torch.empty(count, dtype=x.dtype, device="cpu", pin_memory=x.is_cuda)
     return there.copy_(x.as_strided((count,), (1,), 0))
 
 
-def come_back(there, device):  # type: ignore[no-untyped-def]
+def come_back(there, device):
     """The same on a device again."""
     return torch.empty_like(there, device=device).copy_(there)
 
 
-def wait_on_host(module, leave=leave, come_back=come_back):  # type: ignore[no-untyped-def]
+def wait_on_host(module, leave=leave, come_back=come_back):
     """What autograd saves inside a module waits in host memory until backward needs it."""
     kind = type(module)
 
-    def forward(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+    def forward(self, *args, **kwargs):
         given = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor) and x.is_leaf]
-        there = [x for x in (*self.parameters(), *self.buffers(), *given) if plain(x)]  # type: ignore[no-untyped-call]
+        there = [x for x in (*self.parameters(), *self.buffers(), *given) if plain(x)]
         there = [x.untyped_storage() for x in there]
         stays = {storage._cdata for storage in there}
 
-        def goes(x, root):  # type: ignore[no-untyped-def]
+        def goes(x, root):
             parameter = root.is_leaf and root.requires_grad
-            moves = x.dim() > 1 and plain(x) and not parameter  # type: ignore[no-untyped-call]
+            moves = x.dim() > 1 and plain(x) and not parameter
             return moves and x.untyped_storage()._cdata not in stays
 
-        def pack(x):  # type: ignore[no-untyped-def]
+        def pack(x):
             root = x if x._base is None else x._base  # what counts the changes in place
-            if not goes(x, root):  # type: ignore[no-untyped-call]
+            if not goes(x, root):
                 return None, x.detach(), x._version
             now = x._version, x.dtype
             waiting = getattr(root, "_waits_on_host", {}).get(now, lambda: None)()
             if waiting is None:
-                waiting = Waiting(leave(x.detach()), x.device)  # type: ignore[no-untyped-call]
+                waiting = Waiting(leave(x.detach()), x.device)
                 root._waits_on_host = {now: weakref.ref(waiting)}
             waiting.left += 1
             return waiting, x.shape, x.stride(), x.storage_offset()
 
-        def unpack(packed):  # type: ignore[no-untyped-def]
+        def unpack(packed):
             waiting, *how = packed
             if waiting is not None:
                 return waiting.whole(come_back).as_strided(*how)
@@ -113,7 +113,7 @@ def wrap(model: Any, names: Sequence[str]) -> Any:
         InputError: as ``wrapping.checked``.
     """
     for module in wrapping.checked(model, names):
-        wait_on_host(module)  # type: ignore[no-untyped-call]
+        wait_on_host(module)
     return model
 
 
@@ -124,7 +124,7 @@ def wrap_recorded(model: Any, names: Sequence[str]) -> Any:
         InputError: as ``wrapping.checked``.
     """
     for module in wrapping.checked(model, names):
-        wait_on_host(module, _leaves, _comes_back)  # type: ignore[no-untyped-call]
+        wait_on_host(module, _leaves, _comes_back)
     return model
 
 
@@ -140,12 +140,12 @@ def code(names: Sequence[str]) -> str:
 # -- what a recording sees ----------------------------------------------------------------------
 
 
-def _left(x):  # type: ignore[no-untyped-def]  # PyTorch's operators have no types here
+def _left(x):
     """What a fake tensor leaves."""
     return torch.empty(x.untyped_storage().nbytes() // x.element_size(), dtype=x.dtype)
 
 
-def _came_back(there, device):  # type: ignore[no-untyped-def]
+def _came_back(there, device):
     return torch.empty_like(there, device=device)
 
 

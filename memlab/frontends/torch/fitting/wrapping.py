@@ -20,7 +20,7 @@ from memlab.errors import InputError, shorten
 
 # fmt: off
 @contextmanager
-def copied_statistics(module):  # type: ignore[no-untyped-def]  # as users read it
+def copied_statistics(module):
     """In here batch norm moves copies of its statistics."""
     norms = [each for each in module.modules() if isinstance(each, _BatchNorm) and each.training]
     kept = [dict(each._buffers) for each in norms]
@@ -33,12 +33,12 @@ def copied_statistics(module):  # type: ignore[no-untyped-def]  # as users read 
             norm._buffers.update(buffers)
 
 
-def run_again(module):  # type: ignore[no-untyped-def]
+def run_again(module):
     """Keep only what goes into a module; backward runs it again."""
     kind = type(module)
 
-    def forward(self, *args, **kwargs):  # type: ignore[no-untyped-def]
-        def contexts():  # type: ignore[no-untyped-def]
+    def forward(self, *args, **kwargs):
+        def contexts():
             return nullcontext(), copied_statistics(self)
 
         run = partial(kind.forward, self, **kwargs)
@@ -64,7 +64,7 @@ def wrap(model: Any, names: Sequence[str]) -> Any:
         InputError: as ``checked``.
     """
     for module in checked(model, names):
-        run_again(module)  # type: ignore[no-untyped-call]
+        run_again(module)
     return model
 
 
