@@ -18,7 +18,7 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from memlab.frontends.torch import (  # noqa: E402 - after the test that it is there
+from memlab.frontends.torch import (
     OPTIMIZERS,
     observe,
     observed,
@@ -26,14 +26,14 @@ from memlab.frontends.torch import (  # noqa: E402 - after the test that it is t
     truths,
     worlds,
 )
-from memlab.frontends.torch.fitting.one_by_one import OneByOne  # noqa: E402
-from memlab.frontends.torch.fitting.wrapping import wrap  # noqa: E402
-from memlab.frontends.torch.recorder import Seen  # noqa: E402
-from memlab.frontends.torch.recording import Call, Spec  # noqa: E402
-from memlab.frontends.torch.worlds import Wish, World  # noqa: E402
-from tests.oracles.torch_peak import count  # noqa: E402
-from tests.torch_models import SMALL, Case, images, of_images  # noqa: E402
-from tests.unknown_kinds import meaning  # noqa: E402
+from memlab.frontends.torch.fitting.one_by_one import OneByOne
+from memlab.frontends.torch.fitting.wrapping import wrap
+from memlab.frontends.torch.recorder import Seen
+from memlab.frontends.torch.recording import Call, Spec
+from memlab.frontends.torch.worlds import Wish, World
+from tests.oracles.torch_peak import count
+from tests.torch_models import SMALL, Case, images, of_images
+from tests.unknown_kinds import meaning
 
 F = torch.nn.functional
 nn = torch.nn

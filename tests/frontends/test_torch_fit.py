@@ -15,18 +15,18 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from torch import nn  # noqa: E402 - it is there
+from torch import nn
 
-from memlab.frontends.torch.fitting import search, wrapping  # noqa: E402
-from memlab.frontends.torch.fitting.choosing import Program  # noqa: E402
-from memlab.frontends.torch.fitting.model import model_of  # noqa: E402
-from memlab.frontends.torch.fitting.recipe import Recipe  # noqa: E402
-from memlab.frontends.torch.fitting.search import Search  # noqa: E402
-from memlab.frontends.torch.fitting.spans import Watched, candidates  # noqa: E402
-from memlab.frontends.torch.measure import Workspace  # noqa: E402
-from memlab.frontends.torch.recorded import observe  # noqa: E402
-from memlab.frontends.torch.worlds import Wish  # noqa: E402
-from tests.oracles.torch_allocator import most  # noqa: E402
+from memlab.frontends.torch.fitting import search, wrapping
+from memlab.frontends.torch.fitting.choosing import Program
+from memlab.frontends.torch.fitting.model import model_of
+from memlab.frontends.torch.fitting.recipe import Recipe
+from memlab.frontends.torch.fitting.search import Search
+from memlab.frontends.torch.fitting.spans import Watched, candidates
+from memlab.frontends.torch.measure import Workspace
+from memlab.frontends.torch.recorded import observe
+from memlab.frontends.torch.worlds import Wish
+from tests.oracles.torch_allocator import most
 
 F = torch.nn.functional
 BATCH = 8

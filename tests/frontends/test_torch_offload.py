@@ -15,26 +15,26 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from torch import nn  # noqa: E402 - it is there
+from torch import nn
 
-from memlab.frontends.torch.convert import step_of  # noqa: E402
-from memlab.frontends.torch.fitting import offloading  # noqa: E402
-from memlab.frontends.torch.fitting.choosing import Program  # noqa: E402
-from memlab.frontends.torch.fitting.offload_search import (  # noqa: E402
+from memlab.frontends.torch.convert import step_of
+from memlab.frontends.torch.fitting import offloading
+from memlab.frontends.torch.fitting.choosing import Program
+from memlab.frontends.torch.fitting.offload_search import (
     Offload,
     OffloadSearch,
     Waits,
 )
-from memlab.frontends.torch.fitting.recipe import _as_it_is, _equal, _trained  # noqa: E402
-from memlab.frontends.torch.fitting.spans import Watched, savers  # noqa: E402
-from memlab.frontends.torch.measure import Workspace  # noqa: E402
-from memlab.frontends.torch.recorded import Observed, observe  # noqa: E402
-from memlab.frontends.torch.worlds import Wish  # noqa: E402
-from memlab.step.op import Phase  # noqa: E402
-from memlab.step.storage import HOST  # noqa: E402
-from tests.oracles.torch_allocator import most  # noqa: E402
-from tests.oracles.torch_peak import count  # noqa: E402
-from tests.torch_models import SMALL, Case, images, of_images  # noqa: E402
+from memlab.frontends.torch.fitting.recipe import _as_it_is, _equal, _trained
+from memlab.frontends.torch.fitting.spans import Watched, savers
+from memlab.frontends.torch.measure import Workspace
+from memlab.frontends.torch.recorded import Observed, observe
+from memlab.frontends.torch.worlds import Wish
+from memlab.step.op import Phase
+from memlab.step.storage import HOST
+from tests.oracles.torch_allocator import most
+from tests.oracles.torch_peak import count
+from tests.torch_models import SMALL, Case, images, of_images
 
 F = torch.nn.functional
 BATCH = 7

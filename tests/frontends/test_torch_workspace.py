@@ -14,11 +14,11 @@ from tests.oracles.requirement import torch_or_skip
 
 torch: Any = torch_or_skip()
 
-from memlab.frontends.torch import alone, jobs, measure, observe  # noqa: E402 - it is there
-from memlab.frontends.torch.convert import step_of  # noqa: E402
-from memlab.frontends.torch.random_states import nbytes, reruns  # noqa: E402
-from tests.oracles.torch_allocator import most  # noqa: E402
-from tests.torch_models import SMALL, Case  # noqa: E402
+from memlab.frontends.torch import alone, jobs, measure, observe
+from memlab.frontends.torch.convert import step_of
+from memlab.frontends.torch.random_states import nbytes, reruns
+from tests.oracles.torch_allocator import most
+from tests.torch_models import SMALL, Case
 
 BATCH = 7
 
