@@ -47,14 +47,6 @@ def test_optimizers_have_the_names_that_are_told() -> None:
     assert tuple(worlds.OPTIMIZERS) == OPTIMIZERS
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def recorded(case: Case, optimizer: Any = "momentum", **options: Any) -> Any:
     return record(
         case.build, case.make_batch, case.loss_fn, optimizer, autocast=case.autocast, **options

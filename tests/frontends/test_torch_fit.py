@@ -53,14 +53,6 @@ def wish(model: Any = build, optimizer: Any = "momentum") -> Wish:
     return Wish(model, make_batch, F.cross_entropy, optimizer)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def found() -> Search:
     return Search(wish(), BATCH)

@@ -58,14 +58,6 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def wish(case: Case, optimizer: str = "momentum") -> Wish:
     return Wish(case.build, case.make_batch, case.loss_fn, optimizer, case.autocast)
 

@@ -23,14 +23,6 @@ from tests.torch_models import SMALL, Case
 BATCH = 7
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def seen(case: Case, optimizer: str = "momentum") -> Any:
     return observe(case.build, case.make_batch, case.loss_fn, optimizer, autocast=case.autocast)
 

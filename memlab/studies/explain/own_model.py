@@ -16,8 +16,8 @@ from tqdm import tqdm
 from memlab.errors import InputError, shorten, whole
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
-from memlab.studies.explain.explained_changes import Change, Subject, say
-from memlab.studies.explain.modules import named
+from memlab.studies.explain.explained_changes import Change, say
+from memlab.studies.explain.recorded_model import TorchModel
 
 if TYPE_CHECKING:
     from memlab.frontends.torch.fitting.choosing import Program
@@ -44,7 +44,7 @@ TRIES = 4
 CLASSES = {"adam": "Adam", "adamw": "AdamW", "momentum": "SGD", "sgd": "SGD"}
 
 
-class OwnModel(Subject):
+class OwnModel(TorchModel):
     """A model with its batches, its loss and its optimizer.
 
     Args:
@@ -75,8 +75,7 @@ class OwnModel(Subject):
         self._steps: dict[str, Step] = {}
         with self._bar(say("recording"), TRACES):
             step = self._plain()
-        super().__init__(step, "model")
-        self.modules = self.recording.modules
+        super().__init__(step, self.recording.modules)
 
     # -- recording --------------------------------------------------------------------------
 
@@ -125,14 +124,6 @@ class OwnModel(Subject):
         return self._record("plain", lambda: self.recording)
 
     # -- what helps -------------------------------------------------------------------------
-
-    def path(self, layer: str) -> str:
-        """The module, as ``named_modules`` says it."""
-        return layer
-
-    def module_name(self, path: str) -> str:
-        """A module that is a number alone with its class: ``'features.3 (ReLU)'``."""
-        return named(path, self.modules)
 
     def call(self, batch: int, memory: str) -> str:
         """The line that explains it again."""

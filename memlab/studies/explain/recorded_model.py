@@ -22,7 +22,24 @@ _SAYS = ("key", "code", "names", "alone", "parts", "same")
 """What a change says of itself beside its step."""
 
 
-class RecordedModel(Subject):
+class TorchModel(Subject):
+    """A step that was recorded from PyTorch; ``modules`` has the class of each module by its
+    path."""
+
+    def __init__(self, step: Step, modules: Mapping[str, str]) -> None:
+        super().__init__(step, "model")
+        self.modules = modules
+
+    def path(self, layer: str) -> str:
+        """The module, as ``named_modules`` says it."""
+        return layer
+
+    def module_name(self, path: str) -> str:
+        """A module that is a number alone with its class: ``'features.3 (ReLU)'``."""
+        return named(path, self.modules)
+
+
+class RecordedModel(TorchModel):
     """A model as it was recorded, with what was found to make it fit.
 
     ``where`` says when and with which version; ``changes`` are those that were recorded, whatever
@@ -33,16 +50,8 @@ class RecordedModel(Subject):
         self, step: Step, modules: Mapping[str, str], changes: Sequence[Mapping[str, Any]],
         where: str,
     ) -> None:  # fmt: skip
-        super().__init__(step, "model")
-        self.modules, self.where, self._recorded = modules, where, changes
-
-    def path(self, layer: str) -> str:
-        """The module, as ``named_modules`` says it."""
-        return layer
-
-    def module_name(self, path: str) -> str:
-        """A module that is a number alone with its class: ``'features.3 (ReLU)'``."""
-        return named(path, self.modules)
+        super().__init__(step, modules)
+        self.where, self._recorded = where, changes
 
     def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
         return [partial(self._as_recorded, batch, each) for each in self._recorded]
@@ -55,7 +64,7 @@ class RecordedModel(Subject):
         return f"<{self.label}, {self.where}>"
 
 
-def save(model: Subject, changes: Sequence[Change], path: str | Path, where: str) -> None:
+def save(model: TorchModel, changes: Sequence[Change], path: str | Path, where: str) -> None:
     """Write a model of ``memlab.explain`` with what was found for it, all of it or nothing.
 
     Raises:
@@ -64,7 +73,7 @@ def save(model: Subject, changes: Sequence[Change], path: str | Path, where: str
     told = {
         "schema": SCHEMA,
         "where": where,
-        "modules": dict(getattr(model, "modules", {})),
+        "modules": dict(model.modules),
         "changes": [
             {**{name: getattr(each, name) for name in _SAYS}, "step": step_files.to_dict(each.step)}
             for each in changes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from memlab import units
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
@@ -43,24 +45,27 @@ def state(n: Numbers) -> Truth:
 # -- what shows more than was computed ------------------------------------------------------------
 
 
+@cache
 def _ledger(name: str) -> Ledger:
     return plan(model(name).step)
 
 
-def after_forward(ledger: Ledger, batch: int) -> int:
-    """The bytes alive when forward has ended: all that most people compute."""
-    last = max(i for i, row in enumerate(ledger.rows) if row.phase is Phase.FORWARD)
-    return int(ledger.timeline(batch)[last])
+def _forward_ends(ledger: Ledger) -> int:
+    """The last operation of forward: what is alive in it is all that most people compute."""
+    return max(i for i, row in enumerate(ledger.rows) if row.phase is Phase.FORWARD)
 
 
-def _beside(ledger: Ledger, batch: int) -> dict[str, int]:
-    return {row.name: row.nbytes for row in beside(ledger, batch)}
+@cache
+def _beside(name: str, batch: int) -> dict[str, int]:
+    """What a card holds beside the plan, simulated and recorded."""
+    return {row.name: row.nbytes for row in beside(_ledger(name), batch)}
 
 
 def _computed(n: Numbers) -> dict[str, object]:
     ledger, batch = _ledger(n["model"]), n["batch"]
-    total = ledger.peak(batch) + sum(_beside(ledger, batch).values())
-    return {"computed": units.short(after_forward(ledger, batch)), "card": units.short(total)}
+    computed = int(ledger.timeline(batch)[_forward_ends(ledger)])
+    total = ledger.peak(batch) + sum(_beside(n["model"], batch).values())
+    return {"computed": units.short(computed), "card": units.short(total)}
 
 
 @topic("12.more", Kind.CHOICE, {"model": "words", "batch": 32}, None,
@@ -71,15 +76,15 @@ def more(n: Numbers) -> Truth:
     """What most of the bytes are that a card shows beyond those of forward."""
     ledger, batch = _ledger(n["model"]), n["batch"]
     peak = ledger.peak_at(batch)
-    others, alive = _beside(ledger, batch), ledger.alive(peak.index)
-    made = {e.name: e.size.at(batch) for e in alive if e.layer == "loss"}
-    last = max(i for i, row in enumerate(ledger.rows) if row.phase is Phase.FORWARD)
-    before = sum(e.size.at(batch) for e in ledger.alive(last) if e.death < peak.index)
+    others, alive = _beside(n["model"], batch), ledger.alive(peak.index)
+    made = sum(e.size.at(batch) for e in alive if e.layer == "loss")
+    then = ledger.alive(_forward_ends(ledger))
+    before = sum(e.size.at(batch) for e in then if e.death < peak.index)
     parts = {
         "context": others["context"] + others["cublas"],
         "fragments": others["rounding"] + others["fragments"],
         "gradients": ledger.roles(batch, peak.index)[Role.PARAMETER_GRADIENT],
-        "loss": sum(made.values()) - before,
+        "loss": made - before,
     }
     told: dict[str, object] = {name: units.short(each) for name, each in parts.items()}
     told |= _computed(n) | {"scores": units.short(before), "operation": peak.row.name}
@@ -96,9 +101,8 @@ def more(n: Numbers) -> Truth:
 def kept(n: Numbers) -> Truth:
     """What costs most at the peak of what is kept and not needed."""
     batch, found = n["batch"], {}
-    plain = model(n["model"]).step
-    peak = plan(plain).peak(batch)
-    found["name"] = plan(model(n["named"]).step).peak(batch) - peak
+    plain, peak = model(n["model"]).step, _ledger(n["model"]).peak(batch)
+    found["name"] = _ledger(n["named"]).peak(batch) - peak
     roles = {"gradients": (Role.PARAMETER_GRADIENT,), "maps": (Role.FEATURE_MAP, Role.GRADIENT_MAP)}
     for name, which in roles.items():
         found[name] = peak - plan(release(plain, which)).peak(batch)
