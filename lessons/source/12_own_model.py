@@ -183,8 +183,7 @@ print(timing.machine())
 if find_spec("torch"):
     from memlab.lesson.material.torch_models import trained
 
-    for what, nbytes in trained("small", 8).items():
-        print(f"PyTorch, batch 8, {what}: {nbytes:,} B")
+    print(trained("small", 8).text())
 else:
     print("PyTorch is not installed here: this cell needs it, the lesson does not.")
 

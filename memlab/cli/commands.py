@@ -150,7 +150,6 @@ def explain(options: Options) -> int:
 
     from memlab.frontends.torch import OPTIMIZERS
     from memlab.views.explain.own_model import explain as explained
-    from memlab.views.explain.own_model import given_by
 
     (picture,) = _targets(options.picture)
     kind = _kind(picture)
@@ -161,8 +160,7 @@ def explain(options: Options) -> int:
     }
     if options.optimizer is not None:
         known("optimizer", options.optimizer, OPTIMIZERS)
-    sys.path.insert(0, os.getcwd())
-    given = given_by(options.place) | {key: one for key, one in asked.items() if one is not None}
+    given = _given(options.place) | {key: one for key, one in asked.items() if one is not None}
     given.setdefault("progress", sys.stderr is not None and sys.stderr.isatty())
     view = explained(**given)
     if picture:
@@ -208,15 +206,21 @@ def bench(options: Options) -> int:
     return 0
 
 
-def _own(place: str) -> dict[str, Any]:
-    """A model of the user's, by the arguments of ``memlab.explain``, none of them left out."""
+def _given(place: str) -> dict[str, Any]:
+    """What a function of the user's gives, which may lie in the folder that the shell is in."""
     import sys
 
-    from memlab.studies.explain.own_model import builder, usual_loss
     from memlab.views.explain.own_model import given_by
 
     sys.path.insert(0, os.getcwd())
-    given = given_by(place)
+    return given_by(place)
+
+
+def _own(place: str) -> dict[str, Any]:
+    """A model of the user's, by the arguments of ``memlab.explain``, none of them left out."""
+    from memlab.studies.explain.own_model import builder, usual_loss
+
+    given = _given(place)
     loss_fn = given.get("loss_fn") or usual_loss
     return given | {"build": builder(given["build"]), "loss_fn": loss_fn}
 

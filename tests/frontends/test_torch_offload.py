@@ -25,11 +25,11 @@ from memlab.frontends.torch.fitting.offload_search import (
     OffloadSearch,
     Waits,
 )
-from memlab.frontends.torch.fitting.recipe import _as_it_is, _equal, _trained
+from memlab.frontends.torch.fitting.recipe import _equal, _trained
 from memlab.frontends.torch.fitting.spans import Watched, savers
 from memlab.frontends.torch.measure import Workspace
 from memlab.frontends.torch.recorded import Observed, observe
-from memlab.frontends.torch.worlds import Wish
+from memlab.frontends.torch.worlds import Wish, as_it_is
 from memlab.step.op import Phase
 from memlab.step.storage import HOST
 from tests.oracles.torch_allocator import most
@@ -74,7 +74,7 @@ def test_both_memories_hold_what_pytorch_does_and_training_is_the_same_bits(name
     case = CASES[name]
     found = Observed(wish(case))
     plain = memlab.plan(step_of(found.recording)).peak(BATCH, workspace=False)
-    trained = list(_trained(wish(case), _as_it_is, 4, 2, 0))
+    trained = list(_trained(wish(case), as_it_is, 4, 2, 0))
     for names in ([""], [each for each, _ in case.build().named_children()][1:]):
         recorded = found.again(partial(offloading.wrap_recorded, names=names))
         ledger = memlab.plan(step_of(recorded))

@@ -122,9 +122,12 @@ def _deepspeed(case: Case, module: Any) -> int:
 
 
 PLAN = Predictor("memlab", "memlab.frontends.torch.recorded", _recorded)
-PREDICTORS = (
+OWN = (
     PLAN,
     Predictor("memlab with workspace", "memlab.frontends.torch.recorded", _with_workspace),
+)
+PREDICTORS = (
+    *OWN,
     Predictor("MemTracker", "torch.distributed._tools.mem_tracker", _mem_tracker),
     Predictor("torchinfo", "torchinfo", _torchinfo),
     Predictor("accelerate", "accelerate.commands.estimate", _accelerate),

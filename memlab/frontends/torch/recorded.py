@@ -15,7 +15,7 @@ import torch
 from memlab.errors import InputError, flag, shorten, whole
 from memlab.frontends.torch import matching
 from memlab.frontends.torch.recording import Recording
-from memlab.frontends.torch.worlds import Change, Trace, Wish, World, quiet
+from memlab.frontends.torch.worlds import Change, Trace, Wish, World, as_it_is, quiet
 from memlab.step.garbage_collection import paused
 
 BATCHES = (2, 3)
@@ -42,7 +42,7 @@ class Observed:
         self._world: World | None = None
         self.recording = self._real() if real else self._fake()
 
-    def again(self, change: Change | None = None, parts: int | None = None) -> Recording:
+    def again(self, change: Change = as_it_is, parts: int | None = None) -> Recording:
         """The step of the model with a change: fake tensors take it in the world of the first
         recording, whose optimizer has its state already and whose sizes were checked.
 
@@ -50,7 +50,6 @@ class Observed:
             InputError: as for the first recording.
         """
         count = self.wish.parts if parts is None else parts
-        change = change or _as_it_is
         if self._world is not None:
             try:
                 return self._changed(self._world, change, count)
@@ -66,15 +65,19 @@ class Observed:
         with _undisturbed(), quiet(), world.changed(change, parts):
             return _recorded(world, self.batch)
 
+    def _new(self, real: bool) -> tuple[World, Recording]:
+        """A world with its first step taken, and the recording in it."""
+        world = World(self.wish, real)
+        first = world.trace(self.batch or THIRD)
+        return world, _recorded(world, self.batch, first)
+
     @paused()
     def _fake(self) -> Recording:
         """On fake tensors, or where they cannot run on real ones: an error that comes up there too
         is the user's."""
         with _undisturbed(), quiet():
             try:
-                world = World(self.wish, real=False)
-                first = world.trace(self.batch or THIRD)
-                found = _recorded(world, self.batch, first)
+                world, found = self._new(real=False)
             except InputError:
                 raise
             except Exception as error:
@@ -90,9 +93,7 @@ class Observed:
     def _real(self, note: str = "recorded on real tensors") -> Recording:
         """On real tensors: a way that the model takes is that of this data."""
         with _undisturbed():
-            world = World(self.wish, real=True)
-            first = world.trace(self.batch or THIRD)
-            found = _recorded(world, self.batch, first)
+            _, found = self._new(real=True)
         return replace(found, notes=(*found.notes, note))
 
 
@@ -103,10 +104,6 @@ def observe(wish: Wish, batch: int | None = None, real: bool | None = None) -> R
         InputError: as there.
     """
     return Observed(wish, batch, real).recording
-
-
-def _as_it_is(model: Any) -> Any:
-    return model
 
 
 def _undisturbed() -> Any:

@@ -42,6 +42,11 @@ FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 """Those that autocast can compute in."""
 
 
+def as_it_is(model: Any) -> Any:
+    """No change."""
+    return model
+
+
 @dataclass(frozen=True)
 class Wish:
     """What is to be recorded.

@@ -11,11 +11,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from memlab.bench.accuracy.training import Case, peak
-from memlab.frontends.torch import observe
-from memlab.frontends.torch.convert import step_of
-from memlab.frontends.torch.measure import with_workspace, workspace
-from memlab.ledger.plan import plan
+from memlab.bench.accuracy import compare
+from memlab.bench.accuracy.predictors import OWN
+from memlab.bench.accuracy.table import Compared
+from memlab.bench.accuracy.training import Case
 from memlab.studies.explain.own_model import usual_loss
 
 VOCABULARY, LENGTH = 32_000, 512
@@ -123,16 +122,8 @@ ASKED = {"words": (32, "8 GB"), "vgg16": (8, "3 GB")}
 """The batch and the card for which changes are recorded."""
 
 
-def trained(name: str, batch: int) -> dict[str, int]:
-    """Bytes at the peak of a model's step at a batch: as it was recorded at small ones, with the
-    workspace that was measured, and as PyTorch's allocator gave them out when it ran."""
-    found = MODELS[name]
-    data = found["build"], found["make_batch"], usual_loss
-    recording = observe(*data, found["optimizer"])
-    whole = with_workspace(recording, workspace(recording, batch))
-    held = peak(Case(name, *data, found["optimizer"], batch))
-    return {
-        "planned": plan(step_of(recording)).peak(batch),
-        "with workspace": plan(whole).peak(batch),
-        "held": held,
-    }
+def trained(name: str, batch: int) -> Compared:
+    """A model's second step at a batch as PyTorch's allocator has it, and what is planned for it
+    from small batches, without workspace and with what was measured."""
+    case = Case(name, **{"loss_fn": usual_loss, **MODELS[name]}, batch=batch)
+    return compare(case, OWN)

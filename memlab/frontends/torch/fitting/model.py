@@ -126,9 +126,9 @@ class Reading:
         """The bytes inside every call beside these storages."""
         extra = np.array([self._extra(call.number) for call in self.found.calls], np.int64)
         steps = np.zeros(len(extra) + 1, np.int64)
-        others = {each.number for each in moving}
+        apart = {each.number for each in moving}
         for block in self.found.blocks:
-            if block.number not in others:
+            if block.number not in apart:
                 steps[max(block.born, 0)] += self._bytes(block)
                 steps[min(block.died + 1, len(extra))] -= self._bytes(block)
         found: list[int] = (extra + np.cumsum(steps)[:-1]).tolist()

@@ -131,10 +131,7 @@ def wrap_recorded(model: Any, names: Sequence[str]) -> Any:
 def code(names: Sequence[str]) -> str:
     """The lines that do so, to be pasted after the line that makes ``model``."""
     parts = (Waiting, plain, leave, come_back, wait_on_host)
-    lines = "\n\n".join(map(wrapping.pasted, parts))
-    listed = "".join(f"    {name!r},\n" for name in names)
-    loop = "for name in names:\n    wait_on_host(model.get_submodule(name))\n"
-    return f"{_IMPORTS}\n\n{lines}\n\nnames = [\n{listed}]\n{loop}"
+    return wrapping.pasted(_IMPORTS, parts, names)
 
 
 # -- what a recording sees ----------------------------------------------------------------------

@@ -16,7 +16,7 @@ from memlab import units
 from memlab.errors import whole
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.torch_internals import LEAVES
-from memlab.frontends.torch.worlds import FORMATS, Change, Wish, _made
+from memlab.frontends.torch.worlds import FORMATS, Change, Wish, _made, as_it_is
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.optimizers import title
@@ -77,7 +77,7 @@ class Fit(ABC):
         whole("batch", batch)
         plain, mine = (
             list(_trained(self.wish, change, batch, whole("steps", steps), seed))
-            for change in (_as_it_is, self._wrapped)
+            for change in (as_it_is, self._wrapped)
         )
         pairs = zip(plain, mine, strict=True)
         return [name for (name, one), (_, other) in pairs if not _equal(one, other)]
@@ -156,10 +156,6 @@ def _trained(
         yield f"{name}.grad", each.grad
         yield name, each.detach()
     yield from model.named_buffers()
-
-
-def _as_it_is(model: Any) -> Any:
-    return model
 
 
 def _autocast(wish: Wish) -> Any:

@@ -98,13 +98,14 @@ def checked(model: Any, names: Sequence[str]) -> list[Any]:
 
 def code(names: Sequence[str]) -> str:
     """The lines that do so, to be pasted after the line that makes ``model``."""
-    lines = "\n\n".join(pasted(each) for each in (copied_statistics, run_again))
+    return pasted(_IMPORTS, (copied_statistics, run_again), names)
+
+
+def pasted(imports: str, parts: Sequence[Any], names: Sequence[str]) -> str:
+    """The text of functions, the last of which wraps a module, and their use on those of these
+    names; without the remarks that are for our own checks."""
+    texts = (inspect.getsource(inspect.unwrap(each)).splitlines() for each in parts)
+    lines = "\n\n".join("".join(f"{x.partition('  # noqa')[0]}\n" for x in text) for text in texts)
     listed = "".join(f"    {name!r},\n" for name in names)
-    loop = "for name in names:\n    run_again(model.get_submodule(name))\n"
-    return f"{_IMPORTS}\n\n{lines}\n\nnames = [\n{listed}]\n{loop}"
-
-
-def pasted(function: Any) -> str:
-    """The text of a function without the remarks that are for our own checks."""
-    lines = inspect.getsource(inspect.unwrap(function)).splitlines()
-    return "".join(line.partition("  # type:")[0].partition("  # noqa")[0] + "\n" for line in lines)
+    loop = f"for name in names:\n    {parts[-1].__name__}(model.get_submodule(name))\n"
+    return f"{imports}\n\n{lines}\n\nnames = [\n{listed}]\n{loop}"
