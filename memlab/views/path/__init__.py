@@ -14,15 +14,15 @@ from memlab.errors import InputError, real, shorten
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.strings import gettext as _
-from memlab.studies.memory.recipe import SIZES, named_or_given, network_of
+from memlab.studies.memory.recipe import network_of
 from memlab.studies.streams.path import BUFFERS, DataPath, data_path_of, say
 from memlab.views.draw.page import Page
-from memlab.views.live.setting import ByName, Choice, Number, Range, Setting, State
+from memlab.views.live.setting import Choice, Number, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
 from memlab.views.live.widget import Control, Labels
-from memlab.views.offload import of_devices
+from memlab.views.offload import of_devices, of_networks
 from memlab.views.path.page import page
-from memlab.views.path.shown import Shown
+from memlab.views.path.stations import Shown
 
 GB = 10**9
 DISKS = (.01, .02, .03, .05, .07, .1, .15, .2, .3, .5, .7, 1, 2, 3, 5, 7, 10)  # fmt: skip
@@ -40,9 +40,12 @@ class Rate(Range):
     text without a unit, is in GB/s."""
 
     def allowed(self, given: Any, now: State) -> int:
-        if isinstance(given, str) and _number(given) is None:
-            return hardware.link(given).speed
-        value = _number(given) if isinstance(given, str) else given
+        value = given
+        if isinstance(given, str):
+            try:
+                value = float(given)
+            except ValueError:
+                return hardware.link(given).speed
         found = round(real(f"{self.name}, in GB/s,", value, 0.15, above=0.0, below=1e6) * GB)
         if not found:
             raise InputError(_("nothing moves at {given} GB/s; try 0.15.", given=shorten(given)))
@@ -56,13 +59,6 @@ class Rate(Range):
     def _box(self, name: str, now: State, labels: Labels, beside: bool = False) -> Control:
         box = super()._box(name, now, labels, beside)
         return replace(box, kind="text", value=_gigabytes(self.value(now)))
-
-
-def _number(given: str) -> float | None:
-    try:
-        return float(given)
-    except ValueError:
-        return None
 
 
 def _gigabytes(rate: int) -> str:
@@ -110,11 +106,7 @@ class DataPathView(View[DataPath]):
     )  # fmt: skip
     batch = Number(1, 100_000, default=128, code="always", doc="the mini-batch size", place="more",
                    brief=lambda now: say("short.batch", batch=f"{now.batch:,}"))  # fmt: skip
-    network = ByName(
-        lambda now: networks(), doc="a name of ``memlab.zoo``, or a network of yours",
-        default="googlenet", check=named_or_given, code="plain",
-        write=lambda found: repr(found.name), place="more",
-    )  # fmt: skip
+    network = of_networks(networks, default="googlenet", place="more")
     image = Number(
         1, 10_000, default=lambda now: now.network.input_shape[-1], follows=["network"],
         brief=lambda now: "",
@@ -176,8 +168,8 @@ class DataPathView(View[DataPath]):
         found, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
         held = before if scene.dragging and before else found
-        at = ascii_uppercase.find(now.chosen) if now.chosen else -1
-        return Shown(found, held, before, at if at >= 0 else None, now.moment, scene.width)
+        chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
+        return Shown(found, held, before, chosen, now.moment, scene.width)
 
 
 path = maker(DataPathView)
@@ -191,7 +183,7 @@ def _sized(network: Network, image: int) -> Network:
     """
     if network.input_shape[-1] == image:
         return network
-    if network.name not in zoo.ZOO or "image" not in SIZES:
+    if network.name not in zoo.ZOO:
         raise InputError(_("the images of {name} are {size} pixels wide; make the network for "
                            "{image}, and give that.", name=network.name,
                            size=network.input_shape[-1], image=image))  # fmt: skip
@@ -207,12 +199,9 @@ def _moment(shown: Shown, key: str) -> float:
     events = [event for event in shown.found.events if event <= last]
     if key in ("Home", "End"):
         return events[0 if key == "Home" else -1]
-    at = (
-        bisect_right(events, now + 1e-9)
-        if key == "ArrowRight"
-        else bisect_left(events, now - 1e-9) - 1
-    )
-    return events[min(max(at, 0), len(events) - 1)]
+    if key == "ArrowRight":
+        return events[min(bisect_right(events, now + 1e-9), len(events) - 1)]
+    return events[max(bisect_left(events, now - 1e-9) - 1, 0)]
 
 
 def _beside(shown: Shown, here: str, key: str) -> str:

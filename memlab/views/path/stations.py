@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import NamedTuple
 
 from memlab import units
-from memlab.step.tensor import Role
+from memlab.step.tensor import Role, Tensor
 from memlab.studies.figures import three
 from memlab.studies.streams.offload import speed
-from memlab.studies.streams.path import CARD, PINNED, RAM, Held, letter, say
+from memlab.studies.streams.path import CARD, PINNED, RAM, DataPath, Held, letter, say
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Glyph, Mark, Rect, Rule
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.theme import PAINTS, Paint
-from memlab.views.path.shown import DARK, LARGEST, LIGHT, Shown, told
+from memlab.views.offload.page import Time
+
+TURNS = 4.2
+"""The axis of time has room for so many batches, of which one follows the other."""
+PLACE = 0.42
+"""The share of the axis at which the moment stands that nobody has chosen."""
+LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
+"""What is read, and what is done with it."""
+SHARES = (0.20, 0.17, 0.27, 0.36)
+"""Of the disk, RAM, pinned memory and the device, in what the pipes leave."""
+LEAST, MOST = 64, 96
+"""How long a pipe is, in pixels."""
+SIDE, LARGEST = 0.09, 62
+"""The side of a batch in fp32: a share of what the pipes leave, and at most so many pixels."""
+ROOM = 60
+"""Pixels of a station above and below two rows of batches."""
+
 
 FULL = Paint("currentColor", 0.9)
 INPUT = PAINTS[Role.INPUT]
@@ -23,6 +43,76 @@ TRIANGLE = "M-6-7L7 0L-6 7Z"
 PER_GB, THIN, WIDE = 4.0, 1.2, 16
 """How thick a pipe is for each gigabyte in a second beside the largest batches, how thick at least,
 and where it has a triangle."""
+APART = 8.0
+"""Pixels from one row of batches to the next."""
+
+Span = tuple[float, float]
+"""The left and the right end of a station or of a pipe, in pixels."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the picture is made from; ``held`` is the state that its axis of time belongs to,
+    ``before`` the one that was seen before this one."""
+
+    found: DataPath
+    held: DataPath
+    before: DataPath | None
+    chosen: int | None
+    moment: float | None
+    width: float
+
+    @cached_property
+    def time(self) -> Time:
+        """The axis of time."""
+        return Time([TURNS * self.held.turn], self.width)
+
+    @property
+    def now(self) -> float:
+        """The second that is shown above."""
+        last = self.time.x.last
+        return PLACE * last if self.moment is None else min(self.moment, last)
+
+    # -- stations, in pixels ----------------------------------------------------------------
+
+    @property
+    def pipe(self) -> float:
+        """How long each of the three pipes is."""
+        return min(max(0.095 * self.width, LEAST), MOST)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """The left and the right end of each station."""
+        room, left, found = self.width - 3 * self.pipe - 1, 0.5, []
+        for share in SHARES:
+            found.append((left, left + share * room))
+            left += share * room + self.pipe
+        return found
+
+    @property
+    def side(self) -> float:
+        """Of a batch as the device computes on it."""
+        return min(SIDE * (self.width - 3 * self.pipe), LARGEST)
+
+    @property
+    def tall(self) -> float:
+        """Of a station."""
+        return 2 * self.side + ROOM
+
+    def square(self, place: Tensor) -> float:
+        """The side of a place: its area is its bytes."""
+        each, largest = place.storage.size, self.found.station(CARD)[-1].storage.size
+        return self.side * sqrt(each.at(self.found.batch) / largest.at(self.found.batch))
+
+
+def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
+    """What a batch says: its bytes in a place, or as the device computes on it, and its times."""
+    place = place or found.station(CARD)[-1]
+    return Fact(say("batch", name=letter(batch)), place.formula(found.batch),
+                place.storage.size.at(found.batch), more=found.fact(batch))  # fmt: skip
+
+
+# -- stations --------------------------------------------------------------------------------------
 
 
 def stations(shown: Shown) -> Chart:
@@ -42,50 +132,8 @@ def _words(shown: Shown, name: str) -> str:
     return f"{said}." if name == "disk" else f"{said}, {texts.plain(_bytes_of(shown, name))}."
 
 
-def _station(shown: Shown, name: str, span: tuple[float, float]) -> Iterator[Mark]:
-    left, right = span
-    yield Rect(left, right, 0.5, shown.tall - 0.5, "rule faint", radius=5)
-    yield Text(left, 0, say(name), 13, dy=-7, bold=True)
-    if note := _note(name, span):
-        yield Text(left, 0, note, 11, dx=7, dy=16, dim=True)
-    if name == "disk":
-        yield from _on_disk(shown, span)
-        return
-    rows = _rows(shown, name)
-    top = 22.0 if note else 8.0
-    bottom = shown.tall - (24 if _one_line(shown, name, span) else 36)
-    middles = _middles(shown, rows, top, bottom)
-    yield from _squares(shown, rows, middles, span)
-    if name == CARD:
-        yield from _converted(shown, rows, middles, span)
-        yield from _states(shown, rows[-1], middles[-1] + shown.side / 2, span)
-    yield from _reserved(shown, name, span)
-
-
-def _note(name: str, span: tuple[float, float]) -> str:
-    """What a station is, where there is room for it."""
-    note = say(f"holds.{name}")
-    return note if texts.width(note, 11) < span[1] - span[0] - 12 else ""
-
-
 def _bytes_of(shown: Shown, name: str) -> list[tuple[str, bool]]:
     return [(f"{_short(shown.found.reserved(name))} ", True), (say("reserved"), False)]
-
-
-def _one_line(shown: Shown, name: str, span: tuple[float, float]) -> bool:
-    """Whether the bytes of a station have room in one line."""
-    return texts.measure(_bytes_of(shown, name), 12) < span[1] - span[0] - 10
-
-
-def _reserved(shown: Shown, name: str, span: tuple[float, float]) -> Iterator[Mark]:
-    """At the bottom of a station, in two lines where one is too long."""
-    said = _bytes_of(shown, name)
-    if _one_line(shown, name, span):
-        yield Text(span[0], shown.tall, said, 12, dx=7, dy=-8)
-        return
-    (amount, _), (word, _) = said
-    yield Text(span[0], shown.tall, amount.strip(), 12, dx=5, dy=-20, bold=True)
-    yield Text(span[0], shown.tall, word, 11, dx=5, dy=-7, dim=True)
 
 
 def _short(nbytes: int) -> str:
@@ -95,132 +143,129 @@ def _short(nbytes: int) -> str:
     return f"{value:.0f} {unit}" if value >= 9.5 else f"{value:.2g} {unit}"
 
 
-def _rows(shown: Shown, name: str) -> list[list[Held]]:
+def _station(shown: Shown, name: str, span: Span) -> Iterator[Mark]:
+    left, right = span
+    yield Rect(left, right, 0.5, shown.tall - 0.5, "rule faint", radius=5)
+    yield Text(left, 0, say(name), 13, dy=-7, bold=True)
+    note, top = say(f"holds.{name}"), 8
+    if texts.width(note, 11) < right - left - 12:
+        top = 22
+        yield Text(left, 0, note, 11, dx=7, dy=16, dim=True)
+    if name == "disk":
+        yield from _on_disk(shown, span)
+        return
+    reserved = _reserved(shown, name, span)
+    bottom = shown.tall - (24 if len(reserved) == 1 else 36)
+    rows = _rows(shown, name, span, (top + bottom) / 2)
+    for row in rows:
+        for place in row:
+            yield from _square(shown, place)
+    if name == CARD:
+        if len(rows) > 1:
+            yield from _converted(rows[0][0], span)
+        yield from _states(shown, rows[-1], span)
+    yield from reserved
+
+
+def _reserved(shown: Shown, name: str, span: Span) -> list[Text]:
+    """The bytes of a station at its bottom, in two lines where one is too long."""
+    (left, right), low, said = span, shown.tall, _bytes_of(shown, name)
+    if texts.measure(said, 12) < right - left - 10:
+        return [Text(left, low, said, 12, dx=7, dy=-8)]
+    (amount, _), (word, _) = said
+    return [Text(left, low, amount.strip(), 12, dx=5, dy=-20, bold=True),
+            Text(left, low, word, 11, dx=5, dy=-7, dim=True)]  # fmt: skip
+
+
+# -- places of a batch -----------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """A place at a moment: its middle, and half of its side."""
+
+    held: Held
+    x: float
+    y: float
+    half: float
+
+
+def _rows(shown: Shown, name: str, span: Span, middle: float) -> list[list[Place]]:
     """Places of one size beside each other, at most two in a row, the smaller ones above."""
-    found: dict[str, list[Held]] = {}
+    sizes: dict[str, list[Held]] = {}
     for held in shown.found.held(name, shown.now):
-        found.setdefault(held.tensor.format.name, []).append(held)
-    return [each[i : i + 2] for each in found.values() for i in range(0, len(each), 2)]
-
-
-def _middles(
-    shown: Shown, rows: Sequence[Sequence[Held]], top: float, bottom: float
-) -> list[float]:
-    """The height of each row of a station between two heights."""
-    sizes = [shown.square(_bytes(shown, row[0])) for row in rows]
-    gap = 8.0
-    y, found = (top + bottom - sum(sizes) - gap * (len(sizes) - 1)) / 2, []
-    for size in sizes:
-        found.append(y + size / 2)
-        y += size + gap
+        sizes.setdefault(held.tensor.format.name, []).append(held)
+    rows = [each[i : i + 2] for each in sizes.values() for i in range(0, len(each), 2)]
+    halves = [shown.square(row[0].tensor) / 2 for row in rows]
+    y, found = middle - sum(halves) - APART * (len(rows) - 1) / 2, []
+    for row, half in zip(rows, halves, strict=True):
+        pitch = min((span[1] - span[0]) / len(row), 1.7 * shown.side)
+        first = sum(span) / 2 - pitch * (len(row) - 1) / 2
+        found.append([Place(held, first + pitch * index, y + half, half)
+                      for index, held in enumerate(row)])  # fmt: skip
+        y += 2 * half + APART
     return found
 
 
-def _bytes(shown: Shown, held: Held) -> int:
-    return held.tensor.storage.size.at(shown.found.batch)
-
-
-def _across(shown: Shown, row: Sequence[Held], span: tuple[float, float]) -> list[float]:
-    """The middle of each place of a row."""
-    left, right = span
-    pitch = min((right - left) / len(row), 1.7 * shown.side)
-    first = (left + right) / 2 - pitch * (len(row) - 1) / 2
-    return [first + pitch * index for index in range(len(row))]
-
-
-def _squares(
-    shown: Shown,
-    rows: Sequence[Sequence[Held]],
-    middles: Sequence[float],
-    span: tuple[float, float],
-) -> Iterator[Mark]:
-    for row, y in zip(rows, middles, strict=True):
-        for held, x in zip(row, _across(shown, row, span), strict=True):
-            yield from _square(shown, held, x, y)
-
-
-def _square(shown: Shown, held: Held, x: float, y: float) -> Iterator[Mark]:
-    """A place: dashed where it is empty, filled from below, with a thick frame in use."""
-    half = shown.square(_bytes(shown, held)) / 2
-    place = x - half, x + half, y - half, y + half
+def _square(shown: Shown, place: Place, pressed: bool = True) -> Iterator[Mark]:
+    """A place: dashed where it is empty, filled from below, with a thick frame in use; ``pressed``
+    takes the pointer where it is empty too."""
+    held, x, y, half = place
+    box = x - half, x + half, y - half, y + half
+    if held.part < 1:
+        yield Rect(*box, "before")
     if held.batch is None:
-        yield Rect(*place, "before")
         return
     fact, send = told(shown.found, held.batch, held.tensor), ("choose", letter(held.batch))
-    if held.part < 1:
-        yield Rect(*place, "before")
-    top = y + half - 2 * half * held.part
-    yield Rect(x - half, x + half, top, y + half, INPUT, fact=fact, send=send)
-    yield from _frame(shown, held.batch, place, used=held.used)
-    yield _name(held.batch, x, y, half)
-    yield Rect(*place, "target", fact=fact, send=send)
-
-
-def _frame(
-    shown: Shown, batch: int, place: tuple[float, float, float, float], used: bool
-) -> Iterator[Mark]:
-    if used:
-        yield Rect(*place, "limit")
-    if batch == shown.chosen:
-        yield Rect(*place, "rule", inset=-4, radius=3)
-
-
-def _name(batch: int, x: float, y: float, half: float) -> Text:
+    full = x - half, x + half, y + half - 2 * half * held.part, y + half
+    yield Rect(*full, INPUT, fact=fact, send=send)
+    if held.used:
+        yield Rect(*box, "limit")
+    if held.batch == shown.chosen:
+        yield Rect(*box, "rule", inset=-4, radius=3)
     size = 13 if half > 11 else 11
-    return Text(x, y, letter(batch), size, "middle", dy=0.36 * size, bold=True, chip=half > 11)
+    yield Text(x, y, letter(held.batch), size, "middle", dy=0.36 * size, bold=True, chip=half > 11)
+    if pressed:
+        yield Rect(*box, "target", fact=fact, send=send)
 
 
-def _on_disk(shown: Shown, span: tuple[float, float]) -> Iterator[Mark]:
+def _on_disk(shown: Shown, span: Span) -> Iterator[Mark]:
     """The next batches, as many as there is room for."""
     left, right = span
     raw = shown.found.station(RAM)[0]
-    side = shown.square(raw.storage.size.at(shown.found.batch))
+    side = shown.square(raw)
     pitch = side + 9
     across, down = min(max(int((right - left - 4) / pitch), 1), 3), 2
     waiting = shown.found.waiting_on_disk(shown.now)[: across * down]
     x0, y0 = (left + right - pitch * (across - 1)) / 2, shown.tall / 2 - pitch / 2
     for index, batch in enumerate(waiting):
         x, y = x0 + pitch * (index % across), y0 + pitch * (index // across)
-        half, fact = side / 2, told(shown.found, batch, raw)
-        place = x - half, x + half, y - half, y + half
-        yield Rect(*place, INPUT, fact=fact, send=("choose", letter(batch)))
-        yield from _frame(shown, batch, place, used=False)
-        yield _name(batch, x, y, half)
+        place = Place(Held(raw, batch, 1, used=False), x, y, side / 2)
+        yield from _square(shown, place, pressed=False)
     if waiting:
         yield Text((left + right) / 2, y0 + 1.5 * pitch, say("and_so_on"), 11, "middle", dy=12,
                    dim=True)  # fmt: skip
 
 
-def _converted(
-    shown: Shown,
-    rows: Sequence[Sequence[Held]],
-    middles: Sequence[float],
-    span: tuple[float, float],
-) -> Iterator[Mark]:
+def _converted(place: Place, span: Span) -> Iterator[Mark]:
     """Beside what came in bytes, that it becomes fp32 here."""
-    if len(rows) < 2:
-        return
-    x = (span[0] + span[1]) / 2 + shown.square(_bytes(shown, rows[0][0])) / 2 + 8
+    x = sum(span) / 2 + place.half + 8
     for number, key in enumerate(("convert", "convert_more")):
         said = say(f"pipe.{key}")
         if texts.width(said, 11) < span[1] - x - 4:
-            y = middles[0] - 3 + 13 * number
-            yield Text(x, y, said, 11, dim=True)
+            yield Text(x, place.y - 3 + 13 * number, said, 11, dim=True)
 
 
-def _states(
-    shown: Shown, row: Sequence[Held], y: float, span: tuple[float, float]
-) -> Iterator[Mark]:
+def _states(shown: Shown, row: list[Place], span: Span) -> Iterator[Mark]:
     """Below the places of the device: which batch is in use, which is next, or that none is."""
     if shown.found.waiting(shown.now):
-        middle = (span[0] + span[1]) / 2
-        yield Text(middle, y, say("compute_waits"), 12, "middle", dy=16, bold=True)
+        low = row[0].y + row[0].half
+        yield Text(sum(span) / 2, low, say("compute_waits"), 12, "middle", dy=16, bold=True)
         return
-    for held, x in zip(row, _across(shown, row, span), strict=True):
+    for held, x, y, half in row:
         if held.used:
-            yield Text(x, y, say("in_use"), 12, "middle", dy=16, bold=True)
+            yield Text(x, y + half, say("in_use"), 12, "middle", dy=16, bold=True)
         elif held.batch is not None and held.part >= 1:
-            yield Text(x, y, say("next"), 12, "middle", dy=16)
+            yield Text(x, y + half, say("next"), 12, "middle", dy=16)
 
 
 # -- pipes ----------------------------------------------------------------------------------------
@@ -235,7 +280,7 @@ def _pipes(shown: Shown) -> Iterator[Mark]:
         yield from _pipe(shown, kind, found.rates[rate], (left, right))
 
 
-def _pipe(shown: Shown, kind: str, rate: int, span: tuple[float, float]) -> Iterator[Mark]:
+def _pipe(shown: Shown, kind: str, rate: int, span: Span) -> Iterator[Mark]:
     slow = kind == shown.found.slowest
     x, y = sum(span) / 2, shown.tall / 2
     wanted = rate / 1e9 * PER_GB * shown.side / LARGEST
