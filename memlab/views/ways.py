@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from memlab import hardware, optimizers, units
+from memlab import units
 from memlab.studies.figures import three
 from memlab.studies.streams.offload import ROLES, speed
 from memlab.studies.techniques.ways import SORTS, Way, Ways, card, role_name, say
@@ -24,10 +24,10 @@ from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.theme import IDLE, PAINTS, PLANNED, Paint
-from memlab.views.live.setting import Choice, Range, Setting, State
+from memlab.views.live.setting import Choice, Setting, State
 from memlab.views.live.setting import Text as Typed
 from memlab.views.live.view import Scene, View, maker
-from memlab.views.offload import SPEEDS, of_batches, of_devices, of_networks
+from memlab.views.offload import of_batches, of_devices, of_links, of_networks, of_optimizers
 from memlab.views.offload.page import bold
 
 BAR, PITCH, TALL = 21, 36, 52
@@ -63,16 +63,9 @@ class WaysOut(View[Ways]):
         write=lambda nbytes: repr(_exactly(nbytes)), code="always",
     )  # fmt: skip
     sort = Choice(SORTS, doc="``'time'`` or ``'peak'``: what comes first among those that fit")
-    link = Range(
-        1, 10**15, default="12 GB/s", check=lambda given: hardware.link(given).speed, stops=SPEEDS,
-        doc='bytes per second to host memory, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``', show=speed,
-        write=lambda value: repr(speed(value)), place="more",
-    )  # fmt: skip
+    link = of_links("to host memory", place="more")
     device = of_devices(place="more", brief=lambda now: "")
-    optimizer = Choice(
-        {name: optimizers.title(name) for name in optimizers.OPTIMIZERS}, default="sgd",
-        doc=optimizers.ONE_OF, place="more",
-    )  # fmt: skip
+    optimizer = of_optimizers()
     chosen: Setting[str] = Setting(
         doc="the row that is in focus", default="", argument=False, code="never"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
@@ -40,10 +40,12 @@ def devices() -> dict[str, str]:
     }
 
 
-def of_networks(**given: Any) -> ByName:
-    """The setting of the network."""
-    return ByName(lambda now: networks(), doc="a name of ``memlab.zoo``, or a network of yours",
-                  default="vgg16", check=named_or_given, code="plain",
+def of_networks(
+    titles: Callable[[], Mapping[str, str]] = networks, default: str = "vgg16", **given: Any
+) -> ByName:
+    """The setting of the network; ``titles`` are those that are offered, by name."""
+    return ByName(lambda now: titles(), doc="a name of ``memlab.zoo``, or a network of yours",
+                  default=default, check=named_or_given, code="plain",
                   write=lambda found: repr(found.name), **given)  # fmt: skip
 
 
@@ -58,6 +60,19 @@ def of_batches(default: int, **given: Any) -> Range:
     """The setting of the batch."""
     return Range(1, 1_000_000, doc="the mini-batch size", default=default, code="always",
                  stops=tuple(2**n for n in range(11)), **given)  # fmt: skip
+
+
+def of_links(way: str, **given: Any) -> Range:
+    """The setting of the link that bytes go over on their ``way``."""
+    return Range(1, 10**15, default="12 GB/s", check=lambda given: hardware.link(given).speed,
+                 doc=f'bytes per second {way}, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``', show=speed,
+                 stops=SPEEDS, write=lambda value: repr(speed(value)), **given)  # fmt: skip
+
+
+def of_optimizers() -> Choice[str]:
+    """The setting of the optimizer."""
+    titles = {name: optimizers.title(name) for name in optimizers.OPTIMIZERS}
+    return Choice(titles, default="sgd", doc=optimizers.ONE_OF, place="more")
 
 
 class Offloaded(View[Offload]):
@@ -75,21 +90,14 @@ class Offloaded(View[Offload]):
         ("none", "conv", "all", "dynamic", "best"), default="conv", code="always",
         doc="which maps go (``memlab.offload``); searches keep the algorithms of the others",
     )  # fmt: skip
-    link = Range(
-        1, 10**15, default="12 GB/s", check=lambda given: hardware.link(given).speed, stops=SPEEDS,
-        doc='bytes per second between both memories, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``',
-        code="always", write=lambda value: repr(speed(value)), show=speed,
-    )  # fmt: skip
+    link = of_links("between both memories", code="always")
     batch = of_batches(256)
     device = of_devices(place="more", brief=lambda now: now.device.name)
     budget = Typed(
         doc="the bytes of the card", default="12 GB", check=units.parse, place="more", show=three,
     )  # fmt: skip
     network = of_networks(place="more")
-    optimizer = Choice(
-        {name: optimizers.title(name) for name in optimizers.OPTIMIZERS}, default="sgd",
-        doc=optimizers.ONE_OF, place="more",
-    )  # fmt: skip
+    optimizer = of_optimizers()
     chosen: Setting[str] = Setting(
         doc="the copy, map or wait that is in focus, or the peak", default="", argument=False,
         code="never",
