@@ -82,7 +82,7 @@ class WaysOut(View[Ways]):
 
     def line(self, now: State) -> str:
         found = self.rows_of(now)
-        rows = (f"{key}={found[key].peak}" for key in _order(found, now.sort))
+        rows = (f"{key}={found[key].peak}" for key in found.sorted(now.sort))
         return "|".join([now.network.name, str(now.batch), str(now.budget), *rows])
 
     def says(self, scene: Scene) -> str:
@@ -95,7 +95,7 @@ class WaysOut(View[Ways]):
         return f"choose:{scene.now.chosen}" if scene.now.chosen else ""
 
     def do(self, now: State, name: str, value: Any) -> State | None:
-        keys = ["plain", *_order(self.rows_of(now), now.sort)]
+        keys = ["plain", *self.rows_of(now).sorted(now.sort)]
         if name == "choose" and value in keys:
             return now.replace(chosen="" if value == now.chosen else value)
         if name != "key":
@@ -108,7 +108,7 @@ class WaysOut(View[Ways]):
         now, found = scene.now, self.rows_of(scene.now)
         held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
         chosen = now.chosen
-        bars = Bars(found, _order(held, now.sort), now.sort, chosen, scene.width)
+        bars = Bars(found, held.sorted(now.sort), now.sort, chosen, scene.width)
         heads, cells = found.table(now.sort)
         blocks: list[Block] = [
             Words([bold(found.finding)], 20),
@@ -131,10 +131,6 @@ def _exactly(nbytes: int) -> str:
     """Bytes as ``budget`` takes them: ``'12 GB'`` where that is all of them."""
     said = card(nbytes)
     return said if units.parse(said) == nbytes else f"{nbytes} B"
-
-
-def _order(found: Ways, sort: str) -> list[str]:
-    return found.sorted(sort)
 
 
 def _next(keys: list[str], here: str, key: str) -> str:
@@ -227,8 +223,7 @@ class Bars:
     def chart(self) -> Chart:
         """All of it."""
         count = len(self.rows)
-        marks = [*self._heads(), *self._rows(), *self._limit(count), *self._between(),
-                 *self._asks()]  # fmt: skip
+        marks = [*self._heads(), *self._rows(), *self._limit(), *self._between(), *self._asks()]
         return Chart(Scale(0, self._at(self.right)), Scale(count, 0), marks, self.pitch * count,
                      left=NAMES, right=0, above=26, below=20, gap=6)  # fmt: skip
 
@@ -256,9 +251,9 @@ class Bars:
 
     # -- the line of the card
 
-    def _limit(self, count: int) -> Iterator[Mark]:
+    def _limit(self) -> Iterator[Mark]:
         """From top to bottom, around the bar of a larger card."""
-        budget = self.found.budget
+        budget, count = self.found.budget, len(self.rows)
         points: list[tuple[float, float]] = [(budget, -0.1)]
         for at, row in enumerate(self.rows):
             if row.limit != budget and not row.refused:
@@ -307,10 +302,9 @@ class Bars:
         if row.host:
             left = self.found.budget + APART * self.pixel
             yield self._rect(at, left, left + row.host, IDLE)
-            said, size = say("host"), 12
-            if texts.width(said, size) + 10 < row.host / self.pixel:
-                middle = self._middle(at)
-                yield Text(left + row.host / 2, middle, said, size, "middle", dy=4, chip=True)
+            if texts.width(say("host"), 12) + 10 < row.host / self.pixel:
+                middle = left + row.host / 2
+                yield Text(middle, self._middle(at), say("host"), 12, "middle", dy=4, chip=True)
 
     def _beyond(self, at: int, row: Way) -> Iterator[Mark]:
         """The frame of what is beyond the line, and that it does not fit; the larger card."""
@@ -351,18 +345,15 @@ class Bars:
         if row.time and row.key != "plain":
             long = max(row.extra or 0.0, 0.0) * 100 * self._percent
             yield replace(self._rect(at, self._at(0), self._at(long), PLANNED, more=-8), edge=0)
-            yield Rule(
-                x=self._at(0),
-                span=(at + 0.2, at + 0.8 if self.wide else at + 0.6),
-                look="rule faint",
-            )
+            span = at + 0.2, at + 0.8 if self.wide else at + 0.6
+            yield Rule(x=self._at(0), span=span, look="rule faint")
             beside = long + texts.width(row.time, 12) < self._beside
             dx = long + 6 if beside else 6
             yield Text(self._at(0), middle, row.time, 12, dx=dx, dy=4, chip=not beside)
 
     def _asks(self) -> Iterator[Mark]:
         """In a column, or below the bars and over the line."""
-        for at, row in list(enumerate(self.rows))[1:]:
+        for at, row in enumerate(self.rows[1:], 1):
             middle = self._middle(at)
             if self.wide:
                 room = (SIDE - WORDS - 14) * self.pixel

@@ -49,8 +49,8 @@ def html(recorded: Recorded | None = None) -> str:
     recorded = recorded or Recorded.kept()
     shown = scenes(recorded)
     sections = [_scene(number, one, len(shown)) for number, one in enumerate(shown, 1)]
-    sections.append(_sheet("bench", _bench(), say("page_text.bench")))
-    sections.append(_sheet("run", _run(recorded), say("page_text.run")))
+    sections.append(_sheet("bench", _bench(), _targets(BENCH, HEAD, SMALL)))
+    sections.append(_sheet("run", _run(recorded)))
     definitions, body = _shared("".join(sections))
     return Template(_file("page.html")).substitute(
         language=strings.language(),
@@ -79,48 +79,37 @@ def _json(value: object) -> str:
 
 
 def _scene(number: int, scene: Scene, count: int) -> str:
-    name, last = escape(say("page_text.scene", number=number, count=count)), len(scene.slides) - 1
-    drawn = "".join(
-        _svg(
-            slide,
-            name,
-            f"step{' last' if step == last else ''}",
-            scene.pinned > step,
-            number,
-            count,
-        )
-        for step, slide in enumerate(scene.slides)
-    )
-    return f'<section id="scene-{number}" class="scene">{drawn}</section>\n'
-
-
-def _sheet(key: str, slide: Slide, name: str) -> str:
-    drawn = _svg(slide, escape(name), "", key == "bench")
-    return f'<section id="{key}" class="sheet">{drawn}</section>\n'
-
-
-def _svg(slide: Slide, name: str, kind: str, pinned: bool, number: int = 0, count: int = 0) -> str:
-    """A slide; where in the lecture it is; and what takes the pointer."""
+    name, last = say("page_text.scene", number=number, count=count), len(scene.slides) - 1
     ticks = "".join(
         f'<path class="tick{" now" if at == number - 1 else ""}" d="M{x} 704h9v4h-9z"/>'
         for at, x in enumerate(range(RIGHT - 12 * count + 3, RIGHT, 12))
     )
-    role = "group" if pinned else "img"
-    body = (
-        "".join(slide.parts)
-        + ticks
-        + (_targets(FIELD if number else BENCH, bool(number)) if pinned else "")
-    )
+    targets = _targets(FIELD, slides.TOP, slides.CELL)
+    drawn = "".join(
+        _svg(slide, name, "step last" if step == last else "step", ticks,
+             targets if step < scene.pinned else "")
+        for step, slide in enumerate(scene.slides)
+    )  # fmt: skip
+    return f'<section id="scene-{number}" class="scene">{drawn}</section>\n'
+
+
+def _sheet(key: str, slide: Slide, targets: str = "") -> str:
+    drawn = _svg(slide, say(f"page_text.{key}"), "", "", targets)
+    return f'<section id="{key}" class="sheet">{drawn}</section>\n'
+
+
+def _svg(slide: Slide, name: str, kind: str, ticks: str, targets: str) -> str:
+    """A slide; where in the lecture it is; and what takes the pointer."""
     return (
-        f'<svg class="memlab-svg {kind}" viewBox="0 0 {WIDE} {HIGH}" role="{role}" '
-        f'aria-label="{name}">{body}</svg>'
+        f'<svg class="memlab-svg {kind}" viewBox="0 0 {WIDE} {HIGH}" '
+        f'role="{"group" if targets else "img"}" aria-label="{escape(name)}">'
+        f"{''.join(slide.parts)}{ticks}{targets}</svg>"
     )
 
 
-def _targets(corners: dict[str, tuple[int, int]], scene: bool) -> str:
+def _targets(corners: dict[str, tuple[int, int]], top: int, cell: int) -> str:
     """Where a pointer pins a pixel or a place, as large as the largest kernel needs it, and room
     for the marks."""
-    top, cell = (slides.TOP, slides.CELL) if scene else (HEAD, SMALL)
     most = max(KERNELS)
     sizes = {"copies": (most * PITCH - 1,) * 2, "matrix": (SIZE**2, most**2), "input": (SIZE, SIZE)}
     rects = "".join(

@@ -207,15 +207,16 @@ def _output(small: SmallPicture, weights: Sequence[int]) -> str:
 def need(run: Recorded | None) -> Scene:
     """Must it be made? The whole batch, one image, one tile, or nothing but a table: areas on one
     scale, the last two drawn and too small to see."""
-    names, places, floor = ("batch", "image", "tile", "table"), (64, 496, 752, 1008), 488
-    needs = [slides.way(name) for name in slides.WAYS]
-    sizes = [need.size.at(slides.BATCH) for need in needs]
+    places, floor = (64, 496, 752, 1008), 488
+    needs = {name: slides.way(way) for way, name in slides.WAYS.items()}
+    sizes = [need.size.at(slides.BATCH) for need in needs.values()]
     drawn = []
-    for step in range(len(names)):
+    for step in range(len(needs)):
         slide = Slide()
         slide.title("need.found" if step else "need.title")
         slide.path(f"M{LEFT} {floor}H{RIGHT}", class_="rule")
-        for name, x, need, size in list(zip(names, places, needs, sizes, strict=True))[: step + 1]:
+        shown = list(zip(needs.items(), places, sizes, strict=True))[: step + 1]
+        for (name, need), x, size in shown:
             _standing(slide, x, floor, size, sizes[0])
             slide.say(x, 536, f"need.{name}", 32)
             slide.text(x, 584, amount(size), 42, bold=True)
@@ -229,13 +230,14 @@ def need(run: Recorded | None) -> Scene:
             slide.motto()
         drawn.append(slide)
     twins = [say(f"need.twin_{name}", size=units.exact(size), formula=need.formula())
-             for name, need, size in zip(names, needs, sizes, strict=True)]  # fmt: skip
+             for (name, need), size in zip(needs.items(), sizes, strict=True)]  # fmt: skip
     if run:
         twins[1] += f" {run.text()}"
     if found := slides.rivals():
-        titles = {each: say(f"need.{name}") for each, name in RACED.items()}
+        _, *raced = slides.WAYS
+        titles = {way: say(f"need.{slides.WAYS[way]}") for way in raced}
         titles[RIVAL] = rival(found.result.machine)
-        whole, *parts = (slides.seconds(found, name) for name in RACED)
+        whole, *parts = (slides.seconds(found, way) for way in raced)
         slide, twin = _race(found, titles)
         slide.title("rivals.faster" if min(parts) < whole else "rivals.less")
         drawn, twins = [*drawn, slide], [*twins, twin]
@@ -251,10 +253,6 @@ def _standing(slide: Slide, x: float, floor: float, size: int, whole: int) -> No
     if side < 2:
         slide.path(f"M{x} 418v36", class_="rule")
         slide.path(f"M{x} 474l-11 -20h22z")
-
-
-RACED = {"im2col-image": "image", "im2col-tile": "tile", "offsets": "table"}
-"""Ways for one image, by the name that the scene has for each."""
 
 
 def _race(found: Figures, names: dict[str, str]) -> tuple[Slide, str]:

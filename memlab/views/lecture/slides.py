@@ -35,8 +35,8 @@ from memlab.views.draw.svg import Box, Svg
 
 NETWORK, LAYER, BATCH = "vgg16", "conv1_2", 128
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128)
-WAYS = ("im2col-batch", "im2col-image", "im2col-tile", "offsets")
-"""Algorithms, from the most workspace to the least."""
+WAYS = {"im2col-batch": "batch", "im2col-image": "image", "im2col-tile": "tile", "offsets": "table"}
+"""Algorithms, from the most workspace to the least, each by the name that its scene has for it."""
 CARD = hardware.find("12 GB card")
 
 
