@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from memlab import strings
 from memlab.errors import InputError, flag, real, shorten
-from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
 from memlab.studies.figures import duration, share
 from memlab.studies.streams.idle import Idle, Row, idle_maps, say
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
-from memlab.views.draw.labels import Phase, Text
+from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import UP, Fact, Glyph, Mark, Rect
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
@@ -23,7 +21,7 @@ from memlab.views.draw.theme import IDLE, PAINTS, Paint
 from memlab.views.live.setting import Setting, State
 from memlab.views.live.view import Scene, View, maker
 from memlab.views.offload import of_batches, of_devices, of_networks
-from memlab.views.offload.page import LEFT, RIGHT, Time, bold, computing, named
+from memlab.views.offload.page import LEFT, RIGHT, Time, bold, computing, named, phases
 
 USE = Paint("#009E73", 0.78)
 """A map while an operation reads or writes it."""
@@ -103,8 +101,7 @@ idle = maker(IdleMaps)
 def _lane(found: Idle, width: float) -> Chart:
     """What computes."""
     marks: list[Mark] = [
-        Phase(strings.get(f"phase.{StepPhase.FORWARD}"), 0, found.backward, -22),
-        Phase(strings.get(f"phase.{StepPhase.BACKWARD}"), found.backward, found.now.seconds, -22),
+        *phases(found.backward, found.now.seconds, -22),
         *computing(found.slots, (0, LANE)),
         *named(LANE / 2, say("compute"), say("operations")),
     ]

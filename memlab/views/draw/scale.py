@@ -14,13 +14,12 @@ from typing import Any
 
 from memlab import units
 from memlab.lines import np
-from memlab.studies.figures import unit_of
+from memlab.studies.figures import SECONDS, unit_of
 
 Tick = tuple[float, str]
 """A value and its label."""
 TIGHT, SKY = Fraction(1), Fraction(26, 25)
 """An axis ends at what it shows, or at least this far above it: room for a flag."""
-SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
 
 @dataclass(frozen=True)

@@ -152,12 +152,12 @@ class Svg:
         self.add("use", href=f"#{name}", **look)
         self.add("use", href=f"#{name}", fill=f"url(#{self._pattern(paint)})")
 
-    def style(self, look: Paint | str, d: str, **attributes: Any) -> None:
+    def style(self, look: Paint | str, d: str) -> None:
         """A closed path as a role is filled, or with the edge of a class: ``"before"``."""
         if isinstance(look, Paint):
             self.fill(d, look)
         else:
-            self.path(d, class_=look, **attributes)
+            self.path(d, class_=look)
 
     @contextmanager
     def told(self, fact: str, send: tuple[str, object] | None = None) -> Iterator[None]:

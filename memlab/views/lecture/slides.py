@@ -183,11 +183,11 @@ class Slide(Svg):
         if across or down:
             self.path(across + down, class_="seam" if look == "on" else "thin")
 
-    def area(self, side: float = U) -> None:
+    def area(self) -> None:
         """The input as an area."""
         x, y = place(INPUT)
         self.label(x, y - 16, "label.input")
-        self.square(x, y, side, class_="on")
+        self.square(x, y, U, class_="on")
 
     # -- the small picture
 

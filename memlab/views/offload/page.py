@@ -30,6 +30,8 @@ from memlab.views.offload import focus
 LEFT, RIGHT = 96, 12
 LANE, LINK, APART = 30, 20, 3
 """Pixels: of the lane of compute, of that of the link, and between them."""
+WORK = LINK + APART, LINK + APART + LANE
+"""Where the lane of compute stands."""
 TALL = 248
 """Of both memories together."""
 NARROW = 15
@@ -98,11 +100,6 @@ class Shown:
         return Time(ends, self.width)
 
     @property
-    def pixel(self) -> float:
-        """Seconds of a pixel."""
-        return self.time.pixel
-
-    @property
     def most(self) -> int:
         """Bytes that the device's memory has room for, of the picture."""
         most, budget = max(self.found.peak, self.found.plain_peak), self.found.budget
@@ -153,19 +150,24 @@ def _key(found: Offload) -> Iterator[tuple[Paint | Glyph, str]]:
 
 def lanes(shown: Shown) -> Chart:
     """What computes, and the copies right below it."""
-    found = shown.found
-    high = LINK + APART + LANE
+    found, high = shown.found, WORK[1]
     marks: list[Mark] = [
-        Phase(strings.get(f"phase.{StepPhase.FORWARD}"), 0, found.backward, -36),
-        Phase(strings.get(f"phase.{StepPhase.BACKWARD}"), found.backward, found.now.seconds, -36),
-        *computing(found.now.slots, (high - LANE, high)),
-        *_waits(shown, (high - LANE, high)),
+        *phases(found.backward, found.now.seconds, -36),
+        *computing(found.now.slots, WORK),
+        *_waits(shown),
         *(mark for copy in found.copies for mark in _copied(shown, copy)),
         *named(high - LANE / 2, say("compute"), say("operations")),
         *named(LINK / 2, say("link"), say("copies")),
     ]
     return Chart(shown.time.x, Scale(0, high), marks, high, left=LEFT, right=RIGHT, above=46,
                  name=say("compute"), gap=8)  # fmt: skip
+
+
+def phases(backward: float, end: float, dy: float) -> Iterator[Mark]:
+    """Brackets over forward and backward, so many pixels below the top of the frame."""
+    spans = {StepPhase.FORWARD: (0, backward), StepPhase.BACKWARD: (backward, end)}
+    for phase, span in spans.items():
+        yield Phase(strings.get(f"phase.{phase}"), *span, dy)
 
 
 def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
@@ -182,26 +184,26 @@ def computing(slots: Sequence[Slot], span: tuple[float, float]) -> Iterator[Mark
         yield Rects(places, look, inset=0.4, edge=0)
 
 
-def _waits(shown: Shown, span: tuple[float, float]) -> Iterator[Mark]:
+def _waits(shown: Shown) -> Iterator[Mark]:
     """Where compute stands still, the longest two with their seconds."""
     found = shown.found
     for place, (start, end) in zip(focus.waits(found), found.longest, strict=True):
         said = focus.sentence(found, place)
-        yield Rect(start, end, *span, WAIT, edge=0, fact=Fact(said), send=("choose", place))
+        yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(said), send=("choose", place))
         if place == shown.place:
-            yield Rect(start, end, *span, "limit")
-        elif end - start > 3 * shown.pixel:
-            yield Rect(start, end, *span, "rule", inset=0.5)
+            yield Rect(start, end, *WORK, "limit")
+        elif end - start > 3 * shown.time.pixel:
+            yield Rect(start, end, *WORK, "rule", inset=0.5)
     for start, end in longest(shown):
         said = say("waits", seconds=duration(end - start))
         spots = ((start + end) / 2, "middle"), (start, "start"), (end, "end")
-        places = [(x, span[1], anchor, 0.0, -6.0) for x, anchor in spots]
+        places = [(x, WORK[1], anchor, 0.0, -6.0) for x, anchor in spots]
         yield Label(said, places, 12, bold=True)
 
 
 def longest(shown: Shown) -> list[tuple[float, float]]:
     """The two longest waits, where they can be seen."""
-    return [wait for wait in shown.found.longest[:2] if wait[1] - wait[0] > 6 * shown.pixel]
+    return [wait for wait in shown.found.longest[:2] if wait[1] - wait[0] > 6 * shown.time.pixel]
 
 
 def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
@@ -210,12 +212,12 @@ def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
     place = focus.of_copy(copy)
     fact, send = Fact(shown.found.fact(copy.name)), ("choose", place)
     yield Rect(copy.start, copy.end, 0, LINK, PAINTS[Role.FEATURE_MAP], fact=fact, send=send)
-    if copy.seconds > NARROW * shown.pixel:
+    if copy.seconds > NARROW * shown.time.pixel:
         yield Glyph((copy.start + copy.end) / 2, LINK / 2, DOWN if copy.out else UP)
     if look := shown.outline(copy.name):
         yield Rect(copy.start, copy.end, 0, LINK, look)
     if shown.place in (place, f"{focus.MAP}:{copy.name}"):
-        yield Rect(copy.start, copy.end, LINK + APART, LINK + APART + LANE, "limit")
+        yield Rect(copy.start, copy.end, *WORK, "limit")
 
 
 # -- both memories ---------------------------------------------------------------------------------
@@ -223,17 +225,16 @@ def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
 
 def memories(shown: Shown) -> Chart:
     """The device's bytes upwards and the host's downwards, on one scale."""
-    found = shown.found
-    most, y = shown.most, shown.y
+    found, y = shown.found, shown.y
     marks: list[Mark] = [
         *_areas(found.mountain),
         *_slabs(shown),
         Rule(y=0, look="rule", width=1.6),
         *_budget(shown),
         *_plain(found),
-        *_longer(shown, y.first + 0.05 * most),
+        *_longer(shown),
         *_dot(shown),
-        *_labels(shown, most),
+        *_labels(shown),
         *named(0, say("device"), say("memory"), -18),
     ]
     marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(shown)]
@@ -310,17 +311,17 @@ def _plain(found: Offload) -> Iterator[Mark]:
         yield Path(edge, "before thin", closed=False)
 
 
-def _longer(shown: Shown, low: float) -> Iterator[Mark]:
+def _longer(shown: Shown) -> Iterator[Mark]:
     """From the end of the dashed line to that of the step."""
-    found = shown.found
+    found, low = shown.found, shown.y.first + 0.05 * shown.most
     start, end = found.plain.seconds, found.now.seconds
-    if not found.copies or end - start < 2 * shown.pixel:
+    if not found.copies or end - start < 2 * shown.time.pixel:
         return
     yield Rule(x=start, span=(low, 0), look="before thin", crossed=True)
     yield Rule(y=low, span=(start, end), look="rule", width=1.8, crossed=True)
     yield Rule(x=end, span=(low, low), look="rule", width=1.8, above=5, below=5, crossed=True)
     said, whole = (say(key, longer=percent(found.longer)) for key in ("longer", "longer_than"))
-    if texts.width(whole, 12, True) + 12 < (end - start) / shown.pixel:
+    if texts.width(whole, 12, True) + 12 < (end - start) / shown.time.pixel:
         yield Text((start + end) / 2, low, whole, 12, "middle", dy=-6, bold=True)
     else:
         yield Text(end, low, said, 12, dx=8, dy=4, bold=True, held=True)
@@ -332,7 +333,7 @@ def _peak_at(found: Offload) -> float:
     return float(found.mountain.seconds[int(total.argmax())])
 
 
-def _labels(shown: Shown, most: int) -> Iterator[Mark]:
+def _labels(shown: Shown) -> Iterator[Mark]:
     """Peak, budget, the plain peak, what waits in host memory."""
     found, at = shown.found, _peak_at(shown.found)
     places = [(at, found.peak, anchor, dx, dy) for dy in (-9.0, -26.0, 22.0)
