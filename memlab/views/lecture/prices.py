@@ -69,11 +69,8 @@ def _stop(batch: int, before: int, fits: int) -> Slide:
     slide.square(LEFT, 246 - side, side, class_="on")
     slide.say(LEFT + max(side + 24, 40), 194 if side > 60 else 246, "size.input", 36,
               input=amount(found.source))  # fmt: skip
-    scale, copies = (
-        Scale(0, slides.lowered(slides.layer())),
-        CopyBar(found, 0, 1, room, over="overflow"),
-    )
-    bar = Chart(scale, Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
+    copies, whole = CopyBar(found, 0, 1, room, over="overflow"), slides.lowered(slides.layer())
+    bar = Chart(Scale(0, whole), Scale(1, 0), [copies], FOOT - HEAD, left=0, right=0)
     with slide.group(class_="grows", style=f"--from:{before / batch:g}"):
         bar.draw(slide, LEFT, HEAD, RIGHT - LEFT)
     slide.rect(Box(LEFT - 3, HEAD - 3, _x(room) + 3, FOOT + 3), class_="card")

@@ -235,10 +235,8 @@ class View(Widget, Generic[S]):
         now, previous, earlier = self.state, self.previous, self.earlier
         if not live:
             now = self._stored(now)
-            previous, earlier = (
-                previous and self._stored(previous),
-                earlier and self._stored(earlier),
-            )
+            previous = previous and self._stored(previous)
+            earlier = earlier and self._stored(earlier)
         return Scene(now, previous, earlier, held, news, live, wide)
 
     def page(self, width: float | None = None) -> Page:

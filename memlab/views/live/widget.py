@@ -253,9 +253,6 @@ class Labels:
         return strings.has(f"{self.view}.control.{key}")
 
 
-# -- what a browser sends --------------------------------------------------------------------------
-
-
 def one_of(what: str, given: object, allowed: Sequence[int]) -> int:
     """``given``, one of these whole numbers.
 
