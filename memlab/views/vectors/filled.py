@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
 from memlab.studies.memory.recipe import named_or_given, network_of
@@ -19,7 +18,6 @@ from memlab.studies.vectors import (
     WIDTHS,
     Filled,
     Vectors,
-    layers_of,
     say,
     sizes,
 )
@@ -30,9 +28,8 @@ from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Log, Scale
 from memlab.views.draw.table import Beside, Block, Table, Words
 from memlab.views.draw.theme import FREE, PAINTS, SHAPES, Paint, colour
-from memlab.views.live.setting import Check, Choice, Range, Setting, State, of
+from memlab.views.live.setting import ByName, Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
-from memlab.views.live.widget import Control, Labels
 
 OFFERED = ("mnist_cnn", "alexnet", "vgg16", "googlenet", "resnet18", "resnet50", "resnet152")
 MOST = 1_000_000
@@ -54,24 +51,10 @@ SQUARE = SHAPES["square"]
 LARGE = "M-6-6h12v12h-12Z"
 
 
-class NetworkChoice(Choice[Any]):
-    """The network: chosen by its name, or given."""
-
-    def allowed(self, given: Any, now: State) -> Network:
-        found = named_or_given(given)
-        layers_of(found)
-        return found
-
-    def controls(self, now: State, labels: Labels) -> list[Control]:
-        titles = {name: network_of(name).title for name in OFFERED} | {
-            now.network.name: now.network.title
-        }
-        place = of(self.place, now)
-        return [Control("select", self.name, labels(self.name), now.network.name, place,
-                        tuple(titles.items()))]  # fmt: skip
-
-    def said(self, now: State, labels: Labels) -> str:
-        return str(now.network.title)
+def _networks(now: State) -> dict[str, str]:
+    """The titles to choose from by name, and that of what is shown."""
+    titles = {name: network_of(name).title for name in OFFERED}
+    return titles | {now.network.name: now.network.title}
 
 
 class FilledVectors(View[Vectors]):
@@ -84,10 +67,11 @@ class FilledVectors(View[Vectors]):
     }
     picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape")
 
-    network = NetworkChoice(
-        OFFERED,
+    network = ByName(
+        _networks,
         doc="a name of ``memlab.zoo``, or a network of yours",
         default="resnet50",
+        check=named_or_given,
         place="more",
         code="plain",
         write=lambda network: repr(network.name),
