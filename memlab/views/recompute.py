@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from memlab import strings, units
 from memlab.lines import Floats, np
@@ -19,8 +19,8 @@ from memlab.studies.techniques.recompute_waves import (
     Waves,
     say,
     schedules,
+    subject,
 )
-from memlab.studies.techniques.recompute_waves import subject as subject_of
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Name, Text, thickest
 from memlab.views.draw.labels import Phase as Bracket
@@ -73,6 +73,18 @@ def _halfway(now: State) -> int:
     return next(stop for stop in stops(found) if stop >= middle)
 
 
+def of_subjects(**given: Any) -> Setting[Subject]:
+    """The setting of what is recomputed."""
+    return Setting(
+        doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
+        default="resnet50",
+        check=subject,
+        code="plain",
+        write=lambda found: repr(found.name) if found.name else "step",
+        **given,
+    )
+
+
 class Recompute(View[Waves]):
     """What recomputing a step saves, as waves over time, for every k or within a budget."""
 
@@ -84,13 +96,7 @@ class Recompute(View[Waves]):
     }
     """The least that is the smallest k; a k that is too small."""
 
-    what = Setting[Subject](
-        doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
-        default="resnet50",
-        check=subject_of,
-        code="plain",
-        write=lambda found: repr(found.name) if found.name else "step",
-    )
+    what = of_subjects()
     network = Choice(
         NETWORKS,
         doc="the network, where it is one of these",
