@@ -226,7 +226,8 @@ def _layer(found: Vectors, each: Filled, was: Filled | None, pitch: float, room:
     shown = fits - 3 if cut else each.vectors - 1
     last = pitch * (fits - 1 if cut else shown)
     wide = pitch - gap
-    marks = [*_head(found, each), *_full(each, shown, pitch, gap), *_last(each, last, wide)]
+    full = [Cells(0, pitch * shown - gap, 0, TALL, shown, each.lanes, gap)] if shown > 0 else []
+    marks = [*_head(found, each), *full, *_last(each, last, wide)]
     if cut:
         marks.append(Text(last - pitch - gap / 2, TALL / 2, "…", 12, "middle"))
     places = {**{i: pitch * i for i in range(shown)}, each.vectors - 1: last}
@@ -248,12 +249,6 @@ def _outlines(was: Filled, pitch: float, gap: float, fits: int) -> Iterator[Mark
     if was.idle and full < fits:
         level = TALL * was.inside(was.vectors - 1) / was.lanes
         yield Rect(pitch * full, pitch * (full + 1) - gap, 0, level)
-
-
-def _full(each: Filled, shown: int, pitch: float, gap: float) -> Iterator[Mark]:
-    """The full vectors before the last one."""
-    if shown > 0:
-        yield Cells(0, pitch * shown - gap, 0, TALL, shown, each.lanes, gap)
 
 
 def _last(each: Filled, x: float, wide: float) -> Iterator[Mark]:
