@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from memlab import strings, units
 from memlab.lines import Floats, np
@@ -19,14 +19,14 @@ from memlab.studies.techniques.recompute_waves import (
     Waves,
     say,
     schedules,
+    subject,
 )
-from memlab.studies.techniques.recompute_waves import subject as subject_of
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Name, Text, thickest
 from memlab.views.draw.labels import Phase as Bracket
 from memlab.views.draw.marks import Area, Fact, Glyph, Line, Mark, Points, Rect, Rects, Rule, Stairs
 from memlab.views.draw.page import Page
-from memlab.views.draw.scale import TIGHT, Linear, Scale, bytes_over
+from memlab.views.draw.scale import TIGHT, Scale, bytes_over
 from memlab.views.draw.table import Block, Table, Words
 from memlab.views.draw.theme import PAINTS, Paint
 from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State
@@ -73,6 +73,18 @@ def _halfway(now: State) -> int:
     return next(stop for stop in stops(found) if stop >= middle)
 
 
+def of_subjects(**given: Any) -> Setting[Subject]:
+    """The setting of what is recomputed."""
+    return Setting(
+        doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
+        default="resnet50",
+        check=subject,
+        code="plain",
+        write=lambda found: repr(found.name) if found.name else "step",
+        **given,
+    )
+
+
 class Recompute(View[Waves]):
     """What recomputing a step saves, as waves over time, for every k or within a budget."""
 
@@ -84,13 +96,7 @@ class Recompute(View[Waves]):
     }
     """The least that is the smallest k; a k that is too small."""
 
-    what = Setting[Subject](
-        doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
-        default="resnet50",
-        check=subject_of,
-        code="plain",
-        write=lambda found: repr(found.name) if found.name else "step",
-    )
+    what = of_subjects()
     network = Choice(
         NETWORKS,
         doc="the network, where it is one of these",
@@ -183,7 +189,7 @@ def _waves(found: Waves) -> Chart:
         {name: _padded(edge) for name, edge in each.edges(all_.longest, TIME).items()}
         for each in (wave, all_.plain)
     )
-    top, before, y = edges[PARTS[-1]], plain[PARTS[-1]], _bytes(found)
+    top, before, y = edges[PARTS[-1]], plain[PARTS[-1]], bytes_over(all_.plain.peak, TIGHT)
     peak = int(np.argmax(top))
     marks: list[Mark] = [
         *_again(found, y.last),
@@ -197,7 +203,7 @@ def _waves(found: Waves) -> Chart:
         Points([(peak + 0.5, wave.peak)], "dot", 8),
         Text(TIME + GAP / 2, wave.peak, three(wave.peak), 13, "middle", dy=-7, bold=True),
         *_limit(found),
-        *_phases(found),
+        *_phases(found, y.last),
     ]
     return Chart(Scale(0, WIDE), y, marks, TALL, y_axis=Axis(), left=62, right=6, above=26, gap=6)
 
@@ -208,11 +214,6 @@ def _limit(found: Waves) -> Iterator[Mark]:
         yield Rule(y=found.budget, look="rule", width=1.6, crossed=True)
         places = [(2.0, found.budget, "start", 0.0, dy) for dy in (-6.0, 14.0)]
         yield Label(say("limit"), places, 12, bold=True, chip=True, kept=True)
-
-
-def _bytes(found: Waves) -> Linear:
-    """The axis of bytes, which holds for every schedule of a step."""
-    return bytes_over(found.all.plain.peak, TIGHT)
 
 
 def _padded(curve: Floats) -> Floats:
@@ -269,7 +270,7 @@ def _again(found: Waves, high: float) -> Iterator[Mark]:
 
 def _repeats(found: Waves) -> Iterator[tuple[float, float, Fact]]:
     """The segments in columns of time, and what each makes."""
-    ends = np.concatenate(([0], np.cumsum(found.wave.lives.times))) * (TIME / found.all.longest)
+    ends = _ends(found)
     for each in found.wave.segments:
         first, last = each.stages
         key = "segment_one" if first == last else "segment"
@@ -277,15 +278,19 @@ def _repeats(found: Waves) -> Iterator[tuple[float, float, Fact]]:
         yield float(ends[each.first]), float(ends[each.last + 1]), fact
 
 
-def _phases(found: Waves) -> Iterator[Mark]:
+def _ends(found: Waves) -> Floats:
+    """The columns at which the operations end, after a 0."""
+    return np.concatenate(([0], np.cumsum(found.wave.lives.times))) * (TIME / found.all.longest)
+
+
+def _phases(found: Waves, high: float) -> Iterator[Mark]:
     """Brackets over forward and backward, and the head of the bars."""
-    lives = found.wave.lives
-    ends = np.concatenate(([0], np.cumsum(lives.times))) * (TIME / found.all.longest)
+    ends = _ends(found)
     begin = float(ends[found.wave.backward])
     yield Bracket(strings.get(f"phase.{Phase.FORWARD}"), 0, begin)
     yield Bracket(strings.get(f"phase.{Phase.BACKWARD}"), begin, float(ends[-1]))
     head = say("each" if found.budget is None else "each_budget")
-    yield Text(TIME + GAP, _bytes(found).last, head, 12, dy=-12, bold=True)
+    yield Text(TIME + GAP, high, head, 12, dy=-12, bold=True)
 
 
 def _slots(found: Waves) -> list[tuple[float, float]]:

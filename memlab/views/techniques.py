@@ -16,8 +16,7 @@ from memlab.studies.figures import three
 from memlab.studies.techniques.bytes_and_time import RAN, SHORT, TechniqueStudy
 from memlab.studies.techniques.compare import compare_techniques
 from memlab.studies.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
-from memlab.studies.techniques.recompute_waves import Schedules, Subject, Wave, schedules
-from memlab.studies.techniques.recompute_waves import subject as subject_of
+from memlab.studies.techniques.recompute_waves import Schedules, Wave, schedules
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import UP, Fact, Glyph, Line, Mark, Path, Pen, Points, Rule
@@ -27,9 +26,9 @@ from memlab.views.draw.staircases import Frame
 from memlab.views.draw.svg import Box
 from memlab.views.draw.table import Block, Table, Words
 from memlab.views.draw.theme import FREE, PAINTS
-from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State
+from memlab.views.live.setting import Check, Choice, Number, Range, State
 from memlab.views.live.view import Scene, View, maker
-from memlab.views.recompute import MADE, stops
+from memlab.views.recompute import MADE, of_subjects, stops
 
 TALL, NARROW, SIDE = 300, 760, 236
 """Pixels: of the chart; below what width it has no side; what the side takes."""
@@ -59,14 +58,7 @@ class Techniques(View[Frontier]):
     positional = ("network", "batch")
     picture_keys = ("Digit1", "Digit2", "Digit3")
 
-    network = Setting[Subject](
-        doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
-        default="resnet50",
-        check=subject_of,
-        fixed=True,
-        code="plain",
-        write=lambda found: repr(found.name) if found.name else "step",
-    )
+    network = of_subjects(fixed=True)
     batch = Number(
         doc="the mini-batch size",
         default=32,

@@ -27,6 +27,7 @@ from memlab.views.course.cards import WIDEST, prediction_card
 from memlab.views.live import outputs
 from memlab.views.live.outputs import REQUIRED
 from tests.quick import apart
+from tests.views.shown import send
 
 TEXTS = {
     "question": "How much, of {n}?",
@@ -87,13 +88,8 @@ def choice(ask):
     return ask(Kind.CHOICE, "two", options=("one", "two"))
 
 
-def send(view, *events):
-    view._receive(view, {"number": 1, "events": [dict(event) for event in events]}, [])
-    return view.now_["shown"]
-
-
 def event(name, value=None):
-    return {"name": name, "value": value}
+    return name, value
 
 
 def control(view, name):

@@ -12,6 +12,7 @@ from memlab.views.course.case import BAR, SHOWN
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Line, Rect, Rule
 from memlab.views.recompute import MADE
+from tests.views.shown import send
 from tests.views.test_pages import numerals
 
 SPINE = ("01", "02", "07", "08")
@@ -30,12 +31,6 @@ def bars(view, at):
 
 def at(view, lesson):
     return view.rows.lessons.index(lesson)
-
-
-def send(view, name, value=None):
-    events = [{"name": name, "value": value}]
-    view._receive(view, {"number": 1, "events": events}, [])
-    return view.now_["shown"]
 
 
 # -- bars -----------------------------------------------------------------------------------------
@@ -128,7 +123,7 @@ def test_a_row_that_waits_says_where_it_will_be():
 def test_the_row_of_an_elective_is_drawn_where_that_is_chosen():
     view = views.case("08")
     assert tuple(view.rows.rows) == SPINE
-    send(view, "also", True)
+    send(view, also=True)
     assert "06" in view.rows.rows
     assert view.code() == "memlab.views.case('08', also=True)"
 
@@ -162,10 +157,10 @@ def test_a_line_of_code_makes_the_picture_again():
 
 def test_a_key_turns_bytes_to_images_and_another_shows_all_numbers():
     view = views.case("07")
-    assert send(view, "key", "KeyB")["state"].startswith("07|12|images|")
-    assert send(view, "key", "KeyB")["state"].startswith("07|12|bytes|")
+    assert send(view, key="KeyB")["state"].startswith("07|12|images|")
+    assert send(view, key="KeyB")["state"].startswith("07|12|bytes|")
     assert "21,949,009,124" not in _drawn(view)
-    send(view, "key", "KeyN")
+    send(view, key="KeyN")
     assert "21,949,009,124" in _drawn(view)
 
 
@@ -174,7 +169,7 @@ def _drawn(view):
 
 
 def test_a_screen_reader_hears_the_finding():
-    shown = send(views.case("08"), "card", "24")
+    shown = send(views.case("08"), card="24")
     assert shown["says"] == (
         "Recompute: 6.42 GB instead of 22.0 GB, for 32.8 % more time. "
         "The result is the same, bit for bit. The card now holds 992 images."
@@ -218,8 +213,8 @@ def test_the_button_runs_it_and_nothing_is_left_when_another_row_comes(monkeypat
 
     monkeypatch.setattr(sys.modules["memlab.views.course.case"], "measured", measured)
     view = views.case("08")
-    send(view, "small")
+    send(view, small=None)
     assert asked == [SPINE]
     assert "recompute: planned 8 B, measured 8 B" in view.text()
-    send(view, "also", True)
+    send(view, also=True)
     assert "measured 8 B" not in view.text()

@@ -1,6 +1,5 @@
 """The view of a number: its formula and bits against what is stored, its picture, its answers."""
 
-import json
 from fractions import Fraction
 from math import inf, isfinite, isnan
 from typing import Any
@@ -16,6 +15,7 @@ from memlab.errors import InputError
 from memlab.formats import NUMBERS
 from memlab.studies.number_formats import STEPS, Number, brief, parse, shown
 from memlab.views.numbers.number import PAINTS, NumberBits, number
+from tests.views.shown import send
 
 TYPED = (
     "0.1", "2049", "70000", "-70000", "0", "-0", "1/3", "-1/3", "6e-8", "-1e-10", "1e-400", "3e400",
@@ -238,13 +238,6 @@ def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
 
 
 # -- the widget ---------------------------------------------------------------------------------
-
-
-def send(view, **events):
-    listed = [{"name": name, "value": value} for name, value in events.items()]
-    view._receive(view, {"number": 1, "events": listed}, [])
-    assert len(json.dumps(view.now_)) < 100_000
-    return view.now_["shown"]
 
 
 def test_the_controls_change_what_is_shown():

@@ -17,6 +17,7 @@ from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Glyph, Rect
 from memlab.views.numbers.precision import Cells
+from tests.views.shown import send
 from tests.views.test_pages import FEW, flat, numerals
 
 
@@ -35,12 +36,6 @@ def dashed(chart: Chart) -> list[tuple[float, float, float]]:
     """Row and ends of what is gone."""
     return [(each.y0, each.x0, each.x1) for each in chart.marks
             if isinstance(each, Rect) and each.look == "before"]  # fmt: skip
-
-
-def send(view: Any, **events: Any) -> Any:
-    listed = [{"name": name, "value": value} for name, value in events.items()]
-    view._receive(view, {"number": 1, "events": listed}, [])
-    return view.now_["shown"]
 
 
 # -- the picture -----------------------------------------------------------------------------------

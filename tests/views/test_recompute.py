@@ -11,21 +11,11 @@ import pytest
 import memlab
 from memlab import views
 from memlab.errors import InputError
-from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Area, Rect, Rects
 from memlab.views.recompute import TIME, recompute
+from tests.views.shown import charts, send
 from tests.views.test_pages import FEW, numerals
-
-
-def send(view: Any, **events: Any) -> Any:
-    listed = [{"name": name, "value": value} for name, value in events.items()]
-    view._receive(view, {"number": 1, "events": listed}, [])
-    return view.now_["shown"]
-
-
-def charts(view: Any) -> list[Chart]:
-    return [block for block in view.page().blocks if isinstance(block, Chart)]
 
 
 def test_the_waves_reach_the_peak_at_its_time_and_end_with_the_step() -> None:

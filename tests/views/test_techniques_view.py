@@ -19,6 +19,7 @@ from memlab.techniques.recompute.step_as_chain import cost
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Glyph, Line, Mark, Points
 from memlab.views.techniques import GUESSES, Mountain, Techniques, techniques
+from tests.views.shown import send
 from tests.views.test_pages import FEW, numerals
 
 
@@ -38,12 +39,6 @@ def deep() -> Any:
 def marks(view: Techniques, kind: type[Mark]) -> list[Any]:
     charts = [block for block in view.page().blocks if isinstance(block, Chart)]
     return [mark for mark in charts[0].marks if isinstance(mark, kind)]
-
-
-def send(view: Any, **events: Any) -> Any:
-    listed = [{"name": name, "value": value} for name, value in events.items()]
-    view._receive(view, {"number": 1, "events": listed}, [])
-    return view.now_["shown"]
 
 
 # -- figures --------------------------------------------------------------------------------------

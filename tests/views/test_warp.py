@@ -1,6 +1,5 @@
 """The view of a warp: its addresses against the kernels, its figures, its picture, its answers."""
 
-import json
 import threading
 from collections import defaultdict
 from itertools import product
@@ -20,6 +19,7 @@ from memlab.studies.lowering.warps import ORDERS, Warp, Warps, span, threads, wa
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Rects
 from memlab.views.lowering.warp import warp_memory
+from tests.views.shown import send
 from tests.views.test_pages import flat, numerals
 
 simulated = pytest.mark.skipif(not on_device.target().simulated, reason="a GPU logs no accesses")
@@ -266,13 +266,6 @@ def test_a_stored_picture_names_nothing_that_differs_from_machine_to_machine():
 
 
 # -- the widget ---------------------------------------------------------------------------------
-
-
-def send(view, **events):
-    listed = [{"name": name, "value": value} for name, value in events.items()]
-    view._receive(view, {"number": 1, "events": listed}, [])
-    assert len(json.dumps(view.now_)) < 100_000
-    return view.now_["shown"]
 
 
 def test_the_controls_change_what_is_shown():

@@ -339,26 +339,46 @@ class Option(Block):
     """An answer that could be chosen: a ring, filled where it was, and a tick where it is right.
     The diagnosis stands below one that was chosen."""
 
+    turn: Round
     answer: str
-    marks: str
-    diagnosis: str
-    chosen: bool
-    right: bool
     gap: float = 0
+
+    @property
+    def kinds(self) -> list[str]:
+        """What it is besides: ``"guess"``, ``"revision"``, ``"right"``."""
+        turn = self.turn
+        assert turn.truth is not None
+        answers = {"guess": turn.guess, "revision": turn.revision, "right": turn.truth.value}
+        return [kind for kind, answer in answers.items() if answer == self.answer]
+
+    @property
+    def marks(self) -> str:
+        """The same for people: ``"your guess, right answer"``."""
+        return ", ".join(strings.get(f"card.{kind}") for kind in self.kinds)
+
+    @property
+    def diagnosis(self) -> str:
+        """What is said about it where it was guessed first, or in the revision."""
+        turn = self.turn
+        for chosen, verdict in ((turn.guess, turn.verdict), (turn.revision, turn.second)):
+            if self.answer == chosen and verdict:
+                return sentences.diagnosis(turn, verdict, self.answer)
+        return ""
 
     @property
     def words(self) -> list[Words]:
         """The option with what it is besides, and the diagnosis."""
         besides = [(f"· {self.marks}", True)] if self.marks else []
-        said = [Words([[(self.answer, False), *besides]], 13, left=INDENT)]
+        option = (sentences.option(self.turn, self.answer), False)
+        said = [Words([[option, *besides]], 13, left=INDENT)]
         return said + [Words(self.diagnosis, 13, left=INDENT + 10)] * bool(self.diagnosis)
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
-        middle = y + 8.5
-        if self.right:
+        middle, kinds = y + 8.5, self.kinds
+        if "right" in kinds:
             svg.path(f"M{x + 2} {middle}l4 5 8-11", class_="rule", stroke_width=2.4)
         symbol(svg, "ring", x + 28, middle, 11)
-        if self.chosen:
+        if "guess" in kinds or "revision" in kinds:
             symbol(svg, "dot", x + 28, middle, 6)
         said, *diagnosis = self.words
         y = said.draw(svg, x, y, width)
@@ -373,61 +393,39 @@ class Option(Block):
 
 def spoken(turn: Round) -> str:
     """The picture of a reveal in one line."""
+    options = (Option(turn, answer) for answer in turn.topic.options)
     marked = [
-        f"{marks}: {sentences.option(turn, answer).removesuffix('.')}"
-        for answer in turn.topic.options
-        if (marks := _marks(turn, answer))
+        f"{each.marks}: {sentences.option(turn, each.answer).removesuffix('.')}"
+        for each in options
+        if each.marks
     ]
     return "; ".join([*marked, *(f"{bar.name}: {bar.label}" for bar in _bars(turn))])
 
 
 def _revealed(turn: Round, width: float) -> Iterator[Block]:
     """The reason, the options or the diagnosis of a number, then the bars."""
-    assert turn.truth is not None
     if turn.because:
         said = strings.get("card.control.reasoned", because=turn.because)
         yield Words(said, 13, dim=True, gap=8)
     for index, answer in enumerate(turn.topic.options):
-        chosen, right = answer in (turn.guess, turn.revision), answer == turn.truth.value
-        texts_of = sentences.option(turn, answer), _marks(turn, answer), _said_of(turn, answer)
-        yield Option(*texts_of, chosen, right, gap=0 if index else 14)
+        yield Option(turn, answer, gap=0 if index else 14)
     if not turn.topic.options:
         yield Words(sentences.diagnoses(turn), 13, gap=10)
     if found := _bars(turn):
         yield _chart(found, turn.topic.kind, width)
 
 
-def _said_of(turn: Round, answer: str) -> str:
-    """What is said about an option that was guessed first, or in the revision."""
-    for chosen, verdict in ((turn.guess, turn.verdict), (turn.revision, turn.second)):
-        if answer == chosen and verdict:
-            return sentences.diagnosis(turn, verdict, answer)
-    return ""
-
-
-def _marks(turn: Round, answer: str) -> str:
-    """What an answer is besides an option: ``"your guess, right answer"``."""
-    assert turn.truth is not None
-    keys = {
-        "card.guess": answer == turn.guess,
-        "card.revision": answer == turn.revision,
-        "card.right": answer == turn.truth.value,
-    }
-    return ", ".join(strings.get(key) for key, holds in keys.items() if holds)
-
-
 def _bars(turn: Round) -> list[Bar]:
     """The guesses, where they are numbers, then the figures."""
     assert turn.truth is not None
     kind, found = turn.topic.kind, []
-    guesses = {
-        "guess": (turn.guess, sentences.given),
-        "revision": (turn.revision, sentences.revised),
-    }
-    for key, (given, text_of) in guesses.items():
+    guesses = (
+        ("card.guess", turn.guess, sentences.given(turn)),
+        ("card.revision", turn.revision, sentences.revised(turn)),
+    )
+    for key, given, text in guesses:
         if isinstance(given, Guess):
-            name = strings.get(f"card.{key}")
-            found.append(_bar("guess", given.value, text_of(turn), name, kind))
+            found.append(_bar("guess", given.value, text, strings.get(key), kind))
     for figure in turn.truth.figures:
         text = sentences.amount(figure.value, kind)
         found.append(_bar(figure.origin, figure.value, text, sentences.figure_name(figure), kind))

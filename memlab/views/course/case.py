@@ -319,12 +319,6 @@ class Bars:
         clear = [x for x in (end, *sorted(edges)) if not any(x < edge < x + room for edge in edges)]
         return Text(clear[0], at + 0.5, said, size, dx=8, dy=0.36 * size, bold=True)
 
-    @staticmethod
-    def _torn(start: float, end: float) -> list[tuple[float, float]]:
-        """A bar with a gap, as it goes on."""
-        third = (end - start) / 3
-        return [(start, start + 1.8 * third), (start + 2.2 * third, end)]
-
     def _price(self, at: int, row: Row) -> Iterator[Mark]:
         """Its time beside that of plain, and its result; the figure for the own row."""
         own, first = row is self.found.own, self.last + TIMES * self.pixel
@@ -332,7 +326,9 @@ class Bars:
             end = first + PLAIN * self.pixel
             yield Rect(first, end, at, at + 1, "rule", thick=8)
             more = end + PLAIN * self.pixel * min(max(row.extra, 0), TWICE) / 100
-            for left, right in self._torn(end, more) if row.extra > TWICE else [(end, more)]:
+            third = (more - end) / 3
+            torn = [(end, end + 1.8 * third), (end + 2.2 * third, more)]
+            for left, right in torn if row.extra > TWICE else [(end, more)]:
                 if right > left:
                     yield Rect(left, right, at, at + 1, Paint("currentColor", 0.9), thick=8, edge=0)
             if own and round(row.extra, 1) and row.extra <= TWICE:

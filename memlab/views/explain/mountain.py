@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from memlab.ledger.ledger import Entry
 from memlab.lines import Floats, np
@@ -42,13 +42,7 @@ THIN = replace(PAINTS[Role.FEATURE_MAP], tint=0.30)
 """A slab: one module, told from its neighbours by a line."""
 
 
-class Slab(NamedTuple):
-    """What one module has on the mountain, between two curves."""
-
-    name: str
-    low: Floats
-    high: Floats
-    fact: Fact
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +67,26 @@ class Mountain:
         """The blocks of every slab."""
         return self.found.slabs(self.now)
 
+    def _piled(
+        self, low: Floats, groups: Mapping[T, Sequence[Entry]]
+    ) -> list[tuple[T, Floats, Floats]]:
+        """What each group with blocks has on the mountain, between two curves, from ``low`` up."""
+        found = []
+        for key, entries in groups.items():
+            if entries:
+                high = low + self.now.line(entries)
+                found.append((key, low, high))
+                low = high
+        return found
+
     @cached_property
     def areas(self) -> list[tuple[Role, Floats, Floats]]:
         """Role by role from the bottom up, without what is in slabs."""
         on_top = {id(each) for of in self.groups.values() for each in of}
-        low, areas = np.zeros(COLUMNS), list[tuple[Role, Floats, Floats]]()
-        for role in (*FLOOR, Role.INPUT, Role.FEATURE_MAP, Role.WORKSPACE, Role.GRADIENT_MAP):
-            entries = [e for e in self.now.entries if e.role is role and id(e) not in on_top]
-            if entries:
-                high = low + self.now.line(entries)
-                areas.append((role, low, high))
-                low = high
-        return areas
+        below = [each for each in self.now.entries if id(each) not in on_top]
+        roles = (*FLOOR, Role.INPUT, Role.FEATURE_MAP, Role.WORKSPACE, Role.GRADIENT_MAP)
+        groups = {role: [each for each in below if each.role is role] for role in roles}
+        return self._piled(np.zeros(COLUMNS), groups)
 
     @cached_property
     def floor(self) -> Floats:
@@ -93,18 +95,14 @@ class Mountain:
         return edges[-1] if edges else np.zeros(COLUMNS)
 
     @cached_property
-    def slabs(self) -> list[Slab]:
+    def slabs(self) -> list[tuple[str, Floats, Floats]]:
         """Module by module on top, the first one lowest."""
         low = self.areas[-1][2] if self.areas else np.zeros(COLUMNS)
-        found = []
-        for name, entries in self.groups.items():
-            high = low + self.now.line(entries)
-            found.append(Slab(name, low, high, self._fact(name, entries)))
-            low = high
-        return found
+        return self._piled(low, self.groups)
 
-    def _fact(self, name: str, entries: Sequence[Entry]) -> Fact:
+    def _fact(self, name: str) -> Fact:
         """What a slab says: its bytes, and for how long they wait."""
+        entries = self.groups[name]
         count = len(self.now.timeline)
         begin = min(max(each.birth, 0) for each in entries)
         last = max(min(each.death, count - 1) for each in entries)
@@ -118,7 +116,7 @@ class Mountain:
     @cached_property
     def top(self) -> Floats:
         """The highest edge."""
-        return self.slabs[-1].high if self.slabs else self.areas[-1][2]
+        return (self.slabs or self.areas)[-1][2]
 
     @cached_property
     def before(self) -> Floats | None:
@@ -158,8 +156,8 @@ class Mountain:
             nbytes = int((high - low).max())
             name = say(f"role.{role}")
             yield Area(low, high, PAINTS[role], fact=Fact(name, nbytes=nbytes))
-        for slab in self.slabs:
-            yield Area(slab.low, slab.high, THIN, edge=0.5, fact=slab.fact)
+        for name, low, high in self.slabs:
+            yield Area(low, high, THIN, edge=0.5, fact=self._fact(name))
         yield Stairs(self.top, opacity=0.75, width=0.9)
         yield Stairs(self.floor, "limit", ridge=None if self.before is None else 0)
 
@@ -225,7 +223,7 @@ class Mountain:
     def _names(self) -> Iterator[Mark]:
         """The names of the largest parts where there is room."""
         if self.slabs:
-            low, high = self.slabs[0].low, self.slabs[-1].high
+            low, high = self.slabs[0][1], self.slabs[-1][2]
             spot, find, name = [_middle(low, high)], [thickest(low, high)], self._slab_name()
             narrow = Name(self._slab_name("_tall"), spot, 12, bold=True, chip=True, finders=find)
             yield Name(name, spot, 12, bold=True, chip=True, finders=find, instead=narrow)

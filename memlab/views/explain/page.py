@@ -82,7 +82,7 @@ def _by_module(found: Explained, held: Explained | None, numbers: bool) -> Chart
     marks: list[Mark] = [Text(0, len(rows), say("by_module"), 13, dy=-4, bold=True)]
     for index, (name, parts) in enumerate(rows):
         marks += _bar(len(rows) - 1 - index, name, parts, most, found.peak.nbytes, numbers)
-    told = _listed(rows) if numbers else ()
+    told = [f"{name}: {three(sum(parts.values()))}" for name, parts in rows] if numbers else ()
     return Chart(Scale(0, most), Scale(0, len(rows)), marks, PITCH * len(rows), left=2, right=6,
                  above=18, told=told, name=say("by_module"), gap=8)  # fmt: skip
 
@@ -93,11 +93,6 @@ def _rows(found: Explained) -> list[tuple[str, dict[Role, int]]]:
     rows.append((found.floor_name, {r: n for r, n in found.floor.items() if n} or {FLOOR[0]: 0}))
     others = {found.row_name(row) for row in found.rows if not row.name}
     return sorted(rows, key=lambda row: (row[0] in others, -sum(row[1].values())))
-
-
-def _listed(rows: list[tuple[str, dict[Role, int]]]) -> list[str]:
-    """The bars as lines."""
-    return [f"{name}: {three(sum(parts.values()))}" for name, parts in rows]
 
 
 def _bar(

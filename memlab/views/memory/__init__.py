@@ -259,17 +259,15 @@ class Memory(View[Cut]):
     def settle(self, new: State, was: State | None) -> State:
         if new.rule and not of_network(new):
             raise InputError(_("a counting rule needs a network, got a step; leave rule out."))
+        chosen = (name for name in OF_NETWORKS if getattr(new, name) != self.settings[name].default)
         made = was is None and isinstance(new.what, Step | Ledger)
-        if ignored := [name for name in OF_NETWORKS if made and self._chosen(name, new)]:
+        if made and (ignored := next(chosen, "")):
             raise InputError(_("{what} is chosen where a network is given, got a step as it is; "
                                "leave {what} out, or change the step.",
-                               what=ignored[0]))  # fmt: skip
+                               what=ignored))  # fmt: skip
         if was is None or memory_of(new).ledger.rows == memory_of(was).ledger.rows:
             return new
         return new.replace(cursor=None, unfolded="", chosen="")
-
-    def _chosen(self, name: str, now: State) -> bool:
-        return bool(getattr(now, name) != self.settings[name].default)
 
     def described(self, now: State) -> object:
         return id(memory_of(now)), now.batch

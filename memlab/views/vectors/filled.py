@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from memlab.networks.graph import Network
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
 from memlab.studies.memory.recipe import named_or_given, network_of
@@ -19,7 +18,6 @@ from memlab.studies.vectors import (
     WIDTHS,
     Filled,
     Vectors,
-    layers_of,
     say,
     sizes,
 )
@@ -30,9 +28,8 @@ from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Log, Scale
 from memlab.views.draw.table import Beside, Block, Table, Words
 from memlab.views.draw.theme import FREE, PAINTS, SHAPES, Paint, colour
-from memlab.views.live.setting import Check, Choice, Range, Setting, State, of
+from memlab.views.live.setting import ByName, Check, Choice, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
-from memlab.views.live.widget import Control, Labels
 
 OFFERED = ("mnist_cnn", "alexnet", "vgg16", "googlenet", "resnet18", "resnet50", "resnet152")
 MOST = 1_000_000
@@ -54,24 +51,10 @@ SQUARE = SHAPES["square"]
 LARGE = "M-6-6h12v12h-12Z"
 
 
-class NetworkChoice(Choice[Any]):
-    """The network: chosen by its name, or given."""
-
-    def allowed(self, given: Any, now: State) -> Network:
-        found = named_or_given(given)
-        layers_of(found)
-        return found
-
-    def controls(self, now: State, labels: Labels) -> list[Control]:
-        titles = {name: network_of(name).title for name in OFFERED} | {
-            now.network.name: now.network.title
-        }
-        place = of(self.place, now)
-        return [Control("select", self.name, labels(self.name), now.network.name, place,
-                        tuple(titles.items()))]  # fmt: skip
-
-    def said(self, now: State, labels: Labels) -> str:
-        return str(now.network.title)
+def _networks(now: State) -> dict[str, str]:
+    """The titles to choose from by name, and that of what is shown."""
+    titles = {name: network_of(name).title for name in OFFERED}
+    return titles | {now.network.name: now.network.title}
 
 
 class FilledVectors(View[Vectors]):
@@ -84,10 +67,11 @@ class FilledVectors(View[Vectors]):
     }
     picture_keys = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Escape")
 
-    network = NetworkChoice(
-        OFFERED,
+    network = ByName(
+        _networks,
         doc="a name of ``memlab.zoo``, or a network of yours",
         default="resnet50",
+        check=named_or_given,
         place="more",
         code="plain",
         write=lambda network: repr(network.name),
@@ -242,7 +226,8 @@ def _layer(found: Vectors, each: Filled, was: Filled | None, pitch: float, room:
     shown = fits - 3 if cut else each.vectors - 1
     last = pitch * (fits - 1 if cut else shown)
     wide = pitch - gap
-    marks = [*_head(found, each), *_full(each, shown, pitch, gap), *_last(each, last, wide)]
+    full = [Cells(0, pitch * shown - gap, 0, TALL, shown, each.lanes, gap)] if shown > 0 else []
+    marks = [*_head(found, each), *full, *_last(each, last, wide)]
     if cut:
         marks.append(Text(last - pitch - gap / 2, TALL / 2, "…", 12, "middle"))
     places = {**{i: pitch * i for i in range(shown)}, each.vectors - 1: last}
@@ -264,12 +249,6 @@ def _outlines(was: Filled, pitch: float, gap: float, fits: int) -> Iterator[Mark
     if was.idle and full < fits:
         level = TALL * was.inside(was.vectors - 1) / was.lanes
         yield Rect(pitch * full, pitch * (full + 1) - gap, 0, level)
-
-
-def _full(each: Filled, shown: int, pitch: float, gap: float) -> Iterator[Mark]:
-    """The full vectors before the last one."""
-    if shown > 0:
-        yield Cells(0, pitch * shown - gap, 0, TALL, shown, each.lanes, gap)
 
 
 def _last(each: Filled, x: float, wide: float) -> Iterator[Mark]:
