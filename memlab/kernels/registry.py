@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from typing import TypeVar
 
 from memlab import devices, this_machine
 from memlab.devices import DEVICES
@@ -64,17 +65,18 @@ class Call:
 
 
 Kernel = Callable[[Call], None]
+Own = TypeVar("Own", bound=Kernel)
 KERNELS: dict[Key, Kernel] = {}
 
 DTYPES = {name: each.stored_as for name, each in sorted(FORMATS.items()) if each.computed}
 """The formats that every device computes in, and what NumPy calls them."""
 
 
-def kernel(kind: str, algorithm: str = "", device: str = "") -> Callable[[Kernel], Kernel]:
+def kernel(kind: str, algorithm: str = "", device: str = "") -> Callable[[Own], Own]:
     """Register a kernel for every format that it computes in; its device is that of the folder that
     it stands in."""
 
-    def register(function: Kernel) -> Kernel:
+    def register(function: Own) -> Own:
         for format in DTYPES:
             KERNELS[kind, algorithm, device or _device(function), format] = function
         return function

@@ -52,7 +52,6 @@ def _kernel(op: Op, device: str) -> Kernel:
     kernel = registry.find(op.kind, op.algorithm, device, format)
     if not is_staged(op):
         return kernel
-    from memlab.kernels.cpu.small.staged import Staged
-    from memlab.kernels.cpu.small.staged_updates import StagedUpdate
+    from memlab.kernels.cpu.small.staged import Staged, StagedUpdate
 
     return StagedUpdate(kernel, op) if op.slots else Staged(kernel, op)

@@ -84,11 +84,9 @@ def new(
     format: Format,
     role: Role,
     memory: str = DEVICE,
-    copies: int = 1,
     start: Start = ZEROS,
 ) -> Tensor:
-    """A tensor with a storage of its own, which ``copies`` makes larger (a buffer per thread)."""
-    axes = axes if copies == 1 else (("threads", copies), *axes)
+    """A tensor with a storage of its own."""
     storage = Storage(name, _size(axes, format.bits), memory)
     return Tensor(name, storage, axes, format, role, start=start)
 

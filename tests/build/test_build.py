@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
-from memlab.build.gradients import Gradients
+from memlab.build.backward import Gradients
 from memlab.layers.row import Passes
 from memlab.networks.builder import network
 from memlab.networks.graph import INPUT, Network

@@ -10,9 +10,8 @@ import pytest
 
 from memlab.kernels.cpu import vectors
 from memlab.kernels.cpu.tile import block_products
-from memlab.kernels.cpu.tile.block_products import ADD, BIAS, ZERO, multiply_panel
-from memlab.kernels.cpu.tile.dot_products import dot_rows
-from memlab.kernels.cpu.vector_copies import copy_run
+from memlab.kernels.cpu.tile.block_products import ADD, BIAS, ZERO, dot_rows, multiply_panel
+from memlab.kernels.cpu.tile.packing import copy_run
 from memlab.kernels.registry import Array
 
 njit: Any = numba.njit

@@ -18,8 +18,7 @@ from memlab.formats import FORMATS, Format
 from memlab.kernels import registry
 from memlab.kernels.cpu.small.blockwise import narrow_blocks, widen_blocks
 from memlab.kernels.cpu.small.conversions import narrow
-from memlab.kernels.cpu.small.staged import Staged
-from memlab.kernels.cpu.small.staged_updates import StagedUpdate
+from memlab.kernels.cpu.small.staged import Staged, StagedUpdate
 from memlab.kernels.registry import Array, Call
 from memlab.layers.algorithms import on
 from memlab.layers.losses import Loss

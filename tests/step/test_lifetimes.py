@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 import memlab
 from memlab.errors import InputError
 from memlab.networks.graph import Network
-from memlab.step.lifetimes import BEFORE
+from memlab.step.lifetimes import BEFORE, Contents
 from memlab.step.op import Op, Phase
-from memlab.step.overwriting import Contents
 from memlab.step.step import Step
 from memlab.step.tensor import Role, Tensor
 from tests.joins_at_random import joined

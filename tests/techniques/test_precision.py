@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import memlab
 from memlab import InputError
 from memlab.formats import FORMATS, STORED
-from memlab.kernels.cpu.small import staged_updates
+from memlab.kernels.cpu.small import staged
 from memlab.kernels.registry import Array, Call, Kernel
 from memlab.layers.algorithms import on
 from memlab.ledger.ledger import Ledger
@@ -381,7 +381,7 @@ def test_adam_corrects_by_the_updates_taken(overflows: int) -> None:
 
 def test_a_count_of_all_steps_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first update after 6 overflows would be 0.005 in place of 0.010."""
-    monkeypatch.setattr(staged_updates, "_counted", lambda call: call)
+    monkeypatch.setattr(staged, "_counted", lambda call: call)
     assert "h.weight" + MASTER in differences(6, 1)
     moved = 1 - left_after(6, 1)["h.weight" + MASTER].item()
     assert moved == pytest.approx(0.005, rel=0.1)

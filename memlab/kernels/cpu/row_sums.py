@@ -33,3 +33,12 @@ def sum_products(x: Array, mean: float, dy: Array) -> float:
     for i in range(dy.size):
         total += (x[i] - mean) * np.float64(dy[i])
     return total
+
+
+@summing
+def inner(x: Array, y: Array) -> float:
+    """The sum of the products of two lines."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * np.float64(y[i])
+    return total

@@ -151,14 +151,13 @@ class Writer:
         """The smaller of two whole numbers."""
         return self.builder.select(self.builder.icmp_signed("<", one, other), one, other)
 
-    def load(self, data: Value, index: Value, mask: Value = None, other: Value = None) -> Value:
-        """A vector from ``index`` on. Where the mask is off, nothing is read and ``other`` is
-        taken, or 0."""
+    def load(self, data: Value, index: Value, mask: Value = None) -> Value:
+        """A vector from ``index`` on. Where the mask is off, nothing is read and 0 is taken."""
         place = self._place(data, index)
         if mask is None:
             return self.builder.load(place, align=self.bytes)
-        other = other or ir.Constant(self.vector, None)
-        return self.call("llvm.masked.load", self.vector, place, self._align(), mask, other)
+        zero = ir.Constant(self.vector, None)
+        return self.call("llvm.masked.load", self.vector, place, self._align(), mask, zero)
 
     def every(self, step: int, vectors: list[Value]) -> Value:
         """The lanes 0, ``step``, 2 ``step`` ... of one or two vectors."""

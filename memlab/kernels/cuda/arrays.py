@@ -11,8 +11,8 @@ from typing import Any
 from numpy.lib.stride_tricks import as_strided
 
 from memlab.kernels.cuda import driver
-from memlab.kernels.cuda.compile import SIMULATED, launch
-from memlab.kernels.cuda.grids import values
+from memlab.kernels.cuda.compile import SIMULATED, Shape, launch
+from memlab.kernels.cuda.grids import planes, values
 from memlab.kernels.cuda.simulator import values_of
 
 
@@ -52,6 +52,14 @@ def launch_on_values(kernel: Any, arrays: list[Any], *numbers: Any) -> None:
     count = first.size // batch
     spans = [part for array in arrays for part in (line(array), pitch(array))]
     launch(kernel, values(count, batch), *spans, batch, count, *numbers)
+
+
+def by_channel(maps: Any) -> tuple[Shape, tuple[int, int, int]]:
+    """A launch for every value of every channel, and how many there are: batch, channels, values of
+    a map."""
+    batch, channels = maps.shape[:2]
+    plane = maps.size // (batch * channels)
+    return planes(plane, channels, batch), (batch, channels, plane)
 
 
 def overlap(one: Any, other: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from numba import cuda
 
 from memlab.kernels.cuda.compile import compiled, inlined
+from memlab.kernels.cuda.grids import planes
 
 
 def at_every_place(operands: type) -> Callable[[Callable[..., None]], Any]:
@@ -38,3 +39,9 @@ def at_every_place(operands: type) -> Callable[[Callable[..., None]], Any]:
         return compiled(each, function)
 
     return lift
+
+
+def every_place(maps: Any) -> tuple[Any, ...]:
+    """The launch of such a kernel for every place of some maps, and their extents."""
+    batch, channels, rows, columns = maps.shape
+    return planes(columns, rows, batch * channels), *maps.shape

@@ -20,15 +20,16 @@ import numpy as np
 
 from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
+from memlab.kernels.cpu.threads import own
 from memlab.kernels.maps.accumulation import put
+from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.layers import Conv2d
 
 
 @kernel("conv2d", "fft")
 def conv2d(call: Call) -> None:
     """``Y[k] = sum of X[c] conj(W[k, c])`` for every image."""
-    planes, pad = _planes(call), _pad(call)
+    planes, pad = _planes(call)
     inputs, kernels, outputs = _spectra(call)
     _transform(call["x"], inputs, planes, pad)
     _transform(call["weight"], kernels, planes, 0)
@@ -42,7 +43,7 @@ def conv2d(call: Call) -> None:
 @kernel("conv2d.backward", "fft")
 def conv2d_backward(call: Call) -> None:
     """``dW[k, c] = sum of X[c] conj(dY[k])``, then ``dX[c] = sum of dY[k] W[k, c]``."""
-    planes, pad = _planes(call), _pad(call)
+    planes, pad = _planes(call)
     inputs, kernels, outputs = _spectra(call)
     _transform(call["x"], inputs, planes, pad)
     _transform(call["dy"], outputs, planes, 0)
@@ -59,19 +60,13 @@ def conv2d_backward(call: Call) -> None:
         sum_bias(call["dy"], call["dbias"], call.accumulate_weights)
 
 
-def _planes(call: Call) -> Array:
-    """The two planes of the first thread, each of real and imaginary parts."""
-    planes = call["planes"]
-    return planes if planes.ndim == 4 else planes[0]
+def _planes(call: Call) -> tuple[Array, int]:
+    """The two planes of the first thread, each of real and imaginary parts; and the padding."""
+    return own(call["planes"], 4)[0], convolution(call).padding
 
 
 def _spectra(call: Call) -> list[Array]:
     return [call[f"{name} spectra"] for name in ("input", "kernel", "output")]
-
-
-def _pad(call: Call) -> int:
-    assert isinstance(call.layer, Conv2d)
-    return call.layer.padding
 
 
 def _transform(arrays: Array, spectra: Array, planes: Array, pad: int) -> None:

@@ -20,30 +20,8 @@ from memlab.layers import Conv2d
 
 
 @kernel("conv2d", "im2col-image")
-def conv2d(call: Call) -> None:
-    """``Y = W L`` for every image."""
-    _forward(call, 1)
-
-
-@kernel("conv2d", "im2col-batch")
-def conv2d_batch(call: Call) -> None:
-    """The same with all images lowered first."""
-    _forward(call, len(call["x"]))
-
-
-@kernel("conv2d.backward", "im2col-image")
-def conv2d_backward(call: Call) -> None:
-    """``dW = dY L^T`` over all images, and ``dX`` of every image from ``dL = W^T dY``."""
-    _backward(call, 1)
-
-
-@kernel("conv2d.backward", "im2col-batch")
-def conv2d_batch_backward(call: Call) -> None:
-    """The same with all images lowered first."""
-    _backward(call, len(call["x"]))
-
-
-def _forward(call: Call, together: int) -> None:
+def conv2d(call: Call, together: int = 1) -> None:
+    """``Y = W L``, for so many images at a time."""
     x, y, layer = call["x"], call["y"], convolution(call)
     for images in _portions(len(x), together):
         for b, lowered in _lower(call, x, images):
@@ -53,7 +31,15 @@ def _forward(call: Call, together: int) -> None:
         add_bias(y, call["bias"])
 
 
-def _backward(call: Call, together: int) -> None:
+@kernel("conv2d", "im2col-batch")
+def conv2d_batch(call: Call) -> None:
+    """The same with all images lowered first."""
+    conv2d(call, len(call["x"]))
+
+
+@kernel("conv2d.backward", "im2col-image")
+def conv2d_backward(call: Call, together: int = 1) -> None:
+    """``dW = dY L^T`` over all images, and ``dX`` of so many at a time from ``dL = W^T dY``."""
     x, dy, dweight, layer = call["x"], call["dy"], call["dweight"], convolution(call)
     adds = call.accumulate_weights
     for images in _portions(len(x), together):
@@ -64,6 +50,12 @@ def _backward(call: Call, together: int) -> None:
             _input_gradients(call, images, layer)
     if "dbias" in call.arrays:
         sum_bias(dy, call["dbias"], adds)
+
+
+@kernel("conv2d.backward", "im2col-batch")
+def conv2d_batch_backward(call: Call) -> None:
+    """The same with all images lowered first."""
+    conv2d_backward(call, len(call["x"]))
 
 
 def _input_gradients(call: Call, images: range, layer: Conv2d) -> None:

@@ -10,31 +10,32 @@ K) of the inputs and outputs of T tiles, as many as stay near the processor, and
 fused kernel keeps all but the weights in registers (G5).
 
 The gradients are the transposes. With ``dM = A dY A'``, ``dU = dM V'`` gives ``dw = G' dU G``, and
-``dV = U' dM`` gives ``dd = B dV B'``, which overlap and add up.
+``dV = U' dM`` gives ``dd = B dV B'``, which overlap and add up. A ``spread`` or ``gather`` is the
+transpose of a transform.
+
+A row of tiles is read and written through one padded row, so that a tile at the edge needs no case
+of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from memlab.kernels.cpu.blas import gemm
-from memlab.kernels.cpu.conv.winograd_transforms import (
-    gather_weights,
-    spread_input,
-    spread_output,
-    transform_input,
-    transform_output,
-    transform_weights,
-)
+from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.linear import add_bias, sum_bias
+from memlab.kernels.operands import convolution
 from memlab.kernels.registry import Array, Call, kernel
-from memlab.layers import Conv2d
+
+_U = np.uint64
 
 
 @kernel("conv2d", "winograd")
 def conv2d(call: Call) -> None:
     """``Y = A' [U * V] A``, some rows of tiles at a time."""
-    pad, u = _pad(call), call["transformed weights"]
+    pad, u = convolution(call).padding, call["transformed weights"]
     row, v, m = _buffers(call)
     transform_weights(call["weight"], u)
     for image, y in zip(call["x"], call["y"], strict=True):
@@ -50,7 +51,7 @@ def conv2d(call: Call) -> None:
 @kernel("conv2d.backward", "winograd")
 def conv2d_backward(call: Call) -> None:
     """``dU = dM V'`` over all tiles, then ``dV = U' dM`` of each."""
-    pad, u = _pad(call), call["transformed weights"]
+    pad, u = convolution(call).padding, call["transformed weights"]
     row, v, m = _buffers(call)
     u.fill(0)
     for image, dy in zip(call["x"], call["dy"], strict=True):
@@ -77,7 +78,7 @@ def _input_gradients(call: Call) -> None:
             spread_output(dy, row, m, first, down, across)
             for place, near, far in _products(v, m, down * across):
                 gemm(u[place], far, near, transpose_a=True)
-            spread_input(v, row, dx, first, down, across, _pad(call))
+            spread_input(v, row, dx, first, down, across, convolution(call).padding)
 
 
 def _buffers(call: Call) -> list[Array]:
@@ -100,6 +101,161 @@ def _products(v: Array, m: Array, tiles: int) -> Iterator[tuple[int, Array, Arra
         yield place, v[place, :, :tiles], m[place, :, :tiles]
 
 
-def _pad(call: Call) -> int:
-    assert isinstance(call.layer, Conv2d)
-    return call.layer.padding
+@compiled
+def transform_weights(weight: Array, u: Array) -> None:
+    """``G w G'``, with the rows (1, 0, 0), (1/2, 1/2, 1/2), (1/2, -1/2, 1/2), (0, 0, 1) of G."""
+    half = u.dtype.type(0.5)
+    for i in range(4):
+        for k in range(weight.shape[0]):
+            for c in range(weight.shape[1]):
+                a, b, d = _times_g(i, weight[k, c], half)
+                u[4 * i, k, c] = a
+                u[4 * i + 1, k, c] = half * (a + b + d)
+                u[4 * i + 2, k, c] = half * (a - b + d)
+                u[4 * i + 3, k, c] = d
+
+
+@compiled
+def _times_g(i: int, w: Array, half: float) -> tuple[float, float, float]:
+    """Row ``i`` of G, times w."""
+    if i == 0:
+        return w[0, 0], w[0, 1], w[0, 2]
+    if i == 3:
+        return w[2, 0], w[2, 1], w[2, 2]
+    sign = half if i == 1 else -half
+    a = half * (w[0, 0] + w[2, 0]) + sign * w[1, 0]
+    b = half * (w[0, 1] + w[2, 1]) + sign * w[1, 1]
+    return a, b, half * (w[0, 2] + w[2, 2]) + sign * w[1, 2]
+
+
+@compiled
+def gather_weights(du: Array, dweight: Array, accumulate: bool) -> None:
+    """``G' dU G``, written or added."""
+    half = du.dtype.type(0.5)
+    for k in range(dweight.shape[0]):
+        if not accumulate:
+            dweight[k] = 0
+        for c in range(dweight.shape[1]):
+            for j in range(3):
+                column = du[:, k, c]
+                a, b = _times_column(column, 0, j, half), _times_column(column, 1, j, half)
+                d, e = _times_column(column, 2, j, half), _times_column(column, 3, j, half)
+                dweight[k, c, 0, j] += a + half * (b + d)
+                dweight[k, c, 1, j] += half * (b - d)
+                dweight[k, c, 2, j] += half * (b + d) + e
+
+
+@compiled
+def _times_column(du: Array, i: int, j: int, half: float) -> float:
+    """Row ``i`` of dU, times column ``j`` of G."""
+    sign, outer = (-half, du.dtype.type(0)) if j == 1 else (half, du[4 * i + 3 * (j // 2)])
+    value: float = outer + half * du[4 * i + 1] + sign * du[4 * i + 2]
+    return value
+
+
+@compiled
+def _row_of_b(i: int) -> tuple[int, int, int]:
+    """Row ``i`` of B' adds or subtracts two values: their places, and the sign of the second."""
+    if i == 0:
+        return 0, 2, -1
+    if i == 1:
+        return 1, 2, 1
+    if i == 2:
+        return 2, 1, -1
+    return 1, 3, -1
+
+
+@compiled
+def _add_row(plane: Array, y: int, sign: int, pad: int, row: Array) -> None:
+    """Add a row of the plane, where there is one, to a padded row."""
+    if sign != 0 and 0 <= y < plane.shape[0]:
+        factor, source, target = row.dtype.type(sign), plane[y], row[pad:]
+        for x in range(source.size):
+            target[x] += factor * source[x]
+
+
+@compiled
+def _add_back(row: Array, sign: int, pad: int, plane: Array, y: int) -> None:
+    """Add a padded row to a row of the plane, where there is one."""
+    if 0 <= y < plane.shape[0]:
+        factor, source, target = row.dtype.type(sign), row[pad:], plane[y]
+        for x in range(target.size):
+            target[x] += factor * source[x]
+
+
+@compiled
+def transform_input(
+    image: Array, row: Array, v: Array, first: int, down: int, across: int, pad: int
+) -> None:
+    """``B' d B`` of every tile."""
+    for i in range(4):
+        near, far, sign = _row_of_b(i)
+        for c in range(v.shape[1]):
+            v0, v1, v2, v3 = v[4 * i, c], v[4 * i + 1, c], v[4 * i + 2, c], v[4 * i + 3, c]
+            for ty in range(down):
+                top = 2 * (first + ty) - pad
+                row[:] = 0
+                _add_row(image[c], top + near, 1, pad, row)
+                _add_row(image[c], top + far, sign, pad, row)
+                for tx in range(across):
+                    t, x = _U(ty * across + tx), _U(2 * tx)
+                    a, b, d, e = row[x], row[x + _U(1)], row[x + _U(2)], row[x + _U(3)]
+                    v0[t], v1[t], v2[t], v3[t] = a - d, b + d, d - b, b - e
+
+
+@compiled
+def spread_input(
+    v: Array, row: Array, image: Array, first: int, down: int, across: int, pad: int
+) -> None:
+    """Add ``B dV B'`` of every tile to the image; neighbours share two rows and two columns."""
+    for i in range(4):
+        near, far, sign = _row_of_b(i)
+        for c in range(v.shape[1]):
+            v0, v1, v2, v3 = v[4 * i, c], v[4 * i + 1, c], v[4 * i + 2, c], v[4 * i + 3, c]
+            for ty in range(down):
+                row[:] = 0
+                for tx in range(across):
+                    t, x = _U(ty * across + tx), _U(2 * tx)
+                    row[x] += v0[t]
+                    row[x + _U(1)] += v1[t] - v2[t] + v3[t]
+                    row[x + _U(2)] = v1[t] + v2[t] - v0[t]
+                    row[x + _U(3)] = -v3[t]
+                top = 2 * (first + ty) - pad
+                _add_back(row, 1, pad, image[c], top + near)
+                _add_back(row, sign, pad, image[c], top + far)
+
+
+@compiled
+def transform_output(m: Array, y: Array, first: int, down: int, across: int) -> None:
+    """``A' M A``, with the rows (1, 1, 1, 0) and (0, 1, -1, -1) of A'."""
+    _, height, width = y.shape
+    for k in range(y.shape[0]):
+        for oy in range(2 * first, min(2 * (first + down), height)):
+            tiles, r = (oy // 2 - first) * across, oy % 2
+            sign, row, last = m.dtype.type(1 - 2 * r), y[k, oy], 12 * r
+            for tx in range(across):
+                t = _U(tiles + tx)
+                a = sign * (m[last, k, t] + m[8, k, t]) + m[4, k, t]
+                b = sign * (m[last + 1, k, t] + m[9, k, t]) + m[5, k, t]
+                d = sign * (m[last + 2, k, t] + m[10, k, t]) + m[6, k, t]
+                row[2 * tx] = a + b + d
+                if 2 * tx + 1 < width:
+                    e = sign * (m[last + 3, k, t] + m[11, k, t]) + m[7, k, t]
+                    row[2 * tx + 1] = b - d - e
+
+
+@compiled
+def spread_output(dy: Array, row: Array, m: Array, first: int, down: int, across: int) -> None:
+    """``A dY A'`` of every tile, with the rows (1, 0), (1, 1), (1, -1), (0, -1) of A."""
+    for i in range(4):
+        one, other = (0 if i == 3 else 1), (0 if i == 0 else 1 if i == 1 else -1)
+        for k in range(m.shape[1]):
+            m0, m1, m2, m3 = m[4 * i, k], m[4 * i + 1, k], m[4 * i + 2, k], m[4 * i + 3, k]
+            for ty in range(down):
+                row[:] = 0
+                _add_row(dy[k], 2 * (first + ty), one, 0, row)
+                _add_row(dy[k], 2 * (first + ty) + 1, other, 0, row)
+                for tx in range(across):
+                    t = _U(ty * across + tx)
+                    a, b = row[_U(2 * tx)], row[_U(2 * tx + 1)]
+                    m0[t], m1[t], m2[t], m3[t] = a, a + b, a - b, -b

@@ -12,9 +12,9 @@ import numpy as np
 
 from memlab.kernels.cpu.arrays import lines
 from memlab.kernels.cpu.blas import gemm
-from memlab.kernels.cpu.compile import compiled, summing
+from memlab.kernels.cpu.compile import compiled
 from memlab.kernels.cpu.layers.tokens import clear
-from memlab.kernels.cpu.row_sums import sum_values
+from memlab.kernels.cpu.row_sums import inner, sum_values
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers.attention import AttentionSoftmax
 
@@ -131,12 +131,3 @@ def _softmax_backward(y: Array, dy: Array, dx: Array, accumulate: bool) -> None:
         for i in range(y.shape[1]):
             gradient = y[r, i] * (dy[r, i] - mean)
             dx[r, i] = (dx[r, i] if accumulate else 0) + gradient
-
-
-@summing
-def inner(x: Array, y: Array) -> float:
-    """The sum of the products of two lines."""
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * np.float64(y[i])
-    return total

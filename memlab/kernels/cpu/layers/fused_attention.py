@@ -16,9 +16,9 @@ import numpy as np
 
 from memlab.kernels.cpu.blas import gemm
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.layers.attention import columns, inner, parts
+from memlab.kernels.cpu.layers.attention import columns, parts
 from memlab.kernels.cpu.layers.tokens import clear
-from memlab.kernels.cpu.row_sums import sum_values
+from memlab.kernels.cpu.row_sums import inner, sum_values
 from memlab.kernels.cpu.threads import own, spread
 from memlab.kernels.registry import Array, Call, kernel
 from memlab.layers.attention import FusedAttention

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memlab.kernels.cpu.arrays import matrix
 from memlab.kernels.cpu.compile import compiled
+from memlab.kernels.cpu.threads import own
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.normalization import square, weakened
 from memlab.kernels.maps.windows import around, seeing
@@ -24,11 +25,9 @@ def local_response_norm(call: Call) -> None:
 @kernel("local_response_norm.backward")
 def local_response_norm_backward(call: Call) -> None:
     """``dx`` of one image at a time; the workspace holds ``s``, then ``t``."""
-    x, dy, dx, workspace = call["x"], call["dy"], call["dx"], call["workspace"]
-    buffer = workspace if workspace.ndim == 3 else workspace[0]
-    for b in range(len(x)):
-        image = matrix(x[b]), matrix(dy[b]), matrix(dx[b])
-        _backward(*image, matrix(buffer), _settings(call), call.accumulate)
+    buffer = matrix(own(call["workspace"], 3)[0])
+    for x, dy, dx in zip(call["x"], call["dy"], call["dx"], strict=True):
+        _backward(matrix(x), matrix(dy), matrix(dx), buffer, _settings(call), call.accumulate)
 
 
 def _settings(call: Call) -> Settings:

@@ -7,7 +7,7 @@ import numpy as np
 
 from memlab.kernels.cpu.arrays import Span, span
 from memlab.kernels.cpu.compile import callable_in_loops, compiled, summing
-from memlab.kernels.cpu.row_sums import sum_products, sum_squares, sum_values
+from memlab.kernels.cpu.row_sums import inner, sum_products, sum_squares, sum_values
 from memlab.kernels.cpu.value_loops import of_two
 from memlab.kernels.maps.accumulation import beginning, put
 from memlab.kernels.maps.normalization import normalized, normalized_backward
@@ -229,20 +229,12 @@ def _token_gradients(
         b, start = r // tokens, r % tokens * features
         source, target = dy[b * dy_pitch + start :], dx[b * dx_pitch + start :][:features]
         mean, inverse = kept[0][r], kept[1][r]
-        offset = number(_weighted(source, weight) / features)
+        offset = number(inner(weight, source) / features)
         products = _products(x[r], mean, source, weight)
         lean = number(products * inverse * inverse / features)
         for i in range(features):
             through = source[i] * weight[i] - offset - (x[r, i] - mean) * lean
             target[i] = (target[i] if accumulate else 0) + through * inverse
-
-
-@summing
-def _weighted(dy: Array, weight: Array) -> float:
-    total = 0.0
-    for i in range(weight.size):
-        total += dy[i] * np.float64(weight[i])
-    return total
 
 
 @summing

@@ -15,8 +15,7 @@ import numpy as np
 from memlab.errors import InputError, whole
 from memlab.formats import FORMATS, STORED, Format
 from memlab.kernels.cpu.compile import compiled
-from memlab.kernels.cpu.small.codes import layout, rounded, widened
-from memlab.kernels.cpu.small.conversions import pair, seed, words
+from memlab.kernels.cpu.small.conversions import layout, pair, rounded, seed, widened, words
 from memlab.kernels.registry import Array
 
 _F, _U = np.float32, np.uint32

@@ -10,8 +10,8 @@ The ways to convolve that are made of this, in ``memlab.kernels.cpu.conv``:
 
 - ``lowered_tile`` (im2col-tile): the panel of a tile, then all output maps at its places. Where the
   panel does not hold all channels, they take turns, and the output adds up.
-- ``lowered_tile_gradients``: ``dW = dY L^T`` is dot products along the places of a tile;
-  ``dL = W^T dY`` is made for a few rows at a time, and added back to the image at once.
+  Backward, ``dW = dY L^T`` is dot products along the places of a tile; ``dL = W^T dY`` is made for
+  a few rows at a time, and added back to the image at once.
 - ``offset_table`` (offsets): no panel at all. At stride 1 the places of a tile lie side by side in
   the image under every tap (ky, kx), so a table says how far away, and which of them there are.
 
@@ -26,9 +26,9 @@ products::
     W[k+1] [w]   x  [ sum   sum   sum  ]   stays in registers over all rows of the panel
     ...             [ ...              ]
 
-The files here: ``packing`` lowers the values of a tile and adds them back; ``block_products`` and
-``dot_products`` write the loops over a block of sums, instruction by instruction, since no compiler
-finds them; ``plain`` says the same in a few lines of NumPy, and tests hold the kernels against it.
+The files here: ``packing`` lowers the values of a tile and adds them back; ``block_products``
+writes the loops over a block of sums, instruction by instruction, since no compiler finds them;
+``plain`` says the same in a few lines of NumPy, and tests hold the kernels against it.
 
 Nothing is checked in those loops. They write whole blocks, so the rows of a panel are a multiple of
 a block's lanes and a block's rows fit behind them: ``packing.check`` holds a workspace against it.

@@ -20,30 +20,8 @@ from memlab.kernels.registry import Call, kernel
 
 
 @kernel("conv2d", "im2col-image")
-def conv2d(call: Call) -> None:
-    """``Y = W L`` for every image."""
-    _forward(call, 1)
-
-
-@kernel("conv2d", "im2col-batch")
-def conv2d_batch(call: Call) -> None:
-    """The same with all images lowered first."""
-    _forward(call, len(call["x"]))
-
-
-@kernel("conv2d.backward", "im2col-image")
-def conv2d_backward(call: Call) -> None:
-    """``dW = dY L^T`` over all images, and ``dX`` of every image from ``dL = W^T dY``."""
-    _backward(call, 1)
-
-
-@kernel("conv2d.backward", "im2col-batch")
-def conv2d_batch_backward(call: Call) -> None:
-    """The same with all images lowered first."""
-    _backward(call, len(call["x"]))
-
-
-def _forward(call: Call, together: int) -> None:
+def conv2d(call: Call, together: int = 1) -> None:
+    """``Y = W L``, for so many images at a time."""
     weight, groups = _weight(call, "weight"), convolution(call).groups
     for images in _portions(call, together):
         x, y = _part(call["x"], images), _part(call["y"], images)
@@ -52,7 +30,15 @@ def _forward(call: Call, together: int) -> None:
     add_bias(call, call["y"])
 
 
-def _backward(call: Call, together: int) -> None:
+@kernel("conv2d", "im2col-batch")
+def conv2d_batch(call: Call) -> None:
+    """The same with all images lowered first."""
+    conv2d(call, len(call["x"]))
+
+
+@kernel("conv2d.backward", "im2col-image")
+def conv2d_backward(call: Call, together: int = 1) -> None:
+    """``dW = dY L^T`` over all images, and ``dX`` of so many at a time from ``dL = W^T dY``."""
     dweight, groups = _weight(call, "dweight"), convolution(call).groups
     adds = call.accumulate_weights
     for images in _portions(call, together):
@@ -66,6 +52,12 @@ def _backward(call: Call, together: int) -> None:
         if "dx" in call.arrays:
             _input_gradient(call, dy, _part(call["dx"], images))
     sum_bias(call, call["dy"])
+
+
+@kernel("conv2d.backward", "im2col-batch")
+def conv2d_batch_backward(call: Call) -> None:
+    """The same with all images lowered first."""
+    conv2d_backward(call, len(call["x"]))
 
 
 def _input_gradient(call: Call, dy: Any, dx: Any) -> None:

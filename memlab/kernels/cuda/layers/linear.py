@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.arrays import by_channel, line, pitch
 from memlab.kernels.cuda.block_sums import sum_values
 from memlab.kernels.cuda.compile import Values, compiled, launch
 from memlab.kernels.cuda.conv.matrix_product import product
-from memlab.kernels.cuda.grids import planes
 from memlab.kernels.registry import Call, kernel
 
 _U = np.uint64
@@ -37,10 +36,8 @@ def linear_backward(call: Call) -> None:
 def add_bias(call: Call, y: Any) -> None:
     """Add the bias, where there is one: a number to each output, or to each channel."""
     if "bias" in call.arrays:
-        bias = call["bias"]
-        channels, plane = bias.size, y.size // len(y) // bias.size
-        shape = planes(plane, channels, len(y))
-        launch(_add_bias, shape, line(y), pitch(y), line(bias), len(y), channels, plane)
+        shape, extents = by_channel(y)
+        launch(_add_bias, shape, line(y), pitch(y), line(call["bias"]), *extents)
 
 
 def sum_bias(call: Call, dy: Any) -> None:

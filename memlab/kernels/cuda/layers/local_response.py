@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.arrays import line, pitch
-from memlab.kernels.cuda.compile import Shape, Values, compiled, inlined, launch
-from memlab.kernels.cuda.grids import planes
+from memlab.kernels.cuda.arrays import by_channel, line, pitch
+from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.normalization import square, weakened
 from memlab.kernels.maps.windows import around, seeing
@@ -25,23 +24,21 @@ _U = np.uint64
 @kernel("local_response_norm", device="cuda")
 def local_response_norm(call: Call) -> None:
     """``y = x s^-beta``."""
-    x, y, layer = call["x"], call["y"], _layer(call)
-    spans = line(x), pitch(x), line(y), pitch(y)
-    settings = layer.size, layer.alpha / layer.size, layer.beta, layer.k
-    launch(_forward, _grid(x), *spans, *_extents(x), *settings)
+    x, y = call["x"], call["y"]
+    shape, extents = by_channel(x)
+    launch(_forward, shape, line(x), pitch(x), line(y), pitch(y), *extents, *_settings(call))
 
 
 @kernel("local_response_norm.backward", device="cuda")
 def local_response_norm_backward(call: Call) -> None:
     """``dx`` of one image at a time, in two launches: ``t`` must be whole before it is summed."""
-    layer, t = _layer(call), line(call["workspace"])
-    settings = layer.size, layer.alpha / layer.size, layer.beta, layer.k
+    layer, settings, t = _layer(call), _settings(call), line(call["workspace"])
     factor = 2 * layer.alpha * layer.beta / layer.size
     for b in range(len(call["x"])):
         x, dy, dx = (call[name][b : b + 1] for name in ("x", "dy", "dx"))
-        lines, (_, channels, plane) = (line(x), line(dy), line(dx), t), _extents(x)
-        launch(_spread, _grid(x), *lines, channels, plane, *settings, call.accumulate)
-        launch(_subtract, _grid(x), *lines, channels, plane, layer.size, factor)
+        lines, (shape, (_, *extents)) = (line(x), line(dy), line(dx), t), by_channel(x)
+        launch(_spread, shape, *lines, *extents, *settings, call.accumulate)
+        launch(_subtract, shape, *lines, *extents, layer.size, factor)
 
 
 def _layer(call: Call) -> LocalResponseNorm:
@@ -49,14 +46,10 @@ def _layer(call: Call) -> LocalResponseNorm:
     return call.layer
 
 
-def _extents(x: Any) -> tuple[int, int, int]:
-    """Batch, channels, values of a map."""
-    return len(x), x.shape[1], x.size // (len(x) * x.shape[1])
-
-
-def _grid(x: Any) -> Shape:
-    batch, channels, plane = _extents(x)
-    return planes(plane, channels, batch)
+def _settings(call: Call) -> tuple[int, float, float, float]:
+    """Size, share of a square, beta, k."""
+    layer = _layer(call)
+    return layer.size, layer.alpha / layer.size, layer.beta, layer.k
 
 
 @inlined

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
-from memlab.kernels.cuda.arrays import line, pitch
+from memlab.kernels.cuda.arrays import by_channel, line, pitch
 from memlab.kernels.cuda.block_sums import sum_products, sum_squares, sum_values
 from memlab.kernels.cuda.compile import Values, compiled, inlined, launch
-from memlab.kernels.cuda.grids import planes, values
+from memlab.kernels.cuda.grids import values
 from memlab.kernels.cuda.value_loops import each
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.normalization import normalized, normalized_backward
@@ -39,10 +39,9 @@ def batch_norm(call: Call) -> None:
     mean, spread = (call[name] for name in names)
     x, y, learned = call["x"], call["y"], (call["weight"], call["bias"])
     lines = (line(array) for array in (mean, spread, *learned))
-    launch(
-        _by_batch if call.training else _by_running, _grid(x), line(x), pitch(x), line(y),
-        pitch(y), *lines, *_extents(x), layer.epsilon,
-    )  # fmt: skip
+    way, (shape, extents) = _by_batch if call.training else _by_running, by_channel(x)
+    spans = line(x), pitch(x), line(y), pitch(y)
+    launch(way, shape, *spans, *lines, *extents, layer.epsilon)
 
 
 def _take_statistics(call: Call, layer: BatchNorm) -> None:
@@ -70,26 +69,13 @@ def batch_norm_backward(call: Call) -> None:
     sum_values(dy, dbias)
     sum_products(x, dy, mean, inverse, dweight)
     if "dx" in call.arrays:
-        dx = call["dx"]
-        lines = (line(array) for array in (mean, inverse, call["weight"]))
-        sums = line(dweight), line(dbias)
-        launch(
-            _backward, _grid(x), line(x), pitch(x), line(dy), pitch(dy), line(dx), pitch(dx),
-            *lines, *sums, *_extents(x), call.accumulate,
-        )  # fmt: skip
+        shape, extents = by_channel(x)
+        spans = (part for array in (x, dy, call["dx"]) for part in (line(array), pitch(array)))
+        lines = (line(array) for array in (mean, inverse, call["weight"], dweight, dbias))
+        launch(_backward, shape, *spans, *lines, *extents, call.accumulate)
     if call.accumulate_weights:
         for sums_of_part, name in zip(own, ("dweight", "dbias"), strict=True):
             each(same, sums_of_part, call[name], add=True)
-
-
-def _extents(x: Any) -> tuple[int, int, int]:
-    """Batch, channels, values of a map."""
-    return len(x), x.shape[1], x.size // (len(x) * x.shape[1])
-
-
-def _grid(x: Any) -> Any:
-    batch, channels, plane = _extents(x)
-    return planes(plane, channels, batch)
 
 
 @compiled

@@ -12,8 +12,7 @@ import numpy as np
 
 from memlab.kernels.cuda.arrays import line, pitch
 from memlab.kernels.cuda.compile import Places, Values, inlined, launch
-from memlab.kernels.cuda.grids import planes
-from memlab.kernels.cuda.place_loops import at_every_place
+from memlab.kernels.cuda.place_loops import at_every_place, every_place
 from memlab.kernels.maps.accumulation import put
 from memlab.kernels.maps.windows import counted, covered, covering
 from memlab.kernels.operands import Geometry, geometry
@@ -46,9 +45,11 @@ def max_pool2d(call: Call) -> None:
     """The largest value of each window, the first of equals; its place where training asks."""
     maps, indices = _maps(call, call["x"], call["y"]), call.arrays.get("indices")
     if indices is None:
-        launch(_maximum, *_every(call["y"]), maps)
+        launch(_maximum, *every_place(call["y"]), maps)
     else:
-        launch(_maximum_and_place, *_every(call["y"]), Kept(maps, line(indices), pitch(indices)))
+        launch(
+            _maximum_and_place, *every_place(call["y"]), Kept(maps, line(indices), pitch(indices))
+        )
 
 
 @kernel("max_pool2d.backward", device="cuda")
@@ -56,31 +57,25 @@ def max_pool2d_backward(call: Call) -> None:
     """Each ``dy`` goes to the place that its window took."""
     indices = call["indices"]
     kept = Kept(_maps(call, call["dx"], call["dy"]), line(indices), pitch(indices))
-    launch(_maximum_backward, *_every(call["dx"]), kept)
+    launch(_maximum_backward, *every_place(call["dx"]), kept)
 
 
 @kernel("avg_pool2d", device="cuda")
 def avg_pool2d(call: Call) -> None:
     """The mean of each window, zeros of the padding included; what hangs over the padded map is
     not counted."""
-    launch(_mean, *_every(call["y"]), _maps(call, call["x"], call["y"]))
+    launch(_mean, *every_place(call["y"]), _maps(call, call["x"], call["y"]))
 
 
 @kernel("avg_pool2d.backward", device="cuda")
 def avg_pool2d_backward(call: Call) -> None:
     """Each ``dy`` in equal parts to the places of its window."""
-    launch(_mean_backward, *_every(call["dx"]), _maps(call, call["dx"], call["dy"]))
+    launch(_mean_backward, *every_place(call["dx"]), _maps(call, call["dx"], call["dy"]))
 
 
 def _maps(call: Call, x: Any, y: Any) -> Maps:
     spans = line(x), pitch(x), line(y), pitch(y)
     return Maps(*spans, geometry(call, x, y), call.accumulate)
-
-
-def _every(maps: Any) -> tuple[Any, ...]:
-    """A launch for every place of some maps, and their extents."""
-    batch, channels, rows, columns = maps.shape
-    return planes(columns, rows, batch * channels), *maps.shape
 
 
 @inlined
