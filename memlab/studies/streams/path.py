@@ -373,8 +373,7 @@ def _paths(
     }  # fmt: skip
 
 
-_PATHS = Kept[dict[int, Path]](KEPT)
-_SECONDS = Kept[float](KEPT)
+_PATHS, _SECONDS = Kept(KEPT), Kept(KEPT)
 
 
 def _job(slot: Slot) -> Job:

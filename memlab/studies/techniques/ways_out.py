@@ -93,7 +93,7 @@ def _kept(maker: Maker) -> Ways:
     )
 
 
-_MADE = Kept[Ways](KEPT)
+_MADE = Kept(KEPT)
 """The last few, by what was asked for."""
 
 
