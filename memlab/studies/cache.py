@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class Kept:
     """The last ``most`` results, by what they were made of.
 
     What cannot be hashed, as a device, is told apart by its identity: it is kept with the result,
@@ -18,7 +18,7 @@ class Kept(Generic[T]):
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._found: OrderedDict[tuple[Hashable, ...], tuple[object, T]] = OrderedDict()
+        self._found: OrderedDict[tuple[Hashable, ...], tuple[object, Any]] = OrderedDict()
 
     def of(self, made_of: tuple[object, ...], make: Callable[[], T]) -> T:
         """What was made of these things before, or is made now."""
@@ -28,7 +28,8 @@ class Kept(Generic[T]):
         self._found.move_to_end(key)
         if len(self._found) > self.most:
             self._found.popitem(last=False)
-        return self._found[key][1]
+        found: T = self._found[key][1]
+        return found
 
 
 def _key(thing: object) -> Hashable:

@@ -10,10 +10,9 @@ import pytest
 import memlab
 from memlab import units
 from memlab.errors import InputError
-from memlab.placement.caching_allocator import CONTEXT, CUBLAS, simulate
+from memlab.placement.caching_allocator import CONTEXT, CUBLAS, estimates, simulate
 from memlab.step.step import Step
 from memlab.studies.explain import modules
-from memlab.studies.explain.device_memory import beside
 from memlab.studies.explain.explained import Explained, amount
 from memlab.studies.explain.explained_changes import Subject, budget
 
@@ -65,7 +64,7 @@ def test_the_error_comes_where_the_first_step_no_longer_fits() -> None:
     assert error.step == 1
     assert error.layer == "block.9.fc2.drop"
     state = sum(e.size.at(8) for e in ledger.entries if e.role.value == "optimizer_state")
-    room = 12 * 10**9 - sum(row.nbytes for row in beside(ledger, 8))
+    room = 12 * 10**9 - sum(row.nbytes for row in estimates(ledger, 8))
     line = [nbytes - state for nbytes in ledger.timeline(8)]
     assert line[error.at] > room
     assert max(line[: error.at]) <= room

@@ -138,25 +138,16 @@ class Explained(Study):
     # -- by module --------------------------------------------------------------------------
 
     @cached_property
-    def _alive(self) -> list[Entry]:
-        """The blocks at the peak."""
-        return self.now.ledger.alive(self.peak.index)
-
-    @cached_property
     def floor(self) -> dict[Role, int]:
         """The bytes at the peak of what every module owns."""
-        held = self.now.held(self.batch)
-        found = dict.fromkeys(FLOOR, 0)
-        for each in self._alive:
-            if each.role in found:
-                found[each.role] += each.size.at(held)
-        return found
+        found = self.now.ledger.roles(self.now.held(self.batch), self.peak.index)
+        return {role: found[role] for role in FLOOR}
 
     @cached_property
     def rows(self) -> tuple[Group, ...]:
         """What passes through the modules, the most first."""
         held, sizes = self.now.held(self.batch), dict[str, int]()
-        for each in self._alive:
+        for each in self.now.ledger.alive(self.peak.index):
             if each.role in MAPS:
                 path = self.path(each)
                 sizes[path] = sizes.get(path, 0) + each.size.at(held)

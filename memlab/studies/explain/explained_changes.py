@@ -16,15 +16,12 @@ from memlab.clocks import roofline
 from memlab.errors import InputError
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
+from memlab.placement.caching_allocator import CONTEXT, Estimate, estimates
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.studies.cache import Kept
-from memlab.studies.explain.device_memory import Beside, beside, largest_batch
 from memlab.techniques import order
-from memlab.techniques.accumulate import accumulate
-from memlab.techniques.in_place import in_place
-from memlab.techniques.precision.eight_bit_states import eight_bit_states
-from memlab.techniques.recompute import recompute
+from memlab.techniques.registry import Use, use
 
 TRIES = 4
 """How often a schedule is made with less room, where what lies beside it took more."""
@@ -65,13 +62,10 @@ class Planned:
         """The bytes of its plan at the peak."""
         return self.ledger.peak(self.held(batch))
 
-    def beside(self, batch: int) -> tuple[Beside, ...]:
-        """What the card holds beside these."""
+    def beside(self, batch: int) -> tuple[Estimate, ...]:
+        """What the card holds beside these, simulated, and recorded elsewhere."""
         held = self.held(batch)
-        found: tuple[Beside, ...] = self._kept.of(
-            ("beside", held), lambda: beside(self.ledger, held)
-        )
-        return found
+        return self._kept.of(("beside", held), lambda: estimates(self.ledger, held))
 
     def total(self, batch: int) -> int:
         """What the card shows: the plan and all beside it."""
@@ -79,19 +73,16 @@ class Planned:
 
     def fit(self, nbytes: int) -> int | None:
         """The largest batch whose total is at most so many bytes; None where every batch is."""
-        found: int | None = self._kept.of(
-            ("fit", nbytes), lambda: largest_batch(self.ledger, nbytes)
-        )
+        found = self._kept.of(("fit", nbytes), lambda: largest_batch(self.ledger, nbytes))
         return None if found is None else found * self.parts
 
     def times(self, batch: int) -> tuple[float, ...]:
         """The seconds of every operation by the clock."""
         held, machine = self.held(batch), roofline.rates()
-        found: tuple[float, ...] = self._kept.of(
+        return self._kept.of(
             ("times", held),
             lambda: tuple(roofline.seconds(op, held, machine) for op in self.step.ops),
         )
-        return found
 
     def seconds(self, batch: int) -> float:
         """Of one step, with the parts that the step does not write out."""
@@ -102,8 +93,28 @@ class Planned:
         return times[True] + times[False] * self.parts / written
 
     @cached_property
-    def _kept(self) -> Kept[Any]:
+    def _kept(self) -> Kept:
         return Kept(KEPT)
+
+
+def largest_batch(ledger: Ledger, nbytes: int) -> int | None:
+    """The largest batch whose plan fits so many bytes with all that lies beside it: 0 where not
+    one sample does, None where every batch does. Fragments do not grow evenly with the batch: a
+    smaller one may not fit."""
+    if nbytes <= CONTEXT:
+        return 0
+    found = ledger.fit(nbytes - CONTEXT)
+    if found.batch is None:
+        return None
+    least = found.valid.start if found.valid else 1
+    fits, over = least - 1, found.batch + 1
+    while over - fits > 1:
+        batch = (fits + over) // 2
+        if ledger.peak(batch) + sum(row.nbytes for row in estimates(ledger, batch)) <= nbytes:
+            fits = batch
+        else:
+            over = batch
+    return fits if fits >= least else 0
 
 
 # -- a change ------------------------------------------------------------------------------------
@@ -162,7 +173,7 @@ class Subject:
     def __init__(self, step: Step, code: str = "step") -> None:
         self.step, self.code = step, code
         self.plain = Planned(step)
-        self._changes = Kept[tuple[Change, ...]](KEPT)
+        self._changes = Kept(KEPT)
 
     @property
     def label(self) -> str:
@@ -205,11 +216,14 @@ class Subject:
 
     def _ways(self, batch: int, nbytes: int) -> list[Callable[[], Change | None]]:
         late = self.plain.ledger.peak_at(batch).row.phase is Phase.UPDATE
-        ways: list[Callable[[int], Change | None]] = [self._in_place, self._eight_bits]
-        ways.append(partial(self._parts, nbytes))
+        ways: list[Callable[[], Change | None]] = [
+            partial(self._used, batch, "in_place", use("in_place")),
+            partial(self._used, batch, "eight_bits", use("eight_bit_states"), same=False),
+            partial(self._parts, batch, nbytes),
+        ]
         if not late:
-            ways.append(partial(self._recompute, nbytes))
-        return [partial(way, batch) for way in ways]
+            ways.append(partial(self._recompute, batch, nbytes))
+        return ways
 
     def change(self, step: Step, batch: int, key: str, *code: str, **more: Any) -> Change:
         """A change as its step is planned."""
@@ -220,17 +234,14 @@ class Subject:
         """The share of time that it adds."""
         return found.seconds(batch) / self.plain.seconds(batch) - 1
 
-    def _in_place(self, batch: int) -> Change:
-        return self.change(in_place(self.step), batch, "in_place", "step = memlab.in_place(step)")
+    def _used(self, batch: int, key: str, by: Use, **more: Any) -> Change:
+        """What a technique makes."""
+        return self.change(by(self.step), batch, key, f"step = {by.line()}", **more)
 
-    def _eight_bits(self, batch: int) -> Change:
-        code = "step = memlab.eight_bit_states(step)"
-        return self.change(eight_bit_states(self.step), batch, "eight_bits", code, same=False)
-
-    def _parts(self, nbytes: int, batch: int) -> Change:
-        step = accumulate(self.step, 2)
+    def _parts(self, batch: int, nbytes: int) -> Change:
+        step = use("accumulate", 2)(self.step)
         count = self._fewest(step, batch, nbytes)
-        code = f"step = memlab.accumulate(step, {count})"
+        code = f"step = {use('accumulate', count).line()}"
         return self.change(step, batch, "parts", code, parts=count, same=False)
 
     def _fewest(self, step: Step, batch: int, nbytes: int) -> int:
@@ -239,7 +250,7 @@ class Subject:
         fits = (count for count in few if Planned(step, count).total(batch) <= nbytes)
         return int(next(fits, few[-1]))
 
-    def _recompute(self, nbytes: int, batch: int) -> Change | None:
+    def _recompute(self, batch: int, nbytes: int) -> Change | None:
         """The fastest schedule that fits, or the least of all."""
         room, found = nbytes - sum(row.nbytes for row in self.plain.beside(batch)), None
         for _ in range(TRIES):
@@ -252,13 +263,11 @@ class Subject:
     def _chain(self, room: int | None, batch: int) -> Change | None:
         """The fastest schedule whose plan stays within the room, if there is one; without a room
         that with the least peak."""
-        given = "" if room is None else f", budget={room}"
+        chain = use("recompute", "chain", batch=batch, budget=room)
         try:
-            step = recompute(self.step, "chain", batch=batch, budget=room)
+            return self._used(batch, "recompute", chain)
         except InputError:
             return None
-        code = f'step = memlab.recompute(step, "chain", batch={batch}{given})'
-        return self.change(step, batch, "recompute", code)
 
 
 def _order(change: Change, batch: int, nbytes: int) -> tuple[bool, bool, float, int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from memlab.errors import InputError, shorten, whole
+from memlab.errors import InputError, shorten
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
 from memlab.studies.explain.explained_changes import Change, say
@@ -313,12 +313,3 @@ def own(build: Any, make_batch: Any, **given: Any) -> OwnModel:
     if not callable(make_batch):
         raise InputError(f"make_batch must be a function, got {shorten(make_batch)}; try {ASKED}.")
     return OwnModel(build, make_batch, **given)
-
-
-def checked_batch(batch: object) -> int:
-    """A batch as a whole number.
-
-    Raises:
-        InputError: it is none of at least 1.
-    """
-    return whole("batch", batch)

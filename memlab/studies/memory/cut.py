@@ -18,7 +18,7 @@ from memlab.step.tensor import Role
 from memlab.studies import figures
 from memlab.studies.figures import FLOOR, MOUNTAIN, Part, Study
 from memlab.studies.memory import recipe
-from memlab.studies.memory.step_memory import Budget, Curve, Slice, StepMemory, Verdict
+from memlab.studies.memory.step_memory import Budget, Curve, Slice, StepMemory, Verdict, band
 
 LARGEST = 5
 """So many blocks are listed."""
@@ -274,17 +274,9 @@ class Cut(Study):
             units.exact, (self.peak_floor, self.peak_mountain, self.peak_each)
         )
         parts = say("exact.floor", floor=floor, mountain=mountain, each=each, sample=sample)
-        bands = [
-            say(
-                "twin.band" if last > first else "twin.one",
-                phase=strings.get(f"phase.{phase}"),
-                first=f"{first + 1:,}",
-                last=f"{last + 1:,}",
-            )
-            for phase, first, last in self.memory.phases
-        ]
+        bands = ", ".join(band(*each) for each in self.memory.phases)
         host = [self.host] if self.host else []
-        return [where, parts, *host, say("exact.bands", bands=", ".join(bands))]
+        return [where, parts, *host, say("exact.bands", bands=bands)]
 
     @cached_property
     def host(self) -> str:

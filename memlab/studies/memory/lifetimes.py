@@ -16,7 +16,6 @@ from typing import NamedTuple
 from memlab import strings, units
 from memlab.ledger.ledger import BEFORE, Entry, Row
 from memlab.step.op import Phase
-from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study, columns
 from memlab.studies.memory.formula_symbols import layer_kind, made_by, say, symbol_of, symbols_of
@@ -320,7 +319,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def fits(memory: StepMemory) -> bool:
     """Whether a step is small enough to be shown block by block."""
-    return memory.operations <= OPERATIONS and len(_entries(memory)) <= BLOCKS
+    return memory.operations <= OPERATIONS and len(memory.blocks.entries) <= BLOCKS
 
 
 def lifetimes(memory: StepMemory, batch: int) -> Lifetimes:
@@ -329,16 +328,12 @@ def lifetimes(memory: StepMemory, batch: int) -> Lifetimes:
     Raises:
         InputError: the batch is no whole number of at least 1, or the plan is not valid there.
     """
-    entries, sizes = _entries(memory), memory.ledger.timeline(batch)
+    entries, sizes = memory.blocks.entries, memory.ledger.timeline(batch)
     symbols = symbols_of(entries)
     reads, writes = _touched(memory)
     blocks = (_life(entry, batch, symbols, reads, writes) for entry in entries)
     return Lifetimes(memory.ledger.describe(), batch, tuple(blocks),
                      _operations(memory, sizes, symbols))  # fmt: skip
-
-
-def _entries(memory: StepMemory) -> list[Entry]:
-    return [entry for entry in memory.ledger.entries if entry.memory == DEVICE]
 
 
 Touches = dict[str, list[int]]
@@ -369,7 +364,7 @@ def _touched(memory: StepMemory) -> tuple[Touches, Touches]:
     """The operations that read each block and those that write it, by its name."""
     reads, writes = Touches(), Touches()
     if memory.step is None:
-        for entry in _entries(memory):
+        for entry in memory.blocks.entries:
             writes[entry.name] = [entry.birth] if entry.birth > BEFORE else []
             reads[entry.name] = [entry.death] if entry.death < memory.operations else []
         return reads, writes

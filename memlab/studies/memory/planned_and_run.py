@@ -12,7 +12,7 @@ from memlab.ledger.ledger import Row
 from memlab.runtime.run import Run
 from memlab.studies import figures
 from memlab.studies.figures import Study
-from memlab.studies.memory.step_memory import phases
+from memlab.studies.memory.step_memory import band, phases
 
 EACH = 30
 """Up to so many operations each has its line; more are summed up by phase."""
@@ -150,16 +150,11 @@ class RunStudy(Study):
         return [_line(f"{op.index + 1:>{wide}} {op.row.name}", [op]) for op in self.operations]
 
     def _phases(self) -> list[list[str]]:
-        lines = []
-        for phase, first, last in phases([operation.row for operation in self.operations]):
-            name = strings.get(
-                "memory.twin.band" if last > first else "memory.twin.one",
-                phase=strings.get(f"phase.{phase}"),
-                first=f"{first + 1:,}",
-                last=f"{last + 1:,}",
-            )
-            lines.append(_line(name, self.operations[first : last + 1]))
-        return lines
+        found = phases([operation.row for operation in self.operations])
+        return [
+            _line(band(phase, first, last), self.operations[first : last + 1])
+            for phase, first, last in found
+        ]
 
 
 def origin(name: str) -> str:

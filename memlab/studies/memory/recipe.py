@@ -5,7 +5,6 @@ The last few steps are kept, each with its memory, so that what was seen before 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -25,6 +24,7 @@ from memlab.networks.zoo.resnets import VARIANTS
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.strings import gettext as _
+from memlab.studies.cache import Kept
 from memlab.studies.figures import STACK, Part
 from memlab.studies.memory.step_memory import StepMemory
 from memlab.techniques.precision import MODES
@@ -106,7 +106,7 @@ class Called:
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from others."""
-        return id(self.make), *self.given.items()
+        return self.make, *self.given.items()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -171,8 +171,8 @@ def _say(key: str, **values: object) -> str:
 
 
 Subject = Recipe | Called | Step | Ledger
-_MADE: OrderedDict[tuple[object, ...], tuple[Subject, StepMemory]] = OrderedDict()
-_KEPT = 32
+_MADE = Kept(32)
+"""Memories by keys; each holds the network, step or ledger whose identity is in its key."""
 
 
 def memory_of(subject: Subject) -> StepMemory:
@@ -183,12 +183,7 @@ def memory_of(subject: Subject) -> StepMemory:
         InputError: as ``Recipe.step``, and as ``Called.step``.
     """
     key = subject.key if isinstance(subject, Recipe | Called) else (id(subject),)
-    if key not in _MADE:
-        _MADE[key] = subject, _make(subject)
-    _MADE.move_to_end(key)
-    if len(_MADE) > _KEPT:
-        _MADE.popitem(last=False)
-    return _MADE[key][1]
+    return _MADE.of(key, lambda: _make(subject))
 
 
 def _make(subject: Subject) -> StepMemory:

@@ -14,7 +14,7 @@ from time import monotonic
 
 from memlab import hardware, strings, this_machine, units
 from memlab.ledger.ledger import Entry, Ledger, Line, Row, column, evaluate
-from memlab.lines import Column, Floats, np
+from memlab.lines import Column, Floats, alive, np
 from memlab.networks.graph import Network
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -86,10 +86,7 @@ class Blocks:
     def line(self) -> Column:
         """Bytes that each sample adds, inside every operation."""
         birth, death, _, each = self._columns
-        change = np.zeros(self.operations + 1, each.dtype)
-        np.add.at(change, np.maximum(birth, 0), each)
-        np.subtract.at(change, np.minimum(death + 1, self.operations), each)
-        return np.cumsum(change)[:-1]
+        return alive(each, birth, death, self.operations)
 
     def _alive(self, at: int) -> Column:
         birth, death, _, _ = self._columns
@@ -277,6 +274,16 @@ def phases(rows: Sequence[Row]) -> tuple[tuple[Phase, int, int], ...]:
     parts = accumulate((row.phase for row in rows), _around)
     runs = [(phase, [index for index, _ in run]) for phase, run in groupby(enumerate(parts), _one)]
     return tuple((phase, run[0], run[-1]) for phase, run in runs)
+
+
+def band(phase: Phase, first: int, last: int) -> str:
+    """One of them in words: ``'forward 1 to 12'``."""
+    return strings.get(
+        "memory.twin.band" if last > first else "memory.twin.one",
+        phase=strings.get(f"phase.{phase}"),
+        first=f"{first + 1:,}",
+        last=f"{last + 1:,}",
+    )
 
 
 def _around(before: Phase, here: Phase) -> Phase:

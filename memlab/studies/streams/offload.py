@@ -366,7 +366,7 @@ def offloaded(
     plain = now = clock(plain_step(network, optimizer), batch, device)
     if policy in SEARCHED:
         step = offload(
-            _made(network, optimizer), policy, algorithms="m", batch=batch, budget=budget,
+            built_step(network, optimizer), policy, algorithms="m", batch=batch, budget=budget,
             device=device, link=link, in_place=True,
         )  # fmt: skip
         now = clock(in_place(step), batch, device, link)
@@ -382,11 +382,12 @@ def plain_step(network: Network, optimizer: str) -> Step:
 
 @lru_cache(maxsize=8)
 def _step(network: Network, optimizer: str, policy: str) -> Step:
-    return in_place(offload(_made(network, optimizer), policy))
+    return in_place(offload(built_step(network, optimizer), policy))
 
 
 @lru_cache(maxsize=8)
-def _made(network: Network, optimizer: str) -> Step:
+def built_step(network: Network, optimizer: str) -> Step:
+    """The step as it is built, not in place: its convolutions have no workspace."""
     return training_step(network, optimizer, algorithm=ALGORITHM)
 
 

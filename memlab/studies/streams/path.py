@@ -22,13 +22,11 @@ from memlab.step.storage import HOST
 from memlab.step.tensor import Tensor
 from memlab.studies.cache import Kept
 from memlab.studies.figures import SECONDS, Study, duration
-from memlab.studies.streams.offload import plain_step, short, speed
+from memlab.studies.streams.offload import LITTLE, plain_step, short, speed
 
 BUFFERS = (0, 1, 2, 4)
 """How many places in pinned memory are compared; without a buffer there is one, as with one."""
 BATCHES = len(ascii_uppercase)
-LITTLE = 0.0005
-"""A share of the time that is none on the page."""
 KEPT = 32
 """So many ways are kept."""
 RAM, PINNED, CARD = "ram", "pinned", "device"
@@ -373,8 +371,7 @@ def _paths(
     }  # fmt: skip
 
 
-_PATHS = Kept[dict[int, Path]](KEPT)
-_SECONDS = Kept[float](KEPT)
+_PATHS, _SECONDS = Kept(KEPT), Kept(KEPT)
 
 
 def _job(slot: Slot) -> Job:

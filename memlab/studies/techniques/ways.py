@@ -20,8 +20,8 @@ from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.studies.figures import Study, columns, duration, three
 from memlab.studies.memory.recipe import network_of
+from memlab.studies.streams.offload import LITTLE, short, speed
 from memlab.studies.streams.offload import role_name as plural
-from memlab.studies.streams.offload import short, speed
 
 CHIP = "ipu mk2"
 """A machine whose memory is on the chip alone."""
@@ -37,8 +37,6 @@ SAME = ("recompute", "offload", "in_place")
 SORTS = ("time", "peak")
 APART = ("leaner", "chip")
 """Ways that train something else, or on another machine."""
-LITTLE = 0.0005
-"""A share of the time that is none on the page."""
 
 
 def say(key: str, **values: object) -> str:

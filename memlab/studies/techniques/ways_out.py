@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from memlab import hardware, units
-from memlab.build.step import training_step
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.clocks.streams import clock
@@ -24,6 +23,7 @@ from memlab.step.step import Step
 from memlab.step.storage import HOST
 from memlab.studies.cache import Kept
 from memlab.studies.memory.recipe import named_or_given, network_of
+from memlab.studies.streams.offload import ALGORITHM, built_step
 from memlab.studies.techniques import searches
 from memlab.studies.techniques.ways import CHIP, LEANER, Way, Ways, images, number, say
 from memlab.techniques.accumulate import MOST
@@ -31,8 +31,6 @@ from memlab.techniques.offload import offload
 from memlab.techniques.recompute import recompute
 from memlab.techniques.registry import Use, use
 
-ALGORITHM = "implicit-gemm"
-"""Convolutions without a workspace: the plan depends on the maps alone."""
 SHARED = use("in_place")
 MIXED = use("precision", "mixed fp16")
 USUAL = "PCIe 3.0 x16"
@@ -93,19 +91,14 @@ def _kept(maker: Maker) -> Ways:
     )
 
 
-_MADE = Kept[Ways](KEPT)
+_MADE = Kept(KEPT)
 """The last few, by what was asked for."""
-
-
-@lru_cache(maxsize=8)
-def _plain(network: Network, optimizer: str) -> Step:
-    return training_step(network, optimizer, algorithm=ALGORITHM)
 
 
 @lru_cache(maxsize=24)
 def _made(network: Network, optimizer: str, *by: Use) -> tuple[Step, Ledger]:
     """The plain step after some techniques, one after the other, and its plan."""
-    step = _plain(network, optimizer)
+    step = built_step(network, optimizer)
     for rewrite in by:
         step = rewrite(step)
     return step, plan(step)
@@ -149,7 +142,7 @@ class Maker(NamedTuple):
     @property
     def plain(self) -> Way:
         """The step itself."""
-        return self._row("plain", _plain(self.network, self.optimizer), call=self.written)
+        return self._row("plain", built_step(self.network, self.optimizer), call=self.written)
 
     @property
     def written(self) -> str:
@@ -166,7 +159,7 @@ class Maker(NamedTuple):
     @property
     def seconds(self) -> float:
         """Of the plain step."""
-        return clock(_plain(self.network, self.optimizer), self.batch, self.machine).seconds
+        return clock(built_step(self.network, self.optimizer), self.batch, self.machine).seconds
 
     def _row(
         self, key: str, step: Step, ledger: Ledger | None = None, batch: int | None = None,
@@ -252,7 +245,7 @@ class Maker(NamedTuple):
     def recompute(self) -> Way:
         """The maps of the least seconds that are dropped and made again; where no such set fits,
         the best schedule of the stages of a chain."""
-        plain = _plain(self.network, self.optimizer)
+        plain = built_step(self.network, self.optimizer)
         try:
             names = searches.dropped(plain, self.batch, self.budget, self.machine)
         except InputError:
@@ -274,7 +267,7 @@ class Maker(NamedTuple):
 
     def offload(self) -> Way:
         """The maps of the least seconds that wait in host memory."""
-        plain = _plain(self.network, self.optimizer)
+        plain = built_step(self.network, self.optimizer)
         names = searches.moved(plain, self.batch, self.budget, self.machine, self.link)
         if not names:
             return self._row("offload", *self.shared, call=SHARED.line())

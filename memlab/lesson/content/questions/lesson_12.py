@@ -11,9 +11,9 @@ from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.questions.lesson_07 import built, labelled
 from memlab.lesson.content.tools import step_of
 from memlab.lesson.material.recorded_models import model
+from memlab.placement.caching_allocator import estimates
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
-from memlab.studies.explain.device_memory import beside
 from memlab.techniques.release import release
 
 # -- what lesson 02 said --------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def _forward_ends(ledger: Ledger) -> int:
 @cache
 def _beside(name: str, batch: int) -> dict[str, int]:
     """What a card holds beside the plan, simulated and recorded."""
-    return {row.name: row.nbytes for row in beside(_ledger(name), batch)}
+    return {row.name: row.nbytes for row in estimates(_ledger(name), batch)}
 
 
 def _computed(n: Numbers) -> dict[str, object]:
