@@ -6,7 +6,7 @@ Import this module only where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -284,12 +284,3 @@ def _seen(tensor: Any, number: int) -> Seen:
 @cache
 def _name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
-
-
-def tensors(value: Any) -> Iterable[Seen]:
-    """The tensors among arguments, in order."""
-    if isinstance(value, Seen):
-        yield value
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from tensors(each)
