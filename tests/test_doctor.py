@@ -10,24 +10,23 @@ from importlib import import_module, metadata
 import pytest
 
 from memlab import cli, doctor, this_machine
-from memlab.doctor import checks
-from memlab.doctor.checks import Check
+from memlab.doctor import Check
 from memlab.errors import InputError
 
 PYTHON = "/home/ada/memlab/.venv/bin/python"
 
 
 def test_python_must_be_new_enough():
-    assert checks.check_python((3, 11, 0), PYTHON).status == "ok"
-    old = checks.check_python((3, 10, 14), PYTHON)
+    assert doctor.check_python((3, 11, 0), PYTHON).status == "ok"
+    old = doctor.check_python((3, 10, 14), PYTHON)
     assert old.status == "problem"
     assert "3.10.14" in old.text
     assert "3.11" in old.fix
 
 
 def test_memlab_must_be_installed():
-    assert checks.check_memlab("0.1.0", PYTHON) == Check("memlab", "ok", "0.1.0")
-    assert "pip install -e" in checks.check_memlab(None, PYTHON).fix
+    assert doctor.check_memlab("0.1.0", PYTHON) == Check("memlab", "ok", "0.1.0")
+    assert "pip install -e" in doctor.check_memlab(None, PYTHON).fix
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ def test_memlab_must_be_installed():
     ],
 )
 def test_requirements_are_read(requirement, expected):
-    assert checks.parse(requirement) == expected
+    assert doctor.parse(requirement) == expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +63,7 @@ def test_requirements_are_read(requirement, expected):
     ],
 )
 def test_packages_are_there_and_new_enough(requirement, installed, status, text):
-    check = checks.check_package(requirement, installed, PYTHON)
+    check = doctor.check_package(requirement, installed, PYTHON)
     assert check
     assert (check.status, check.text) == (status, text)
     assert bool(check.fix) == (status != "ok")
@@ -74,10 +73,10 @@ def test_packages_are_there_and_new_enough(requirement, installed, status, text)
 
 
 def test_the_mending_line_names_the_version_that_is_needed():
-    check = checks.check_package("ipywidgets", "7.8.5", PYTHON)
+    check = doctor.check_package("ipywidgets", "7.8.5", PYTHON)
     assert check
     assert check.fix == f'"{PYTHON}" -m pip install "ipywidgets>=8"'
-    check = checks.check_package("numpy<3,>=2.0", "3.0.0", PYTHON)
+    check = doctor.check_package("numpy<3,>=2.0", "3.0.0", PYTHON)
     assert check
     assert check.fix == f'"{PYTHON}" -m pip install "numpy>=2.0,<3"'
 
@@ -91,12 +90,12 @@ def test_the_mending_line_names_the_version_that_is_needed():
     ],
 )
 def test_what_a_learner_may_do_without_is_not_looked_at(requirement):
-    assert checks.check_package(requirement, None, PYTHON) is None
+    assert doctor.check_package(requirement, None, PYTHON) is None
 
 
 def test_a_numba_that_does_not_start_is_a_problem():
-    assert checks.check_numba("", PYTHON).status == "ok"
-    broken = checks.check_numba("ImportError: Numba needs NumPy 2.4 or less", PYTHON)
+    assert doctor.check_numba("", PYTHON).status == "ok"
+    broken = doctor.check_numba("ImportError: Numba needs NumPy 2.4 or less", PYTHON)
     assert broken.status == "problem"
     assert "NumPy 2.4" in broken.text
     assert "numba numpy" in broken.fix
@@ -111,13 +110,13 @@ def test_a_module_that_fails_is_told_in_one_line(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("word", ["python", "python3", "python3.11", PYTHON, f"{PYTHON}3.11"])
 def test_a_kernel_that_starts_this_python_is_right(word):
-    assert checks.check_kernel([word, "-m", "ipykernel_launcher"], PYTHON, own=True).status == "ok"
+    assert doctor.check_kernel([word, "-m", "ipykernel_launcher"], PYTHON, own=True).status == "ok"
 
 
 @pytest.mark.parametrize(("own", "where"), [(True, "--sys-prefix"), (False, "--user")])
 @pytest.mark.parametrize("argv", [None, [], ["/usr/bin/python3", "-m", "ipykernel_launcher"]])
 def test_a_missing_or_foreign_kernel_is_a_problem(argv, own, where):
-    check = checks.check_kernel(argv, PYTHON, own)
+    check = doctor.check_kernel(argv, PYTHON, own)
     assert check.status == "problem"
     assert check.fix == f'"{PYTHON}" -m ipykernel install {where} --name python3'
     assert not argv or argv[0] in check.text
@@ -130,8 +129,8 @@ def test_environments_that_share_one_python_are_told_apart(tmp_path):
         (tmp_path / name / "bin").mkdir(parents=True)
         (tmp_path / name / "bin" / "python").symlink_to(tmp_path / "python")
     ours, theirs = (str(tmp_path / name / "bin" / "python") for name in ("ours", "theirs"))
-    assert checks.check_kernel([ours], ours, own=True).status == "ok"
-    assert checks.check_kernel([theirs], ours, own=True).status == "problem"
+    assert doctor.check_kernel([ours], ours, own=True).status == "ok"
+    assert doctor.check_kernel([theirs], ours, own=True).status == "problem"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +144,7 @@ def test_environments_that_share_one_python_are_told_apart(tmp_path):
     ],
 )
 def test_no_gpu_is_no_problem(gpu, simulated, error, status, text, fix):
-    check = checks.check_cuda(gpu, simulated, error, PYTHON)
+    check = doctor.check_cuda(gpu, simulated, error, PYTHON)
     assert check.status == status
     assert text in check.text
     assert fix in check.fix
@@ -167,7 +166,7 @@ def test_a_gpu_that_numba_cannot_use_is_told_with_the_extra_that_is_missing(monk
 
 def test_from_a_wheel_no_fix_needs_a_checkout(monkeypatch):
     monkeypatch.setattr("memlab.places.CHECKOUT", None)
-    check = checks.check_cuda("H200", False, "Numba cannot use the H200.", PYTHON)
+    check = doctor.check_cuda("H200", False, "Numba cannot use the H200.", PYTHON)
     assert check.fix.startswith(f'"{PYTHON}" -m pip install "memlab[cuda13]"')
 
 
@@ -175,20 +174,20 @@ def test_one_folder_that_can_be_written_is_enough_for_numba(tmp_path):
     file = tmp_path / "file"
     file.touch()
     closed = [file / "cache", file / "other"]
-    assert checks.check_cache([*closed, tmp_path / "new" / "cache"]).status == "ok"
+    assert doctor.check_cache([*closed, tmp_path / "new" / "cache"]).status == "ok"
     assert list(tmp_path.iterdir()) == [file]
-    check = checks.check_cache(closed, windows=False)
+    check = doctor.check_cache(closed, windows=False)
     assert check.status == "problem"
     assert str(closed[0]) in check.text
     assert check.fix == "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
-    assert check.fix != checks.check_cache(closed, windows=True).fix
+    assert check.fix != doctor.check_cache(closed, windows=True).fix
 
 
 @pytest.mark.parametrize(
     ("free", "status"), [(8 * 10**9, "ok"), (10**9, "note"), (10**8, "problem")]
 )
 def test_little_memory_is_noted_and_very_little_is_a_problem(free, status):
-    check = checks.check_memory(free, "", free)
+    check = doctor.check_memory(free, "", free)
     assert check.status == status
     assert bool(check.fix) == (status != "ok")
     assert "control group" not in check.text
@@ -196,10 +195,10 @@ def test_little_memory_is_noted_and_very_little_is_a_problem(free, status):
 
 @pytest.mark.parametrize("limit", ["a control group", "ulimit -v"])
 def test_what_allows_less_than_the_machine_is_named(limit):
-    check = checks.check_memory(4 * 10**9, limit, 64 * 10**9)
+    check = doctor.check_memory(4 * 10**9, limit, 64 * 10**9)
     assert check.status == "ok"
     assert f"{limit} allows less than the machine's 64.000 GB" in check.text
-    assert "raise the limit" in checks.check_memory(10**8, limit, 64 * 10**9).fix
+    assert "raise the limit" in doctor.check_memory(10**8, limit, 64 * 10**9).fix
 
 
 def test_where_numba_has_no_room_it_is_not_loaded(monkeypatch):

@@ -1,28 +1,31 @@
 """How fast the CUDA kernels run on this machine's GPU, beside a fill of the same bytes and PyTorch.
 
 A launch from Python takes up to 0.2 ms, so operands are large: as many images as there is room for.
+Times are those between two events around so many launches that the way of the first one to the GPU
+is lost among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from memlab.bench import im2col
-from memlab.bench.gpu_events import machine, timed
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call
 from memlab.layers import Conv2d, algorithms
-from memlab.measure import convolution
+from memlab.measure import convolution, processor, timing
 from memlab.measure.batch_times import BATCHES, PER_SAMPLE, linear
-from memlab.measure.processor import Way
-from memlab.measure.timing import Line, Result, allow_torch, line, median, ratio
+from memlab.measure.processor import Samples, Way
+from memlab.measure.timing import Line, Machine, Result, allow_torch, line, median, ratio
 from memlab.step.op import Op
 
 LARGEST, MOST = 2**32, 128
@@ -36,6 +39,8 @@ SIZES = (1024, 4096)
 """Rows and columns of square matrices."""
 GROWING = convolution.LAYERS[3]
 """The convolution whose time per sample is measured at every batch, beside linear layers."""
+SHORTEST = 0.02
+"""Seconds of a sample: launches are repeated."""
 NO_GPU = "there is no GPU here that Numba can use; `memlab doctor` says what is missing."
 
 
@@ -133,6 +138,45 @@ def _per_sample(name: str, op: Op, batches: Iterable[int], repeats: int) -> Iter
     for batch, samples in timed(ways, repeats).items():
         each = tuple(seconds / int(batch) for seconds in samples)
         yield line(f"{name}{PER_SAMPLE}{batch}", each)
+
+
+# -- the clock ----------------------------------------------------------------------------------
+
+
+class Clock:
+    """Seconds on the GPU. What was launched before has ended when it is read."""
+
+    def __init__(self) -> None:
+        self._cuda: Any = import_module("numba.cuda")
+        self._seconds = 0.0
+        self._last = self._event()
+
+    def _event(self) -> Any:
+        event = self._cuda.event()
+        event.record()
+        event.synchronize()
+        return event
+
+    def __call__(self) -> float:
+        now = self._event()
+        self._seconds += self._last.elapsed_time(now) / 1e3
+        self._last = now
+        return self._seconds
+
+
+def timed(ways: Mapping[str, Way], repeats: int) -> dict[str, Samples]:
+    """Seconds of one launch of every way, interleaved, ``repeats`` samples each."""
+    return processor.timed(ways, repeats, SHORTEST, Clock())
+
+
+def machine(device: str) -> Machine:
+    """This one, now, with a GPU and what its kernels are compiled with."""
+    here = timing.machine()
+    driver = import_module("memlab.kernels.cuda.driver").driver().get_version()
+    versions = {**here.versions, "CUDA driver": ".".join(map(str, driver))}
+    with suppress(PackageNotFoundError):  # Numba's own
+        versions["numba-cuda"] = version("numba-cuda")
+    return replace(here, processor=f"{device}, beside {here.processor}", versions=versions)
 
 
 # -- operands -----------------------------------------------------------------------------------

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from functools import partial
 
 from memlab.build.step import training_step
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan as book
-from memlab.measure.timing import Line, Result, interleave, line, machine, ratio
+from memlab.measure.timing import Line, Result, in_fresh_process, interleave, line, machine, ratio
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
@@ -101,7 +98,8 @@ def operations_of(layers: int) -> int:
 
 def fresh(repeats: int) -> list[Line]:
     """The import in a new process, with all that a plan needs, NumPy too; what it must not load."""
-    runs = [_fresh_process() for _ in range(repeats + 1)][1:]  # the first one fills the disk cache
+    in_fresh_process(FRESH)  # the first one fills the disk cache
+    runs = [in_fresh_process(FRESH) for _ in range(repeats)]
     seconds = tuple(seconds for seconds, _ in runs)
     loaded = sorted({name for _, names in runs for name in names})
     listed = f" ({', '.join(loaded)})" if loaded else ""
@@ -109,10 +107,3 @@ def fresh(repeats: int) -> list[Line]:
         line("import in a fresh process, NumPy included", seconds, IMPORT),
         Line(f"heavy packages that it loads{listed}", len(loaded), "", 0),
     ]
-
-
-def _fresh_process() -> tuple[float, list[str]]:
-    command = [sys.executable, "-c", FRESH]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    seconds, names = json.loads(done.stdout)
-    return float(seconds), list(names)

@@ -11,7 +11,6 @@ from memlab.measure.processor import blas, keep_freed_memory
 from memlab.measure.timing import Line, Result, allow_torch, interleave, line, machine, ratio
 from memlab.networks import zoo
 from memlab.networks.graph import Network
-from memlab.step.tensor import Role
 from memlab.techniques.lowering import lowering
 
 if TYPE_CHECKING:
@@ -54,16 +53,10 @@ def _in_torch(network: Network, session: Session, threads: int, x: Array, labels
     """PyTorch's step from the same parameters and inputs."""
     import torch
 
-    from memlab.measure.torch_step import TorchStep
-    from memlab.runtime.session import SETTINGS
+    from memlab.measure.torch_step import started
 
     torch.set_num_threads(threads)
-    start = {
-        tensor.name: session.value(tensor)
-        for tensor in session.residents
-        if tensor.role in (Role.PARAMETER, Role.BUFFER)
-    }
-    there = TorchStep(network, start, SETTINGS["rate"], SETTINGS["momentum"])
+    there = started(network, session)
     inputs = torch.from_numpy(x), torch.from_numpy(labels)
     return lambda turn: there.step(*inputs)
 

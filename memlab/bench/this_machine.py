@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict
 from itertools import chain
 from math import prod
@@ -22,7 +22,7 @@ from memlab.build.step import training_step
 from memlab.clocks import measured_rates, roofline
 from memlab.kernels import registry
 from memlab.layers.algorithms import DEFAULT, on
-from memlab.measure.processor import blas, freed_memory_kept, limited
+from memlab.measure.processor import blas, freed_memory_kept, limited, set_apart
 from memlab.measure.timing import Line, Result, machine
 from memlab.networks import zoo
 from memlab.networks.builder import network
@@ -98,7 +98,8 @@ def measure(
     ``sizes`` are the rows and columns of images for ways to convolve, and for slow ones.
     """
     registry.load()
-    with limited(), freed_memory_kept(), _frozen():
+    gc.collect()
+    with limited(), freed_memory_kept(), set_apart():
         found = Found(rates.product(rounds), rates.copy(rounds))
         for name, image, batch in steps:
             step = training_step(zoo.build(name, image=image))
@@ -123,18 +124,6 @@ def layers(image: int, widths: Iterable[int]) -> Network:
     for width in widths:
         x = x.conv(width, 3, pad=1).conv(4 * width, 1).conv(width, 1).conv(2 * width, 3, 2, 1)
     return x.conv(2 * width, 3, pad=1).squared_error()
-
-
-@contextmanager
-def _frozen() -> Iterator[None]:
-    """What is there already is not looked through before each sample: that takes longer than
-    they do."""
-    gc.collect()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def timed(step: Step, batch: int, rounds: int) -> Iterator[tuple[Op, float]]:

@@ -6,11 +6,7 @@ kernel is one.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-
-from memlab.measure.timing import Line, Result, line, machine, ratio
+from memlab.measure.timing import Line, Result, in_fresh_process, line, machine, ratio
 
 AIM = 0.025
 """Seconds from event to picture, in Python."""
@@ -56,9 +52,8 @@ print(json.dumps({name: seconds[1:] for name, seconds in samples.items()}))
 
 def run(repeats: int = 40) -> Result:
     """Time the parts of one slider event of the memory view, ResNet-50 from batch 32 to 64."""
-    command = [sys.executable, "-c", TIMED, str(repeats + 1)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return Result("views", machine(), tuple(lines(json.loads(done.stdout))))
+    samples = in_fresh_process(TIMED, str(repeats + 1))
+    return Result("views", machine(), tuple(lines(samples)))
 
 
 def lines(samples: dict[str, list[float]]) -> list[Line]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -57,19 +58,16 @@ def plan(options: Options) -> int:
 
 def run(options: Options) -> int:
     """Run one step on real arrays, here or on a GPU, and measure it against its plan."""
-    import sys
-
     import memlab
 
     batch = count("batch", options.batch)
     network, step, ledger = planned(options, batch)
     facts = facts_of(network, step, ledger, batch) | asked(options, batch)
     facts["schema"] = "memlab.run/2"
-    shown = sys.stderr is not None and sys.stderr.isatty()
     done = memlab.run(
         step,
         batch,
-        progress=shown,
+        progress=_watched(),
         device=options.device,
         placement=options.place,
         host=options.host,
@@ -80,8 +78,6 @@ def run(options: Options) -> int:
 
 def fit(options: Options) -> int:
     """Find the largest batch that fits into a memory, and the tensor that binds."""
-    from memlab import units
-
     nbytes = units.parse(options.memory)
     network, step, ledger = planned(options)
     found = ledger.fit(nbytes)
@@ -93,15 +89,12 @@ def fit(options: Options) -> int:
 
 def compare(options: Options) -> int:
     """Compare techniques on one step in bytes and time, and the ways out of a small card."""
-    import sys
-
     from memlab.studies.techniques.compare import compare_techniques
 
     batch = count("batch", options.batch)
     network, step = built(options)
-    shown = sys.stderr is not None and sys.stderr.isatty()
     found = compare_techniques(
-        step, batch, options.budget, options.measure, progress=shown, device=options.machine
+        step, batch, options.budget, options.measure, progress=_watched(), device=options.machine
     )
     facts = {"schema": "memlab.compare/2", **identity(network, step)}
     facts |= asked(options) | found.as_dict()
@@ -146,8 +139,6 @@ def diff(options: Options) -> int:
 
 def explain(options: Options) -> int:
     """Explain a PyTorch model of yours: its peak, what fits the card, and what makes it fit."""
-    import sys
-
     from memlab.frontends.torch import OPTIMIZERS
     from memlab.views.explain.own_model import explain as explained
 
@@ -161,7 +152,7 @@ def explain(options: Options) -> int:
     if options.optimizer is not None:
         known("optimizer", options.optimizer, OPTIMIZERS)
     given = _given(options.place) | {key: one for key, one in asked.items() if one is not None}
-    given.setdefault("progress", sys.stderr is not None and sys.stderr.isatty())
+    given.setdefault("progress", _watched())
     view = explained(**given)
     if picture:
         from memlab.views.files import drawn
@@ -208,8 +199,6 @@ def bench(options: Options) -> int:
 
 def _given(place: str) -> dict[str, Any]:
     """What a function of the user's gives, which may lie in the folder that the shell is in."""
-    import sys
-
     from memlab.views.explain.own_model import given_by
 
     sys.path.insert(0, os.getcwd())
@@ -253,7 +242,6 @@ def lab(options: Options) -> int:
 
 def lecture(options: Options) -> int:
     """Write a lecture as one page that needs no kernel and no network: k2, the k² of lowering."""
-    from memlab import units
     from memlab.views.lecture import LECTURES
 
     write = pick("lecture", options.name, LECTURES)
@@ -300,6 +288,11 @@ def printing() -> Iterator[None]:
         if error.filename is None:
             error.filename = OUTPUT
         raise
+
+
+def _watched() -> bool:
+    """Whether somebody sees how far a command is: what tells it is no part of its output."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def show(text: str) -> None:

@@ -1,31 +1,62 @@
-"""``memlab doctor``: is this set-up right? It looks at this machine, and ``diagnosis`` judges."""
+"""``memlab doctor``: is this set-up right? What is seen of this machine, what a set-up must have,
+and the line that mends each problem."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
+from typing import Literal
 
-from memlab import this_machine
-from memlab.doctor.checks import (
-    RAISE,
-    Check,
-    check_cache,
-    check_cuda,
-    check_kernel,
-    check_memlab,
-    check_memory,
-    check_numba,
-    check_package,
-    check_python,
-    parse,
-)
-from memlab.doctor.checks import exit_code as exit_code
-from memlab.doctor.checks import report as report
+from memlab import this_machine, units
 from memlab.errors import InputError
-from memlab.places import PACKAGE
+from memlab.places import PACKAGE, requirement
+
+Status = Literal["ok", "note", "problem"]
+Version = tuple[int, ...]
+
+RAISE = "give the container more memory, or raise the limit: ulimit -v unlimited"
+
+PYTHON = (3, 11)
+LEAST = {"anywidget": "0.9", "ipykernel": "6", "ipywidgets": "8", "jupyterlab": "4"}
+"""The first version with which the live views work, where pyproject.toml names none."""
+LITTLE, VERY_LITTLE = 2 * 10**9, 5 * 10**8
+"""Free bytes below which a check notes it, and below which it is a problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was looked at, how it stands, and the line that mends it."""
+
+    name: str
+    status: Status
+    text: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        line = f"{self.status:9}{self.name}: {self.text}"
+        return f"{line}\n{'':9}to mend it: {self.fix}" if self.fix else line
+
+
+def report(checks: Sequence[Check]) -> str:
+    """One line per check, and how many problems there are."""
+    count = sum(check.status == "problem" for check in checks)
+    verdict = "1 problem." if count == 1 else f"{count} problems." if count else "No problem."
+    return "\n".join([*map(str, checks), verdict])
+
+
+def exit_code(checks: Iterable[Check]) -> int:
+    """1 where there is a problem, else 0."""
+    return int(any(check.status == "problem" for check in checks))
+
+
+# -- what is seen here --------------------------------------------------------------------------
 
 
 def examine() -> list[Check]:
@@ -109,3 +140,147 @@ def _cache_folders() -> list[Path]:
     with contextlib.suppress(Exception):  # check_numba says why
         folders.append(import_module("memlab.kernels.numba_internals").user_folder())
     return folders
+
+
+# -- what was seen, judged ----------------------------------------------------------------------
+
+
+def check_memlab(version: str | None, python: str) -> Check:
+    """memlab is installed, so that its requirements are known."""
+    fix = f'"{python}" -m pip install {requirement("lab,lessons")}'
+    if version is None:
+        return Check("memlab", "problem", "runs from its folder and is not installed", fix)
+    return Check("memlab", "ok", version)
+
+
+def check_python(version: Version, executable: str) -> Check:
+    """Python is new enough."""
+    name, text = "Python", f"{_dotted(version[:3])}, {executable}"
+    if version >= PYTHON:
+        return Check(name, "ok", text)
+    fix = f"install Python {_dotted(PYTHON)} or newer, then `make lab PYTHON=python3.12`"
+    return Check(name, "problem", text, fix)
+
+
+def check_package(requirement: str, installed: str | None, python: str) -> Check | None:
+    """A line of the package's metadata, such as ``jupyterlab>=4; extra == 'lab'``, is met.
+
+    ``None`` for a requirement that a learner may do without, such as PyTorch.
+    """
+    name, least, below, extra = parse(requirement)
+    if extra not in ("", "lab", "lessons"):
+        return None
+    bounds = (f">={least}" if least else "", f"<{below}" if below else "")
+    wanted = name + ",".join(filter(None, bounds))
+    fix = f'"{python}" -m pip install "{wanted}"'
+    if installed is None:
+        status: Status = "note" if extra == "lessons" else "problem"
+        use = "; some lessons need it" if extra == "lessons" else ""
+        return Check(name, status, f"not installed{use}", fix)
+    if _numbers(installed) < _numbers(least):
+        return Check(name, "problem", f"{installed}; {least} or newer is needed", fix)
+    if below and _numbers(installed) >= _numbers(below):
+        return Check(name, "problem", f"{installed}; one before {below} is needed", fix)
+    return Check(name, "ok", installed)
+
+
+def parse(requirement: str) -> tuple[str, str, str, str]:
+    """Of a requirement: name, least version, the version that all must be below, and extra; ``''``
+    where there is none."""
+    name = re.match(r"[\w.-]+", requirement)
+    least = re.search(r">=\s*([\d.]+)", requirement)
+    below = re.search(r"<\s*([\d.]+)", requirement)
+    extra = re.search(r"extra\s*==\s*['\"](\w+)", requirement)
+    word = name[0] if name else requirement
+    first = least[1] if least else LEAST.get(word, "")
+    return word, first, below[1] if below else "", extra[1] if extra else ""
+
+
+def check_numba(error: str, python: str) -> Check:
+    """Numba can be imported: its versions and NumPy's fit together."""
+    if not error:
+        return Check("Numba starts", "ok", "it can compile kernels")
+    fix = f'"{python}" -m pip install --upgrade numba numpy'
+    return Check("Numba starts", "problem", error, fix)
+
+
+def check_kernel(argv: Sequence[str] | None, python: str, own: bool) -> Check:
+    """The kernel ``python3``, which the lessons name, starts this Python.
+
+    ``own`` says that this Python is a virtual environment, whose kernels come first.
+    """
+    name = "kernel python3"
+    fix = f'"{python}" -m ipykernel install --{"sys-prefix" if own else "user"} --name python3'
+    if not argv:
+        return Check(name, "problem", "Jupyter has no kernel of that name", fix)
+    if re.fullmatch(r"python(\d(\.\d+)?)?", argv[0]):
+        return Check(name, "ok", "the Python that starts JupyterLab")
+    if _folder(argv[0]) == _folder(python):
+        return Check(name, "ok", argv[0])
+    return Check(name, "problem", f"starts {argv[0]}, and not {python}", fix)
+
+
+def check_cuda(gpu: str, simulated: bool, error: str, python: str) -> Check:
+    """A GPU is welcome and never needed. ``error`` says why Numba cannot use what is there."""
+    if error:
+        fix = f'"{python}" -m pip install {requirement("cuda13")} (older driver: cuda12)'
+        return Check("CUDA", "note", error, fix if gpu else "")
+    if gpu and simulated:
+        text = f"simulated, because NUMBA_ENABLE_CUDASIM asks for it; there is a GPU: {gpu}"
+        return Check("CUDA", "note", text)
+    if simulated:
+        return Check("CUDA", "note", "simulated: no GPU here, and no lesson needs one")
+    return Check("CUDA", "ok", gpu)
+
+
+def check_cache(folders: Sequence[Path], windows: bool = os.name == "nt") -> Check:
+    """Numba can keep compiled kernels in one of its folders."""
+    name = "Numba cache"
+    for folder in folders:
+        if writable(folder):
+            return Check(name, "ok", str(folder))
+    text = f"no folder can be written: {', '.join(map(str, folders))}"
+    fix = (
+        "set NUMBA_CACHE_DIR=%TEMP%\\numba"
+        if windows
+        else "export NUMBA_CACHE_DIR=$HOME/.cache/numba"
+    )
+    return Check(name, "problem", f"{text}; kernels are compiled in every session", fix)
+
+
+def check_memory(free: int, limit: str, system: int) -> Check:
+    """Enough memory is free. ``system`` is what the whole machine has left; ``limit`` is what
+    allows less, if anything: a control group (a container, a job of a cluster), or ``ulimit``."""
+    text = f"{units.both(free)} free"
+    if limit:
+        text += f"; {limit} allows less than the machine's {units.short(system)}"
+    fix = RAISE if limit else "close other programs"
+    if free < VERY_LITTLE:
+        return Check("memory", "problem", text, fix)
+    if free < LITTLE:
+        return Check("memory", "note", f"{text}; larger runs are refused, plans are not", fix)
+    return Check("memory", "ok", text)
+
+
+def writable(folder: Path) -> bool:
+    """A file can be made there, or in the nearest folder above it that is there."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _folder(executable: str) -> str:
+    """The folder of a Python. The file itself may be a link to one that environments share."""
+    return os.path.realpath(Path(executable).parent)
+
+
+def _numbers(version: str) -> Version:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))

@@ -15,23 +15,24 @@ from memlab.errors import LARGEST, InputError, shorten
 from memlab.formats import FORMATS
 from memlab.ledger.file_fields import (
     FORMAT,
+    MEMORY,
+    PHASE,
+    ROLE,
     Check,
     What,
     axis,
     batches,
-    by_name,
     count,
     each,
     fields,
     listed,
-    one_of,
     text,
     truth,
 )
-from memlab.step.op import CALL, Op, Operands, Phase
+from memlab.step.op import CALL, Op, Operands
 from memlab.step.step import Step
-from memlab.step.storage import MEMORIES, Size, Storage
-from memlab.step.tensor import Role, Tensor
+from memlab.step.storage import Size, Storage
+from memlab.step.tensor import Tensor
 
 SCHEMA = "memlab.step/1"
 _META = ("network", "label", "format", "optimizer", "training")
@@ -109,7 +110,7 @@ def written(value: object) -> str:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def from_dict(data: Any, what: What = ()) -> Step:
+def from_dict(data: Any) -> Step:
     """The step that ``to_dict`` wrote.
 
     Raises:
@@ -121,7 +122,7 @@ def from_dict(data: Any, what: What = ()) -> Step:
             f"this is no step of schema {SCHEMA} (schema: {shorten(schema)}); record it again."
         )
     try:
-        return _step(fields(what, data, _STEP))
+        return _step(fields((), data, _STEP))
     except InputError as error:
         reason = str(error).rstrip(".")
         raise InputError(f"this step is damaged ({reason}); record it again.") from None
@@ -179,16 +180,16 @@ def _line(what: What, given: Any) -> Size:
 
 _BLOCK: dict[str, Check] = {
     "name": text,
-    "role": one_of("role", {role.value: role for role in Role}),
+    "role": ROLE,
     "format": FORMAT,
     "axes": each("an axis", axis),
     "size": _line,
-    "memory": one_of("memory", by_name(MEMORIES)),
+    "memory": MEMORY,
 }
 _OPERATION: dict[str, Check] = {
     "name": text,
     "kind": text,
-    "phase": one_of("phase", {phase.value: phase for phase in Phase}),
+    "phase": PHASE,
     "layer": text,
     "stage": text,
     **dict.fromkeys(_OPERANDS, _counts),

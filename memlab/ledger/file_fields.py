@@ -9,7 +9,9 @@ from typing import Any
 
 from memlab import formats
 from memlab.errors import LARGEST, InputError, flag, pick, shorten, whole
-from memlab.step.storage import Size
+from memlab.step.op import Phase
+from memlab.step.storage import MEMORIES, Size
+from memlab.step.tensor import Role
 
 What = tuple[str | tuple[str, object], ...]
 """What a value is: a field, of what, of what; a block or an operation is a noun and its name. It
@@ -116,3 +118,6 @@ def by_name(names: Iterable[str]) -> dict[str, str]:
 
 
 FORMAT = one_of("format", by_name(formats.FORMATS))
+MEMORY = one_of("memory", by_name(MEMORIES))
+PHASE = one_of("phase", {phase.value: phase for phase in Phase})
+ROLE = one_of("role", {role.value: role for role in Role})

@@ -16,6 +16,9 @@ from memlab.errors import LONGEST, InputError, shorten
 from memlab.ledger.entries import BEFORE, UNNAMED, Tenant
 from memlab.ledger.file_fields import (
     FORMAT,
+    MEMORY,
+    PHASE,
+    ROLE,
     Check,
     What,
     axis,
@@ -32,9 +35,7 @@ from memlab.ledger.file_fields import (
 )
 from memlab.ledger.ledger import Entry, Ledger, Row
 from memlab.optimizers import OPTIMIZERS
-from memlab.step.op import Phase
-from memlab.step.storage import DEVICE, MEMORIES
-from memlab.step.tensor import Role
+from memlab.step.storage import DEVICE
 
 T = TypeVar("T")
 
@@ -214,13 +215,13 @@ def _entry(what: What, given: Any) -> Entry:
 _ROW: dict[str, Check] = {
     "name": text,
     "kind": text,
-    "phase": one_of("phase", {phase.value: phase for phase in Phase}),
+    "phase": PHASE,
     "layer": text,
     "stage": text,
 }
 _BLOCK: dict[str, Check] = {
     "name": text,
-    "role": one_of("role", {role.value: role for role in Role}),
+    "role": ROLE,
     "size": size,
     "birth": partial(count, least=BEFORE),
     "death": count,
@@ -228,7 +229,7 @@ _BLOCK: dict[str, Check] = {
     "format": FORMAT,
     "layer": text,
     "stage": text,
-    "memory": one_of("memory", by_name(MEMORIES)),
+    "memory": MEMORY,
     "tenants": each("a tenant", _tenant),
 }
 _LEDGER: dict[str, Check] = {

@@ -76,15 +76,18 @@ def set_apart() -> Iterator[None]:
         gc.unfreeze()
 
 
-def timed(ways: Mapping[str, Way], repeats: int, shortest: float = 0.0) -> dict[str, Samples]:
+def timed(
+    ways: Mapping[str, Way], repeats: int, shortest: float = 0.0,
+    clock: Callable[[], float] = process_time,
+) -> dict[str, Samples]:  # fmt: skip
     """Seconds of one call of every way, interleaved, ``repeats`` samples each.
 
     A way is called so often within a sample that the sample takes at least about ``shortest``
     seconds.
     """
-    counts = {name: _count(way, shortest) for name, way in ways.items()}
+    counts = {name: _count(way, shortest, clock) for name, way in ways.items()}
     cases = {name: partial(_repeat, way, counts[name]) for name, way in ways.items()}
-    samples = interleave(cases, repeats, clock=process_time)
+    samples = interleave(cases, repeats, clock=clock)
     return {name: tuple(each / counts[name] for each in found) for name, found in samples.items()}
 
 
@@ -146,14 +149,14 @@ def prepared(op: Op, batch: int, operands: dict[str, Array] | None = None) -> Wa
     return partial(registry.find(op.kind, op.algorithm), call)
 
 
-def _count(way: Way, shortest: float) -> int:
+def _count(way: Way, shortest: float, clock: Callable[[], float]) -> int:
     """How many calls fill a sample. The first one compiles."""
     if not shortest:
         return 1
     way()
-    start = process_time()
+    start = clock()
     way()
-    return max(1, int(shortest / max(process_time() - start, 1e-6)))
+    return max(1, int(shortest / max(clock() - start, 1e-6)))
 
 
 def _repeat(way: Way, count: int, turn: int) -> None:

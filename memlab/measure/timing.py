@@ -7,9 +7,11 @@ than either time.
 from __future__ import annotations
 
 import gc
+import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -172,6 +174,12 @@ def ratio(
 ) -> Line:
     """One median by another of the same run."""
     return Line(name, median(over) / median(under), "x", aim)
+
+
+def in_fresh_process(program: str, *arguments: str) -> Any:
+    """What a program in Python prints as JSON, run by a process of its own."""
+    command = [sys.executable, "-c", program, *arguments]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def allow_torch() -> bool:

@@ -161,9 +161,11 @@ def most_allocated(compute: Callable[[], Any]) -> tuple[Any, int]:
     """What PyTorch computes, and the most bytes that its allocator has given out meanwhile."""
     from torch.profiler import ProfilerActivity, profile
 
+    from memlab.frontends.torch.alone import most
+
     with _quiet(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         found = compute()
-    return found, _peak(seen)
+    return found, most(seen)
 
 
 @contextmanager
@@ -182,13 +184,3 @@ def _quiet() -> Iterator[None]:
             os.dup2(stderr, STDERR)
             kept.seek(0)
             shown.writelines(line for line in kept if not line.startswith(CHATTER))
-
-
-def _peak(seen: Any) -> int:
-    """The most bytes alive at one moment, by what the profiler saw given out and taken back."""
-    events = [e for e in seen.profiler.kineto_results.events() if e.name() == "[memory]"]
-    live = most = 0
-    for event in sorted(events, key=lambda event: event.start_ns()):
-        live += event.nbytes()
-        most = max(most, live)
-    return most

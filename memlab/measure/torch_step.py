@@ -14,6 +14,8 @@ from torch.nn import functional as F  # noqa: N812 - as PyTorch's users write it
 
 from memlab.layers.layer import Node
 from memlab.networks.graph import INPUT, Network
+from memlab.runtime.session import SETTINGS, Session
+from memlab.step.tensor import Role
 
 Arrays = Mapping[str, npt.ArrayLike]
 Values = dict[str, Any]
@@ -53,6 +55,16 @@ class TorchStep:
             for name in {name for name in node.inputs if last[name] is node}:
                 del maps[name]
         return F.cross_entropy(maps[self.network.loss.inputs[0]], labels)
+
+
+def started(network: Network, session: Session) -> TorchStep:
+    """A network in PyTorch, from the parameters and buffers that a session of it has now."""
+    arrays = {
+        tensor.name: session.value(tensor)
+        for tensor in session.residents
+        if tensor.role in (Role.PARAMETER, Role.BUFFER)
+    }
+    return TorchStep(network, arrays, SETTINGS["rate"], SETTINGS["momentum"])
 
 
 def _conv(node: Node, x: list[Any], own: Values) -> Any:

@@ -16,10 +16,10 @@ from torch.utils._pytree import tree_leaves
 
 from memlab.build.step import training_step
 from memlab.measure.torch_lowering import most_allocated
-from memlab.measure.torch_step import TorchStep
+from memlab.measure.torch_step import TorchStep, started
 from memlab.networks.graph import Network
 from memlab.runtime.program import Program
-from memlab.runtime.session import SETTINGS, Session
+from memlab.runtime.session import Session
 from memlab.step.tensor import Role
 
 Kept = dict[Role, list[Any]]
@@ -45,12 +45,7 @@ def at_peak(network: Network, batch: int, threads: int) -> dict[Role, int]:
 def _started(network: Network, batch: int) -> tuple[TorchStep, Any, Any]:
     """A step in PyTorch from the values that memlab begins with, and what it reads."""
     with Session(Program(training_step(network), batch)) as session:
-        arrays = {
-            tensor.name: session.value(tensor).copy()
-            for tensor in session.residents
-            if tensor.role in (Role.PARAMETER, Role.BUFFER)
-        }
-    there = TorchStep(network, arrays, SETTINGS["rate"], SETTINGS["momentum"])
+        there = started(network, session)
     return there, torch.randn((batch, *network.input_shape)), torch.zeros(batch, dtype=torch.int64)
 
 

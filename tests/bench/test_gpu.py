@@ -13,7 +13,7 @@ from time import perf_counter
 import pytest
 
 from memlab import InputError
-from memlab.bench import find, gpu, gpu_events
+from memlab.bench import find, gpu
 from memlab.bench.im2col import Case
 from memlab.kernels.cuda.target import Target
 from memlab.layers import Conv2d, algorithms
@@ -33,8 +33,8 @@ def simulated(monkeypatch):
     """The simulator's events know no times, and its memory has no end."""
     if not TARGETS.target().simulated:
         pytest.skip("for the simulator")
-    monkeypatch.setattr(gpu_events, "Clock", lambda: perf_counter)
-    monkeypatch.setattr(gpu_events, "SHORTEST", 0.0)
+    monkeypatch.setattr(gpu, "Clock", lambda: perf_counter)
+    monkeypatch.setattr(gpu, "SHORTEST", 0.0)
     monkeypatch.setattr(gpu, "MOST", 2)
 
 
@@ -90,7 +90,7 @@ def test_the_clock_adds_up_what_lies_between_events(monkeypatch):
             return 1000.0 * (later.place - self.place)
 
     monkeypatch.setattr(import_module("numba.cuda"), "event", Event)
-    clock = gpu_events.Clock()
+    clock = gpu.Clock()
     assert [clock(), clock(), clock()] == [3.0, 8.0, 15.0]
 
 
@@ -104,9 +104,9 @@ def test_a_sample_is_the_mean_of_many_launches(monkeypatch):
 
         return launch
 
-    monkeypatch.setattr(gpu_events, "Clock", lambda: lambda: seconds[0])
+    monkeypatch.setattr(gpu, "Clock", lambda: lambda: seconds[0])
     ways = {"quick": way("quick", 0.001), "slow": way("slow", 1.0)}
-    times = gpu_events.timed(ways, repeats=3)
+    times = gpu.timed(ways, repeats=3)
     assert times == {"quick": pytest.approx((0.001,) * 3), "slow": pytest.approx((1.0,) * 3)}
     assert launches["quick"] > 3 * 15
     assert launches["slow"] == 2 + 4  # one to compile, one to count, and a round to warm up

@@ -18,12 +18,10 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from memlab.bench.accuracy.table import Estimate
 from memlab.bench.accuracy.training import Case, Training
+from memlab.frontends.torch.recorded import sentence
 from memlab.frontends.torch.worlds import quiet
 from memlab.ledger.plan import plan
 from memlab.step.garbage_collection import paused
-
-LONGEST = 120
-"""Characters of an error that a line shows."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Predictor:
                 nbytes = int(self.says(case, module))
                 seconds = perf_counter() - start
         except Exception as error:
-            return Estimate(self.name, why=f"failed: {_sentence(error)}")
+            return Estimate(self.name, why=f"failed: {sentence(error)}")
         return Estimate(self.name, nbytes, seconds)
 
 
@@ -147,9 +145,3 @@ def _versions(predictors: Sequence[Predictor]) -> Iterator[tuple[str, str]]:
             yield package, metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-
-
-def _sentence(error: Exception) -> str:
-    """An error on one line."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}{f': {lines[0][:LONGEST]}' if lines else ''}"

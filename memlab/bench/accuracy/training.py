@@ -15,7 +15,7 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from memlab.errors import InputError, shorten
-from memlab.frontends.torch.worlds import FORMATS, OPTIMIZERS, Wish
+from memlab.frontends.torch.worlds import OPTIMIZERS, Wish, autocast
 from memlab.measure.torch_lowering import most_allocated
 from memlab.step.garbage_collection import paused
 
@@ -103,15 +103,10 @@ class Training:
         """One step, as a loop of a user takes it."""
         x, target = self.data
         self.optimizer.zero_grad()
-        with self._autocast():
+        with autocast(self.case.autocast, self.case.device):
             loss = self.case.loss_fn(self.model(x), target)
         loss.backward()
         self.optimizer.step()
-
-    def _autocast(self) -> Any:
-        if not self.case.autocast:
-            return contextlib.nullcontext()
-        return torch.autocast(self.case.device, FORMATS[self.case.autocast])
 
     def before(self) -> int:
         """Bytes of what is there before a step, each storage once: parameters, buffers, states,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from functools import partial
 from time import perf_counter, process_time
 
 from memlab.frontends.torch import record
 from memlab.ledger.plan import plan
-from memlab.measure.timing import Line, Result, allow_torch, interleave, line, machine
+from memlab.measure.timing import (
+    Line,
+    Result,
+    allow_torch,
+    in_fresh_process,
+    interleave,
+    line,
+    machine,
+)
 
 RECORDED, READY, EXPLAINED = 1.0, 0.001, 10.0
 """Aims in seconds: of processor time for a recording and an estimate, on the wall for an
@@ -56,10 +61,9 @@ def recordings(repeats: int) -> list[Line]:
 def explanation() -> list[Line]:
     """ResNet-50 at batch 256 on a card of 12 GB, from a fresh process to the three sentences."""
     start = perf_counter()
-    command = [sys.executable, "-c", FRESH]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    processor = float(in_fresh_process(FRESH))
     seconds = perf_counter() - start
     return [
         line("ResNet-50 explained at batch 256, in a fresh process", (seconds,), EXPLAINED),
-        line("processor time of that", (float(json.loads(done.stdout)),)),
+        line("processor time of that", (processor,)),
     ]

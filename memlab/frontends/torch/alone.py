@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -76,8 +76,10 @@ def _measured(job: dict[str, Any], value: int) -> dict[str, Any]:
     with torch.set_grad_enabled(job["grad"]):
         args, kwargs = _arguments(job, value, made)
         run = _runner(job, args, kwargs)
-        before = {each.untyped_storage()._cdata for each in _tensors((args, kwargs))}
-        peak, seconds, outputs = _watched(run, args)
+        given = [each for each in flat([*args, *kwargs.values()]) if isinstance(each, torch.Tensor)]
+        before = {each.untyped_storage()._cdata for each in given}
+        on_gpu = any(each.is_cuda for each in given)
+        peak, seconds, outputs = _on_gpu(run) if on_gpu else _on_processor(run)
         if seconds < _QUICK:
             seconds = min(seconds, _timed(run))
     return {"peak": peak, "outputs": list(_sizes(outputs, before)), "seconds": seconds}
@@ -96,26 +98,28 @@ def _timed(run: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def _watched(run: Callable[[], Any], args: Any) -> tuple[int, float, Any]:
-    """The most bytes above those before, the seconds, and what was given."""
-    device = next((each.device.type for each in _tensors(args)), "cpu")
-    return _on_gpu(run) if device == "cuda" else _on_processor(run)
-
-
 def _on_processor(run: Callable[[], Any]) -> tuple[int, float, Any]:
+    """The most bytes above those before, the seconds, and what was given."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         start = time.perf_counter()
         outputs = run()
         seconds = time.perf_counter() - start
+    return most(profiler), seconds, outputs
+
+
+def most(profiler: Any) -> int:
+    """The most bytes alive at one moment, by what a profiler saw given out and taken back."""
     events = profiler.profiler.kineto_results.events()
     memory = [(each.start_ns(), each.nbytes()) for each in events if each.name() == "[memory]"]
     memory.sort(key=lambda each: each[0])
-    return max(accumulate((n for _, n in memory), initial=0)), seconds, outputs
+    found: int = max(accumulate((n for _, n in memory), initial=0))
+    return found
 
 
 def _on_gpu(run: Callable[[], Any]) -> tuple[int, float, Any]:
+    """The same on a GPU."""
     run()  # libraries take what they keep
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
@@ -193,16 +197,6 @@ def flat(value: Any) -> Iterator[Any]:
             yield from flat(each)
     else:
         yield value
-
-
-def _tensors(value: Any) -> Iterable[Any]:
-    for each in flat([*value[0], *value[1].values()] if _pair(value) else value):
-        if isinstance(each, torch.Tensor):
-            yield each
-
-
-def _pair(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict)
 
 
 if __name__ == "__main__":

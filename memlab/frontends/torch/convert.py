@@ -7,7 +7,7 @@ Import this module only where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -17,7 +17,17 @@ from torch.utils.flop_counter import flop_registry
 
 from memlab.axes import BATCH, NAMES, Dims
 from memlab.formats import FORMATS, Format
-from memlab.frontends.torch.recording import BEFORE, LEAVE, Block, Call, Recording, Spec, at
+from memlab.frontends.torch.recording import (
+    BEFORE,
+    LEAVE,
+    Block,
+    Call,
+    Recording,
+    Spec,
+    at,
+    specs,
+)
+from memlab.frontends.torch.torch_internals import MAP
 from memlab.step.garbage_collection import paused
 from memlab.step.op import CALL, Op, Operands, Phase, ending
 from memlab.step.step import Step
@@ -310,18 +320,8 @@ def _bytes(axes: Dims, format: Format) -> Size:
 
 def _moved(call: Call) -> Size:
     """Bytes of the tensors that it reads and writes, each as large as it is seen."""
-    touched = _specs((call.args, call.kwargs, call.outputs))
+    touched = specs((call.args, call.kwargs, call.outputs))
     return sum((_spec_bytes(each.shape, each.dtype) for each in touched), Size())
-
-
-def _specs(value: Any) -> Iterator[Spec]:
-    if isinstance(value, Spec):
-        yield value
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _specs(each)
-    elif isinstance(value, dict):
-        yield from _specs(list(value.values()))
 
 
 @lru_cache(maxsize=4096)
@@ -343,7 +343,7 @@ def _flops(call: Call) -> Size:
         return Size()
     formula = flop_registry.get(call.func.overloadpacket)
     if formula is None:
-        return sum((_values(each.shape) for each in _specs(call.outputs)), Size())
+        return sum((_values(each.shape) for each in specs(call.outputs)), Size())
     return _line(lambda batch: _counted_flops(formula, call, batch))
 
 
@@ -354,18 +354,12 @@ def _values(shape: tuple[Size, ...]) -> Size:
 
 def _counted_flops(formula: Any, call: Call, batch: int) -> int:
     args, kwargs, outputs = (
-        _shapes(at(each, batch)) for each in (call.args, call.kwargs, call.outputs)
+        MAP()(_shape, at(each, batch)) for each in (call.args, call.kwargs, call.outputs)
     )
     out = outputs[0] if len(outputs) == 1 else outputs
     return int(formula(*args, **kwargs, out_val=out))
 
 
-def _shapes(value: Any) -> Any:
-    """Shapes in the place of tensors."""
-    if isinstance(value, Spec):
-        return tuple(value.shape)
-    if isinstance(value, list | tuple):
-        return type(value)(_shapes(each) for each in value)
-    if isinstance(value, dict):
-        return {name: _shapes(each) for name, each in value.items()}
-    return value
+def _shape(value: Any) -> Any:
+    """The shape in the place of a tensor."""
+    return value.shape if isinstance(value, Spec) else value

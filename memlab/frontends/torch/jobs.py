@@ -6,12 +6,12 @@ Import this module only where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
-from memlab.frontends.torch.recording import BEFORE, Call, Recording, Spec, at
+from memlab.frontends.torch.recording import BEFORE, Call, Recording, Spec, at, specs
 
 OPAQUE = "uint8"
 """The format of what an operator keeps for its backward in an order of its own: made-up values of
@@ -45,7 +45,7 @@ class Jobs:
     def job(self, call: Call) -> dict[str, Any]:
         """One call; ``first`` are the calls that make what no made-up values can stand for."""
         args, kwargs = at(call.args, self.batch), at(dict(call.kwargs), self.batch)
-        numbers = _Numbers([*_specs(args), *_specs(list(kwargs.values()))])
+        numbers = _Numbers(specs((args, kwargs)))
         first: dict[str, Any] = {}
 
         def written(value: Any) -> Any:
@@ -100,11 +100,11 @@ class Jobs:
 class _Numbers:
     """The storages of the arguments of one call, numbered from 0, each as large as it is seen."""
 
-    def __init__(self, specs: Sequence[Spec]) -> None:
+    def __init__(self, arguments: Iterable[Spec]) -> None:
         self.order: dict[int, int] = {}
         self.first: dict[int, int] = {}
         self.ends: dict[int, int] = {}
-        for spec in specs:
+        for spec in arguments:
             key, offset = spec.storage, _whole(spec.offset)
             self.order.setdefault(key, len(self.order))
             self.first[key] = min(offset, self.first.get(key, offset))
@@ -130,13 +130,3 @@ def _extent(spec: Spec) -> int:
 def _whole(value: Any) -> int:
     """A number of a ``Spec`` that has been put at a batch."""
     return int(value)
-
-
-def _specs(value: Any) -> Iterator[Spec]:
-    if isinstance(value, Spec):
-        yield value
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _specs(each)
-    elif isinstance(value, Mapping):
-        yield from _specs(list(value.values()))

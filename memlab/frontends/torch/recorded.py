@@ -83,7 +83,7 @@ class Observed:
             except Exception as error:
                 if self.real is False:
                     raise
-                reason = _sentence(error)
+                reason = sentence(error)
             else:
                 self._world = world
                 return found
@@ -158,7 +158,7 @@ def _title(wish: Wish) -> str:
     return getattr(wish.optimizer, "__name__", "an optimizer of your own").strip("<>")
 
 
-def _sentence(error: Exception) -> str:
+def sentence(error: Exception) -> str:
     """An error on one line."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}{f': {lines[0][:120]}' if lines else ''}"

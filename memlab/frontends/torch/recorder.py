@@ -1,4 +1,5 @@
-"""Watching one training step: every call of an operator, every storage from birth to death.
+"""Watching one training step: every call of an operator and the module that it comes from, every
+storage from birth to death.
 
 Import this module only where PyTorch is installed: memlab does not need it.
 """
@@ -6,15 +7,18 @@ Import this module only where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 
 from memlab.errors import InputError
-from memlab.frontends.torch.paths import Paths
 from memlab.frontends.torch.recording import BEFORE, copies
 from memlab.frontends.torch.torch_internals import MODE, NODE, SEQUENCE
 from memlab.step.op import Phase
@@ -87,6 +91,61 @@ class SeenBlock:
     name: str = ""
     owner: str = ""
     foreign: bool = False
+
+
+class Paths:
+    """The modules whose forward runs now, from the outermost to the innermost, while it is entered.
+
+    A module that is used under several names has the first; one that is no part of the model, such
+    as a loss, has that of its class. ``entered`` and ``left`` are told when the model itself begins
+    and ends.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.modules = {name: type(each).__name__ for name, each in model.named_modules()}
+        self.stack: list[str] = []
+        self.last = ""
+        self.entered: Callable[[], None] = nothing
+        self.left: Callable[[], None] = nothing
+        self._names = {id(each): name for name, each in model.named_modules()}
+        self._handles: list[Any] = []
+
+    @property
+    def now(self) -> str:
+        """The innermost; empty in the model itself and outside it."""
+        return self.stack[-1] if self.stack else ""
+
+    def __enter__(self) -> Paths:
+        self.stack.clear()
+        self._handles = [
+            register_module_forward_pre_hook(self._enter),
+            register_module_forward_hook(self._leave, always_call=True),
+        ]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def _enter(self, module: Any, inputs: Any) -> None:
+        if module is self.model:
+            self.entered()
+        name = self._names.get(id(module))
+        if name is None:
+            name = self.now or type(module).__name__
+        self.stack.append(name)
+        self.last = name
+
+    def _leave(self, module: Any, inputs: Any, output: Any) -> None:
+        if self.stack:
+            self.stack.pop()
+        if module is self.model:
+            self.left()
+
+
+def nothing() -> None:
+    """Nobody is told."""
 
 
 class Recorder(MODE()):  # type: ignore[misc]  # PyTorch makes this class when it is asked for
@@ -284,12 +343,3 @@ def _seen(tensor: Any, number: int) -> Seen:
 @cache
 def _name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
-
-
-def tensors(value: Any) -> Iterable[Seen]:
-    """The tensors among arguments, in order."""
-    if isinstance(value, Seen):
-        yield value
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from tensors(each)

@@ -162,3 +162,14 @@ def at(value: Any, batch: int) -> Any:
             value.storage, shape, stride, offset, value.dtype, value.device, value.needs_grad
         )
     return value
+
+
+def specs(value: Any) -> Iterator[Spec]:
+    """The tensors among arguments, in order."""
+    if isinstance(value, Spec):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from specs(each)
+    elif isinstance(value, Mapping):
+        yield from specs(list(value.values()))

@@ -104,7 +104,7 @@ def far(call: Call, near: int, nbytes: int) -> tuple[int, list[int | None]]:
     batch = max(2 * near, min(_FAR, near * _ENOUGH // max(nbytes, 1)))
     args, kwargs = at(call.args, batch), at(dict(call.kwargs), batch)
     with torch.set_grad_enabled(call.grad):
-        found = call.func(*_made(args), **_made(kwargs))
+        found = call.func(*MAP()(_made, args), **MAP()(_made, kwargs))
     outputs = found if isinstance(found, list | tuple) else [found]
     return batch, [_bytes(each) for each in outputs]
 
@@ -115,14 +115,10 @@ def _bytes(value: Any) -> int | None:
 
 def _made(value: Any) -> Any:
     """Zeros in the place of what was a tensor."""
-    if isinstance(value, Spec):
-        dtype = getattr(torch, value.dtype)
-        return torch.empty_strided(value.shape, value.stride, dtype=dtype).zero_()
-    if isinstance(value, list | tuple):
-        return type(value)(_made(each) for each in value)
-    if isinstance(value, dict):
-        return {name: _made(each) for name, each in value.items()}
-    return value
+    if not isinstance(value, Spec):
+        return value
+    dtype = getattr(torch, value.dtype)
+    return torch.empty_strided(value.shape, value.stride, dtype=dtype).zero_()
 
 
 class Truths:

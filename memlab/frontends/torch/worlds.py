@@ -7,7 +7,6 @@ where PyTorch is installed: memlab does not need it.
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,9 +20,9 @@ from torch.optim.optimizer import (
 
 from memlab.errors import InputError, pick, shorten
 from memlab.frontends.torch import truths
-from memlab.frontends.torch.paths import Paths
-from memlab.frontends.torch.recorder import Recorder, SeenBlock, SeenCall
+from memlab.frontends.torch.recorder import Paths, Recorder, SeenBlock, SeenCall, nothing
 from memlab.frontends.torch.torch_internals import LEAVES, MAP
+from memlab.step.garbage_collection import paused
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 
@@ -45,6 +44,11 @@ FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 def as_it_is(model: Any) -> Any:
     """No change."""
     return model
+
+
+def autocast(format: str, device: str) -> Any:
+    """In here PyTorch computes in that format where it may; an empty one changes nothing."""
+    return torch.autocast(device, FORMATS[format]) if format else contextlib.nullcontext()
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class World:
         self.fake = None if real else truths.Fakes(allow_non_fake_inputs=True)
         with self.inside():
             self.model = _built(wish.build)
-            self.optimizer = _made(wish.optimizer, self.model)
+            self.optimizer = optimizer_of(wish.optimizer, self.model)
         self.paths = Paths(self.model)
 
     @contextlib.contextmanager
@@ -122,14 +126,14 @@ class World:
                 module.__class__ = kind
 
     def trace(self, batch: int, update: bool = True) -> Trace:
-        """One step at a batch, with or without its update.
+        """One step at a batch, with or without its update. What lies in a cycle is let go after it.
 
         Raises:
             InputError: ``make_batch`` gives no pair; and whatever the user's code raises.
         """
         pair = self.wish.pair(batch)
         recorder = Recorder(self.paths, None if self.real else truths.Truths())
-        with self.inside(), _collected_later(), self.paths, _gradients(self.model, recorder):
+        with self.inside(), paused(), self.paths, _gradients(self.model, recorder):
             data = MAP()(self._mine, pair)
             if self.wish.set_to_none:
                 self.optimizer.zero_grad()
@@ -165,14 +169,15 @@ class World:
         wish = self.wish
         self.paths.left = lambda: setattr(recorder, "phase", Phase.LOSS)
         self.paths.entered = lambda: setattr(recorder, "phase", Phase.FORWARD)
-        with self._autocast():
+        device = next((each.device.type for each in self.model.parameters()), "cpu")
+        with autocast(wish.autocast, device):
             if wish.keep_output:
                 held[:] = [self.model(x)]
                 loss = wish.loss_fn(held[0], target)
             else:
                 loss = wish.loss_fn(self.model(x), target)
             loss = loss / wish.parts if wish.parts > 1 else loss
-        self.paths.left = self.paths.entered = _nothing
+        self.paths.left = self.paths.entered = nothing
         return loss
 
     @contextlib.contextmanager
@@ -184,12 +189,6 @@ class World:
             where = f"module {self.paths.last!r} began last" if self.paths.last else "no module ran"
             error.add_note(f"memlab was recording a batch of {batch}; {where}.")
             raise
-
-    def _autocast(self) -> Any:
-        if not self.wish.autocast:
-            return contextlib.nullcontext()
-        device = next((each.device.type for each in self.model.parameters()), "cpu")
-        return torch.autocast(device, FORMATS[self.wish.autocast])
 
     def _mine(self, value: Any) -> Any:
         """What ``make_batch`` gave, as a tensor of this world."""
@@ -259,18 +258,6 @@ def _gradients(model: Any, recorder: Recorder) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _collected_later() -> Iterator[None]:
-    """What lies in a cycle is let go when the collector comes: here, not in a step."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-@contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Fake tensors write the trace of every error of the user into a log; here they do not."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
@@ -292,7 +279,7 @@ def _built(build: Callable[[], Any]) -> Any:
     return model.train()
 
 
-def _made(optimizer: Optimizer, model: Any) -> Any:
+def optimizer_of(optimizer: Optimizer, model: Any) -> Any:
     """The optimizer of a model.
 
     Raises:
@@ -306,7 +293,3 @@ def _made(optimizer: Optimizer, model: Any) -> Any:
             "try lambda p: torch.optim.SGD(p, lr=0.1)."
         )
     return found
-
-
-def _nothing() -> None:
-    return None

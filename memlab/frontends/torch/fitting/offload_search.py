@@ -41,15 +41,11 @@ class Offload(Fit):
     fewer bytes, by the count of the plain recording, and that this one moves what was counted.
     """
 
+    way: ClassVar[Any] = offloading
+
     to_host: int
     to_device: int
     host: int
-
-    def _wrapped(self, model: Any) -> Any:
-        return offloading.wrap(model, self.modules)
-
-    def _lines(self) -> str:
-        return offloading.code(self.modules)
 
     def _takes(self, names: str) -> str:
         moves = f"{units.short(self.to_host)} leave the device in a step"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -16,7 +16,7 @@ from memlab import units
 from memlab.errors import whole
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.torch_internals import LEAVES
-from memlab.frontends.torch.worlds import FORMATS, Change, Wish, _made, as_it_is
+from memlab.frontends.torch.worlds import Change, Wish, as_it_is, autocast, optimizer_of
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.optimizers import title
@@ -33,6 +33,9 @@ class Fit(ABC):
     is that of the plain one. ``step`` is the wrapped step, to be planned and looked at as any
     other.
     """
+
+    way: ClassVar[Any]
+    """The module that wraps some (``wrap``), and has the lines that do so (``code``)."""
 
     model: str
     optimizer: str
@@ -55,13 +58,14 @@ class Fit(ABC):
         Raises:
             InputError: a model that has not these modules.
         """
-        return self._wrapped(model)
+        return self.way.wrap(model, self.modules)
 
     def code(self) -> str:
         """The lines to paste after the one that makes ``model``; they do what ``apply`` does."""
         if not self.modules:
             return f"# batch {self.batch} fits into {units.short(self.memory)} as it is\n"
-        return self._lines()
+        lines: str = self.way.code(self.modules)
+        return lines
 
     def plan(self) -> Ledger:
         """What is alive when, with the modules wrapped; ``plan().peak(batch)`` is ``peak``."""
@@ -77,7 +81,7 @@ class Fit(ABC):
         whole("batch", batch)
         plain, mine = (
             list(_trained(self.wish, change, batch, whole("steps", steps), seed))
-            for change in (as_it_is, self._wrapped)
+            for change in (as_it_is, self.apply)
         )
         pairs = zip(plain, mine, strict=True)
         return [name for (name, one), (_, other) in pairs if not _equal(one, other)]
@@ -94,14 +98,6 @@ class Fit(ABC):
         return f"{head} instead of {before}, within {memory}, {self._takes(names)}"
 
     @abstractmethod
-    def _wrapped(self, model: Any) -> Any:
-        """The model with its modules wrapped."""
-
-    @abstractmethod
-    def _lines(self) -> str:
-        """The lines that wrap them."""
-
-    @abstractmethod
     def _takes(self, names: str) -> str:
         """What that takes, as the end of a sentence, and how sure it is that nothing takes less."""
 
@@ -114,15 +110,11 @@ class Recipe(Fit):
     none lies in another takes less than ``bound``, and ``proved`` says that this one takes no more.
     """
 
+    way: ClassVar[Any] = wrapping
+
     seconds: float
     share: float
     bound: float
-
-    def _wrapped(self, model: Any) -> Any:
-        return wrapping.wrap(model, self.modules)
-
-    def _lines(self) -> str:
-        return wrapping.code(self.modules)
 
     def _takes(self, names: str) -> str:
         return (
@@ -143,11 +135,11 @@ def _trained(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = change(wish.build().train())
-        optimizer = _made(wish.optimizer, model)
+        optimizer = optimizer_of(wish.optimizer, model)
         for _ in range(steps):
             x, target = wish.pair(batch)
             optimizer.zero_grad()
-            with _autocast(wish):
+            with autocast(wish.autocast, "cpu"):
                 loss = wish.loss_fn(model(x), target)
             loss.backward()
             optimizer.step()
@@ -156,11 +148,6 @@ def _trained(
         yield f"{name}.grad", each.grad
         yield name, each.detach()
     yield from model.named_buffers()
-
-
-def _autocast(wish: Wish) -> Any:
-    dtype = FORMATS.get(wish.autocast)
-    return torch.autocast("cpu", dtype or torch.bfloat16, enabled=bool(dtype))
 
 
 def _equal(one: Any, other: Any) -> bool:
