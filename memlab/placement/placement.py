@@ -15,16 +15,53 @@ from memlab.errors import InputError, pick, whole
 from memlab.ledger.entries import BEFORE, Entry
 from memlab.ledger.ledger import Ledger
 from memlab.lines import np
+from memlab.placement import exact_packing, packing
 from memlab.placement.blocks import TOY as TOY
 from memlab.placement.blocks import Block as Block
 from memlab.placement.blocks import blocks as blocks
 from memlab.placement.blocks import known, load_of
-from memlab.placement.packing import Load
-from memlab.placement.ways import WAYS
+from memlab.placement.packing import Load, Packing
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, Size
 from memlab.step.tensor import Role
 
+NEAR = 100
+"""The search for the best order ends where at most 1/100 of the lower bound is lost."""
+
+
+def _in_turn(
+    order: Callable[[Load], list[int]], fit: Callable[[Load, Sequence[int]], list[int]]
+) -> Callable[[Load], Packing]:
+    """A way without a search: the blocks in one order, each where it fits then."""
+
+    def way(load: Load) -> Packing:
+        found = order(load)
+        return found, fit(load, found)
+
+    return way
+
+
+def _best(load: Load) -> Packing:
+    bound, _ = load.bound()
+    return packing.search(load, bound + bound // NEAR)
+
+
+def _exact(load: Load) -> Packing:
+    bound, _ = load.bound()
+    found = packing.search(load, bound)
+    top = load.top(found[1])
+    return found if top == bound else exact_packing.solve(load, top)
+
+
+WAYS = {
+    "no reuse": _in_turn(packing.by_birth, packing.stacked),
+    "birth": _in_turn(packing.by_birth, packing.first_fit),
+    "biggest": _in_turn(packing.by_size, packing.first_fit),
+    "best fit": _in_turn(packing.by_birth, packing.best_fit),
+    "exact": _exact,
+    "best": _best,
+}
+"""From a load to the order of placing and the addresses, by name."""
 HOWS = tuple(WAYS)
 """The ways to place."""
 BY_HAND = "by hand"
