@@ -306,7 +306,7 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
     Each also runs once with its gradients kept, to compare them.
     """
     from memlab.runtime import backend, memory_guard
-    from memlab.runtime.dispatch import kernels_of
+    from memlab.runtime.program import kernels_of
 
     room = backend.find("cpu").room()
     for step in (each for row in rows for each in (row.step, _kept(row.step))):
