@@ -32,7 +32,8 @@ from memlab.studies.techniques.bytes_and_time import (
 from memlab.techniques import order
 from memlab.techniques.recompute import chain_optimum, recompute
 from memlab.techniques.recompute.exact_order import LARGEST
-from memlab.techniques.recompute.step_as_chain import cost, cuts
+from memlab.techniques.recompute.order_memory import cost
+from memlab.techniques.recompute.step_as_chain import cuts
 from memlab.techniques.registry import Use, techniques, use
 
 if TYPE_CHECKING:
