@@ -217,6 +217,11 @@ class Costs:
             costs += [self._of(moves, budget, level) for moves in found]
         return min(costs, key=_worth)
 
+    def rank(self, chosen: Collection[str], budget: float) -> tuple[int, float, int]:
+        """What is to be least: bytes over the budget, then seconds, then bytes that move."""
+        cost = self.of(chosen, budget)
+        return cost.over, cost.seconds, sum(self.sizes[name] for name in chosen)
+
     def _of(self, moves: list[Move], budget: float, level: str) -> Cost:
         line = self._line(moves)
         picks = self._picks(line, budget, level)
