@@ -113,15 +113,10 @@ def _layers(step: Step) -> list[Op]:
 # -- the way back -------------------------------------------------------------------------------
 
 
-def prefetched(step: Step, chosen: Collection[str]) -> list[Move]:
-    """When each chosen map comes back: with the backward of a later layer, which looks for the
-    nearest earlier layer whose input is away, and no further than the next convolution (C5). Who
-    finds its input still away fetches it, and waits."""
-    return WayBack(step).moves(chosen)
-
-
 class WayBack:
-    """When maps come back, of a step that is read once for many choices of them."""
+    """When maps come back, of a step that is read once for many choices of them: with the backward
+    of a later layer, which looks for the nearest earlier layer whose input is away, and no further
+    than the next convolution (C5). Who finds its input still away fetches it, and waits."""
 
     def __init__(self, step: Step) -> None:
         self.there = candidates(step)
