@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Mapping
 from functools import partial
 from math import inf
-from types import TracebackType
 
 import numpy.typing as npt
 from tqdm import tqdm
@@ -241,12 +240,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
