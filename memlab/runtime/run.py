@@ -80,18 +80,12 @@ class Run:
     def residuals(self) -> list[int]:
         """Per operation, the difference of largest size between measured and planned bytes:
         before, inside or after."""
-        pairs = zip(
-            zip(self.before, self.inside, self.after, strict=True),
-            zip(
-                self.planned.before(self.batch),
-                self.planned.timeline(self.batch),
-                self.planned.after(self.batch),
-                strict=True,
-            ),
-            strict=True,
-        )
+        plan, batch = self.planned, self.batch
+        planned = zip(plan.before(batch), plan.timeline(batch), plan.after(batch), strict=True)
+        measured = zip(self.before, self.inside, self.after, strict=True)
         return [
-            max((m - p for m, p in zip(seen, due, strict=True)), key=abs) for seen, due in pairs
+            max((m - p for m, p in zip(seen, due, strict=True)), key=abs)
+            for seen, due in zip(measured, planned, strict=True)
         ]
 
     @property

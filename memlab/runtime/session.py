@@ -20,7 +20,7 @@ from memlab.runtime.memory import Memory, Piece
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program, Turn
 from memlab.step.op import LOAD, Op, Phase
-from memlab.step.tensor import Tensor
+from memlab.step.tensor import Role, Tensor
 from memlab.techniques.order import PART, PARTS
 
 SETTINGS = {
@@ -228,6 +228,12 @@ class Session:
         """The values of a tensor that is alive now: themselves on the processor, a copy from
         elsewhere."""
         return self.place.read(self.memory.view(tensor))
+
+    @property
+    def output(self) -> Array:
+        """The loss of the last step, or what an inference predicts."""
+        outputs = (each for each in self.program.step.live_out if each.role is Role.FEATURE_MAP)
+        return self.value(next(outputs))
 
     def close(self) -> None:
         """Free everything; copies under way have ended."""
