@@ -37,9 +37,9 @@ def machine(given: str | Machine | None = None) -> Machine:
     Raises:
         InputError: there is none of that name, or this one was not measured.
     """
-    if given is None or isinstance(given, Rates):
-        return measured_rates.find(given or "")
-    if isinstance(given, str) and given in (RECORDED, HERE):
+    if isinstance(given, Rates):
+        return given
+    if given is None or (isinstance(given, str) and given in (RECORDED, HERE)):
         return measured_rates.find(given)
     return hardware.find(given)
 
