@@ -6,7 +6,7 @@ for thousands of sets: here each takes a fraction of one, by the same rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
@@ -41,7 +41,7 @@ from memlab.techniques.offload.prefetch import (
     latest,
     needed,
 )
-from memlab.techniques.offload.rules import Move, WayBack
+from memlab.techniques.offload.rules import Move, WayBack, by_number
 from memlab.techniques.recompute.repeats import repeated
 
 KINDS = ("m", "p")
@@ -342,7 +342,7 @@ class Costs:
 
     def _times(self, moves: Sequence[Move], picks: Sequence[Way]) -> Times:
         """When operations begin, as ``streams.slots`` has it."""
-        out, back = _by_number(moves, "leaves"), _by_number(moves, "returns")
+        out, back = by_number(moves, "leaves"), by_number(moves, "returns")
         end = end_out = end_in = 0.0
         waits: dict[int, float] = {}
         gone: dict[str, float] = {}
@@ -386,10 +386,3 @@ def _twins(step: Step) -> Iterator[list[int]]:
         times = op.attributes.get(order.AGAIN, 0)
         found.setdefault(op.name.removesuffix(repeated(times)), []).append(number)
     return iter(found.values())
-
-
-def _by_number(moves: Sequence[Move], which: str) -> Mapping[int, list[Move]]:
-    found: dict[int, list[Move]] = {}
-    for move in moves:
-        found.setdefault(getattr(move, which), []).append(move)
-    return found
