@@ -2,7 +2,7 @@
 
 A copy takes the link and a repeat takes arithmetic, so the two hide behind each other: a step may
 take both for less time than either alone. What is dropped decides the order of operations, and for
-each order the maps that go are chosen as in ``offload_search``.
+each order the maps that go are chosen as in ``offload.search``.
 """
 
 from __future__ import annotations
