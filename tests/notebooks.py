@@ -41,7 +41,7 @@ LARGEST = """
 import re
 from pathlib import Path
 
-from memlab.runtime.metering.measured_ledger import resident_set
+from memlab.runtime.run import resident_set
 
 status = Path("/proc/self/status")  # there a process does not inherit the figure of its parent
 found = re.search(r"VmHWM:\\s+(\\d+) kB", status.read_text()) if status.exists() else None

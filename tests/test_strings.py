@@ -13,11 +13,11 @@ from memlab import strings
 from memlab.layers import LAYERS
 from memlab.ledger.files import ORIGINS
 from memlab.optimizers import OPTIMIZERS
-from memlab.placement.ways import WAYS
+from memlab.placement.placement import HOWS
 from tests import texts
 
 STATES = {state for each in OPTIMIZERS.values() for state in each.states}
-NAMES = {*LAYERS, *ORIGINS, *OPTIMIZERS, *STATES, *(name.replace(" ", "_") for name in WAYS)}
+NAMES = {*LAYERS, *ORIGINS, *OPTIMIZERS, *STATES, *(name.replace(" ", "_") for name in HOWS)}
 """What a key may name too, wherever it is asked for."""
 
 

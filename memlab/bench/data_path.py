@@ -18,7 +18,7 @@ from memlab.measure.processor import freed_memory_kept, limited
 from memlab.measure.timing import Line, Result, line, machine, median
 from memlab.networks import zoo
 from memlab.runtime.loader.feed import Fed, feed
-from memlab.runtime.loader.folders import noise, write
+from memlab.runtime.loader.images import noise, write
 from memlab.step.step import Step
 
 NETWORK, IMAGE, BATCH, BATCHES = "resnet18", 64, 8, 10

@@ -69,15 +69,13 @@ def _apart(one: float, other: float) -> float:
     return abs(log(max(one, 1) / max(other, 1)))
 
 
-def find(name: str | Rates = "") -> Rates:
-    """The recording of that name: ``"here"``, ``"recorded"``, or that of this machine where there
-    is one.
+def find(name: str | None = None) -> Rates:
+    """The recording of that name: ``"here"``, ``"recorded"``, or without one that of this machine
+    where there is one.
 
     Raises:
         InputError: this machine was asked for, and was not measured.
     """
-    if isinstance(name, Rates):
-        return name
     if name == RECORDED:
         return recorded()
     found = kept()

@@ -7,7 +7,7 @@ An operation computes and moves bytes at the same time, and takes as long as the
 ``share`` is the part of the rate of a large matrix product that an algorithm reached when it was
 measured, on the layer of ``rates.json`` that is most like the one in question. Operations are
 counted by the formula of the layer, so an algorithm that needs fewer may pass 1. The figures were
-measured: they hold for one thread of one machine, which ``clocks.recordings`` names.
+measured: they hold for one thread of one machine, which ``clocks.measured_rates`` names.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def machine(given: str | Machine | None = None) -> Machine:
     Raises:
         InputError: there is none of that name, or this one was not measured.
     """
-    if given is None or isinstance(given, Rates):
-        return measured_rates.find(given or "")
-    if isinstance(given, str) and given in (RECORDED, HERE):
+    if isinstance(given, Rates):
+        return given
+    if given is None or (isinstance(given, str) and given in (RECORDED, HERE)):
         return measured_rates.find(given)
     return hardware.find(given)
 

@@ -5,25 +5,110 @@ Operations are numbered from 0 here; texts and pictures number them from 1, as p
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from memlab import units
-from memlab.errors import InputError, pick, whole
+from memlab.errors import InputError, pick, shorten, whole
 from memlab.ledger.entries import BEFORE, Entry
 from memlab.ledger.ledger import Ledger
 from memlab.lines import np
-from memlab.placement.blocks import TOY as TOY
-from memlab.placement.blocks import Block as Block
-from memlab.placement.blocks import blocks as blocks
-from memlab.placement.blocks import known, load_of
-from memlab.placement.packing import Load
-from memlab.placement.ways import WAYS
+from memlab.placement import exact_packing, packing
+from memlab.placement.packing import Load, Packing
+from memlab.step.garbage_collection import paused
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, Size
 from memlab.step.tensor import Role
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Bytes that are alive inside the operations ``birth`` to ``death``, both counted."""
+
+    name: str
+    nbytes: int
+    birth: int
+    death: int
+
+
+TOY = (
+    Block("A", 1 * MIB, 0, 3),
+    Block("B", 2 * MIB, 1, 4),
+    Block("C", 1 * MIB, 2, 5),
+    Block("D", 3 * MIB, 4, 4),
+    Block("E", 2 * MIB, 4, 6),
+    Block("F", 4 * MIB, 5, 7),
+)
+"""Six made-up blocks: reuse in order of birth saves nothing, and some order reaches the bound."""
+
+
+@paused()
+def blocks(step: Step, batch: int) -> tuple[Block, ...]:
+    """What is born in a step on ``device:0`` at a batch, workspace too, in order of birth; a block
+    has the name of its storage.
+
+    Raises:
+        InputError: no step, a bad batch, or one that the step does not hold for.
+    """
+    if not isinstance(step, Step):
+        raise InputError(
+            f"a placement is of a step, got {shorten(step)}; try "
+            "memlab.place(memlab.training_step(network), batch=32)."
+        )
+    last, batch = len(step.ops) - 1, step.held(batch)
+    return tuple(
+        Block(life.tensor.storage.name, life.size.at(batch), life.birth, min(life.death, last))
+        for life in step.lifetimes.blocks
+        if life.birth != BEFORE and life.memory == DEVICE
+    )
+
+
+# -- the ways to place ---------------------------------------------------------------------------
+
+NEAR = 100
+"""The search for the best order ends where at most 1/100 of the lower bound is lost."""
+
+
+def _in_turn(
+    order: Callable[[Load], list[int]], fit: Callable[[Load, Sequence[int]], list[int]]
+) -> Callable[[Load], Packing]:
+    """A way without a search: the blocks in one order, each where it fits then."""
+
+    def way(load: Load) -> Packing:
+        found = order(load)
+        return found, fit(load, found)
+
+    return way
+
+
+def _best(load: Load) -> Packing:
+    bound, _ = load.bound()
+    return packing.search(load, bound + bound // NEAR)
+
+
+def _exact(load: Load) -> Packing:
+    bound, _ = load.bound()
+    found = packing.search(load, bound)
+    top = load.top(found[1])
+    return found if top == bound else exact_packing.solve(load, top)
+
+
+WAYS = {
+    "no reuse": _in_turn(packing.by_birth, packing.stacked),
+    "birth": _in_turn(packing.by_birth, packing.first_fit),
+    "biggest": _in_turn(packing.by_size, packing.first_fit),
+    "best fit": _in_turn(packing.by_birth, packing.best_fit),
+    "exact": _exact,
+    "best": _best,
+}
+"""From a load to the order of placing and the addresses, by name."""
+
+# -- a placement ---------------------------------------------------------------------------------
 
 HOWS = tuple(WAYS)
 """The ways to place."""
@@ -51,7 +136,7 @@ class Placement:
     @cached_property
     def load(self) -> Load:
         """Rounded sizes and lifetimes, in the order of the blocks."""
-        return load_of(self.blocks, self.alignment)
+        return _load_of(self.blocks, self.alignment)
 
     @property
     def arena(self) -> int:
@@ -177,11 +262,56 @@ def arrange(blocks: Iterable[Block], how: str = "best", alignment: int = 64) -> 
         InputError: no blocks, two of the same name, a negative size or birth, a death before the
             birth, an alignment below 1, an unknown way, or no exact result.
     """
-    way, given = pick("way to place", how, WAYS), known(blocks)
+    way, given = pick("way to place", how, WAYS), _known(blocks)
     alignment = whole("alignment", alignment)
-    load = load_of(given, alignment)
+    load = _load_of(given, alignment)
     order, addresses = way(load)
     return Placement(given, tuple(addresses), tuple(order), how, alignment)
+
+
+def _known(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Blocks that can be placed.
+
+    Raises:
+        InputError: what is given is none, two have one name, a size or birth is negative, or a
+            death lies before the birth.
+    """
+    if not isinstance(blocks, Iterable):
+        raise _no_block(blocks)
+    given = tuple(blocks)
+    for block in given:
+        if not isinstance(block, Block):
+            raise _no_block(block)
+        _check(block)
+    twice = [name for name, count in Counter(block.name for block in given).items() if count > 1]
+    if twice:
+        raise InputError(f"two blocks are named {shorten(twice[0])}; rename one.")
+    return given
+
+
+def _no_block(given: object) -> InputError:
+    return InputError(f"blocks are placed, got {shorten(given)}; try memlab.place(step, batch).")
+
+
+def _check(block: Block) -> None:
+    if not isinstance(block.name, str):
+        raise InputError(f"a block has a text as its name, got {shorten(block.name)}; try 'A'.")
+    whole(f"the size of {block.name}", block.nbytes, least=0)
+    whole(f"the birth of {block.name}", block.birth, least=0)
+    if whole(f"the death of {block.name}", block.death, least=0) < block.birth:
+        raise InputError(
+            f"{block.name} is born in operation {block.birth} and dies before, in {block.death}; "
+            f"a death is at least the birth, try {block.birth}."
+        )
+
+
+def _load_of(blocks: Sequence[Block], alignment: int) -> Load:
+    """What is packed of them: each takes its bytes rounded up to the alignment."""
+    return Load(
+        [-(-int(block.nbytes) // alignment) * alignment for block in blocks],
+        [int(block.birth) for block in blocks],
+        [int(block.death) for block in blocks],
+    )
 
 
 def booked(ledger: Ledger, placement: Placement, batch: int) -> Ledger:

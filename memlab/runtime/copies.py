@@ -11,12 +11,10 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
-from typing import NamedTuple
 
 import numpy as np
 
@@ -38,8 +36,8 @@ class Copies:
     """Copies under way, by the name of their operation. Without ``threads`` each has ended before
     what comes after it begins."""
 
-    def __init__(self, threads: bool = True) -> None:
-        self.threads = threads
+    def __init__(self) -> None:
+        self.threads = True
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._running: dict[str, Future[None]] = {}
         self._uses: dict[str, str] = {}
@@ -59,7 +57,7 @@ class Copies:
         pool = self._threads.get(op.stream)
         if pool is None:
             pool = self._threads[op.stream] = ThreadPoolExecutor(1, f"memlab {op.stream}")
-        idle = not any(not future.done() for future in self._running.values())
+        idle = all(future.done() for future in self._running.values())
         self._running[op.name] = pool.submit(work)
         self._uses |= {tensor.storage.name: op.name for tensor in op.touched()}
         if idle:
@@ -93,47 +91,28 @@ class Copies:
         self._uses.clear()
 
 
-class Piece(NamedTuple):
-    """Bytes of the host: an array over them, and how many the memory says that they take."""
+class Host:
+    """Where maps wait: in memory of this machine, which ``backend.waiting`` gives out and its hook
+    sees; or in files of a ``folder``, mapped into memory and gone when they are dropped.
 
-    array: Array
-    nbytes: int
+    ``grain`` is what its bytes come in: where the file system says how many bytes files take, these
+    are whole blocks.
+    """
 
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is not None and not self.folder.is_dir():
+            raise InputError(
+                f"{shorten(str(folder))} is no folder for maps to wait in; try '/tmp', or 'ram'."
+            )
+        self.grain = os.statvfs(self.folder).f_frsize if TELLS and self.folder is not None else 1
 
-class Host(ABC):
-    """Where maps wait. ``grain`` is what its bytes come in."""
-
-    grain = 1
-
-    @abstractmethod
-    def block(self, nbytes: int) -> Piece:
-        """New bytes.
+    def file(self, nbytes: int) -> tuple[Array, int]:
+        """New bytes in a file of the folder, and how many the file system says that they take.
 
         Raises:
             InputError: there are none left.
         """
-
-
-class Ram(Host):
-    """Memory of this machine, which ``backend.waiting`` gives out and its hook sees."""
-
-    def block(self, nbytes: int) -> Piece:
-        return Piece(np.empty(nbytes, np.uint8), nbytes)
-
-
-class Folder(Host):
-    """Files of a folder, mapped into memory and gone when they are dropped. Where the file system
-    says how many bytes they take, these are whole blocks."""
-
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-        if not self.folder.is_dir():
-            raise InputError(
-                f"{shorten(str(folder))} is no folder for maps to wait in; try '/tmp', or 'ram'."
-            )
-        self.grain = os.statvfs(self.folder).f_frsize if TELLS else 1
-
-    def block(self, nbytes: int) -> Piece:
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 _reserve(file.fileno(), nbytes)
@@ -144,7 +123,7 @@ class Folder(Host):
                 f"{self.folder} has no {units.both(nbytes)} left for a map to wait in: "
                 f"{error.strerror}; nothing was kept. Try another folder, or a smaller batch."
             ) from None
-        return Piece(np.frombuffer(mapped, np.uint8), taken)
+        return np.frombuffer(mapped, np.uint8), taken
 
 
 def _reserve(file: int, nbytes: int) -> None:
@@ -167,4 +146,4 @@ def host(given: object) -> Host:
         return given
     if not isinstance(given, str | Path) or not str(given).strip():
         raise InputError(f"maps wait in 'ram' or in a folder, got {shorten(given)}; try 'ram'.")
-    return Ram() if given == RAM else Folder(given)
+    return Host(None if given == RAM else given)

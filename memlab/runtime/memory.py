@@ -11,7 +11,7 @@ from memlab import units
 from memlab.errors import InputError
 from memlab.kernels.registry import Array
 from memlab.runtime.backend import Backend, Part
-from memlab.runtime.copies import Host, Ram
+from memlab.runtime.copies import Host
 from memlab.runtime.metering.meter import Meter
 from memlab.step.storage import DEVICE, HOST, Storage
 from memlab.step.tensor import Tensor
@@ -61,7 +61,7 @@ class Memory:
         self.batch = batch
         self.backend = backend
         self.meter = meter
-        self.host = host or Ram()
+        self.host = host or Host()
         self.blocks: dict[str, Piece] = {}
         self._counted: dict[str, int] = {}
         self._locked: set[str] = set()
@@ -92,16 +92,16 @@ class Memory:
 
     def _on_host(self, name: str, nbytes: int) -> None:
         """A block of the host's memory; what no hook sees is counted by who gave it out."""
-        if isinstance(self.host, Ram):
+        if self.host.folder is None:
             spare = self._spare.get(nbytes)
             self.blocks[name] = Piece(spare.pop() if spare else self.backend.waiting(nbytes))
             self._locked |= set() if self.backend.one_memory else {name}
             return
-        there = self.host.block(nbytes)
-        self.blocks[name] = Piece(there.array)
+        array, taken = self.host.file(nbytes)
+        self.blocks[name] = Piece(array)
         if self.meter is not None:
-            address = self._counted[name] = there.array.ctypes.data
-            self.meter.report(0, address, there.nbytes)
+            address = self._counted[name] = array.ctypes.data
+            self.meter.report(0, address, taken)
 
     def free(self, name: str) -> None:
         """Drop the block of a storage; its bytes are free once no view is left."""

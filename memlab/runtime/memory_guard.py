@@ -13,7 +13,6 @@ from memlab.errors import InputError
 from memlab.ledger.answers import Fit
 from memlab.ledger.ledger import Ledger
 from memlab.lines import alive, column, np
-from memlab.runtime.copies import Ram
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, MEMORIES, Size
 from memlab.this_machine import Room
@@ -78,7 +77,7 @@ def admit(program: Program, beside: int = 0) -> None:
     place, spans = program.place, program.spans
     here = place.room()
     rooms: list[tuple[tuple[str, ...], Room]] = [((DEVICE,), here)]
-    if isinstance(program.host, Ram) and any(span.memory != DEVICE for span in spans):
+    if program.host.folder is None and any(span.memory != DEVICE for span in spans):
         if place.one_memory:
             rooms = [(MEMORIES, here)]
         else:

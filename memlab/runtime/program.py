@@ -12,8 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from memlab.devices import DEVICES
 from memlab.errors import InputError, shorten
-from memlab.kernels.registry import Kernel
+from memlab.kernels import registry
+from memlab.kernels.registry import Call, Kernel
 from memlab.ledger.entries import Entry
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
@@ -21,11 +23,11 @@ from memlab.placement.placement import Placement, arrange, blocks, booked
 from memlab.runtime import arena, backend
 from memlab.runtime.copies import RAM, Host
 from memlab.runtime.copies import host as host_memory
-from memlab.runtime.dispatch import kernels_of as kernels_of
 from memlab.runtime.inputs import wanted
 from memlab.runtime.memory import Operand, part_of
 from memlab.step.lifetimes import BEFORE
 from memlab.step.op import CALL, LOAD, Op, Phase
+from memlab.step.staging import COMPUTED, is_staged
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role, Tensor
@@ -174,3 +176,48 @@ class Program:
 def _to_device(op: Op) -> bool:
     """Whether a copy brings a map back: it takes bytes of the device when its turn comes."""
     return any(tensor.storage.memory == DEVICE for tensor in op.writes.values())
+
+
+def kernels_of(step: Step, device: str = "cpu") -> list[Kernel]:
+    """The kernel of every operation.
+
+    Raises:
+        InputError: there is none for one of them.
+    """
+    registry.load(device)
+    row = DEVICES[device]
+    if not row.staged and any(is_staged(op) or "mask" in op.writes for op in step.ops):
+        able = " or ".join(each.name for each in DEVICES.values() if each.staged)
+        raise InputError(
+            f"a step that is stored in other formats than it is computed in runs on {able}, got "
+            f"{device}; plan it instead of running it there."
+        )
+    layered = [op for op in step.ops if "layer" in op.attributes and op.phase is not Phase.UPDATE]
+    by_step = (op for op in layered if op.attributes["layer"].row.by_step)
+    of_sequences = any("T" in dict(each.axes) for op in by_step for each in op.touched())
+    if of_sequences and not row.sequences:
+        able = " or ".join(each.name for each in DEVICES.values() if each.sequences)
+        raise InputError(
+            f"linear layers and losses on sequences run on {able}, got {device}; plan this step "
+            "instead of running it there."
+        )
+    return [_kernel(op, device) for op in step.ops]
+
+
+def _none(call: Call) -> None:
+    """What moves bytes takes no kernel: the session does it."""
+
+
+def _kernel(op: Op, device: str) -> Kernel:
+    """The kernel of an operation in the format that it computes in."""
+    if op.phase is Phase.COPY or op.kind == LOAD:
+        return _none
+    formats = [each.format.name for each in op.touched() if each.format.kind == "float"]
+    any_format = op.traits.as_stored or op.traits.moves
+    format = COMPUTED.name if is_staged(op) or any_format or not formats else formats[0]
+    kernel = registry.find(op.kind, op.algorithm, device, format)
+    if not is_staged(op):
+        return kernel
+    from memlab.kernels.cpu.small.staged import Staged, StagedUpdate
+
+    return StagedUpdate(kernel, op) if op.slots else Staged(kernel, op)

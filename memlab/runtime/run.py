@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,13 +16,14 @@ import numpy.typing as npt
 from memlab import units
 from memlab.errors import flag
 from memlab.kernels.registry import Array
-from memlab.ledger.ledger import Ledger
+from memlab.ledger.entries import UNNAMED
+from memlab.ledger.ledger import BEFORE, Entry, Ledger
 from memlab.placement.placement import ARENA, Placement
 from memlab.runtime import memory_guard
+from memlab.runtime.backend import Backend
 from memlab.runtime.copies import RAM
 from memlab.runtime.interrupts import outside_the_hook
-from memlab.runtime.metering import measured_ledger
-from memlab.runtime.metering.meter import Meter
+from memlab.runtime.metering.meter import Meter, Seen
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
@@ -78,18 +80,12 @@ class Run:
     def residuals(self) -> list[int]:
         """Per operation, the difference of largest size between measured and planned bytes:
         before, inside or after."""
-        pairs = zip(
-            zip(self.before, self.inside, self.after, strict=True),
-            zip(
-                self.planned.before(self.batch),
-                self.planned.timeline(self.batch),
-                self.planned.after(self.batch),
-                strict=True,
-            ),
-            strict=True,
-        )
+        plan, batch = self.planned, self.batch
+        planned = zip(plan.before(batch), plan.timeline(batch), plan.after(batch), strict=True)
+        measured = zip(self.before, self.inside, self.after, strict=True)
         return [
-            max((m - p for m, p in zip(seen, due, strict=True)), key=abs) for seen, due in pairs
+            max((m - p for m, p in zip(seen, due, strict=True)), key=abs)
+            for seen, due in zip(measured, planned, strict=True)
         ]
 
     @property
@@ -255,7 +251,7 @@ def run(
         begin = time.perf_counter()
         counts = session.step(x, labels, progress)
         seconds = time.perf_counter() - begin - compiling.seconds
-        seen = measured_ledger.ledger(program.planned, meter.seen, program.batch, program.place)
+        seen = _measured(program.planned, meter.seen, program.batch, program.place)
     results = _results(session)
     session.close()
     before, inside, after = (list(column) for column in zip(*counts, strict=True))
@@ -271,7 +267,7 @@ def run(
         after,
         seconds,
         compiling.seconds,
-        measured_ledger.resident_set(),
+        resident_set(),
         **results,
         device=program.place.name,
         simulated=program.place.simulated,
@@ -282,6 +278,39 @@ def run(
         unclear=unclear,
         host_grain=program.host.grain,
     )
+
+
+def _measured(planned: Ledger, seen: list[Seen], batch: int, place: Backend) -> Ledger:
+    """What the meter saw as a ledger: blocks that memlab asked for under their names."""
+    roles = {entry.name: entry for entry in planned.entries}
+    operations = len(planned.rows)
+    entries = []
+    for block in seen:
+        if block.death == BEFORE:
+            continue  # drawing the first values took it; it is no part of the step
+        death = operations if block.death is None else block.death
+        known = roles.get(block.label)
+        if known is None:
+            entry = Entry(UNNAMED, Role.WORKSPACE, Size(block.nbytes), block.birth, death,
+                          memory=block.memory)  # fmt: skip
+        else:
+            entry = replace(known, size=Size(block.nbytes), birth=block.birth, death=death)
+        entries.append(entry)
+    origin = "simulated" if place.simulated else "measured"
+    return replace(planned, entries=tuple(entries), origin=origin, batches=range(batch, batch + 1))
+
+
+def resident_set() -> int:
+    """The most bytes that the operating system has counted for this process: shown beside a
+    measurement, and no measure of a plan."""
+    import psutil
+
+    if sys.platform == "win32":
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
 
 
 def _results(session: Session) -> dict[str, Any]:

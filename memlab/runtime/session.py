@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Mapping
 from functools import partial
 from math import inf
-from types import TracebackType
 
 import numpy.typing as npt
 from tqdm import tqdm
@@ -21,7 +20,7 @@ from memlab.runtime.memory import Memory, Piece
 from memlab.runtime.metering.meter import Meter
 from memlab.runtime.program import Program, Turn
 from memlab.step.op import LOAD, Op, Phase
-from memlab.step.tensor import Tensor
+from memlab.step.tensor import Role, Tensor
 from memlab.techniques.order import PART, PARTS
 
 SETTINGS = {
@@ -230,6 +229,12 @@ class Session:
         elsewhere."""
         return self.place.read(self.memory.view(tensor))
 
+    @property
+    def output(self) -> Array:
+        """The loss of the last step, or what an inference predicts."""
+        outputs = (each for each in self.program.step.live_out if each.role is Role.FEATURE_MAP)
+        return self.value(next(outputs))
+
     def close(self) -> None:
         """Free everything; copies under way have ended."""
         self.closed = True
@@ -241,12 +246,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -21,7 +21,7 @@ from memlab.runtime import memory_guard
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
-from memlab.step.tensor import Role, Tensor
+from memlab.step.tensor import Role
 from memlab.techniques import order
 
 Rewrite = Callable[[Step], Step]
@@ -181,7 +181,7 @@ class _Record:
         scales = [tensor for tensor in session.residents if tensor.start.setting == "loss_scale"]
         self.scales += [float(session.value(tensor)[()]) for tensor in scales]
         session.step(x, y)
-        self.losses.append(float(session.value(_output(session.program.step))[()]))
+        self.losses.append(float(session.output[()]))
 
 
 def _rewritten(step: Step, rewrite: object) -> Step:
@@ -218,11 +218,6 @@ def _batches(order: Array, batch: int) -> list[Array]:
     return [order[first : first + batch] for first in range(0, len(order) - batch + 1, batch)]
 
 
-def _output(step: Step) -> Tensor:
-    """The loss of a training step, or what an inference step predicts."""
-    return next(tensor for tensor in step.live_out if tensor.role is Role.FEATURE_MAP)
-
-
 def _error(session: Session, test: Session, data: Data) -> float:
     """The part of the test samples whose largest output is not that of their class, or is NaN."""
     learned = {tensor.name: tensor for tensor in session.residents}
@@ -231,7 +226,7 @@ def _error(session: Session, test: Session, data: Data) -> float:
             write = partial(_copy, session.value(learned[tensor.name]))
             test.place.fill(test.memory.view(tensor), write)
     test.step(data.x_test)
-    output = test.value(_output(test.program.step)).astype(np.float64)
+    output = test.output.astype(np.float64)
     right = (output.argmax(1) == data.y_test) & np.isfinite(output).all(1)
     return float(1 - right.mean())
 

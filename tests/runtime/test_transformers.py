@@ -13,7 +13,7 @@ from memlab import InputError, optimizers
 from memlab.kernels.registry import Array
 from memlab.layers.attention import TILE
 from memlab.networks.graph import Network
-from memlab.runtime.dispatch import kernels_of
+from memlab.runtime.program import kernels_of
 from memlab.step.step import Step
 from tests.kernels_by_case import distance
 from tests.oracles.requirement import torch_or_skip

@@ -20,7 +20,8 @@ from memlab.studies.techniques import compare
 from memlab.studies.techniques.bytes_and_time import Trade
 from memlab.studies.techniques.compare import BESIDE, compare_techniques
 from memlab.techniques.recompute import chain_optimum
-from memlab.techniques.recompute.step_as_chain import cost, cuts
+from memlab.techniques.recompute.order_memory import cost
+from memlab.techniques.recompute.step_as_chain import cuts
 from memlab.this_machine import Room
 
 SMALL = ("linear1", "mnist_cnn", "one layer", "deep")

@@ -24,8 +24,8 @@ from memlab.studies.techniques.recompute_waves import (
     schedules,
     subject,
 )
+from memlab.techniques.recompute.order_memory import cost
 from memlab.techniques.recompute.repeats import resequenced
-from memlab.techniques.recompute.step_as_chain import cost
 
 
 @cache

@@ -11,9 +11,8 @@ import memlab
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.order import AGAIN
-from memlab.techniques.recompute.order_memory import Liveness, Lives
+from memlab.techniques.recompute.order_memory import Liveness, Lives, cost
 from memlab.techniques.recompute.repeats import resequenced
-from memlab.techniques.recompute.step_as_chain import cost
 from memlab.techniques.recompute.ways import WAYS, Wish
 from tests.staged_networks import NETWORKS, step
 

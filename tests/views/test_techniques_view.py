@@ -15,7 +15,7 @@ from memlab.studies.techniques import frontier as study
 from memlab.studies.techniques.bytes_and_time import Measured
 from memlab.studies.techniques.frontier import CHEAP, EVERY, LINE, Frontier
 from memlab.studies.techniques.recompute_waves import schedules, subject
-from memlab.techniques.recompute.step_as_chain import cost
+from memlab.techniques.recompute.order_memory import cost
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.marks import Glyph, Line, Mark, Points
 from memlab.views.techniques import GUESSES, Mountain, Techniques, techniques

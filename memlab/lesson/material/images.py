@@ -10,8 +10,18 @@ import numpy as np
 
 from memlab.errors import InputError, flag, known, listed, shorten, whole
 from memlab.lesson import digits as handwritten
-from memlab.runtime.loader.folders import Drawn, noise, write
-from memlab.runtime.loader.images import COLOURS, KINDS, PNG, RAW, Images, Shape, path
+from memlab.runtime.loader.images import (
+    COLOURS,
+    KINDS,
+    PNG,
+    RAW,
+    Drawn,
+    Images,
+    Shape,
+    noise,
+    path,
+    write,
+)
 
 
 def images(

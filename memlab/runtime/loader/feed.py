@@ -42,7 +42,7 @@ from memlab.runtime.program import Program
 from memlab.runtime.session import Session
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST
-from memlab.step.tensor import Role, Tensor
+from memlab.step.tensor import Tensor
 
 FORMATS = ("fp32", "fp64")
 """What images are converted to."""
@@ -238,11 +238,10 @@ def _epoch(
     step, batch = program.step, program.batch
     losses, residual, peak = [], 0, 0
     with loader, Session(program, seed, settings=settings, meter=loader.meter) as session:
-        loss = next(t for t in step.live_out if t.role is Role.FEATURE_MAP)
         with closing(loader.batches()) as given:
             for each in given:
                 counts = session.step(each.x, each.labels)
-                losses.append(float(np.mean(session.value(loss))))
+                losses.append(float(np.mean(session.output)))
                 gaps = (m - p for got, want in zip(counts, due, strict=True)
                         for m, p in zip(got, want, strict=True))  # fmt: skip
                 residual = max(residual, *map(abs, gaps))

@@ -1,8 +1,8 @@
 """A loader: threads that read images from a disk into a ring of buffers, and on to the device.
 
-The operations of ``clocks.buffer_ring`` run for real (``lanes``): files are read into RAM, made
-into what the network reads, and copied over the link. Every buffer is allocated once, by the thread
-that waits for them, before any other thread starts.
+The operations of ``clocks.buffer_ring`` run for real (``stream_threads``): files are read into RAM,
+made into what the network reads, and copied over the link. Every buffer is allocated once, by the
+thread that waits for them, before any other thread starts.
 """
 
 from __future__ import annotations

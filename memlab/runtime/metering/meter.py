@@ -10,7 +10,6 @@ from collections.abc import Callable
 from ctypes import py_object, pythonapi
 from dataclasses import dataclass
 from functools import cache
-from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
@@ -123,12 +122,7 @@ class Meter:
         self._before = self.hook.install(self.report)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.hook.restore(self._before)
 
     def begin(self, number: int) -> int:

@@ -32,7 +32,8 @@ from memlab.studies.techniques.bytes_and_time import (
 from memlab.techniques import order
 from memlab.techniques.recompute import chain_optimum, recompute
 from memlab.techniques.recompute.exact_order import LARGEST
-from memlab.techniques.recompute.step_as_chain import cost, cuts
+from memlab.techniques.recompute.order_memory import cost
+from memlab.techniques.recompute.step_as_chain import cuts
 from memlab.techniques.registry import Use, techniques, use
 
 if TYPE_CHECKING:
@@ -306,7 +307,7 @@ def _measured(rows: Sequence[Technique], batch: int, progress: bool) -> list[Tec
     Each also runs once with its gradients kept, to compare them.
     """
     from memlab.runtime import backend, memory_guard
-    from memlab.runtime.dispatch import kernels_of
+    from memlab.runtime.program import kernels_of
 
     room = backend.find("cpu").room()
     for step in (each for row in rows for each in (row.step, _kept(row.step))):

@@ -7,6 +7,7 @@ best of those, and nobody says that it is the best of all.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from memlab import units
@@ -20,7 +21,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques.in_place import in_place
 from memlab.techniques.offload.cost import Costs, Terms
-from memlab.techniques.offload.search import descended, static
+from memlab.techniques.offload.search import changes, descended, static
 from memlab.techniques.recompute import recompute
 
 TRIES, GRID = 24, 1000
@@ -140,16 +141,13 @@ def moved(step: Step, batch: int, budget: int, machine: Machine, link: Link) -> 
         InputError: no set that was tried fits; the message names the least bytes.
     """
     costs = Costs(step, Terms(batch, link.speed, machine, in_place=True, algorithms="m"))
-
-    def rank(chosen: frozenset[str]) -> tuple[float, ...]:
-        cost = costs.of(chosen, budget)
-        return cost.over, cost.seconds, sum(costs.sizes[name] for name in chosen)
-
+    rank = partial(costs.rank, budget=budget)
     if not rank(frozenset())[0]:
         return ()
     starts = static(costs)
     chosen = ("conv", "all") if len(costs.sizes) <= MANY else ("all",)
-    ends = {descended(starts[name], costs.sizes, rank) for name in chosen}
+    beside = changes(costs.sizes)
+    ends = {descended(starts[name], beside, rank) for name in chosen}
     best = min(sorted(ends, key=sorted), key=rank)
     if rank(best)[0]:
         least = costs.of(best, budget).peak

@@ -18,7 +18,7 @@ from memlab.techniques import order
 from memlab.techniques.offload.cost import optimal, terms
 from memlab.techniques.offload.joint import SEARCHES
 from memlab.techniques.offload.prefetch import BUDGET, NEEDED, PREFETCH, VDNN, back, needed
-from memlab.techniques.offload.rules import POLICIES, candidates, moved, prefetched
+from memlab.techniques.offload.rules import POLICIES, WayBack, candidates, moved
 from memlab.techniques.offload.search import Choice
 from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
 from memlab.techniques.release import rewritable
@@ -123,7 +123,7 @@ def offload(
         chosen = _named(step, order.names(maps, "maps"))
         note = f"offload of {len(chosen)} map{'s' * (len(chosen) != 1)}{back(prefetch)}"
     late = prefetch == NEEDED
-    found = needed(candidates(step), chosen) if late else prefetched(step, chosen)
+    found = needed(candidates(step), chosen) if late else WayBack(step).moves(chosen)
     return moved(step, found, note) if found else step
 
 

@@ -6,7 +6,7 @@ for thousands of sets: here each takes a fraction of one, by the same rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
@@ -41,7 +41,7 @@ from memlab.techniques.offload.prefetch import (
     latest,
     needed,
 )
-from memlab.techniques.offload.rules import Move, WayBack
+from memlab.techniques.offload.rules import Move, WayBack, by_number
 from memlab.techniques.recompute.repeats import repeated
 
 KINDS = ("m", "p")
@@ -217,6 +217,11 @@ class Costs:
             costs += [self._of(moves, budget, level) for moves in found]
         return min(costs, key=_worth)
 
+    def rank(self, chosen: Collection[str], budget: float) -> tuple[int, float, int]:
+        """What is to be least: bytes over the budget, then seconds, then bytes that move."""
+        cost = self.of(chosen, budget)
+        return cost.over, cost.seconds, sum(self.sizes[name] for name in chosen)
+
     def _of(self, moves: list[Move], budget: float, level: str) -> Cost:
         line = self._line(moves)
         picks = self._picks(line, budget, level)
@@ -337,7 +342,7 @@ class Costs:
 
     def _times(self, moves: Sequence[Move], picks: Sequence[Way]) -> Times:
         """When operations begin, as ``streams.slots`` has it."""
-        out, back = _by_number(moves, "leaves"), _by_number(moves, "returns")
+        out, back = by_number(moves, "leaves"), by_number(moves, "returns")
         end = end_out = end_in = 0.0
         waits: dict[int, float] = {}
         gone: dict[str, float] = {}
@@ -381,10 +386,3 @@ def _twins(step: Step) -> Iterator[list[int]]:
         times = op.attributes.get(order.AGAIN, 0)
         found.setdefault(op.name.removesuffix(repeated(times)), []).append(number)
     return iter(found.values())
-
-
-def _by_number(moves: Sequence[Move], which: str) -> Mapping[int, list[Move]]:
-    found: dict[int, list[Move]] = {}
-    for move in moves:
-        found.setdefault(getattr(move, which), []).append(move)
-    return found

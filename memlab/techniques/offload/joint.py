@@ -2,7 +2,7 @@
 
 A copy takes the link and a repeat takes arithmetic, so the two hide behind each other: a step may
 take both for less time than either alone. What is dropped decides the order of operations, and for
-each order the maps that go are chosen as in ``offload_search``.
+each order the maps that go are chosen as in ``offload.search``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from typing import NamedTuple
 from memlab.errors import InputError
 from memlab.step.op import Phase
 from memlab.step.step import Step
-from memlab.techniques.offload.cost import Cost, Costs, Terms
+from memlab.techniques.offload.cost import Costs, Terms
 from memlab.techniques.offload.prefetch import BUDGET, VDNN
 from memlab.techniques.offload.search import (
     Choice,
     Maps,
     best,
     best_maps,
+    changes,
     descended,
     dynamic,
     refusal,
@@ -90,17 +91,12 @@ class Joint:
         except InputError:  # below the least peak: that, and maps go on top of it
             return ordered()
 
-    def cost(self, state: State) -> Cost | None:
-        """What a state comes to."""
-        costs = self.costs(state.dropped)
-        return None if costs is None else costs.of(state.away & costs.sizes.keys(), self.budget)
-
     def rank(self, state: State) -> Rank:
-        """What is to be least: bytes over the budget, then seconds, then bytes that move."""
-        costs, cost = self.costs(state.dropped), self.cost(state)
-        if costs is None or cost is None:
+        """What is to be least (``Costs.rank``)."""
+        costs = self.costs(state.dropped)
+        if costs is None:
             return inf, 0.0, 0
-        return cost.over, cost.seconds, sum(costs.sizes.get(name, 0) for name in state.away)
+        return costs.rank(state.away & costs.sizes.keys(), self.budget)
 
     def every(self) -> Iterator[State]:
         """All states; what runs again may read a map, as the input, that backward did not."""
@@ -122,7 +118,8 @@ class Joint:
         yield only
         cost = self.rank(only)
         if cost[0] or cost[1] > self.plain.bound(inf) * (1 + 1e-12):
-            yield from map(self.descended, sorted({only, *self.starts()}, key=_sorted))
+            for start in sorted({only, *self.starts()}, key=_sorted):
+                yield descended(start, self.fates, self.rank)
 
     def starts(self) -> Iterator[State]:
         """Where a search starts: each of the two alone, and what is cheap to compute dropped."""
@@ -140,20 +137,9 @@ class Joint:
     def alone(self, start: Maps) -> Maps:
         """The best set of dropped maps where none goes, from a start."""
         sizes = {self.makers[n]: size for n, size in self.plain.sizes.items() if n in self.makers}
-        return descended(start, sizes, lambda dropped: self.rank(State(dropped, frozenset())))
-
-    def descended(self, start: State) -> State:
-        """From a state to better ones beside it, until none is."""
-        state, value = start, self.rank(start)
-        before = None
-        while value != before:
-            before = value
-            for fate in self.fates:
-                other = fate(state)
-                worth = self.rank(other)
-                if worth < value:
-                    state, value = other, worth
-        return state
+        return descended(
+            start, changes(sizes), lambda dropped: self.rank(State(dropped, frozenset()))
+        )
 
     @cached_property
     def fates(self) -> list[Callable[[State], State]]:
@@ -194,14 +180,15 @@ def joint(step: Step, at: Terms, budget: int) -> Choice:
     all_ = Joint(step, at, budget)
     exact = len(all_.names) <= EXACT
     state = min(all_.every() if exact else _found(all_), key=all_.rank)
-    costs, cost = all_.costs(state.dropped), all_.cost(state)
+    costs = all_.costs(state.dropped)
     assert costs is not None
-    assert cost is not None
+    away = state.away & costs.sizes.keys()
+    cost = costs.of(away, budget)
     if cost.over:
         raise refusal(at, budget, cost.peak)
     exact = exact and all(each.all_ways for each in all_.orders.values() if each is not None)
     return written(
-        costs, state.away & costs.sizes.keys(), cost, "joint", budget, exact,
+        costs, away, cost, "joint", budget, exact,
         all_.plain.bound(inf), repeats(costs.step),
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """When maps come back from the host: one layer early, when they are needed, or as a budget asks.
 
 A map that comes back early hides its copy behind other operations, and takes its bytes for longer.
-vDNN looks one convolution ahead (``offload_rules``). Here each map comes back as late as costs no
+vDNN looks one convolution ahead (``offload.rules``). Here each map comes back as late as costs no
 time, and later still where the budget has no room for it: found by going through the operations
 once, with all choices that could still be the best (dynamic programming).
 """

@@ -113,15 +113,10 @@ def _layers(step: Step) -> list[Op]:
 # -- the way back -------------------------------------------------------------------------------
 
 
-def prefetched(step: Step, chosen: Collection[str]) -> list[Move]:
-    """When each chosen map comes back: with the backward of a later layer, which looks for the
-    nearest earlier layer whose input is away, and no further than the next convolution (C5). Who
-    finds its input still away fetches it, and waits."""
-    return WayBack(step).moves(chosen)
-
-
 class WayBack:
-    """When maps come back, of a step that is read once for many choices of them."""
+    """When maps come back, of a step that is read once for many choices of them: with the backward
+    of a later layer, which looks for the nearest earlier layer whose input is away, and no further
+    than the next convolution (C5). Who finds its input still away fetches it, and waits."""
 
     def __init__(self, step: Step) -> None:
         self.there = candidates(step)
@@ -195,21 +190,25 @@ def _backwards(step: Step) -> list[tuple[int, int, str]]:
 @paused()
 def moved(step: Step, moves: Sequence[Move], note: str) -> Step:
     """The step with the copies of these moves, each in its stream."""
-    out: dict[int, list[Move]] = {}
-    back: dict[int, list[Move]] = {}
-    for each in moves:
-        out.setdefault(each.leaves, []).append(each)
-        back.setdefault(each.returns, []).append(each)
-    ops = tuple(_Writer(step, out, back).ops())
+    ops = tuple(_Writer(step, moves).ops())
     step.check_new(t for op in ops if op.phase is Phase.COPY for t in op.writes.values())
     return replace(step, ops=ops, notes=(*step.notes, note))
+
+
+def by_number(moves: Iterable[Move], which: str) -> dict[int, list[Move]]:
+    """Moves by one of their operations: ``"leaves"`` or ``"returns"``."""
+    found: dict[int, list[Move]] = {}
+    for move in moves:
+        found.setdefault(getattr(move, which), []).append(move)
+    return found
 
 
 class _Writer:
     """Writes the operations in order, with the copies and what waits for them."""
 
-    def __init__(self, step: Step, out: Mapping[int, list[Move]], back: Mapping[int, list[Move]]):
-        self.step, self.out, self.back = step, out, back
+    def __init__(self, step: Step, moves: Sequence[Move]) -> None:
+        self.step = step
+        self.out, self.back = by_number(moves, "leaves"), by_number(moves, "returns")
         self.homes: dict[str, Storage] = {}
         self.waiting: dict[int, list[str]] = {}
 

@@ -7,10 +7,12 @@ starts from vDNN's answers. Every set has the algorithms that its memory leaves 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from typing import Any
+from operator import xor
+from typing import Any, TypeVar
 
 from memlab import units
 from memlab.clocks.streams import clock
@@ -29,6 +31,7 @@ SWAPS = 40
 """Maps up to which a search also tries one map for another."""
 
 Maps = frozenset[str]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -182,11 +185,7 @@ def refusal(at: Terms, budget: int, least: int) -> InputError:
 def best_maps(costs: Costs, budget: float) -> tuple[Maps, bool]:
     """The set that is over the budget by the fewest bytes, and of those within it the fastest; and
     whether all were tried."""
-
-    def rank(maps: Maps) -> tuple[float, ...]:
-        cost = costs.of(maps, budget)
-        return cost.over, cost.seconds, sum(costs.sizes[name] for name in maps)
-
+    rank = partial(costs.rank, budget=budget)
     if len(costs.sizes) <= EXACT:
         return min(subsets(costs.sizes), key=rank), True
     sets = static(costs)
@@ -194,7 +193,8 @@ def best_maps(costs: Costs, budget: float) -> tuple[Maps, bool]:
         *sets.values(),
         *(_grown(costs, start, budget) for start in (frozenset(), sets["conv"])),
     }
-    ends = {descended(start, costs.sizes, rank) for start in sorted(starts, key=sorted)}
+    beside = changes(costs.sizes)
+    ends = {descended(start, beside, rank) for start in sorted(starts, key=sorted)}
     return min(sorted(ends, key=sorted), key=rank), False
 
 
@@ -221,21 +221,29 @@ def _grown(costs: Costs, start: Maps, budget: float) -> Maps:
     return maps
 
 
-def descended(
-    start: Maps, sizes: Mapping[str, int], rank: Callable[[Maps], tuple[float, ...]]
-) -> Maps:
-    """From a set to better ones beside it, until none is: with one map more, one less, and where
-    they are not many one for another; the largest maps first."""
+def changes(sizes: Mapping[str, int]) -> list[Callable[[Maps], Maps]]:
+    """What may change in a set: one map more, one less, and where they are not many one for
+    another; the largest maps first."""
     names = sorted(sizes, key=lambda name: (-sizes[name], name))
     pairs = combinations(names, 2) if len(names) <= SWAPS else ()
-    changes = [*(frozenset({name}) for name in names), *map(frozenset, pairs)]
-    maps, value = start, rank(start)
+    return [
+        *(partial(xor, frozenset({name})) for name in names),
+        *(partial(_swapped, frozenset(pair)) for pair in pairs),
+    ]
+
+
+def _swapped(pair: Maps, maps: Maps) -> Maps:
+    return maps ^ pair if len(pair & maps) == 1 else maps
+
+
+def descended(start: T, changes: Sequence[Callable[[T], T]], rank: Callable[[T], Any]) -> T:
+    """From a choice to better ones beside it, until none is."""
+    found, value = start, rank(start)
     before = None
     while value != before:
         before = value
         for change in changes:
-            if len(change) == 1 or len(change & maps) == 1:
-                worth = rank(maps ^ change)
-                if worth < value:
-                    maps, value = maps ^ change, worth
-    return maps
+            other = change(found)
+            if other != found and (worth := rank(other)) < value:
+                found, value = other, worth
+    return found

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memlab.errors import InputError, whole
 from memlab.lines import Integers, np
-from memlab.techniques.recompute.chain import Chain, Schedule, Stage, Usage, simulate
+from memlab.techniques.recompute.chain import Chain, Schedule
 
 Frontier = tuple[Integers, Integers]
 """Bytes, growing, and the least cost within them, falling. Both of shape (points,)."""
@@ -228,15 +228,3 @@ def _best(choices: list[Frontier]) -> Frontier:
     sizes, lowest = sizes[last], lowest[last]
     better = np.concatenate([[True], lowest[1:] < lowest[:-1]])
     return sizes[better], lowest[better]
-
-
-__all__ = [
-    "Chain",
-    "Schedule",
-    "Stage",
-    "Usage",
-    "frontier",
-    "least_memory",
-    "least_time",
-    "simulate",
-]

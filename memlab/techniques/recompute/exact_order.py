@@ -2,24 +2,102 @@
 
 Checkmate (Jain et al. 2020, arXiv 1910.02653; fact E6), solved by HiGHS through SciPy. An order
 has one phase for each task, in a row that the reads allow. A phase ends with the first run of its
-task; before that any earlier tasks may run again, in the same row and each at most once.
+task; before that any earlier tasks may run again, in the same row and each at most once. A place is
+a pair (phase, task), the task no later than the phase: it may run there. Unlike in the paper, what
+is held at every place are variables, so that the bytes of a place are one sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from math import gcd
+from time import monotonic
 
 from memlab.errors import InputError, whole
+from memlab.lines import Column, Floats, alive, column, np
+from memlab.placement.integer_program import milp, scipy
 from memlab.techniques.recompute.chain import Usage
-from memlab.techniques.recompute.checkmate import Program, Task, blocks, line
 
 LARGEST = 24
 """The most tasks."""
 MOST = 2**45
 """What no cost and no number of bytes reaches: sums are exact as floating-point numbers."""
+SOLVED, INFEASIBLE = 0, 2
+"""What ``scipy.optimize.milp`` calls these states."""
 
 Order = tuple[int, ...]
+Row = tuple[dict[int, float], float]
+"""Coefficients of variables by number, and the most that their sum may be."""
+Result = tuple[int, int]
+"""A task, and which of its results."""
+Block = tuple[int, int, int, Result | None]
+"""Bytes, the first and the last run beside which they are, by place in an order, and the result
+that they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: its ``cost``, the ``nbytes`` of its result, what it ``reads``, whether it may run
+    ``again``, the workspace bytes ``inside`` it, and the bytes that its first run has ``left`` to
+    the end (gradients of parameters).
+
+    It reads results of tasks by index (from 0); of one that makes ``more`` of them, each of which
+    goes after its own last reader, the others are pairs: ``(task, 1)`` is the second. Those that
+    it makes ``once`` (statistics of a batch) come after them; when it runs again, it reads them,
+    and costs ``repeat`` instead.
+    """
+
+    name: str
+    cost: int
+    nbytes: int
+    reads: tuple[int | Result, ...]
+    again: bool = True
+    inside: int = 0
+    left: int = 0
+    more: tuple[int, ...] = ()
+    once: tuple[int, ...] = ()
+    repeat: int | None = None
+
+    @property
+    def sources(self) -> set[int]:
+        """The tasks whose results it reads."""
+        return {read[0] if isinstance(read, tuple) else read for read in self.reads}
+
+    def spent(self, again: bool) -> int:
+        """What a run costs."""
+        return self.cost if not again or self.repeat is None else self.repeat
+
+    def made(self, again: bool) -> tuple[int, ...]:
+        """The bytes of what a run makes."""
+        return (self.nbytes, *self.more, *(() if again else self.once))
+
+    def read(self, number: int, again: bool) -> list[Result]:
+        """What a run reads; the task has this number."""
+        kept = range(len(self.made(True)), len(self.made(not again))) if again else ()
+        found = [read if isinstance(read, tuple) else (read, 0) for read in self.reads]
+        return found + [(number, each) for each in kept]
+
+
+def _blocks(tasks: Sequence[Task], order: Sequence[int]) -> Iterator[Block]:
+    """What an order holds: a result from its making to its last reader before it is made again."""
+    last: dict[Result, int] = {}
+    first = {number: at for at, number in reversed([*enumerate(order)])}
+    for at, number in reversed([*enumerate(order)]):
+        task, again = tasks[number], first[number] < at
+        yield task.inside, at, at, None
+        yield 0 if again else task.left, at, len(order), None
+        for which, nbytes in enumerate(task.made(again)):
+            yield nbytes, at, last.pop((number, which), at), (number, which)
+        for result in task.read(number, again):
+            last.setdefault(result, at)
+
+
+def _line(found: Sequence[Block], runs: int) -> Column:
+    """The bytes inside every run, of shape (runs,)."""
+    sizes, births, deaths, _ = zip(*found, strict=True)
+    return alive(column(sizes), np.array(births), np.array(deaths), runs)
 
 
 def simulate(tasks: Sequence[Task], order: Sequence[int], fixed: int = 0) -> Usage:
@@ -33,7 +111,7 @@ def simulate(tasks: Sequence[Task], order: Sequence[int], fixed: int = 0) -> Usa
     first_runs(tasks)
     _check(tasks, order)
     beside = whole("fixed (bytes)", fixed, least=0)
-    peak = int(line([*blocks(tasks, order)], len(order)).max())
+    peak = int(_line([*_blocks(tasks, order)], len(order)).max())
     ran: set[int] = set()
     cost = 0
     for number in order:
@@ -81,7 +159,7 @@ def _peak(tasks: Sequence[Task], row: Order, ranks: Sequence[int]) -> int:
     return simulate(tasks, [row[rank] for rank in ranks]).peak
 
 
-def _program(tasks: Sequence[Task], row: Order, time_limit: float) -> Program:
+def _program(tasks: Sequence[Task], row: Order, time_limit: float) -> _Program:
     if not 1 <= len(tasks) <= LARGEST:
         raise InputError(f"an exact order is found for 1 to {LARGEST} tasks, got {len(tasks)}.")
     rank = {number: place for place, number in enumerate(row)}
@@ -89,7 +167,7 @@ def _program(tasks: Sequence[Task], row: Order, time_limit: float) -> Program:
     for number in row:
         reads = tuple((rank[made], which) for made, which in tasks[number].read(number, False))
         ranked.append(replace(tasks[number], reads=reads))
-    return Program(ranked, time_limit)
+    return _Program(ranked, time_limit)
 
 
 def first_runs(tasks: Sequence[Task]) -> Order:
@@ -140,4 +218,146 @@ def _check(tasks: Sequence[Task], order: Sequence[int]) -> None:
         raise InputError(f"an order runs every task, but {tasks[min(rest)].name} is missing.")
 
 
-__all__ = ["Task", "first_runs", "least_memory", "least_time", "simulate"]
+# -- the integer program ------------------------------------------------------------------------
+
+
+@dataclass
+class _Program:
+    """Tasks in a row that their reads allow. ``time_limit`` is in seconds."""
+
+    tasks: Sequence[Task]
+    time_limit: float
+
+    def __post_init__(self) -> None:
+        phases = range(len(self.tasks))
+        self.until = monotonic() + self.time_limit
+        self.places = [(phase, task) for phase in phases for task in range(phase + 1)]
+        self.results = [
+            (number, which)
+            for number, task in enumerate(self.tasks)
+            for which in range(len(task.made(again=False)))
+        ]
+        held = [(*place, made) for place in self.places for made in self._before(place[0])]
+        self.variable = {key: number for number, key in enumerate([*self.places, *held])}
+        self.peak = len(self.variable)  # the number of one more variable
+        sizes = [[*task.made(again=False), task.inside, task.left] for task in self.tasks]
+        self.unit = max(1, *(max(each) for each in sizes)) / 2**10
+        self.everything = sum(map(sum, sizes))
+        self.beside = [0, *accumulate(task.left for task in self.tasks)]  # before each phase
+        self.rows = [*self._dependences(), *self._bytes()]
+
+    def _before(self, phase: int) -> list[Result]:
+        """What may be held in a phase."""
+        return [made for made in self.results if made[0] < phase]
+
+    def fastest(self, room: int) -> list[int] | None:
+        """The tasks in the cheapest order within that many bytes; ``None`` where there is none.
+
+        The solver rounds. Where what it finds needs too much, the results that do not fit are
+        forbidden together, in whole numbers, and it solves again.
+
+        Raises:
+            InputError: not solved within the time limit, or SciPy is not installed.
+        """
+        objective = np.zeros(self.peak + 1)
+        costs = [self.tasks[task].spent(task < phase) for phase, task in self.places]
+        unit = gcd(*costs) or 1
+        objective[: len(self.places)] = [cost // unit for cost in costs]
+        rows = list(self.rows)
+        while (order := self._solve(objective, rows, room)) is not None:
+            excess = self._excess(order, room)
+            if excess is None:
+                return order
+            rows += self._apart(*excess)
+        return None
+
+    def smallest(self) -> list[int]:
+        """The tasks in an order of the least peak, up to what the solver rounds.
+
+        Raises:
+            InputError: not solved within the time limit, or SciPy is not installed.
+        """
+        objective = np.zeros(self.peak + 1)
+        objective[self.peak] = 1
+        order = self._solve(objective, self.rows, self.everything)
+        assert order is not None, "every task once is within all bytes"
+        return order
+
+    def _solve(self, objective: Floats, rows: Sequence[Row], room: int) -> list[int] | None:
+        sparse = scipy("scipy.sparse", "an exact order")
+        entries = [(n, at, value) for n, (row, _) in enumerate(rows) for at, value in row.items()]
+        lines, columns, values = zip(*entries, strict=True)
+        matrix = sparse.coo_array((values, (lines, columns)), (len(rows), self.peak + 1)).tocsr()
+        least, most = np.zeros(self.peak + 1), np.ones(self.peak + 1)
+        for at, (phase, task) in enumerate(self.places):
+            least[at] = phase == task
+            most[at] = phase == task or self.tasks[task].again
+        most[self.peak] = room / self.unit
+        remaining = self.until - monotonic()
+        result = remaining > 0 and milp(
+            "an exact order",
+            c=objective,
+            integrality=np.arange(self.peak + 1) < len(self.places),
+            bounds=(least, most),
+            constraints=(matrix, -np.inf, [bound for _, bound in rows]),
+            options={"time_limit": remaining, "mip_rel_gap": 0},
+        )
+        if not result or result.status not in (SOLVED, INFEASIBLE):
+            raise InputError(
+                f"{len(self.tasks)} tasks were not solved within {self.time_limit:g} seconds; "
+                "try fewer tasks or a larger time_limit."
+            )
+        if result.status == INFEASIBLE:
+            return None
+        return [task for at, (_, task) in enumerate(self.places) if result.x[at] > 0.5]
+
+    def _excess(self, order: Sequence[int], room: int) -> tuple[int, int, set[Result]] | None:
+        """The phase and the task in which an order first needs more than ``room``, and what is held
+        beside it."""
+        found = [*_blocks(self.tasks, order)]
+        over = np.nonzero(_line(found, len(order)) > room)[0]
+        if not len(over):
+            return None
+        now = int(over[0])
+        held = {made for _, birth, death, made in found if made and birth < now <= death}
+        return max(order[: now + 1]), order[now], held
+
+    def _apart(self, phase: int, task: int, held: set[Result]) -> list[Row]:
+        """From a phase on the task does not run while all of these are held; a first run takes more
+        than another, so that only that is without them."""
+        number, rows = self.variable, []
+        for later in range(phase, phase + 1 if task == phase else len(self.tasks)):
+            row = {number[later, task, made]: 1.0 for made in held}
+            rows.append(({**row, number[later, task]: 1.0}, float(len(held))))
+        return rows
+
+    def _dependences(self) -> list[Row]:
+        """A task runs where its reads are held; what is held was so before, or was made there."""
+        number, rows = self.variable, []
+        for phase, task in self.places:
+            for read in self.tasks[task].read(task, task < phase):
+                rows.append(({number[phase, task]: 1.0, number[phase, task, read]: -1.0}, 0.0))
+        for (phase, task), after in pairwise(self.places):
+            for made in self._before(after[0]):
+                row = {number[*after, made]: 1.0}
+                if made[0] < phase:
+                    row[number[phase, task, made]] = -1.0
+                if made[0] == task and made[1] < len(self.tasks[task].made(task < phase)):
+                    row[number[phase, task]] = -1.0
+                rows.append((row, 0.0))
+        return rows
+
+    def _bytes(self) -> list[Row]:
+        """What is held at a place, with what runs there, is at most the peak."""
+        number, rows = self.variable, []
+        for phase, task in self.places:
+            here, size = self.tasks[task], [each.made(again=False) for each in self.tasks]
+            row = {
+                number[phase, task, made]: size[made[0]][made[1]] / self.unit
+                for made in self._before(phase)
+            }
+            own = sum(here.made(task < phase)) + here.inside + here.left * (task == phase)
+            row[number[phase, task]] = own / self.unit
+            row[self.peak] = -1.0
+            rows.append((row, -self.beside[phase] / self.unit))
+        return rows

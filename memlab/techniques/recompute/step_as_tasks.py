@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from memlab.clocks.roofline import Machine
 from memlab.step.op import Phase
 from memlab.step.step import Step
-from memlab.techniques.recompute.checkmate import Result
-from memlab.techniques.recompute.exact_order import Task
+from memlab.techniques.recompute.exact_order import Result, Task
 from memlab.techniques.recompute.order_memory import Liveness
 
 

@@ -200,7 +200,8 @@ def _on_demand(step: Step, dropped: Collection[str]) -> Order:
     """Forward once; then everything that is dropped right before who needs it first. What
     backward does not need is not there either when something is made again."""
     kept = _needed(step) - set(dropped)
-    maker = {name: i for i, op in enumerate(step.ops) if _is_forward(op) for name in made(op)}
+    forward = ((i, op) for i, op in enumerate(step.ops) if op.phase is Phase.FORWARD)
+    maker = {name: i for i, op in forward for name in made(op)}
     there = kept | {name for name in _needed(step) if name not in maker}
     there |= {each.storage.name for each in step.live_in}
     result: Order = []
@@ -216,10 +217,6 @@ def _on_demand(step: Step, dropped: Collection[str]) -> Order:
                 result.append(waiting.pop())
                 there |= made(step.ops[result[-1]]) if op.phase is Phase.BACKWARD else set()
     return result
-
-
-def _is_forward(op: Op) -> bool:
-    return op.phase is Phase.FORWARD
 
 
 _GREEDY = partial(_chained, segments.greedy_search, segments.greedy_search)

@@ -20,17 +20,8 @@ from memlab.claims.revolve import (
     hidden_state,
 )
 from memlab.techniques.recompute import segments
-from memlab.techniques.recompute.chain import Run, Ways
-from memlab.techniques.recompute.chain_optimum import (
-    Chain,
-    Schedule,
-    Stage,
-    Usage,
-    frontier,
-    least_memory,
-    least_time,
-    simulate,
-)
+from memlab.techniques.recompute.chain import Chain, Run, Schedule, Stage, Usage, Ways, simulate
+from memlab.techniques.recompute.chain_optimum import frontier, least_memory, least_time
 
 SMALL = st.integers(0, 9)
 LARGE = SMALL | st.integers(0, 80)  # now and then it makes any operation the peak
