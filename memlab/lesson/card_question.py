@@ -98,6 +98,14 @@ class Topic:
     gives: tuple[str, ...] = ()
     shows: tuple[Mapping[str, Any], ...] = ()
 
+    @property
+    def handle(self) -> str:
+        """How a cell calls its card: ``halve``, or ``lesson.recall("07.maps")`` without a
+        variable."""
+        if self.part is Part.PREDICT:
+            return self.name.partition(".")[2]
+        return f'lesson.{self.part}("{self.name}")'
+
     def read(self, given: object) -> Guess | str:
         """A guess from what was typed or chosen.
 
