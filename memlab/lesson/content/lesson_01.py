@@ -14,7 +14,14 @@ from memlab import strings, units
 from memlab.build.step import inference_step, training_step
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Figure, Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import beside, measured, planned, step_of
+from memlab.lesson.content.tools import (
+    backward_begins,
+    beside,
+    floor_and_mountain,
+    measured,
+    planned,
+    step_of,
+)
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, alike
 from memlab.lines import Floats as Vector
@@ -35,8 +42,7 @@ _PARTS = ("mountain", "floor", "both", "neither")
 def stays(n: Numbers) -> Truth:
     """Which part of a peak is the same for every batch: the bytes that no sample adds."""
     ledger = plan(step_of(zoo.alexnet(), "sgd"))
-    at = ledger.peak_at(n["batch"]).index
-    floor, mountain = (int(part[at]) for part in ledger.line())
+    floor, mountain = floor_and_mountain(ledger, n["batch"])
     return Truth("floor" if mountain else "both", seen={"floor": units.short(floor)})
 
 
@@ -221,8 +227,7 @@ def kept(batch: int, inputs: int, hidden: int, outputs: int) -> int:
 
 def _when_backward_begins(batch: int, inputs: int, hidden: int, outputs: int) -> int:
     ledger = plan(step_of(two_layers(inputs, hidden, outputs), "sgd"))
-    begin = next(i for i, row in enumerate(ledger.rows) if row.phase == "backward")
-    return ledger.before(batch)[begin]
+    return ledger.before(batch)[backward_begins(ledger)]
 
 
 def _draw_vectors(chance: Random, size: int) -> Arguments:

@@ -16,7 +16,14 @@ from memlab.ledger.entries import Entry, Row
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import beside, peak_of, planned, step_of
+from memlab.lesson.content.tools import (
+    backward_begins,
+    beside,
+    floor_and_mountain,
+    peak_of,
+    planned,
+    step_of,
+)
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
 from memlab.lesson.misconceptions import Cause, distinct
@@ -24,6 +31,7 @@ from memlab.networks import counting, zoo
 from memlab.networks.builder import network
 from memlab.networks.counting import COPIES, bound_parts, find
 from memlab.networks.graph import Network
+from memlab.optimizers import OPTIMIZERS, title
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
@@ -100,8 +108,8 @@ _CONV1 = {"channels": 1, "size": 28, "kernels": 64, "k": 5, "stride": 1, "pad": 
 
 def waiting(ledger: Ledger, names: tuple[str, ...], batch: int) -> int:
     """Bytes of these arrays that are alive when backward begins."""
-    first = next(i for i, row in enumerate(ledger.rows) if row.phase == Phase.BACKWARD)
-    return sum(e.size.at(batch) for e in ledger.alive(first) if e.name in names)
+    alive = ledger.alive(backward_begins(ledger))
+    return sum(e.size.at(batch) for e in alive if e.name in names)
 
 
 def _each(n: Numbers) -> str:
@@ -150,8 +158,6 @@ _RESNET = {"network": "resnet50", "optimizer": "momentum", "batch": 32}
 
 
 def _words(n: Numbers) -> Numbers:
-    from memlab.optimizers import title
-
     label = zoo.build(n["network"]).label
     return {**n, "label": label, "title": title(n["optimizer"]), "half": n["batch"] // 2}
 
@@ -177,25 +183,20 @@ def half(n: Numbers) -> Truth:
     """How much the peak falls when the batch is halved (A12)."""
     made, ratio = zoo.build(n["network"]), _fall(n)
     ledger = plan(step_of(made, n["optimizer"]))
-    peaks = [ledger.peak_at(b) for b in (n["batch"], n["batch"] // 2)]
+    batches = n["batch"], n["batch"] // 2
+    peaks = [ledger.peak_at(b) for b in batches]
+    floors = [floor_and_mountain(ledger, b)[0] for b in batches]
     causes = [Cause("no_floor", Fraction(2)), Cause("no_mountain", Fraction(1))]
     if n == _RESNET:
         causes.append(Cause("carried_over", _fall(_VGG)))
     seen: dict[str, object] = {
         "whole": at(peaks[0].nbytes), "part": at(peaks[1].nbytes),
         "fall": f"{float(100 - 100 / ratio):.0f} %",
-        "now": peaks[1].row.name, "floor_now": at(int(ledger.line()[0][peaks[1].index])),
-        "floor": at(int(ledger.line()[0][peaks[0].index])),
-        "arrays": at(_arrays(n["optimizer"]) * FP32 * made.parameters),
+        "now": peaks[1].row.name, "floor_now": at(floors[1]),
+        "floor": at(floors[0]),
+        "arrays": at(OPTIMIZERS[n["optimizer"]].arrays * FP32 * made.parameters),
     }  # fmt: skip
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), seen)
-
-
-def _arrays(optimizer: str) -> int:
-    """Parameters, gradients, and what the optimizer keeps for each parameter."""
-    from memlab.optimizers import OPTIMIZERS
-
-    return OPTIMIZERS[optimizer].arrays
 
 
 _SECRETS = {

@@ -17,7 +17,7 @@ from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson import digits
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import known, measured, planned, step_of
+from memlab.lesson.content.tools import floor_and_mountain, known, measured, planned, step_of
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.networks import zoo
 from memlab.networks.builder import network
@@ -45,9 +45,8 @@ def _larger_words(n: Numbers) -> Numbers:
 def larger(n: Numbers) -> Truth:
     """Which part of a peak is larger: what follows the batch, or what stays."""
     ledger = plan(step_of(zoo.build(n["network"]), "adam"))
-    at = ledger.peak_at(n["batch"]).index
-    floor, each = (int(part[at]) for part in ledger.line())
-    parts = {"mountain": n["batch"] * each, "floor": floor}
+    floor, mountain = floor_and_mountain(ledger, n["batch"])
+    parts = {"mountain": mountain, "floor": floor}
     seen: dict[str, object] = {name: units.short(nbytes) for name, nbytes in parts.items()}
     return Truth(max(parts, key=lambda name: parts[name]), seen=seen)
 

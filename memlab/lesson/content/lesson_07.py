@@ -18,10 +18,9 @@ from memlab.kernels.registry import Array
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import step_of
+from memlab.lesson.content.tools import built, floor_and_mountain, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lines import np
-from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.placement.placement import TOY, Placement, arrange, place
@@ -60,14 +59,11 @@ _PARTS = ("floor", "mountain")
 
 
 @topic("07.part", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None, options=_PARTS,
-       part=Part.RECALL, words=lambda n: {**n, "label": labelled(n["network"])},
+       part=Part.RECALL, words=with_label,
        gives=("larger than the floor", "mountain is"))  # fmt: skip
 def part(n: Numbers) -> Truth:
     """Which part of the peak of a training step is the larger one."""
-    ledger = plan(step_of(built(n["network"])))
-    fixed, each = ledger.line()
-    at = ledger.peak_at(n["batch"]).index
-    low, high = int(fixed[at]), n["batch"] * int(each[at])
+    low, high = floor_and_mountain(plan(step_of(built(n["network"]))), n["batch"])
     told: dict[str, object] = {"floor": units.short(low), "mountain": units.short(high)}
     return Truth("floor" if low > high else "mountain", seen=told)
 
@@ -135,16 +131,6 @@ def overwriting(n: Numbers) -> Truth:
 _NETWORKS = ("resnet50", "gpt_small", "resnet18", "vgg16", "googlenet")
 
 
-def labelled(name: str) -> str:
-    """A network of the lesson as a text names it."""
-    return built(name).label
-
-
-def built(name: str) -> Network:
-    """ResNets as v1.5, as in the lesson."""
-    return zoo.build(name, variant="v1.5" if name.startswith("resnet") else None)
-
-
 def _draw_both(chance: Random) -> Numbers:
     return {
         "network": chance.choice(_NETWORKS),
@@ -173,7 +159,7 @@ def maps(ledger: Ledger, batch: int) -> int:
 def _both_words(n: Numbers) -> Numbers:
     alone, reuse, _ = shrunk(n["network"], n["training"], n["batch"])
     key = "training" if n["training"] else "inference"
-    return {**n, "label": labelled(n["network"]), "alone": f"{float(alone):.1f}",
+    return {**with_label(n), "alone": f"{float(alone):.1f}",
             "reuse": f"{float(reuse):.1f}", "pass": strings.get(f"ask.07.both.{key}"),
             "product": f"{float(alone * reuse):.1f}"}  # fmt: skip
 

@@ -22,13 +22,17 @@ from memlab.ledger.plan import plan
 from memlab.lesson import chains, returned_values
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.chains import ALIKE, BATCH
-from memlab.lesson.content import lesson_07
-from memlab.lesson.content.tools import known, measured, planned
+from memlab.lesson.content.lesson_07 import address
+from memlab.lesson.content.tools import (
+    backward_begins,
+    built,
+    known,
+    measured,
+    planned,
+    with_label,
+)
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.networks import zoo
-from memlab.networks.graph import Network
-from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.recompute import recompute
@@ -50,7 +54,7 @@ topic("08.waiting", Kind.CHOICE, {}, None, options=("none", "last", "read"),
        gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
 def fault(n: Numbers) -> Truth:
     """Where a wrong address shows that backward writes to: the step of lesson 07 is run again."""
-    return lesson_07.address(n)
+    return address(n)
 
 
 # -- keep every k-th map ------------------------------------------------------------------------
@@ -113,7 +117,7 @@ _OTHERS = ("gpt_small", "vit_s", "resnet18", "resnet101", "vgg16", "googlenet")
 def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """How many times less a step holds where every stage keeps what it hands on: at its peak, and
     of feature maps when backward begins."""
-    step = training_step(_network(network), "momentum")
+    step = training_step(built(network), "momentum")
     again = recompute(step, "every", k=1)
     return (
         Fraction(plan(step).peak(batch), plan(again).peak(batch)),
@@ -123,14 +127,14 @@ def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
 
 def _waiting(step: Step, batch: int) -> int:
     """Bytes of feature maps that are alive when backward begins."""
-    first = next(n for n, op in enumerate(step.ops) if op.phase is Phase.BACKWARD)
-    alive = plan(step).alive(first)
+    ledger = plan(step)
+    alive = ledger.alive(backward_begins(ledger))
     return sum(each.size.at(batch) for each in alive if each.role is Role.FEATURE_MAP)
 
 
 def _stage_words(n: Numbers) -> Numbers:
     other, _ = times_less("resnet50", n["batch"])
-    return {**n, "label": _network(n["network"]).label, "other": f"{float(other):.1f}"}
+    return {**with_label(n), "other": f"{float(other):.1f}"}
 
 
 @topic("08.stages", Kind.CHOICE, {"network": "gpt_small", "batch": 32},
@@ -144,7 +148,7 @@ def stages(n: Numbers) -> Truth:
     (found, inside), (other, less) = (
         times_less(name, n["batch"]) for name in (n["network"], "resnet50")
     )
-    step = training_step(_network(n["network"]), "momentum")
+    step = training_step(built(n["network"]), "momentum")
     again = recompute(step, "every", k=1)
     more = (
         Fraction(roofline.total(again, n["batch"], _ON) / roofline.total(step, n["batch"], _ON)) - 1
@@ -166,16 +170,11 @@ def _draw_half(chance: Random) -> Numbers:
     return {"network": chance.choice(_CHAINS), "batch": chance.choice((8, 16, 32))}
 
 
-def _network(name: str) -> Network:
-    """ResNets as v1.5, as in the lesson."""
-    return zoo.build(name, variant="v1.5" if name.startswith("resnet") else None)
-
-
 @cache
 def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """The time that the chain of the least peak takes more than the plain step, and that of half
     the saving, as shares of the plain one by the clock (E6)."""
-    step = training_step(_network(network), "momentum")
+    step = training_step(built(network), "momentum")
     found = cuts(step, _ON).chain(batch)
     points = frontier(found)
     (least, most), (plain, cost) = points[0], points[-1]
@@ -194,7 +193,7 @@ def _part(whole: Fraction, half: Fraction) -> str:
 
 @topic("08.half", Kind.CHOICE, {"network": "resnet50", "batch": 32}, _draw_half,
        options=("all", "more", "half", "less"),
-       words=lambda n: {**n, "label": _network(n["network"]).label},
+       words=with_label,
        gives=("first bytes", "little work", "compute little", "6.7 %", "cheap to make"),
        shows=({"stop": 3},))  # fmt: skip
 def half(n: Numbers) -> Truth:

@@ -20,8 +20,7 @@ from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
 from memlab.lesson import returned_values
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.lesson_07 import built, labelled
-from memlab.lesson.content.tools import planned, step_of
+from memlab.lesson.content.tools import built, planned, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
 from memlab.networks.builder import network
@@ -45,7 +44,7 @@ _KINDS = ("weights", "maps", "gradients", "workspace")
 
 
 @topic("09.kinds", Kind.CHOICE, {"network": "vgg16", "batch": 8, "large": 256}, None,
-       options=_KINDS, part=Part.RECALL, words=lambda n: {**n, "label": labelled(n["network"])},
+       options=_KINDS, part=Part.RECALL, words=with_label,
        gives=("weights take most", "mostly weights", "more than the maps"))  # fmt: skip
 def kinds(n: Numbers) -> Truth:
     """Which of four kinds of memory is the largest at the peak of a small batch (C1, C9)."""
@@ -74,11 +73,11 @@ _ADDED = {"few": 0.15, "third": 0.4, "half": 0.7}
 
 @topic("09.paid", Kind.CHOICE, {"network": "vgg16", "batch": 256, "k": 2}, None,
        options=("few", "third", "half", "twice"), part=Part.RECALL,
-       words=lambda n: {**n, "label": labelled(n["network"])},
+       words=with_label,
        gives=("a third longer", "a third more"))  # fmt: skip
 def paid(n: Numbers) -> Truth:
     """How much longer a step takes that keeps every k-th stage, by the clock (E1)."""
-    before = _before(n["network"])
+    before = without_workspace(n["network"])
     again = clock(recompute(before, "every", k=n["k"]), n["batch"], CARD)
     added = again.seconds / clock(before, n["batch"], CARD).seconds - 1
     found = next((name for name, most in _ADDED.items() if added <= most), "twice")
@@ -98,31 +97,33 @@ def _draw_idle(chance: Random) -> Numbers:
 
 @topic("09.idle", Kind.CHOICE, {"network": "vgg16", "batch": 256}, _draw_idle,
        options=("quarter", "half", "most", "nearly"),
-       words=lambda n: {**n, "label": labelled(n["network"])},
+       words=with_label,
        gives=("idle share", "lies idle", "lie idle", "nearly all", "88 %"),
        shows=({"network": "vgg16", "asked": False},))  # fmt: skip
 def idle(n: Numbers) -> Truth:
     """Byte-seconds of feature maps that no operation uses, over all of theirs, planned (C10)."""
-    step = _plain(n["network"]) if n["network"] == "vgg16" else step_of(built(n["network"]), "sgd")
+    name = n["network"]
+    step = in_place_step(name) if name == "vgg16" else step_of(built(name), "sgd")
     share = clock(step, n["batch"], CARD).idle_share()
     found = next((name for name, most in _SHARES.items() if share <= most), "nearly")
     return Truth(found, seen={"share": f"{100 * share:.0f}"})
 
 
 @cache
-def _plain(network: str) -> Step:
+def in_place_step(network: str) -> Step:
     """In place and without workspace, so that the maps are what is left to move."""
-    return in_place(_before(network))
+    return in_place(without_workspace(network))
 
 
 @cache
-def _before(network: str) -> Step:
+def without_workspace(network: str) -> Step:
+    """A training step of a network, whose convolutions need no buffer."""
     return training_step(built(network), "sgd", algorithm="implicit-gemm")
 
 
 @cache
 def _moved(network: str, policy: str) -> Step:
-    return in_place(offload(_before(network), policy))
+    return in_place(offload(without_workspace(network), policy))
 
 
 # -- moved, not saved ---------------------------------------------------------------------------
@@ -138,13 +139,13 @@ def _draw_host(chance: Random) -> Numbers:
 
 def _falls(n: Numbers) -> int:
     """Bytes by which the peak of the device falls."""
-    before, after = plan(_plain(n["network"])), plan(_moved(n["network"], n["policy"]))
+    before, after = plan(in_place_step(n["network"])), plan(_moved(n["network"], n["policy"]))
     return before.peak(n["batch"]) - after.peak(n["batch"])
 
 
 @topic("09.host", Kind.CHOICE, {"network": "vgg16", "policy": "conv", "batch": 256}, _draw_host,
        options=("none", "less", "same", "more"),
-       words=lambda n: {**n, "label": labelled(n["network"]), "saved": units.short(_falls(n))},
+       words=lambda n: {**with_label(n), "saved": units.short(_falls(n))},
        gives=("9.30 GB", "9.3 GB", "moves memory", "does not remove", "moved, not saved"),
        shows=({"policy": "conv", "network": "vgg16"},))  # fmt: skip
 def host(n: Numbers) -> Truth:
@@ -154,7 +155,7 @@ def host(n: Numbers) -> Truth:
     told: dict[str, object] = {
         "there": units.short(there), "saved": units.short(saved),
         "peak": units.short(ledger.peak(n["batch"])), "at": ledger.peak_at(n["batch"]).row.name,
-        "before": plan(_plain(n["network"])).peak_at(n["batch"]).row.name,
+        "before": plan(in_place_step(n["network"])).peak_at(n["batch"]).row.name,
     }  # fmt: skip
     ratio = Fraction(there, saved) if saved else Fraction(2)
     alike = Fraction(19, 20) < ratio < Fraction(21, 20)
@@ -185,7 +186,7 @@ _LONGER = ("1", "1.5", "2", "3", "4", "5", "6", "8", "10", "13", "15", "20", "25
 
 @topic("09.link", Kind.TIMES, {"network": "vgg16", "batch": 256, "fast": LINK, "slow": 3},
        _draw_link, stops=_LONGER,
-       words=lambda n: {**n, "label": labelled(n["network"]), "times": f"{n['fast'] / n['slow']:g}",
+       words=lambda n: {**with_label(n), "times": f"{n['fast'] / n['slow']:g}",
                         **_sums(n)},
        gives=("no longer hides", "ceases to hide"),
        shows=({"link": 3 * units.DECIMAL["GB"]},))  # fmt: skip

@@ -12,23 +12,18 @@ from itertools import accumulate
 from random import Random
 
 from memlab import formats, units
-from memlab.build.step import training_step
 from memlab.clocks.data_path import Path, data_path
 from memlab.clocks.streams import COMPUTE, DISK, slots
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.lesson_07 import built, labelled
-from memlab.lesson.content.tools import step_of
+from memlab.lesson.content.lesson_09 import CARD, LINK, in_place_step, without_workspace
+from memlab.lesson.content.tools import built, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lines import Column, np
 from memlab.step.op import Op, Phase
-from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.studies.techniques.ways_out import ways
-from memlab.techniques.in_place import in_place
 
-CARD, LINK = "titan x", 12
-"""The card of lesson 09, and GB/s of its link."""
 IMAGES = 1_281_167
 """Images to train with in ImageNet (Russakovsky et al. 2015, arXiv 1409.0575)."""
 
@@ -39,7 +34,7 @@ _PARTS = {Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE}
 
 @topic("10.share", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
        options=("most", "tenth", "hundredth"), part=Part.RECALL,
-       words=lambda n: {**n, "label": labelled(n["network"])},
+       words=with_label,
        gives=("19.3 MB", "19,267,584"))  # fmt: skip
 def share(n: Numbers) -> Truth:
     """Which share of the peak of a training step its images are (A12)."""
@@ -54,7 +49,7 @@ def share(n: Numbers) -> Truth:
 
 @topic("10.stays", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
        options=("maps", "images", "parameters"), part=Part.RECALL,
-       words=lambda n: {**n, "label": labelled(n["network"]), "double": 2 * n["batch"]},
+       words=lambda n: {**with_label(n), "double": 2 * n["batch"]},
        gives=("the floor stays", "doubles the mountain"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
     """Which bytes of a step do not double with its batch (A12)."""
@@ -76,8 +71,7 @@ def _draw_epoch(chance: Random) -> Numbers:
 
 @topic("10.epoch", Kind.CHOICE, {"network": "googlenet", "images": IMAGES, "batch": 128},
        _draw_epoch, options=("half", "same", "twice"),
-       words=lambda n: {"images": f"{n['images']:,}", "batch": n["batch"], "double": 2 * n["batch"],
-                        "label": labelled(n["network"])},
+       words=lambda n: {**with_label(n), "images": f"{n['images']:,}", "double": 2 * n["batch"]},
        gives=("each image crosses", "every image crosses", "whatever the batch"))  # fmt: skip
 def epoch(n: Numbers) -> Truth:
     """Bytes over the link in an epoch with twice the batch, against those with the batch (A12)."""
@@ -102,19 +96,13 @@ LEAST = 0.01
 
 
 @cache
-def _step(network: str) -> Step:
-    """In place and without workspace, as in lesson 09."""
-    return in_place(training_step(built(network), "sgd", algorithm="implicit-gemm"))
-
-
-@cache
 def path_of(
     network: str, batch: int, buffers: int = 2, disk: float = 0.15, augment: str = "host"
 ) -> Path:
     """The way of the images of a network, from a disk of so many GB/s to the card."""
     link = f"{LINK} GB/s"
     return data_path(
-        _step(network), batch, buffers, augment, f"{disk} GB/s", link=link, device=CARD
+        in_place_step(network), batch, buffers, augment, f"{disk} GB/s", link=link, device=CARD
     )
 
 
@@ -132,7 +120,7 @@ _BUFFERS = (*COUNTS, "never")
 
 @topic("10.buffers", Kind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.15},
        _draw_buffers, options=_BUFFERS,
-       words=lambda n: {**n, "label": labelled(n["network"]), "waits": _waits(n, 0)},
+       words=lambda n: {**with_label(n), "waits": _waits(n, 0)},
        gives=("2 buffers", "two buffers", "double buffer", "no wait", "hides behind"),
        shows=({"buffers": 2}, {"buffers": 4}))  # fmt: skip
 def buffers(n: Numbers) -> Truth:
@@ -187,7 +175,7 @@ LITTLE = 1e-4
 
 
 @topic("10.way", Kind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
-       words=lambda n: {**n, "label": labelled(n["network"]), "peak": _peak(n)},
+       words=lambda n: {**with_label(n), "peak": _peak(n)},
        gives=("hardly any time", "read once more", "no more time"))  # fmt: skip
 def way(n: Numbers) -> Truth:
     """Which of some ways out fits and adds least time to the same images, planned (C8)."""
@@ -202,8 +190,7 @@ def way(n: Numbers) -> Truth:
 
 
 def _peak(n: Numbers) -> str:
-    step = training_step(built(n["network"]), "sgd", algorithm="implicit-gemm")
-    return units.short(plan(step).peak(n["batch"]))
+    return units.short(plan(without_workspace(n["network"])).peak(n["batch"]))
 
 
 # -- exercise: when compute has finished ----------------------------------------------------------

@@ -14,8 +14,7 @@ from memlab.formats import FORMATS
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.lesson_07 import built, labelled
-from memlab.lesson.content.tools import step_of
+from memlab.lesson.content.tools import built, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.recorded_models import model
 from memlab.step.op import Op, Phase
@@ -29,7 +28,7 @@ from memlab.techniques.release import release
 
 @topic("12.when", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
        options=("forward", "backward", "update"), part=Part.RECALL,
-       words=lambda n: {**n, "label": labelled(n["network"])},
+       words=with_label,
        gives=("when backward begins", "beginning of backward"))  # fmt: skip
 def when(n: Numbers) -> Truth:
     """In which phase the most is alive (A12)."""
@@ -40,7 +39,7 @@ def when(n: Numbers) -> Truth:
 
 @topic("12.state", Kind.CHOICE, {"network": "vgg16"}, None,
        options=("none", "one", "two"), part=Part.RECALL,
-       words=lambda n: {"label": labelled(n["network"])},
+       words=with_label,
        gives=("two states", "2 states"))  # fmt: skip
 def state(n: Numbers) -> Truth:
     """How many numbers Adam keeps for each parameter (A8)."""
