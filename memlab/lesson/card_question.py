@@ -70,7 +70,7 @@ class Truth:
     value: Fraction | str
     figures: tuple[Figure, ...] = ()
     causes: tuple[Cause, ...] = ()
-    seen: dict[str, object] = field(default_factory=dict)
+    seen: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def prediction(n: Numbers) -> Truth:
     steps, batch = _pair(n["depth"]), n["batch"]
     due = [plan(step).peak(batch) for step in steps]
     alone = plan(steps[1]).peak(1)
-    told: dict[str, object] = {
+    told = {
         "kept": n["depth"],
         "training": units.short(due[0]),
         "inference": units.short(due[1]),

@@ -189,7 +189,7 @@ def half(n: Numbers) -> Truth:
     causes = [Cause("no_floor", Fraction(2)), Cause("no_mountain", Fraction(1))]
     if n == _RESNET:
         causes.append(Cause("carried_over", _fall(_VGG)))
-    seen: dict[str, object] = {
+    seen = {
         "whole": at(peaks[0].nbytes), "part": at(peaks[1].nbytes),
         "fall": f"{float(100 - 100 / ratio):.0f} %",
         "now": peaks[1].row.name, "floor_now": at(floors[1]),
@@ -238,7 +238,7 @@ def total(n: Numbers) -> Truth:
     kept, whole = sum(alive.values()), _by_the_rule(n)
     seen = {"kept": at(kept), "counted": at(whole), "peak": at(peak.nbytes),
             "other": at(peak.nbytes - kept)}  # fmt: skip
-    return Truth(names.get(found, "neither"), seen=dict(seen))
+    return Truth(names.get(found, "neither"), seen=seen)
 
 
 # -- exercise: which batch fits -----------------------------------------------------------------

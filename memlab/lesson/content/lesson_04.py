@@ -82,7 +82,7 @@ def warp(n: Numbers) -> Truth:
         Cause("each_thread", Fraction(WARP), {"threads": WARP}),
         Cause("bytes_of_a_value", Fraction(each), {"bytes": each}),
     ]
-    told: dict[str, object] = {
+    told = {
         "down": f"{down:,}", "along": f"{along:,}", "count": down // SECTOR,
         "full": along // SECTOR, "sector": SECTOR, "loads": found.column.load.moved,
         "row": found.row.load.moved,
@@ -98,7 +98,7 @@ def stride(n: Numbers) -> Truth:
         Cause("only_values", Fraction(found.used)),
         Cause("no_shift", Fraction(n["stride"] * found.used)),
     ]
-    told: dict[str, object] = {"moved": found.moved, "used": found.used}
+    told = {"moved": found.moved, "used": found.used}
     due = found.moved
     return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), told)
 
@@ -125,7 +125,7 @@ def tile(n: Numbers) -> Truth:
         Cause("loaded_once", Fraction(alone)),
         Cause("no_sharing", Fraction(1)),
     ]
-    told: dict[str, object] = {"alone": alone, "together": together}
+    told = {"alone": alone, "together": together}
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
 
 
@@ -161,7 +161,7 @@ def left(n: Numbers) -> Truth:
     right = {whole: "matrix", 0: "none"}.get(rest, "tiles")
     told = {"whole": f"{whole:,}", "rest": rest, "before": f"{before.peak:,}",
             "after": f"{after.peak:,}", "residual": before.residual + after.residual}  # fmt: skip
-    return Truth(right, seen=dict(told))
+    return Truth(right, seen=told)
 
 
 # -- exercise -----------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def columns(n: Numbers) -> Truth:
     due = places(least)
     causes = distinct(due, _columns_causes(n["network"], least))
     _, rows, wide = least.shape
-    told: dict[str, object] = {"rows": rows, "wide": wide, "count": due}
+    told = {"rows": rows, "wide": wide, "count": due}
     figures = beside(due, lambda: _columns_written(least))
     return Truth(Fraction(due), figures, tuple(causes), told)
 
@@ -149,7 +149,7 @@ def half(n: Numbers) -> Truth:
         "share": least.share, "less": three(found.nbytes), "whole": three(whole.nbytes),
         "twice": 2 * n["batch"], "more": three(twice.nbytes), "linear": found.both[0].share,
     }  # fmt: skip
-    return Truth(right, seen=dict(told))
+    return Truth(right, seen=told)
 
 
 @topic("05.fill", Kind.AMOUNT, {"network": "resnet50", "bits": 512, "format": "fp32"}, None,
@@ -161,7 +161,7 @@ def fill(n: Numbers) -> Truth:
     due, before = (found.nbytes for found in (filled({**n, "batch": batch}), one))
     causes = [Cause("sample", Fraction(before), {"batch": batch}), Cause("bits", Fraction(8 * due))]
     told = {"after": three(due), "before": three(before), "batch": batch}
-    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), dict(told))
+    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), told)
 
 
 # -- the bytes of a sample ----------------------------------------------------------------------
@@ -210,7 +210,7 @@ def _ratio(n: Numbers) -> Truth:
     ]
     if "inputs" not in n:
         causes[0] = Cause("maps_alone", Fraction(batch))
-    told: dict[str, object] = {
+    told = {
         "weights": three(weights), "one": three(one), "many": three(many),
         "before": three(weights + one), "after": three(weights + many),
         "operations": 2 * batch, "places": f"{n.get('size', 1) ** 2:,}",

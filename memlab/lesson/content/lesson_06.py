@@ -47,7 +47,7 @@ def larger(n: Numbers) -> Truth:
     ledger = plan(step_of(zoo.build(n["network"]), "adam"))
     floor, mountain = floor_and_mountain(ledger, n["batch"])
     parts = {"mountain": mountain, "floor": floor}
-    seen: dict[str, object] = {name: units.short(nbytes) for name, nbytes in parts.items()}
+    seen = {name: units.short(nbytes) for name, nbytes in parts.items()}
     return Truth(max(parts, key=lambda name: parts[name]), seen=seen)
 
 
@@ -77,7 +77,7 @@ def update(n: Numbers) -> Truth:
         weight = rounding.nearest(weight + float(n["step"]), n["format"])
     name = "same" if weight == 1 else "exact" if Fraction(weight) == exact else "other"
     found = formats.find(n["format"])
-    told: dict[str, object] = {
+    told = {
         "weight": f"{weight:g}",
         "apart": f"{float(rounding.ulp(1, found)):.2g}",
     }

@@ -64,7 +64,7 @@ _PARTS = ("floor", "mountain")
 def part(n: Numbers) -> Truth:
     """Which part of the peak of a training step is the larger one."""
     low, high = floor_and_mountain(plan(step_of(built(n["network"]))), n["batch"])
-    told: dict[str, object] = {"floor": units.short(low), "mountain": units.short(high)}
+    told = {"floor": units.short(low), "mountain": units.short(high)}
     return Truth("floor" if low > high else "mountain", seen=told)
 
 
@@ -172,7 +172,7 @@ def both(n: Numbers) -> Truth:
     """What in place adds to giving back: it multiplies, it adds something, or nearly nothing."""
     alone, reuse, together = shrunk(n["network"], n["training"], n["batch"])
     _, without, with_both = shrunk(n["network"], False, n["batch"])
-    told: dict[str, object] = {
+    told = {
         "both": f"{float(together):.2f}", "reused": f"{float(reuse):.2f}",
         "inference": f"{float(100 - 100 * without / with_both):.0f}",
     }  # fmt: skip

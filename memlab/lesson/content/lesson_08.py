@@ -94,7 +94,7 @@ def best(n: Numbers) -> Truth:
         Cause("one_kept", Fraction(layers + 1)),
         Cause("no_fewer", Fraction(1)),
     ]
-    told: dict[str, object] = {"held": held // ALIKE, "k": k}
+    told = {"held": held // ALIKE, "k": k}
     figures = planned(every / held), measured(every / seen)
     return Truth(every / held, figures, tuple(distinct(every / held, causes)), told)
 
@@ -153,7 +153,7 @@ def stages(n: Numbers) -> Truth:
     more = (
         Fraction(roofline.total(again, n["batch"], _ON) / roofline.total(step, n["batch"], _ON)) - 1
     )
-    told: dict[str, object] = {
+    told = {
         "found": f"{float(found):.1f}", "percent": f"{float(100 * more):.0f}",
         "inside": f"{float(inside):.1f}", "other_inside": f"{float(less):.1f}",
     }  # fmt: skip
@@ -236,7 +236,7 @@ def runs(n: Numbers) -> Truth:
     counted = sum(run > 0 for run in revolve.internal_schedule(steps, count))
     causes = distinct(Fraction(forwards, steps), _runs_causes(steps, count, forwards))
     extra_time = revolve.extra_time(steps, forwards)
-    told: dict[str, object] = {
+    told = {
         "forwards": f"{forwards:,}", "runs": f"{forwards / steps:.3f}".rstrip("0"),
         "time": f"{1 + extra_time:.3f}", "fewer": steps // count,
     }  # fmt: skip

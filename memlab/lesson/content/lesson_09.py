@@ -49,7 +49,7 @@ _KINDS = ("weights", "maps", "gradients", "workspace")
 def kinds(n: Numbers) -> Truth:
     """Which of four kinds of memory is the largest at the peak of a small batch (C1, C9)."""
     small, large = (_kinds(n["network"], n[batch]) for batch in ("batch", "large"))
-    told: dict[str, object] = {name: f"{100 * share:.0f}" for name, share in small.items()}
+    told = {name: f"{100 * share:.0f}" for name, share in small.items()}
     told |= {"large": n["large"], "then": f"{100 * large['maps']:.0f}", "small": n["batch"]}
     return Truth(max(small, key=lambda name: small[name]), seen=told)
 
@@ -152,7 +152,7 @@ def host(n: Numbers) -> Truth:
     """What waits in the host's memory, beside what the device no longer holds (C5, C7)."""
     ledger, saved = plan(_moved(n["network"], n["policy"])), _falls(n)
     there = ledger.peak(n["batch"], HOST)
-    told: dict[str, object] = {
+    told = {
         "there": units.short(there), "saved": units.short(saved),
         "peak": units.short(ledger.peak(n["batch"])), "at": ledger.peak_at(n["batch"]).row.name,
         "before": plan(in_place_step(n["network"])).peak_at(n["batch"]).row.name,
@@ -202,7 +202,7 @@ def link(n: Numbers) -> Truth:
         Cause("still_hidden", Fraction(1)),
         Cause("whole_step", Fraction(there.seconds / whole.seconds)),
     ]
-    told: dict[str, object] = {
+    told = {
         "fast_waits": f"{float(fast):.2f}", "slow_waits": f"{float(slow):.2f}",
         "few": _waiting(whole), "many": _waiting(there), "copies": _copies(there),
     }  # fmt: skip

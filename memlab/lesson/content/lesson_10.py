@@ -41,7 +41,7 @@ def share(n: Numbers) -> Truth:
     ledger = plan(step_of(built(n["network"])))
     images, peak = ledger.of("input", n["batch"]).nbytes, ledger.peak(n["batch"])
     found = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
-    told: dict[str, object] = {
+    told = {
         "images": units.short(images), "peak": units.short(peak), "stored": units.short(images // 4)
     }  # fmt: skip
     return Truth(found, seen={**told, "share": f"{100 * images / peak:.1f}"})
@@ -78,7 +78,7 @@ def epoch(n: Numbers) -> Truth:
     one, two = (path_of(n["network"], n["batch"] * times) for times in (1, 2))
     first, other = (path.epoch_moves(n["images"]).link for path in (one, two))
     copies = [-(-n["images"] // path.batch) for path in (one, two)]
-    told: dict[str, object] = {
+    told = {
         "bytes": units.short(first), "copies": f"{copies[0]:,}", "fewer": f"{copies[1]:,}",
         "each": units.short(one.batch_moves().link), "larger": units.short(two.batch_moves().link),
     }  # fmt: skip
@@ -129,7 +129,7 @@ def buffers(n: Numbers) -> Truth:
     enough = (name for name, path in paths.items() if path.waits < LEAST)
     path = paths["two"]
     load = path.seconds_each if path.waits >= LEAST else sum(_loading(path))
-    told: dict[str, object] = {name: _waits(n, count) for name, count in COUNTS.items()}
+    told = {name: _waits(n, count) for name, count in COUNTS.items()}
     told |= {"load": f"{load:.3f}", "step": f"{path.compute:.3f}"}
     return Truth(next(enough, "never"), seen=told)
 
@@ -159,7 +159,7 @@ def augment(n: Numbers) -> Truth:
     quarter = abs(4 * device / host - 1) < LEAST
     found = "quarter" if quarter else "less" if device < host else "same"
     single = path_of(n["network"], n["batch"], 1).stations[-1].reserved
-    told: dict[str, object] = {
+    told = {
         "host": units.short(host), "device": units.short(device), "one_host": units.short(single)
     }  # fmt: skip
     return Truth("more" if device > host else found, seen=told)
@@ -181,7 +181,7 @@ def way(n: Numbers) -> Truth:
     """Which of some ways out fits and adds least time to the same images, planned (C8)."""
     rows = ways(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
     extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
-    told: dict[str, object] = {
+    told = {
         key: f"{100 * (each or 0):.2g}" if (each or 0) >= LITTLE else "less than 0.01"
         for key, each in extra.items()
     }

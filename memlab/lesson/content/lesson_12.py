@@ -113,7 +113,7 @@ def kept(n: Numbers) -> Truth:
     roles = {"gradients": (Role.PARAMETER_GRADIENT,), "maps": (Role.FEATURE_MAP, Role.GRADIENT_MAP)}
     for name, which in roles.items():
         found[name] = peak - plan(release(plain, which)).peak(batch)
-    told: dict[str, object] = {name: units.short(each) for name, each in found.items()}
+    told = {name: units.short(each) for name, each in found.items()}
     share = 100 * found["name"] / peak
     told |= {"peak": units.short(peak), "share": f"{share:.0f}"}
     return Truth(max(found, key=lambda name: found[name]), seen=told)
@@ -135,7 +135,7 @@ def half(n: Numbers) -> Truth:
     bounds = {"half": 0.4, "third": 0.2, "tenth": 0.02}
     found = next((name for name, least in bounds.items() if falls >= least), "hardly")
     maps = ledger.roles(batch)[Role.FEATURE_MAP] + ledger.roles(batch)[Role.INPUT]
-    told: dict[str, object] = {
+    told = {
         "before": units.short(before), "after": units.short(after),
         "share": f"{100 * falls:.2f}", "maps": units.short(maps),
     }  # fmt: skip
