@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from memlab import strings
 from memlab.errors import InputError, shorten
 from memlab.lesson import notebook_cells, progress, sentences
 from memlab.lesson.card_question import Answer, Kind, Part, Round, Topic
@@ -37,13 +38,6 @@ class Card:
     def name(self) -> str:
         """Its name in the lesson, which is the variable that holds it: ``"halve"``."""
         return self.topic.name.partition(".")[2]
-
-    @property
-    def handle(self) -> str:
-        """How a cell calls it: ``halve``, or ``lesson.recall("07.maps")`` without a variable."""
-        if self.topic.part is Part.PREDICT:
-            return self.name
-        return f'lesson.{self.topic.part}("{self.topic.name}")'
 
     @property
     def now(self) -> Round:
@@ -84,7 +78,7 @@ class Card:
             if self._ran("guess", read, self.now.open):
                 return self
             if not self.now.open:
-                raise InputError(sentences.locked(self))
+                raise InputError(sentences.not_now(self.now))
             turn = replace(self.now, guess=read, because=reason, pressed=self.pressing)
             self._become(turn, tell=False)
         self._judge()
@@ -102,9 +96,12 @@ class Card:
         if _same(read, self.now.revision) or self._ran("revision", read, free):
             return self
         if not free:
-            raise InputError(sentences.no_revision(self))
+            raise InputError(sentences.not_now(self.now, "revised"))
         if _same(read, self.now.guess):
-            raise InputError(sentences.same_again(self))
+            again = strings.get(
+                "card.same", guess=sentences.given(self.now), name=self.topic.handle
+            )
+            raise InputError(again)
         self._become(replace(self.now, revision=read), tell=False)
         self._reveal()
         return self
@@ -123,7 +120,7 @@ class Card:
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
         if self.now.open and not self._ran("revealed", True):
-            raise InputError(sentences.first(self))
+            raise InputError(sentences.not_now(self.now))
         if not (self.now.open or self.now.revealed):
             self._reveal()
         return self
@@ -135,7 +132,7 @@ class Card:
             InputError: the answer on the last numbers is not shown yet, or there are no others.
         """
         if not self.now.revealed:
-            raise InputError(sentences.first(self) if self.now.open else sentences.locked(self))
+            raise InputError(sentences.not_now(self.now))
         seed = f"{progress.seed()} {self.topic.name} {len(self.rounds)}"
         used = [turn.numbers for turn in self.rounds]
         numbers = self.topic.again(seed, used)
@@ -166,7 +163,7 @@ class Card:
 
     def text(self) -> str:
         """The question, and what is known about it by now."""
-        return sentences.card(self)
+        return sentences.card(self.rounds)
 
     __str__ = __repr__ = text
 
@@ -179,10 +176,10 @@ class Card:
 
     def _reason(self, because: object) -> str:
         if not isinstance(because, str) or len(because) > LONGEST_REASON:
-            raise InputError(sentences.no_reason(shorten(because)))
+            raise InputError(strings.get("card.reason", given=shorten(because)))
         reason = " ".join(because.split())
         if reason and self.topic.part is not Part.PREDICT:
-            raise InputError(sentences.no_place_for_reason(self))
+            raise InputError(strings.get("card.no_reason", part=self.topic.part))
         return reason
 
     def _ran(self, what: str, value: object, free: bool = True) -> bool:

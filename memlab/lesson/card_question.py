@@ -70,7 +70,7 @@ class Truth:
     value: Fraction | str
     figures: tuple[Figure, ...] = ()
     causes: tuple[Cause, ...] = ()
-    seen: dict[str, object] = field(default_factory=dict)
+    seen: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,14 @@ class Topic:
     part: Part = Part.PREDICT
     gives: tuple[str, ...] = ()
     shows: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def handle(self) -> str:
+        """How a cell calls its card: ``halve``, or ``lesson.recall("07.maps")`` without a
+        variable."""
+        if self.part is Part.PREDICT:
+            return self.name.partition(".")[2]
+        return f'lesson.{self.part}("{self.name}")'
 
     def read(self, given: object) -> Guess | str:
         """A guess from what was typed or chosen.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Protocol
 
 from memlab import strings, units
 from memlab.lesson import typed_guess as guesses
@@ -32,74 +31,30 @@ RUN = re.compile(f"[{''.join((*SIGNS, *TENS))}]+")
 DOUBLED = re.compile("[翻加]倍|翻番")
 
 
-class Shown(Protocol):
-    """What is said of a card: ``lesson.card.Card`` is one."""
-
-    topic: Topic
-    rounds: list[Round]
-
-    @property
-    def handle(self) -> str:
-        """What it is called in the code of a notebook."""
-        ...
-
-    @property
-    def now(self) -> Round:
-        """The last asking."""
-        ...
+def not_now(turn: Round, revealed: str = "locked") -> str:
+    """What a card says to what cannot be done as it stands; ``revealed`` names what it says once
+    its answer is shown."""
+    keys = {"open": "first", "skipped": "skipped", "locked": "waiting", "diagnosed": "diagnosed"}
+    return strings.get(f"card.{keys.get(turn.state, revealed)}", name=turn.topic.handle)
 
 
-def first(shown: Shown) -> str:
-    """What a card says that has not been answered."""
-    return strings.get("card.first", name=shown.handle)
-
-
-def locked(shown: Shown) -> str:
-    """What a card says to a second guess."""
-    keys = {"revealed": "locked", "diagnosed": "diagnosed", "skipped": "skipped"}
-    key = keys.get(shown.now.state, "waiting")
-    return strings.get(f"card.{key}", name=shown.handle)
-
-
-def no_revision(shown: Shown) -> str:
-    """What a card says to a revision that comes too early, or too late."""
-    keys = {"open": "first", "skipped": "skipped", "locked": "waiting"}
-    key = keys.get(shown.now.state, "revised")
-    return strings.get(f"card.{key}", name=shown.handle)
-
-
-def same_again(shown: Shown) -> str:
-    """What a card says to a revision that changes nothing."""
-    return strings.get("card.same", guess=given(shown.now), name=shown.handle)
-
-
-def no_reason(given: str) -> str:
-    """What a card says to a reason that is no text."""
-    return strings.get("card.reason", given=given)
-
-
-def no_place_for_reason(shown: Shown) -> str:
-    """What a card says that takes no reason."""
-    return strings.get("card.no_reason", part=shown.topic.part)
-
-
-def card(shown: Shown) -> str:
+def card(rounds: list[Round]) -> str:
     """A card as text: the question, how to answer it, what came out."""
-    turn = shown.now
+    turn, name = rounds[-1], rounds[-1].topic.handle
     parts = [" ".join(heading(turn)), *_options(turn)]
     if turn.open:
-        parts.append(how(shown))
+        parts.append(how(turn.topic))
     elif turn.state == "diagnosed":
         parts += [*_table(_guesses(turn)), hint(turn)]
-        parts.append(strings.get("card.revise", name=shown.handle))
+        parts.append(strings.get("card.revise", name=name))
     elif not turn.revealed:
         key = "skipped" if turn.skipped else "waits"
-        parts.append(strings.get(f"card.{key}", guess=given(turn), name=shown.handle))
+        parts.append(strings.get(f"card.{key}", guess=given(turn), name=name))
     else:
         parts += reveal(turn)
-        if shown.topic.draw is not None:
-            parts.append(strings.get("card.again", name=shown.handle))
-    return "\n".join(parts + earlier(shown))
+        if turn.topic.draw is not None:
+            parts.append(strings.get("card.again", name=name))
+    return "\n".join(parts + earlier(rounds))
 
 
 def heading(turn: Round) -> tuple[str, str]:
@@ -112,12 +67,11 @@ def question(turn: Round) -> str:
     return _text(turn, "question")
 
 
-def how(shown: Shown) -> str:
+def how(topic: Topic) -> str:
     """How to answer without the widget."""
-    topic = shown.topic
     guess = strings.get(f"card.example.{topic.kind}")
     key = "predict" if topic.part is Part.PREDICT else "other"
-    values = {"name": shown.handle, "full": topic.name, "guess": guess}
+    values = {"name": topic.handle, "full": topic.name, "guess": guess}
     return strings.get(f"card.how.{key}", **values)
 
 
@@ -311,11 +265,11 @@ def off(ratio: Fraction) -> str:
     return strings.get(f"card.verdict.{key}", ratio=number(ratio), side=_side(side))
 
 
-def earlier(shown: Shown) -> list[str]:
+def earlier(rounds: list[Round]) -> list[str]:
     """One line for each asking before this one: the guess stays."""
     return [
         strings.get("card.before", question=question(turn), guess=given(turn), truth=came_out(turn))
-        for turn in shown.rounds[:-1]
+        for turn in rounds[:-1]
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.lesson.content.tasks import lesson_09 as tasks_09
+from memlab.lesson.content import lesson_09
 
 Arguments = dict[str, Any]
 
@@ -107,7 +107,7 @@ def samples(chance: Random) -> Arguments:
 
 
 def shortcuts(chance: Random) -> Arguments:
-    reads = tasks_09.forked(chance, chance.randint(1, 20), chance.random())
+    reads = lesson_09.forked(chance, chance.randint(1, 20), chance.random())
     return {"sizes": [chance.randint(1, 10**4) for _ in reads], "reads": reads}
 
 
@@ -154,7 +154,7 @@ ANY: dict[str, Callable[[Random], Arguments]] = {
     "07.freed": step,
     "08.checkpoints": maps,
     "09.leaving": shortcuts,
-    "09.offloaded": lambda chance: tasks_09.drawn(chance, chance.randint(1, 6)),
+    "09.offloaded": lambda chance: lesson_09.drawn(chance, chance.randint(1, 6)),
     "10.finished": durations,
     "10.means": pictures,
     "12.late": lives,

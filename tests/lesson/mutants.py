@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.lesson.content.tasks.lesson_04 import cuda
+from memlab.lesson.content.lesson_04 import cuda
 
 STEPS = 100
 """Turns of a loop, or numbers of a range, after which a mutant counts as stuck."""

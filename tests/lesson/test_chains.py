@@ -8,7 +8,7 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.lesson import chains
-from memlab.lesson.content.tasks import lesson_08 as tasks_08
+from memlab.lesson.content import lesson_08
 
 
 @pytest.mark.parametrize(("count", "k"), [(12, 4), (20, 5), (30, 3)])
@@ -37,8 +37,8 @@ def test_the_sums_of_segments_are_the_plan():
     chance = random.Random(8)
     for count in (1, 2, 4, 6):
         maps = tuple(1000 * chance.randint(1, 50) for _ in range(count))
-        for kept in tasks_08.choices(count):
-            assert tasks_08.counted(maps, kept) == tasks_08.planned(maps, kept)
+        for kept in lesson_08.choices(count):
+            assert lesson_08.counted(maps, kept) == lesson_08.most_held(maps, kept)
 
 
 @pytest.mark.parametrize("maps", [[], [1500], [0], [2000, "a"]])
@@ -50,12 +50,12 @@ def test_other_maps_are_refused_in_one_sentence(maps):
 @pytest.mark.parametrize("given", [[2], [-1], 0, {0}, [[0]], ["0"], [True], [0.5], "0"])
 def test_what_is_no_choice_of_checkpoints_is_refused(given):
     with pytest.raises(InputError, match="Of 3 maps a choice is a list of numbers from 0 to 1"):
-        tasks_08._score(given, {"maps": [1000, 2000, 3000]})
+        lesson_08._score(given, {"maps": [1000, 2000, 3000]})
 
 
 def test_of_2_maps_the_first_alone_can_be_kept():
     with pytest.raises(InputError, match=r"Of 2 maps a choice is \[0\] or \[\], got \[1\]"):
-        tasks_08._score([1], {"maps": [1000, 2000]})
+        lesson_08._score([1], {"maps": [1000, 2000]})
 
 
 def test_a_chain_is_called_what_it_is():
@@ -64,5 +64,5 @@ def test_a_chain_is_called_what_it_is():
 
 @pytest.mark.parametrize("given", [[1, 0, 1], (0, 1), [0.0, 1.0], np.array([0, 1])])
 def test_a_choice_of_checkpoints_is_planned(given):
-    found = tasks_08._score(given, {"maps": [1000, 2000, 3000]})
-    assert found == tasks_08.planned((1000, 2000, 3000), (0, 1))
+    found = lesson_08._score(given, {"maps": [1000, 2000, 3000]})
+    assert found == lesson_08.most_held((1000, 2000, 3000), (0, 1))

@@ -20,8 +20,7 @@ import numpy as np
 import pytest
 
 from memlab.lesson import exercise_check, returned_values
-from memlab.lesson.content.tasks import lesson_08 as tasks_08
-from memlab.lesson.content.tasks import lesson_09 as tasks_09
+from memlab.lesson.content import lesson_08, lesson_09
 from memlab.lesson.exercise import solution_of
 from memlab.lesson.exercise_task import Arguments, Task, tasks
 from tests.lesson import wrong_answers
@@ -91,13 +90,13 @@ class Known:
 
 def kept(given: Any, case: Arguments) -> int:
     maps = case["maps"]
-    return tasks_08.counted(maps, chosen(given, len(maps) - 1))
+    return lesson_08.counted(maps, chosen(given, len(maps) - 1))
 
 
 def gone(given: Any, case: Arguments) -> int:
     found = chosen(given, len(case["maps"]))
-    assert tasks_09.stays(case, found) <= case["room"]
-    return tasks_09.counted(case, found)
+    assert lesson_09.stays(case, found) <= case["room"]
+    return lesson_09.counted(case, found)
 
 
 def chosen(given: Any, count: int) -> list[int]:
@@ -227,15 +226,15 @@ def test_a_check_says_so_of_right_functions(name: str, way: str) -> None:
 def test_what_is_counted_is_what_is_planned(seed: int) -> None:
     chance = Random(seed)
     maps = ANY["08.checkpoints"](chance)["maps"]
-    for kept in chance.sample(tasks_08.choices(len(maps)), min(8, 2 ** (len(maps) - 1))):
-        assert tasks_08.counted(maps, kept) == tasks_08.planned(tuple(maps), kept)
+    for kept in chance.sample(lesson_08.choices(len(maps)), min(8, 2 ** (len(maps) - 1))):
+        assert lesson_08.counted(maps, kept) == lesson_08.most_held(tuple(maps), kept)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_waits_that_are_counted_are_those_of_the_clock(seed: int) -> None:
     chance = Random(seed)
     case = ANY["09.offloaded"](chance)
-    choices = tasks_09.choices(case)
+    choices = lesson_09.choices(case)
     for chosen in chance.sample(choices, min(8, len(choices))):
-        counted = tasks_09.counted(case, chosen)
-        assert counted == pytest.approx(tasks_09.planned(tuple(case["maps"]), chosen), abs=1)
+        counted = lesson_09.counted(case, chosen)
+        assert counted == pytest.approx(lesson_09.nanoseconds(tuple(case["maps"]), chosen), abs=1)

@@ -7,7 +7,7 @@ from functools import cache
 import memlab
 from memlab import claims, counting, zoo
 from memlab.lesson.card_question import topics
-from memlab.lesson.content.questions.lesson_01 import convolutions
+from memlab.lesson.content.lesson_01 import convolutions
 from memlab.lesson.misconceptions import judge
 from memlab.lesson.typed_guess import Guess
 from memlab.measure import lecture_layer

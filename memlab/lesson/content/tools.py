@@ -8,10 +8,13 @@ from random import Random
 
 from memlab import this_machine
 from memlab.build.step import inference_step, training_step
+from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Figure, Numbers, Truth
 from memlab.lesson.exercise_task import Arguments
+from memlab.networks import zoo
 from memlab.networks.graph import Network
+from memlab.step.op import Phase
 from memlab.step.step import Step
 
 
@@ -67,6 +70,16 @@ def same_rows(window: Arguments) -> int:
     return int(room(window) // window["stride"] + 1)
 
 
+def built(name: str) -> Network:
+    """A network of the zoo as lessons from 07 on have it: ResNets as v1.5."""
+    return zoo.build(name, variant="v1.5" if name.startswith("resnet") else None)
+
+
+def with_label(n: Numbers) -> Numbers:
+    """What a text names of a question on such a network."""
+    return {**n, "label": built(n["network"]).label}
+
+
 def step_of(network: Network, optimizer: str = "momentum", format: str = "fp32") -> Step:
     """A training step, or prediction where there is no optimizer."""
     if not optimizer:
@@ -77,6 +90,18 @@ def step_of(network: Network, optimizer: str = "momentum", format: str = "fp32")
 def peak_of(network: Network, batch: int, optimizer: str = "momentum") -> int:
     """The planned peak of a training step in bytes."""
     return plan(step_of(network, optimizer)).peak(batch)
+
+
+def floor_and_mountain(ledger: Ledger, batch: int) -> tuple[int, int]:
+    """The bytes at the peak that are the same for every batch, and those that follow it."""
+    at = ledger.peak_at(batch).index
+    floor, each = (int(part[at]) for part in ledger.line())
+    return floor, batch * each
+
+
+def backward_begins(ledger: Ledger) -> int:
+    """The number of the first operation of backward."""
+    return next(i for i, row in enumerate(ledger.rows) if row.phase is Phase.BACKWARD)
 
 
 def known(answer: str) -> Callable[[Numbers], Truth]:

@@ -85,7 +85,7 @@ class PredictionCard(Widget):
                 blocks.append(Words(sentences.seen(turn), 13, gap=14))
                 blocks += [Words(part, 13, gap=8) for part in sentences.finding(turn)]
         if alone:
-            blocks.append(Words(sentences.earlier(self.card)))
+            blocks.append(Words(sentences.earlier(self.card.rounds)))
         return Page(question, blocks, wide, titled=False)
 
     # -- for the widget ---------------------------------------------------------------------
@@ -186,7 +186,7 @@ class PredictionCard(Widget):
     def _after(self) -> list[str]:
         """The askings before, and what the first one has shown."""
         first, *others = self.card.rounds
-        return sentences.earlier(self.card) + (sentences.finding(first) if others else [])
+        return sentences.earlier(self.card.rounds) + (sentences.finding(first) if others else [])
 
     def _status(self) -> str:
         """How an entry was read: an amount in bytes, a number in digits."""

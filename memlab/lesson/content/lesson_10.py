@@ -1,24 +1,29 @@
-"""Lesson 10, the data path: what moves in an epoch, what a buffer buys, which way out is cheap."""
+"""Lesson 10, the data path.
+
+Cards: what moves in an epoch, what a buffer buys, which way out is cheap.
+Exercises: two buffers and their durations, and a generator under the meter.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from itertools import accumulate
 from random import Random
 
-from memlab import units
-from memlab.build.step import training_step
+from memlab import formats, units
 from memlab.clocks.data_path import Path, data_path
+from memlab.clocks.streams import COMPUTE, DISK, slots
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.questions.lesson_07 import built, labelled
-from memlab.lesson.content.tools import step_of
-from memlab.step.step import Step
+from memlab.lesson.content.lesson_09 import CARD, LINK, in_place_step, without_workspace
+from memlab.lesson.content.tools import built, step_of, with_label
+from memlab.lesson.exercise_task import Arguments, Slip, task
+from memlab.lines import Column, np
+from memlab.step.op import Op, Phase
 from memlab.step.tensor import Role
 from memlab.studies.techniques.ways_out import ways
-from memlab.techniques.in_place import in_place
 
-CARD, LINK = "titan x", 12
-"""The card of lesson 09, and GB/s of its link."""
 IMAGES = 1_281_167
 """Images to train with in ImageNet (Russakovsky et al. 2015, arXiv 1409.0575)."""
 
@@ -29,14 +34,14 @@ _PARTS = {Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE}
 
 @topic("10.share", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
        options=("most", "tenth", "hundredth"), part=Part.RECALL,
-       words=lambda n: {**n, "label": labelled(n["network"])},
+       words=with_label,
        gives=("19.3 MB", "19,267,584"))  # fmt: skip
 def share(n: Numbers) -> Truth:
     """Which share of the peak of a training step its images are (A12)."""
     ledger = plan(step_of(built(n["network"])))
     images, peak = ledger.of("input", n["batch"]).nbytes, ledger.peak(n["batch"])
     found = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
-    told: dict[str, object] = {
+    told = {
         "images": units.short(images), "peak": units.short(peak), "stored": units.short(images // 4)
     }  # fmt: skip
     return Truth(found, seen={**told, "share": f"{100 * images / peak:.1f}"})
@@ -44,7 +49,7 @@ def share(n: Numbers) -> Truth:
 
 @topic("10.stays", Kind.CHOICE, {"network": "resnet50", "batch": 32}, None,
        options=("maps", "images", "parameters"), part=Part.RECALL,
-       words=lambda n: {**n, "label": labelled(n["network"]), "double": 2 * n["batch"]},
+       words=lambda n: {**with_label(n), "double": 2 * n["batch"]},
        gives=("the floor stays", "doubles the mountain"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
     """Which bytes of a step do not double with its batch (A12)."""
@@ -66,15 +71,14 @@ def _draw_epoch(chance: Random) -> Numbers:
 
 @topic("10.epoch", Kind.CHOICE, {"network": "googlenet", "images": IMAGES, "batch": 128},
        _draw_epoch, options=("half", "same", "twice"),
-       words=lambda n: {"images": f"{n['images']:,}", "batch": n["batch"], "double": 2 * n["batch"],
-                        "label": labelled(n["network"])},
+       words=lambda n: {**with_label(n), "images": f"{n['images']:,}", "double": 2 * n["batch"]},
        gives=("each image crosses", "every image crosses", "whatever the batch"))  # fmt: skip
 def epoch(n: Numbers) -> Truth:
     """Bytes over the link in an epoch with twice the batch, against those with the batch (A12)."""
     one, two = (path_of(n["network"], n["batch"] * times) for times in (1, 2))
     first, other = (path.epoch_moves(n["images"]).link for path in (one, two))
     copies = [-(-n["images"] // path.batch) for path in (one, two)]
-    told: dict[str, object] = {
+    told = {
         "bytes": units.short(first), "copies": f"{copies[0]:,}", "fewer": f"{copies[1]:,}",
         "each": units.short(one.batch_moves().link), "larger": units.short(two.batch_moves().link),
     }  # fmt: skip
@@ -92,19 +96,13 @@ LEAST = 0.01
 
 
 @cache
-def _step(network: str) -> Step:
-    """In place and without workspace, as in lesson 09."""
-    return in_place(training_step(built(network), "sgd", algorithm="implicit-gemm"))
-
-
-@cache
 def path_of(
     network: str, batch: int, buffers: int = 2, disk: float = 0.15, augment: str = "host"
 ) -> Path:
     """The way of the images of a network, from a disk of so many GB/s to the card."""
     link = f"{LINK} GB/s"
     return data_path(
-        _step(network), batch, buffers, augment, f"{disk} GB/s", link=link, device=CARD
+        in_place_step(network), batch, buffers, augment, f"{disk} GB/s", link=link, device=CARD
     )
 
 
@@ -122,7 +120,7 @@ _BUFFERS = (*COUNTS, "never")
 
 @topic("10.buffers", Kind.CHOICE, {"network": "googlenet", "batch": 128, "disk": 0.15},
        _draw_buffers, options=_BUFFERS,
-       words=lambda n: {**n, "label": labelled(n["network"]), "waits": _waits(n, 0)},
+       words=lambda n: {**with_label(n), "waits": _waits(n, 0)},
        gives=("2 buffers", "two buffers", "double buffer", "no wait", "hides behind"),
        shows=({"buffers": 2}, {"buffers": 4}))  # fmt: skip
 def buffers(n: Numbers) -> Truth:
@@ -131,7 +129,7 @@ def buffers(n: Numbers) -> Truth:
     enough = (name for name, path in paths.items() if path.waits < LEAST)
     path = paths["two"]
     load = path.seconds_each if path.waits >= LEAST else sum(_loading(path))
-    told: dict[str, object] = {name: _waits(n, count) for name, count in COUNTS.items()}
+    told = {name: _waits(n, count) for name, count in COUNTS.items()}
     told |= {"load": f"{load:.3f}", "step": f"{path.compute:.3f}"}
     return Truth(next(enough, "never"), seen=told)
 
@@ -161,7 +159,7 @@ def augment(n: Numbers) -> Truth:
     quarter = abs(4 * device / host - 1) < LEAST
     found = "quarter" if quarter else "less" if device < host else "same"
     single = path_of(n["network"], n["batch"], 1).stations[-1].reserved
-    told: dict[str, object] = {
+    told = {
         "host": units.short(host), "device": units.short(device), "one_host": units.short(single)
     }  # fmt: skip
     return Truth("more" if device > host else found, seen=told)
@@ -177,13 +175,13 @@ LITTLE = 1e-4
 
 
 @topic("10.way", Kind.CHOICE, {"network": "vgg16", "batch": 256}, None, options=_WAYS,
-       words=lambda n: {**n, "label": labelled(n["network"]), "peak": _peak(n)},
+       words=lambda n: {**with_label(n), "peak": _peak(n)},
        gives=("hardly any time", "read once more", "no more time"))  # fmt: skip
 def way(n: Numbers) -> Truth:
     """Which of some ways out fits and adds least time to the same images, planned (C8)."""
     rows = ways(n["network"], n["batch"], device=CARD, link=f"{LINK} GB/s", budget=BUDGET)
     extra = {key: rows[key].extra for key in _WAYS if rows[key].trains}
-    told: dict[str, object] = {
+    told = {
         key: f"{100 * (each or 0):.2g}" if (each or 0) >= LITTLE else "less than 0.01"
         for key, each in extra.items()
     }
@@ -192,5 +190,106 @@ def way(n: Numbers) -> Truth:
 
 
 def _peak(n: Numbers) -> str:
-    step = training_step(built(n["network"]), "sgd", algorithm="implicit-gemm")
-    return units.short(plan(step).peak(n["batch"]))
+    return units.short(plan(without_workspace(n["network"])).peak(n["batch"]))
+
+
+# -- exercise: when compute has finished ----------------------------------------------------------
+
+Images = Column
+"""As they are stored: 1 B for each value."""
+
+MOST = 4
+"""The most places of a ring."""
+
+
+def ring(count: int, places: int) -> tuple[Op, ...]:
+    """The operations of so many mini-batches: a loader fills one place after the other, and each is
+    free again when compute has used it."""
+    found = []
+    for n in range(count):
+        free = (f"compute {n - places}",) if n >= places else ()
+        found.append(Op(f"load {n}", "load", Phase.COPY, stream=DISK, after=free))
+        found.append(Op(f"compute {n}", "step", Phase.FORWARD, after=(f"load {n}",)))
+    return tuple(found)
+
+
+def _times(load: list[int], compute: list[int], places: int) -> list[tuple[int, int, int]]:
+    """Of each mini-batch: loaded, compute begun, compute ended."""
+    seconds = [float(each) for pair in zip(load, compute, strict=True) for each in pair]
+    found = list(slots(ring(len(load), places), seconds))
+    loads, steps = ([s for s in found if s.op.stream == name] for name in (DISK, COMPUTE))
+    pairs = zip(loads, steps, strict=True)
+    return [(round(one.end), round(two.start), round(two.end)) for one, two in pairs]
+
+
+def _draw_durations(chance: Random, size: int) -> Arguments:
+    most = [chance.choice((20, 60, 100)) for _ in range(2)]
+    load, compute = ([chance.randint(1, each) for _ in range(1 + size)] for each in most)
+    return {"load": load, "compute": compute, "places": chance.randint(1, MOST)}
+
+
+def _with(places: Callable[[Arguments], int]) -> Slip:
+    """What comes out with another number of places."""
+    return lambda truth, a: [end for *_, end in _times(a["load"], a["compute"], places(a))]
+
+
+_FINISHED_SLIPS: dict[str, Slip] = {
+    "in_turn": lambda truth, a: list(
+        accumulate(sum(pair) for pair in zip(a["load"], a["compute"], strict=True))
+    ),
+    "no_limit": _with(lambda a: len(a["load"])),
+    "overwritten": _with(lambda a: a["places"] + 1),
+    "begun": lambda truth, a: [begin for _, begin, _ in _times(**a)],
+    "loaded": lambda truth, a: [loaded for loaded, *_ in _times(**a)],
+}
+_FINISHED_TRAPS: dict[str, Slip] = {
+    "two_places": _with(lambda a: 2),
+    "one_less": _with(lambda a: max(1, a["places"] - 1)),
+}
+
+
+@task("10.finished", _draw_durations, slips=_FINISHED_SLIPS, traps=_FINISHED_TRAPS)
+def finished(load: list[int], compute: list[int], places: int) -> list[int]:
+    """When compute has finished with each mini-batch, by the clock of the data path."""
+    return [end for *_, end in _times(load, compute, places)]
+
+
+# -- exercise: a generator that leaks -------------------------------------------------------------
+
+PLACES = 2
+"""Mini-batches in fp32 that may be alive at once."""
+
+
+def _draw_images(chance: Random, size: int) -> Arguments:
+    batch = chance.randint(1, 1 + size)
+    count = batch * chance.randint(1, 2 + size) + chance.randint(0, batch - 1)
+    draw = np.random.default_rng(chance.randrange(2**32))
+    shape = (count, 3, 4 + size, 4 + size)
+    return {"images": draw.integers(0, 256, shape, np.uint8), "batch": batch}
+
+
+def _parts(a: Arguments) -> list[Images]:
+    count, batch = len(a["images"]), a["batch"]
+    return [a["images"][first : first + batch] for first in range(0, count, batch)]
+
+
+_MEANS_SLIPS: dict[str, Slip] = {
+    "stored": lambda truth, a: [255 * mean for mean in truth],
+    "sum": lambda truth, a: [part.sum() / 255 for part in _parts(a)],
+    "no_rest": lambda truth, a: truth[: len(a["images"]) // a["batch"]],
+    "each": lambda truth, a: [image.mean() / 255 for image in a["images"]],
+    "all": lambda truth, a: [a["images"].mean() / 255],
+}
+
+
+def _two_places(images: Images, batch: int) -> int:
+    """Bytes of two mini-batches in fp32."""
+    return PLACES * formats.find("fp32").nbytes(batch * images[0].size)
+
+
+@task("10.means", _draw_images, slips=_MEANS_SLIPS, plan=_two_places, sizes=(1, 2, 3, 5, 8),
+      rel=1e-5)  # fmt: skip
+def means(images: Images, batch: int) -> list[float]:
+    """The mean of each mini-batch, of values between 0 and 1."""
+    parts = _parts({"images": images, "batch": batch})
+    return [float(part.mean(dtype=np.float64)) / 255 for part in parts]

@@ -1,24 +1,38 @@
-"""Lesson 08, recompute: fewest maps, forward runs, half of the saving, stages of two networks."""
+"""Lesson 08, recompute.
+
+Cards: fewest maps, forward runs, half of the saving, stages of two networks.
+Exercise: the choice of the maps to keep.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
+from itertools import combinations, pairwise
+from math import isqrt
 from random import Random
+from typing import Any
 
 from memlab.build.step import training_step
 from memlab.claims import revolve
 from memlab.clocks import measured_rates, roofline
+from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
-from memlab.lesson import chains
+from memlab.lesson import chains, returned_values
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.chains import ALIKE, BATCH
-from memlab.lesson.content.questions import lesson_07
-from memlab.lesson.content.tools import known, measured, planned
+from memlab.lesson.content.lesson_07 import address
+from memlab.lesson.content.tools import (
+    backward_begins,
+    built,
+    known,
+    measured,
+    planned,
+    with_label,
+)
+from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.networks import zoo
-from memlab.networks.graph import Network
-from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.recompute import recompute
@@ -40,7 +54,7 @@ topic("08.waiting", Kind.CHOICE, {}, None, options=("none", "last", "read"),
        gives=("bit for bit", "memory bugs are silent"))  # fmt: skip
 def fault(n: Numbers) -> Truth:
     """Where a wrong address shows that backward writes to: the step of lesson 07 is run again."""
-    return lesson_07.address(n)
+    return address(n)
 
 
 # -- keep every k-th map ------------------------------------------------------------------------
@@ -80,7 +94,7 @@ def best(n: Numbers) -> Truth:
         Cause("one_kept", Fraction(layers + 1)),
         Cause("no_fewer", Fraction(1)),
     ]
-    told: dict[str, object] = {"held": held // ALIKE, "k": k}
+    told = {"held": held // ALIKE, "k": k}
     figures = planned(every / held), measured(every / seen)
     return Truth(every / held, figures, tuple(distinct(every / held, causes)), told)
 
@@ -103,7 +117,7 @@ _OTHERS = ("gpt_small", "vit_s", "resnet18", "resnet101", "vgg16", "googlenet")
 def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """How many times less a step holds where every stage keeps what it hands on: at its peak, and
     of feature maps when backward begins."""
-    step = training_step(_network(network), "momentum")
+    step = training_step(built(network), "momentum")
     again = recompute(step, "every", k=1)
     return (
         Fraction(plan(step).peak(batch), plan(again).peak(batch)),
@@ -113,14 +127,14 @@ def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
 
 def _waiting(step: Step, batch: int) -> int:
     """Bytes of feature maps that are alive when backward begins."""
-    first = next(n for n, op in enumerate(step.ops) if op.phase is Phase.BACKWARD)
-    alive = plan(step).alive(first)
+    ledger = plan(step)
+    alive = ledger.alive(backward_begins(ledger))
     return sum(each.size.at(batch) for each in alive if each.role is Role.FEATURE_MAP)
 
 
 def _stage_words(n: Numbers) -> Numbers:
     other, _ = times_less("resnet50", n["batch"])
-    return {**n, "label": _network(n["network"]).label, "other": f"{float(other):.1f}"}
+    return {**with_label(n), "other": f"{float(other):.1f}"}
 
 
 @topic("08.stages", Kind.CHOICE, {"network": "gpt_small", "batch": 32},
@@ -134,12 +148,12 @@ def stages(n: Numbers) -> Truth:
     (found, inside), (other, less) = (
         times_less(name, n["batch"]) for name in (n["network"], "resnet50")
     )
-    step = training_step(_network(n["network"]), "momentum")
+    step = training_step(built(n["network"]), "momentum")
     again = recompute(step, "every", k=1)
     more = (
         Fraction(roofline.total(again, n["batch"], _ON) / roofline.total(step, n["batch"], _ON)) - 1
     )
-    told: dict[str, object] = {
+    told = {
         "found": f"{float(found):.1f}", "percent": f"{float(100 * more):.0f}",
         "inside": f"{float(inside):.1f}", "other_inside": f"{float(less):.1f}",
     }  # fmt: skip
@@ -156,16 +170,11 @@ def _draw_half(chance: Random) -> Numbers:
     return {"network": chance.choice(_CHAINS), "batch": chance.choice((8, 16, 32))}
 
 
-def _network(name: str) -> Network:
-    """ResNets as v1.5, as in the lesson."""
-    return zoo.build(name, variant="v1.5" if name.startswith("resnet") else None)
-
-
 @cache
 def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """The time that the chain of the least peak takes more than the plain step, and that of half
     the saving, as shares of the plain one by the clock (E6)."""
-    step = training_step(_network(network), "momentum")
+    step = training_step(built(network), "momentum")
     found = cuts(step, _ON).chain(batch)
     points = frontier(found)
     (least, most), (plain, cost) = points[0], points[-1]
@@ -184,7 +193,7 @@ def _part(whole: Fraction, half: Fraction) -> str:
 
 @topic("08.half", Kind.CHOICE, {"network": "resnet50", "batch": 32}, _draw_half,
        options=("all", "more", "half", "less"),
-       words=lambda n: {**n, "label": _network(n["network"]).label},
+       words=with_label,
        gives=("first bytes", "little work", "compute little", "6.7 %", "cheap to make"),
        shows=({"stop": 3},))  # fmt: skip
 def half(n: Numbers) -> Truth:
@@ -227,9 +236,131 @@ def runs(n: Numbers) -> Truth:
     counted = sum(run > 0 for run in revolve.internal_schedule(steps, count))
     causes = distinct(Fraction(forwards, steps), _runs_causes(steps, count, forwards))
     extra_time = revolve.extra_time(steps, forwards)
-    told: dict[str, object] = {
+    told = {
         "forwards": f"{forwards:,}", "runs": f"{forwards / steps:.3f}".rstrip("0"),
         "time": f"{1 + extra_time:.3f}", "fewer": steps // count,
     }  # fmt: skip
     due = Fraction(forwards, steps)
     return Truth(due, (planned(Fraction(counted, steps)),), tuple(causes), told)
+
+
+# -- exercise -----------------------------------------------------------------------------------
+
+Kept = tuple[int, ...]
+"""Numbers of maps from 0, rising."""
+MOST = 9
+"""The most maps: there are 256 choices then."""
+
+
+@lru_cache(maxsize=4096)
+def most_held(maps: tuple[int, ...], kept: Kept) -> int:
+    """The most bytes of maps in backward of a step that keeps these (E1, E5)."""
+    step = training_step(chains.layers(maps), "sgd")
+    names = [f"fc{number + 1}" for number in kept]
+    return chains.held(plan(recompute(step, "keep", layers=names)))
+
+
+def counted(maps: Sequence[int], kept: Sequence[int]) -> int:
+    """The same by the lengths of the segments: quick, for comparing choices and for wrong ways."""
+    stored = [maps[number] for number in kept]
+    return max(sum(stored[:n]) + sum(part) for n, part in enumerate(segments(maps, kept)))
+
+
+def segments(maps: Sequence[int], kept: Sequence[int]) -> list[Sequence[int]]:
+    """The maps between those that are kept, from the first to the last."""
+    ends = [-1, *kept, len(maps)]
+    return [maps[one + 1 : two] for one, two in pairwise(ends)]
+
+
+def choices(count: int) -> list[Kept]:
+    """Everything that can be kept of so many maps; the last one is never dropped."""
+    return [kept for n in range(count) for kept in combinations(range(count - 1), n)]
+
+
+def _maps(chance: Random, size: int) -> list[int]:
+    """At least 2, so that something can be kept."""
+    return [chains.KB * chance.randint(1, 200) for _ in range(min(1 + size, MOST))]
+
+
+def _draw_maps(chance: Random, size: int) -> Arguments:
+    return {"maps": _maps(chance, size)}
+
+
+def _with(kept: Callable[[list[int]], Sequence[int]]) -> Slip:
+    """The bytes that another choice takes."""
+    return lambda truth, a: counted(a["maps"], kept(a["maps"]))
+
+
+def _every_root(maps: list[int]) -> Sequence[int]:
+    k = (isqrt(4 * len(maps)) + 1) // 2
+    return range(k - 1, len(maps) - 1, k)
+
+
+def _single(order: Callable[..., int]) -> Slip:
+    """One map alone is kept: the smallest, or the largest."""
+    return _with(lambda maps: [order(range(len(maps) - 1), key=lambda n: maps[n])])
+
+
+_CHOICE_SLIPS: dict[str, Slip] = {
+    "nothing_saved": _with(lambda maps: []),
+    "every_root": _with(_every_root),
+    "middle": _with(lambda maps: [(len(maps) - 1) // 2]),
+    "smallest": _single(min),
+    "largest": _single(max),
+    "one_alone": lambda truth, a: min(
+        counted(a["maps"], [number]) for number in range(len(a["maps"]) - 1)
+    ),
+}
+
+
+def _score(given: Any, a: Arguments) -> int:
+    """The bytes of the step that keeps what was chosen.
+
+    Raises:
+        InputError: no choice among these maps.
+    """
+    last, numbers = len(a["maps"]) - 2, returned_values.read(given)
+    chosen = set() if numbers is None else {*numbers.flat}
+    if numbers is None or len(numbers.shape) != 1 or not chosen <= {*range(last + 1)}:
+        allowed = f"a list of numbers from 0 to {last}, or []" if last else "[0] or []"
+        raise InputError(f"Of {last + 2} maps a choice is {allowed}, got {shorten(given)}.")
+    return most_held(tuple(a["maps"]), tuple(sorted(map(int, chosen))))
+
+
+def _best(maps: list[int], most: int = MOST) -> Kept:
+    """The best choice of at most so many."""
+    few = (kept for kept in choices(len(maps)) if len(kept) <= most)
+    return min(few, key=lambda kept: counted(maps, kept))
+
+
+def _by_steps(maps: list[int], start: Kept, change: Callable[[Kept, int], Kept]) -> Kept:
+    """One change after the other, the best each time, as long as one helps."""
+    kept = start
+    while True:
+        changed = [change(kept, number) for number in range(len(maps) - 1)]
+        best = min(changed, key=lambda other: counted(maps, other), default=kept)
+        if counted(maps, best) >= counted(maps, kept):
+            return kept
+        kept = best
+
+
+def _added(kept: Kept, number: int) -> Kept:
+    return tuple(sorted({*kept, number}))
+
+
+def _removed(kept: Kept, number: int) -> Kept:
+    return tuple(other for other in kept if other != number)
+
+
+_CHOICE_TRAPS: dict[str, Slip] = {
+    "two_at_most": _with(lambda maps: _best(maps, 2)),
+    "three_at_most": _with(lambda maps: _best(maps, 3)),
+    "adding": _with(lambda maps: _by_steps(maps, (), _added)),
+    "removing": _with(lambda maps: _by_steps(maps, tuple(range(len(maps) - 1)), _removed)),
+}
+
+
+@task("08.checkpoints", _draw_maps, slips=_CHOICE_SLIPS, traps=_CHOICE_TRAPS, score=_score)
+def checkpoints(maps: list[int]) -> int:
+    """The bytes of the best of all choices, of a step that is most_held."""
+    return most_held(tuple(maps), _best(maps))

@@ -1,0 +1,302 @@
+"""Lesson 04, lowering on CUDA.
+
+Cards: the bytes of a warp, the loads of a tile, no copy at all.
+Exercise: a kernel that lowers an image, and what its stores move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from random import Random
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+from memlab import formats
+from memlab.build.step import inference_step
+from memlab.errors import InputError
+from memlab.ledger.plan import plan
+from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
+from memlab.lesson.content.lesson_02 import FP32
+from memlab.lesson.content.tools import known, measured, planned
+from memlab.lesson.exercise_task import Arguments, Slip, task
+from memlab.lesson.misconceptions import Cause, distinct
+from memlab.lines import Column as Values
+from memlab.lines import np
+from memlab.networks import zoo
+from memlab.networks.builder import network
+from memlab.step.step import Step
+from memlab.step.tensor import Role
+from memlab.studies.lowering.warps import SECTOR, WARP, Warps, moved
+
+_LAYER = "vgg16", "conv1_2"
+"""Whose matrix the lesson lowers."""
+
+# -- what was in lesson 03 ----------------------------------------------------------------------
+
+
+_COPIES = ("1", "3", "5", "9", "10", "15", "25", "50", "125")
+
+
+@topic("04.copies", Kind.TIMES, {"k": 5}, None, part=Part.RECALL, stops=_COPIES)
+def copies(n: Numbers) -> Truth:
+    """How many times its input a lowered matrix takes, at stride 1 with same padding, written."""
+    from memlab.kernels import im2col
+
+    image = np.zeros((1, 1, 16, 16), np.float32)
+    ratio = Fraction(im2col(image, n["k"], pad=n["k"] // 2).size, image.size)
+    causes = [
+        Cause("one_k", Fraction(n["k"]), {"k": n["k"]}),
+        Cause("not_lowered", Fraction(1)),
+    ]
+    return Truth(ratio, (measured(ratio),), tuple(distinct(ratio, causes)))
+
+
+topic("04.strips", Kind.CHOICE, {}, None, part=Part.RECALL, options=("fewer", "same", "more"),
+      gives=("the same values", "as many bytes"))(known("same"))  # fmt: skip
+
+# -- the bytes of a warp ------------------------------------------------------------------------
+
+_STORED = ("1", "2", "4", "8", "16", "32", "64")
+
+
+def _warp_words(n: Numbers) -> Numbers:
+    return {**n, "count": WARP}
+
+
+@topic("04.warp", Kind.TIMES, {"format": "fp32"},
+       lambda chance: {"format": chance.choice(("fp16", "bf16", "fp64", "int8"))}, stops=_STORED,
+       words=_warp_words,
+       gives=("coalesced", "32 sectors", "4 sectors", "8 values", "sector of its own",
+              "line of 128 B"))  # fmt: skip
+def warp(n: Numbers) -> Truth:
+    """Bytes that move for the stores of a warp down a column, against along a row."""
+    found, each = Warps(zoo.build(_LAYER[0]), _LAYER[1], 1), formats.find(n["format"]).nbytes(1)
+    down, along = (
+        moved(each * address // 4 for address in order.store.addresses)
+        for order in (found.column, found.row)
+    )
+    ratio = Fraction(down, along)
+    causes = [
+        Cause("only_values", Fraction(1)),
+        Cause("each_thread", Fraction(WARP), {"threads": WARP}),
+        Cause("bytes_of_a_value", Fraction(each), {"bytes": each}),
+    ]
+    told = {
+        "down": f"{down:,}", "along": f"{along:,}", "count": down // SECTOR,
+        "full": along // SECTOR, "sector": SECTOR, "loads": found.column.load.moved,
+        "row": found.row.load.moved,
+    }  # fmt: skip
+    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+
+
+@topic("04.stride", Kind.AMOUNT, {"stride": 2}, None, part=Part.CHANGE)
+def stride(n: Numbers) -> Truth:
+    """Bytes that move for the loads of a warp along a row, at that stride."""
+    found = Warps(zoo.build(_LAYER[0]), _LAYER[1], n["stride"]).row.load
+    causes = [
+        Cause("only_values", Fraction(found.used)),
+        Cause("no_shift", Fraction(n["stride"] * found.used)),
+    ]
+    told = {"moved": found.moved, "used": found.used}
+    due = found.moved
+    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), told)
+
+
+# -- the loads of a tile ------------------------------------------------------------------------
+
+_TIMES = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128", "256", "512",
+          "1024")  # fmt: skip
+
+
+def _draw_tile(chance: Random) -> Numbers:
+    return {"kernels": chance.choice((64, 128, 192, 256)), "tile": chance.choice((4, 8, 32))}
+
+
+@topic("04.tile", Kind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, stops=_TIMES,
+       gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
+def tile(n: Numbers) -> Truth:
+    """How many times fewer loads of each lowered value a product with a shared tile has."""
+    alone, together = n["kernels"], -(-n["kernels"] // n["tile"])
+    ratio = Fraction(alone, together)
+    causes = [
+        Cause("whole_tile", Fraction(n["tile"] ** 2), {"tile": n["tile"]}),
+        Cause("both_tiles", Fraction(2 * n["tile"]), {"tile": n["tile"]}),
+        Cause("loaded_once", Fraction(alone)),
+        Cause("no_sharing", Fraction(1)),
+    ]
+    told = {"alone": alone, "together": together}
+    return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
+
+
+# -- the copy that is not made ------------------------------------------------------------------
+
+WAYS = "im2col-image", "implicit-gemm"
+"""The matrix in memory, and tiles that are filled from the image."""
+
+
+def _step(size: int, way: str) -> Step:
+    maps = network("small", image=(3, size, size)).conv(4, 3, pad="same").relu()
+    made = maps.max_pool("all").flatten().linear(10).cross_entropy()
+    return inference_step(made, algorithm=way)
+
+
+def _workspace(step: Step) -> int:
+    """Bytes beside the tensors of a step, planned at batch 1."""
+    return sum(e.size.at(1) for e in plan(step).entries if e.role is Role.WORKSPACE)
+
+
+@topic("04.left", Kind.CHOICE, {"size": 8}, lambda chance: {"size": chance.randint(9, 16)},
+       options=("matrix", "row", "tiles", "none"),
+       gives=("implicit GEMM", "implicit-gemm", "no workspace", "without a lowered copy",
+              "needless"))  # fmt: skip
+def left(n: Numbers) -> Truth:
+    """What is left of the lowered matrix where tiles are filled from the image: planned, and run on
+    a GPU or in the simulator of one."""
+    from memlab.runtime.run import run
+
+    steps = [_step(n["size"], way) for way in WAYS]
+    whole, rest = map(_workspace, steps)
+    before, after = (run(step, 1, device="cuda") for step in steps)
+    right = {whole: "matrix", 0: "none"}.get(rest, "tiles")
+    told = {"whole": f"{whole:,}", "rest": rest, "before": f"{before.peak:,}",
+            "after": f"{after.peak:,}", "residual": before.residual + after.residual}  # fmt: skip
+    return Truth(right, seen=told)
+
+
+# -- exercise -----------------------------------------------------------------------------------
+
+
+class Threads:
+    """What a kernel calls ``cuda`` while it is checked: the place of the thread that runs now.
+
+    Threads of a line of blocks run one after the other, on any machine: no thread can wait for
+    another one here.
+    """
+
+    def __init__(self) -> None:
+        self.blockDim = SimpleNamespace(x=WARP)
+        self.gridDim = SimpleNamespace(x=1)
+        self.blockIdx, self.threadIdx = SimpleNamespace(x=0), SimpleNamespace(x=0)
+
+    def grid(self, axes: int) -> int:
+        """The number of the thread in the grid."""
+        if axes != 1:
+            raise InputError(f"this grid is a line of threads, got {axes} axes; try cuda.grid(1).")
+        return int(self.blockIdx.x * WARP + self.threadIdx.x)
+
+    def gridsize(self, axes: int) -> int:
+        """How many threads there are."""
+        return int(self.gridDim.x * WARP)
+
+    def each(self, values: int) -> Iterator[int]:
+        """A thread for each value, whole blocks, and one block too many; which of them runs."""
+        self.gridDim.x = -(-values // WARP) + 1
+        for n in range(self.gridDim.x * WARP):
+            self.blockIdx.x, self.threadIdx.x = divmod(n, WARP)
+            yield n
+
+
+cuda = Threads()
+
+
+def on_threads(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function of a kernel, for which ``cuda`` are these threads."""
+    plain = getattr(function, "py_func", getattr(function, "fn", function))
+    if not isinstance(plain, FunctionType):
+        return function
+    space = {**plain.__globals__, "cuda": cuda}
+    return FunctionType(
+        plain.__code__, space, plain.__name__, plain.__defaults__, plain.__closure__
+    )
+
+
+def launch(function: Callable[..., Any], a: Arguments) -> tuple[int, int] | None:
+    """The values that are wrong after all threads of a kernel ran, and the bytes that moved for the
+    stores of its first warp. None where nothing was stored."""
+    kernel, lowered, first = on_threads(function), a["lowered"], 0
+    for n in cuda.each(lowered.size):
+        kernel(**a)
+        if n == WARP - 1:
+            first = moved(FP32 * np.flatnonzero(~np.isnan(lowered)))
+    if np.isnan(lowered).all():
+        return None
+    return int(np.sum(lowered != _lowered(a))), first
+
+
+def _lowered(a: Arguments) -> Values:
+    """[C, k, k, Ho, Wo], from NumPy's windows."""
+    pad = ((0, 0), *2 * [(a["pad"], a["pad"])])
+    found = np.lib.stride_tricks.sliding_window_view(np.pad(a["image"], pad), 2 * (a["k"],), (1, 2))
+    return found.transpose(0, 3, 4, 1, 2)
+
+
+def _draw_image(chance: Random, size: int) -> Arguments:
+    """An image that is not square, of several channels where it is not the smallest."""
+    k = chance.choice((1, 2, 3, 3))
+    pad = chance.randint(0, k - 1)
+    high, wide = chance.sample(range(k, k + 4), 2)
+    image = np.arange(1, 1 + size * high * wide, dtype=np.float32).reshape(size, high, wide)
+    shape = (size, k, k, high + 2 * pad - k + 1, wide + 2 * pad - k + 1)
+    lowered = np.full(shape, np.nan, np.float32)
+    return {"image": image, "lowered": lowered, "k": k, "pad": pad}
+
+
+def _read(a: Arguments, turned: bool = False, pad: int | None = None) -> tuple[Values, Values]:
+    """Which row and column of its channel each value of the matrix is read from."""
+    _, ky, kx, oy, ox = np.indices(a["lowered"].shape)
+    pad = a["pad"] if pad is None else pad
+    return (oy + kx - pad, ox + ky - pad) if turned else (oy + ky - pad, ox + kx - pad)
+
+
+def _gathered(a: Arguments, iy: Values, ix: Values, channel: int | None = None) -> Values:
+    """The values that are read there, 0 outside."""
+    (_, high, wide), c = a["image"].shape, np.indices(a["lowered"].shape)[0]
+    inside = (iy >= 0) & (iy < high) & (ix >= 0) & (ix < wide)
+    found = a["image"][c if channel is None else channel, iy % high, ix % wide]
+    return np.where(inside, found, 0)
+
+
+def _with(values: Callable[[Arguments], Values]) -> Slip:
+    """What comes out with other values in the same places."""
+    return lambda truth, a: (int(np.sum(values(a) != _lowered(a))), truth[1])
+
+
+def _wrapped(a: Arguments) -> Values:
+    """As if only the last row and column were looked for: -1 is Python's last one."""
+    (_, high, wide), (iy, ix) = a["image"].shape, _read(a)
+    return _gathered(a, np.where(iy < 0, iy + high, iy), np.where(ix < 0, ix + wide, ix))
+
+
+def _unpadded(truth: tuple[int, int], a: Arguments) -> tuple[int, int]:
+    """As if nothing were stored for the padding."""
+    zeros = (_lowered(a) == 0).ravel()
+    return int(zeros.sum()), moved(FP32 * np.flatnonzero(~zeros[:WARP]))
+
+
+def _in_order(*axes: int) -> Slip:
+    """The right values, with threads that count along other axes first."""
+
+    def slip(truth: tuple[int, int], a: Arguments) -> tuple[int, int]:
+        numbers = np.arange(a["lowered"].size).reshape(a["lowered"].shape).transpose(axes)
+        return 0, moved(FP32 * numbers.ravel()[:WARP])
+
+    return slip
+
+
+_LOWER_SLIPS: dict[str, Slip] = {
+    "rows_and_columns": _with(lambda a: _gathered(a, *_read(a, turned=True))),
+    "no_padding": _with(lambda a: _gathered(a, *_read(a, pad=0))),
+    "first_channel": _with(lambda a: _gathered(a, *_read(a), channel=0)),
+    "wraps": _with(_wrapped),
+    "nothing_outside": _unpadded,
+    "down_a_column": _in_order(3, 4, 0, 1, 2),
+    "transposed": _in_order(0, 1, 2, 4, 3),
+}
+
+
+@task("04.lower", _draw_image, slips=_LOWER_SLIPS, sizes=(1, 1, 2, 2, 2, 3, 3, 3, 4, 4),
+      run=launch)  # fmt: skip
+def lower(image: Values, lowered: Values, k: int, pad: int) -> tuple[int, int]:
+    """No wrong value, and the bytes of 32 neighbours."""
+    return 0, moved(range(0, FP32 * min(WARP, lowered.size), FP32))

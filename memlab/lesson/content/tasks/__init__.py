@@ -1,1 +1,0 @@
-"""What the exercises of each lesson ask for."""
