@@ -20,7 +20,7 @@ STREAMS = (
     "memlab/cli/__init__.py",
     "memlab/measure/torch_lowering.py",
     "memlab/views/files.py",
-    "memlab/runtime/loader/folders.py",
+    "memlab/runtime/loader/images.py",
 )
 """What opens the null device, what has a stream already, what draws into one, and what fills a
 folder that gets its name once it is whole."""

@@ -17,11 +17,12 @@ from memlab.views.draw.marks import UP, Fact, Glyph, Mark, Rect
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Block, Table, Words
+from memlab.views.draw.text import emphasized
 from memlab.views.draw.theme import IDLE, PAINTS, Paint
 from memlab.views.live.setting import Setting, State
 from memlab.views.live.view import Scene, View, maker
 from memlab.views.offload import of_batches, of_devices, of_networks
-from memlab.views.offload.page import LEFT, RIGHT, Time, bold, computing, named, phases
+from memlab.views.offload.page import LEFT, RIGHT, Time, computing, named, phases
 
 USE = Paint("#009E73", 0.78)
 """A map while an operation reads or writes it."""
@@ -84,7 +85,7 @@ class IdleMaps(View[Idle]):
         found = self.rows_of(scene.now)
         heads, rows = found.table()
         blocks: list[Block] = [
-            Words([bold(found.finding)], 20),
+            Words([emphasized(found.finding)], 20),
             Words(found.sentences, 13, gap=3),
             _lane(found, scene.width),
             _pile(found, scene.width, scene.now.guess),

@@ -23,12 +23,12 @@ from memlab.views.draw.marks import Fact, Glyph, Line, Mark, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Block, Key, Table, Words
+from memlab.views.draw.text import emphasized
 from memlab.views.draw.theme import IDLE, PAINTS, PLANNED, Paint
 from memlab.views.live.setting import Choice, Setting, State
 from memlab.views.live.setting import Text as Typed
 from memlab.views.live.view import Scene, View, maker
 from memlab.views.offload import of_batches, of_devices, of_links, of_networks, of_optimizers
-from memlab.views.offload.page import bold
 
 BAR, PITCH, TALL = 21, 36, 52
 """Pixels: a bar, a row, and a row with a line of words below its bar."""
@@ -111,7 +111,7 @@ class WaysOut(View[Ways]):
         bars = Bars(found, held.sorted(now.sort), now.sort, chosen, scene.width)
         heads, cells = found.table(now.sort)
         blocks: list[Block] = [
-            Words([bold(found.finding)], 20),
+            Words([emphasized(found.finding)], 20),
             Words(found[chosen].fact() if chosen else found.sentences[0], 13, gap=3),
             Key(list(bars.key()), gap=10),
             bars.chart(),

@@ -211,6 +211,12 @@ class Name(Label):
 # -- places ----------------------------------------------------------------------------------------
 
 
+def middle(low: Floats, high: Floats) -> Spot:
+    """The middle of a slice, where that is thickest."""
+    at = int((high - low).argmax())
+    return at + 0.5, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0
+
+
 def thickest(low: Floats, high: Floats, lines: Sequence[Floats] = ()) -> Finder:
     """Between two curves, where there is the most room; where lines cut the slice apart, in one of
     its layers, from the top."""

@@ -75,6 +75,12 @@ def measure(content: Runs, size: float = 12, bold: bool = False) -> float:
     return sum(width(piece, size, heavy) for piece, heavy in content)
 
 
+def emphasized(title: str) -> Runs:
+    """What stands between asterisks is bold."""
+    parts = enumerate(map(str.strip, title.split("*")))
+    return [(part, index % 2 == 1) for index, part in parts if part]
+
+
 def plain(content: Runs) -> str:
     """A line without its bold."""
     return content if isinstance(content, str) else "".join(piece for piece, _ in content)

@@ -25,6 +25,7 @@ from memlab.views.draw.labels import (
     Text,
     beside,
     flank,
+    middle,
     near,
     thickest,
 )  # fmt: skip
@@ -224,14 +225,14 @@ class Mountain:
         """The names of the largest parts where there is room."""
         if self.slabs:
             low, high = self.slabs[0][1], self.slabs[-1][2]
-            spot, find, name = [_middle(low, high)], [thickest(low, high)], self._slab_name()
+            spot, find, name = [middle(low, high)], [thickest(low, high)], self._slab_name()
             narrow = Name(self._slab_name("_tall"), spot, 12, bold=True, chip=True, finders=find)
             yield Name(name, spot, 12, bold=True, chip=True, finders=find, instead=narrow)
         for role, low, high in self.areas:
             if role in (Role.FEATURE_MAP, Role.OPTIMIZER_STATE, Role.PARAMETER, Role.GRADIENT_MAP):
                 other = role is Role.FEATURE_MAP and bool(self.slabs)
                 name = say("other_maps") if other else say(f"role.{role}")
-                yield Name(name, [_middle(low, high)], 12, chip=True, finders=[thickest(low, high)])
+                yield Name(name, [middle(low, high)], 12, chip=True, finders=[thickest(low, high)])
 
     def _slab_name(self, form: str = "") -> str:
         """What the slabs are; ``"_tall"`` in more lines."""
@@ -239,11 +240,6 @@ class Mountain:
         gone = "_gone" if self.found.removed(self.now) else ""
         one = "_one" if len(names) == 1 else ""
         return say(f"slabs{gone}{one}{form}", first=names[0], last=names[-1])
-
-
-def _middle(low: Floats, high: Floats) -> tuple[float, float, str, float, float]:
-    at = int((high - low).argmax())
-    return at + 0.5, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,6 @@ from memlab.views.draw.marks import Fact, Mark, Path, Pen, Points, Press, Rect, 
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
-from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint
 
 START, END = 34, 38
@@ -249,7 +248,7 @@ def page(
     key += [("before", say("before"))] if sheet.held and sheet.held != now else []
     wide = sum(texts.width(name) + 38 for _, name in key)
     blocks: list[Block] = [
-        Words([_bold(title)], 20),
+        Words([texts.emphasized(title)], 20),
         Beside([(Words(sentence, 13), width - wide), (Key(key), wide)], gap=2),
         chart(sheet),
         Words([*now.sentences, *_told_before(before)], drawn=False, gap=1),
@@ -290,12 +289,6 @@ def chart(sheet: Sheet) -> Chart:
     across = Scale(-START / sheet.column, sheet.count + END / sheet.column)
     return Chart(across, Scale(edge, 0), marks, edge, left=sheet.gutter, right=0, above=24,
                  below=20, gap=4)  # fmt: skip
-
-
-def _bold(title: str) -> Runs:
-    """What stands between asterisks is bold."""
-    parts = enumerate(map(str.strip, title.split("*")))
-    return [(part, index % 2 == 1) for index, part in parts if part]
 
 
 def _word(block: Life) -> str:

@@ -26,11 +26,11 @@ from memlab.views.draw.labels import (
     Label,
     Name,
     Phase,
-    Spot,
     Text,
     aside,
     beside,
     flank,
+    middle,
     near,
     shore,
     thickest,
@@ -353,7 +353,7 @@ def _counted(tally: Tally, line: Curve) -> Iterator[Mark]:
     """How much of what is alive the rule counts, and how much it does not."""
     ground = tally.cut.memory.ground
     for key, low, high in (("inside", ground, line), ("outside", line, tally.cut.curve)):
-        yield Name(say(f"counted.{key}"), [_middle(low, high)], bold=key == "inside",
+        yield Name(say(f"counted.{key}"), [middle(low, high)], bold=key == "inside",
                    finders=[thickest(low, high)])  # fmt: skip
 
 
@@ -385,11 +385,5 @@ def _slices(shown: Shown) -> Iterator[Name]:
     """The name of each slice of the stack where it is thickest."""
     for part, low, high in stack(shown.now):
         chip = bool(theme.paint(part).pattern)
-        yield Name(part.label, [_middle(low, high)], 14 if part.grows else 12, chip=chip,
+        yield Name(part.label, [middle(low, high)], 14 if part.grows else 12, chip=chip,
                    finders=[thickest(low, high, shown.dashed)])  # fmt: skip
-
-
-def _middle(low: Curve, high: Curve) -> Spot:
-    """Where a slice is thickest."""
-    at = int((high - low).argmax())
-    return at + 0.5, float(low[at] + high[at]) / 2, "middle", 0.0, 0.0

@@ -23,7 +23,7 @@ from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Linear, Scale, seconds_over
 from memlab.views.draw.staircases import runs
 from memlab.views.draw.table import Block, Key, Table, Words
-from memlab.views.draw.text import Runs
+from memlab.views.draw.text import emphasized
 from memlab.views.draw.theme import IDLE, PAINTS, WAIT, Paint
 from memlab.views.offload import focus
 
@@ -116,7 +116,7 @@ def page(shown: Shown, says: str) -> Page:
     found = shown.found
     heads, rows = found.table()
     blocks: list[Block] = [
-        Words([bold(found.finding)], 20),
+        Words([emphasized(found.finding)], 20),
         Words(shown.sentences, 13, gap=3),
         lanes(shown),
         memories(shown),
@@ -126,12 +126,6 @@ def page(shown: Shown, says: str) -> Page:
         Table(heads, rows, "<><<>>><", drawn=False, gap=1),
     ]
     return Page(found.title, blocks, shown.width, says, titled=False)
-
-
-def bold(title: str) -> Runs:
-    """What stands between asterisks is bold."""
-    parts = enumerate(map(str.strip, title.split("*")))
-    return [(part, index % 2 == 1) for index, part in parts if part]
 
 
 def _key(found: Offload) -> Iterator[tuple[Paint | Glyph, str]]:

@@ -14,8 +14,9 @@ from memlab.views.draw.marks import Fact, Glyph, Mark, Press, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Block, Key, Table, Words
+from memlab.views.draw.text import emphasized
 from memlab.views.draw.theme import WAIT, Paint
-from memlab.views.offload.page import LEFT, RIGHT, bold, named
+from memlab.views.offload.page import LEFT, RIGHT, named
 from memlab.views.path.stations import DARK, LIGHT, Shown, stations, told
 
 KEYS: dict[str, Paint | str] = {"empty": "edge before", "read": LIGHT, "other": DARK, "wait": WAIT}
@@ -34,7 +35,7 @@ def page(shown: Shown, says: str) -> Page:
     found = shown.found
     heads, rows = found.table(shown.time.x.last)
     blocks: list[Block] = [
-        Words([bold(found.finding)], 20),
+        Words([emphasized(found.finding)], 20),
         Words(_sentences(shown), 13, gap=3),
         stations(shown),
         lanes(shown),
