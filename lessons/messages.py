@@ -139,10 +139,15 @@ def _in(file: Path) -> list[tuple[str, int]]:
 # -- files --------------------------------------------------------------------------------------
 
 
-def files(language: str) -> dict[Path, Catalog]:
-    """The two files of a language, and what is to be in each."""
+def paths(language: str) -> tuple[Path, Path]:
+    """The two files of a language: memlab's and that of the lessons."""
     name = f"{language}.po"
-    return {ROOT / "memlab/strings" / name: of_memlab(), LESSONS / "source" / name: of_lessons()}
+    return ROOT / "memlab/strings" / name, LESSONS / "source" / name
+
+
+def files(language: str) -> dict[Path, Catalog]:
+    """What is to be in each file of a language."""
+    return dict(zip(paths(language), (of_memlab(), of_lessons()), strict=True))
 
 
 def read(path: Path) -> Catalog:

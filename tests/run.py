@@ -34,6 +34,7 @@ PARTS = {
 }
 """A machine that others share may stall for longer than a browser waits: there, a test that failed
 is tried once more, and named."""
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 CHECK = ("lint", "format", "types", "imports", "quick")
 """What takes a minute and measures, compiles and opens nothing."""
 
@@ -49,8 +50,10 @@ def command(line: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """That of the tools: pytest finds its plugins among the tests before it knows the folder."""
-    return os.environ | {"PYTHONPATH": str(ROOT)}
+    """That of the tools: pytest finds its plugins among the tests before it knows the folder, and
+    every process finds the bytecode of those before it."""
+    kept = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
+    return kept | {"PYTHONPATH": str(ROOT)}
 
 
 def run(name: str) -> tuple[str, float, bool]:

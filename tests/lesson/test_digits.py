@@ -1,6 +1,7 @@
 """The digits: what is loaded, the networks, and the dim digits."""
 
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import memlab
 from memlab import InputError
 from memlab.lesson import digits
 
-pytest.importorskip("sklearn.datasets", reason="scikit-learn brings the digits")
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn brings them")
 
 
 def test_the_digits_are_parted_into_training_and_test():

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from string import Formatter
 
 import pytest
@@ -215,7 +216,8 @@ def test_a_translated_lesson_is_written_and_checked(translated, capsys):
 
 # -- every translation --------------------------------------------------------------------------
 
-CATALOGS = {path: messages.read(path) for each in LANGUAGES for path in messages.files(each)}
+FILES = [path for each in LANGUAGES for path in messages.paths(each)]
+catalog_of = cache(messages.read)
 NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 KEPT = {
     "links": re.compile(r"\]\([^)]*\)"),
@@ -256,9 +258,9 @@ def same(each, english, other):
     return sorted(each.findall(english)) == sorted(each.findall(other))
 
 
-@pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parent.name + "/" + path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name + "/" + path.name)
 def test_a_translation_keeps_values_links_code_and_numerals(path):
-    known = strings.translations(CATALOGS[path])
+    known = strings.translations(catalog_of(path))
     assert {text: gone for (_, text), said in known.items() if (gone := lost(text, said))} == {}
 
 
@@ -286,9 +288,9 @@ def translator(catalog):
     return catalog.last_translator if known else ""
 
 
-@pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parent.name + "/" + path.name)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name + "/" + path.name)
 def test_a_file_of_messages_says_who_translated_it(path):
-    assert translator(CATALOGS[path])
+    assert translator(catalog_of(path))
 
 
 @pytest.mark.parametrize(
@@ -342,8 +344,8 @@ def test_no_english_sentence_is_left_but_those_that_wait_to_be_translated(path):
     language = path.relative_to(build.LESSONS).parts[0]
     waiting = [
         flat(message.id)
-        for file in messages.files(language)
-        for message in CATALOGS[file]
+        for file in messages.paths(language)
+        for message in catalog_of(file)
         if message.id and (message.fuzzy or not message.string)
     ]
     names = [each.title for each in hardware.DEVICES.values()]

@@ -1,6 +1,5 @@
 """What the notebooks store: every digit is compared as all cells run, no answer is given away."""
 
-import copy
 import json
 import re
 import subprocess
@@ -152,11 +151,14 @@ def test_a_truth_that_is_planted_is_found(path, place, secrets):
     planted = [(name, form) for name, forms in asked.items() for form in forms]
     kinds = {topic.kind for name, topic in topics().items() if name[:2] == path.stem[:2]}
     assert planted or kinds == {Kind.CHOICE}
-    for name, form in planted:
-        made = copy.deepcopy(stored)
-        made["cells"].append({**place(form), "id": "planted"})
-        sentence = f"cell planted holds the truth of {name!r}: {form}"
-        assert sentence in truths.found(made, asked)
+    stored["cells"] += [{**place(form), "id": f"{name} {form}"} for name, form in planted]
+    found = truths.found(stored, asked)
+    missed = [
+        (name, form)
+        for name, form in planted
+        if f"cell {name} {form} holds the truth of {name!r}: {form}" not in found
+    ]
+    assert missed == []
 
 
 PARTS = ("6,422,528", "6_422_528", "6422528", "422,528 B")

@@ -235,6 +235,7 @@ def test_the_frontier_equals_brute_force_on_short_chains(chain: Chain) -> None:
     check_frontier(chain)
 
 
+@pytest.mark.measures
 @given(chains())
 @settings(max_examples=25, deadline=None)
 def test_the_frontier_equals_brute_force(chain: Chain) -> None:

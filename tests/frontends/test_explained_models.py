@@ -13,7 +13,6 @@ from memlab.studies.explain.explained import Explained
 from memlab.studies.explain.own_model import OwnModel, own
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.measures  # it records models
 
 
 def block(width: int) -> Any:
