@@ -7,6 +7,7 @@ Docstrings and lessons cite the ids.
 """
 
 from memlab.claims import revolve, transformers
+from memlab.claims.chen2016_step import chen2016
 from memlab.claims.of_data_path import copies_in_epoch, moved_in_epoch, reserved, unplanned, way
 from memlab.claims.of_offload import (
     average_saved,
@@ -71,7 +72,6 @@ from memlab.claims.of_plans import (
     workspace,
 )
 from memlab.claims.of_runs import seconds_over, single_layer
-from memlab.claims.published import chen2016
 from memlab.claims.table import (
     FORMULA,
     HOW,

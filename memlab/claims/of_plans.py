@@ -12,7 +12,7 @@ from math import prod
 
 import memlab
 from memlab import formats, units
-from memlab.claims.published import chen2016
+from memlab.claims.chen2016_step import chen2016
 from memlab.layers import Conv2d
 from memlab.layers.layer import Node
 from memlab.networks.graph import Network

@@ -13,8 +13,8 @@ from itertools import accumulate
 
 from memlab import units
 from memlab.errors import InputError, flag, known, whole
-from memlab.ledger.answers import Block, Blocks, Fit, Why
 from memlab.ledger.entries import BEFORE, Entry, Event, Later, Peak, Row
+from memlab.ledger.why_and_fit import Block, Blocks, Fit, Why
 from memlab.lines import Column, alive, column, np
 from memlab.step.lifetimes import Life
 from memlab.step.op import LOAD

@@ -13,6 +13,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
@@ -91,6 +92,7 @@ class Copies:
         self._uses.clear()
 
 
+@dataclass(frozen=True, slots=True)
 class Host:
     """Where maps wait: in memory of this machine, which ``backend.waiting`` gives out and its hook
     sees; or in files of a ``folder``, mapped into memory and gone when they are dropped.
@@ -99,13 +101,8 @@ class Host:
     are whole blocks.
     """
 
-    def __init__(self, folder: str | Path | None = None) -> None:
-        self.folder = None if folder is None else Path(folder)
-        if self.folder is not None and not self.folder.is_dir():
-            raise InputError(
-                f"{shorten(str(folder))} is no folder for maps to wait in; try '/tmp', or 'ram'."
-            )
-        self.grain = os.statvfs(self.folder).f_frsize if TELLS and self.folder is not None else 1
+    folder: Path | None = None
+    grain: int = 1
 
     def file(self, nbytes: int) -> tuple[Array, int]:
         """New bytes in a file of the folder, and how many the file system says that they take.
@@ -140,10 +137,17 @@ def host(given: object) -> Host:
     """The host's memory: ``"ram"``, or a folder.
 
     Raises:
-        InputError: neither.
+        InputError: neither; there is no such folder.
     """
     if isinstance(given, Host):
         return given
     if not isinstance(given, str | Path) or not str(given).strip():
         raise InputError(f"maps wait in 'ram' or in a folder, got {shorten(given)}; try 'ram'.")
-    return Host(None if given == RAM else given)
+    if given == RAM:
+        return Host()
+    folder = Path(given)
+    if not folder.is_dir():
+        raise InputError(
+            f"{shorten(str(given))} is no folder for maps to wait in; try '/tmp', or 'ram'."
+        )
+    return Host(folder, os.statvfs(folder).f_frsize if TELLS else 1)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from memlab import this_machine, units
 from memlab.errors import InputError
-from memlab.ledger.answers import Fit
 from memlab.ledger.ledger import Ledger
+from memlab.ledger.why_and_fit import Fit
 from memlab.lines import alive, column, np
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, MEMORIES, Size

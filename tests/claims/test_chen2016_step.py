@@ -8,7 +8,7 @@ import pytest
 
 import memlab
 from memlab import InputError
-from memlab.claims.published import KEEPS, chen2016
+from memlab.claims.chen2016_step import KEEPS, chen2016
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network
 from memlab.step.step import Step
