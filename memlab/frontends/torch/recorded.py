@@ -5,7 +5,6 @@ Import this module only where PyTorch is installed: memlab does not need it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -168,7 +167,7 @@ def _check(wish: Wish) -> None:
     """What is given can be called, and the names are known."""
     for name, given in (("build", wish.build), ("make_batch", wish.make_batch),
                         ("loss_fn", wish.loss_fn)):  # fmt: skip
-        if not isinstance(given, Callable):  # type: ignore[arg-type]
+        if not callable(given):
             raise InputError(
                 f"{name} must be a function, got {shorten(given)}; try "
                 "record(lambda: MyModel(), lambda B: (inputs(B), targets(B)), loss)."

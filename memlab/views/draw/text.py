@@ -39,7 +39,7 @@ _OTHERS = {
 _UNKNOWN = 600
 
 
-# ruff: noqa: RUF001
+# ruff: noqa: RUF001 - what looks like Latin signs are those of Chinese and Japanese
 _OPENING = "（「『【〈《〔［｛"
 _CLOSING = "、。，．・：；？！）」』】〉》〕］｝…ーぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ々％"
 _WIDE = (

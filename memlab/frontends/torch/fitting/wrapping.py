@@ -29,7 +29,7 @@ def copied_statistics(module):
     try:
         yield
     finally:
-        for norm, buffers in zip(norms, kept):  # noqa: B905
+        for norm, buffers in zip(norms, kept):
             norm._buffers.update(buffers)
 
 
@@ -103,9 +103,8 @@ def code(names: Sequence[str]) -> str:
 
 def pasted(imports: str, parts: Sequence[Any], names: Sequence[str]) -> str:
     """The text of functions, the last of which wraps a module, and their use on those of these
-    names; without the remarks that are for our own checks."""
-    texts = (inspect.getsource(inspect.unwrap(each)).splitlines() for each in parts)
-    lines = "\n\n".join("".join(f"{x.partition('  # noqa')[0]}\n" for x in text) for text in texts)
+    names."""
+    lines = "\n\n".join(inspect.getsource(inspect.unwrap(each)) for each in parts)
     listed = "".join(f"    {name!r},\n" for name in names)
     loop = f"for name in names:\n    {parts[-1].__name__}(model.get_submodule(name))\n"
     return f"{imports}\n\n{lines}\n\nnames = [\n{listed}]\n{loop}"
