@@ -53,6 +53,16 @@ def without_numpy() -> dict[tuple[str, str], Callable[[], Any]]:
     return _named({name: {"by default": getattr(views, name)} for name in names} | CASES)
 
 
+def golden() -> dict[tuple[str, str], Callable[[], Any]]:
+    """All cases, and as it opens every view that measures nothing."""
+    opened = {
+        (name, "by default"): getattr(views, name)
+        for name in FACTORIES
+        if not _needs(name) and name not in measurements.CASES
+    }
+    return opened | every()
+
+
 def _named(
     found: dict[str, dict[str, Callable[[], Any]]],
 ) -> dict[tuple[str, str], Callable[[], Any]]:
