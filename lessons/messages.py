@@ -1,4 +1,4 @@
-"""Write what is to be translated into files of messages: `python lessons/messages.py [zh...]`.
+"""Write the files of translated messages: `python lessons/messages.py [zh...] [--all]`.
 
 A language is two files of messages, in which the English text is the key:
 
@@ -6,10 +6,14 @@ A language is two files of messages, in which the English text is the key:
     lessons/source/zh.po   the lessons: headings, list items, paragraphs, tables, comments in code;
                            and the lines of the glossary
 
+The files hold what is translated; for every other message English is shown. With `--all` they also
+list the messages that have no translation yet, for a translator to fill in; the next run without it
+takes out what is still empty. `ja --all` begins a language.
+
 A run takes the texts of now. What is translated stays; where the English text was changed a little
 the message is marked `fuzzy`, to be looked at, and until then English is shown; what is gone is
-kept at the end. Without a name it does so for every language that is there, with a new one (`ja`)
-it begins its files. A second run writes the same bytes.
+kept at the end. Without a name it does so for every language that is there. A second run writes the
+same bytes.
 
 A translation that nobody has read who speaks the language says so: its `Last-Translator` is
 `machine`, and `lessons/build.py` puts that below the head of each lesson.
@@ -17,6 +21,7 @@ A translation that nobody has read who speaks the language says so: its `Last-Tr
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 import tokenize
@@ -165,16 +170,26 @@ def sayer(path: Path) -> Say:
     return lambda text: known.get(text, text)
 
 
-def updated(path: Path, template: Catalog) -> tuple[Catalog, str]:
-    """A file of messages with the texts of now, and what is to be written."""
+def updated(path: Path, template: Catalog, every: bool = False) -> tuple[Catalog, str]:
+    """A file of messages with the texts of now, and what is to be written; with ``every`` also the
+    messages that have no translation."""
     catalog = read(path)
     for gone in catalog.obsolete.values():  # it may be back
         catalog.add(gone.id, gone.string, context=gone.context)
     catalog.obsolete.clear()
     catalog.update(template, update_creation_date=False)
-    catalog.obsolete = {key: gone for key, gone in catalog.obsolete.items() if not gone.fuzzy}
+    catalog.obsolete = {
+        key: gone for key, gone in catalog.obsolete.items() if gone.string and not gone.fuzzy
+    }
     for message in catalog:
         message.flags.discard("python-format")  # Babel's guess, wherever a percent sign stands
+    present = {message.id for message in template}
+    for message in list(catalog):
+        if message.fuzzy and present.intersection(message.previous_id):
+            message.string = ""  # Babel's guess, from a similar text that has not changed
+            message.flags.discard("fuzzy")
+        if message.id and not (message.string or every):
+            catalog.delete(message.id, message.context)
     return catalog, text_of(catalog)
 
 
@@ -191,15 +206,18 @@ def _empty(language: str | None = None) -> Catalog:
                    msgid_bugs_address="the repository's issues")  # fmt: skip
 
 
-def main(languages: list[str]) -> int:
+def main(given: list[str]) -> int:
     """Write the files of these languages, or of all, and say how much is translated."""
-    for language in languages or strings.languages()[1:]:
+    parser = argparse.ArgumentParser("lessons/messages.py", description=__doc__.partition("\n")[0])
+    parser.add_argument("languages", nargs="*", help="such as zh; without a name, all of them")
+    parser.add_argument("--all", action="store_true", help="list untranslated messages too")
+    chosen = parser.parse_args(given)
+    for language in chosen.languages or strings.languages()[1:]:
         for path, template in files(language).items():
-            catalog, text = updated(path, template)
+            catalog, text = updated(path, template, chosen.all)
             atomic.write(path, text)
-            messages = [message for message in catalog if message.id]
-            good, fuzzy = len(strings.translations(catalog)), sum(m.fuzzy for m in messages)
-            print(f"{path.relative_to(ROOT)}: {good} of {len(messages)} messages are translated, "
+            good, fuzzy = len(strings.translations(catalog)), sum(m.fuzzy for m in catalog if m.id)
+            print(f"{path.relative_to(ROOT)}: {good} of {len(template)} messages are translated, "
                   f"{fuzzy} are to be looked at")  # fmt: skip
     return 0
 

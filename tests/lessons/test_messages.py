@@ -93,7 +93,7 @@ def template(*texts):
 def test_a_later_run_keeps_what_is_translated_and_marks_what_was_changed(tmp_path):
     path = tmp_path / "zh.po"
     texts = ("The peak of a training step.", "It stays as it is here.", "It goes.")
-    catalog, text = messages.updated(path, template(*texts))
+    catalog, _ = messages.updated(path, template(*texts), every=True)
     for message, said in zip(texts, ("训练步的峰值。", "这里保持不变。", "它离开。"), strict=True):
         catalog[message].string = said
     text = messages.text_of(catalog)
@@ -108,6 +108,18 @@ def test_a_later_run_keeps_what_is_translated_and_marks_what_was_changed(tmp_pat
     path.write_text(text, encoding="utf-8")
     catalog, _ = messages.updated(path, template(*texts))
     assert strings.translations(catalog)["", "It goes."] == "它离开。"
+
+
+def test_what_is_not_translated_is_listed_on_request_alone(tmp_path):
+    path = tmp_path / "zh.po"
+    catalog, text = messages.updated(path, template("One.", "Two."), every=True)
+    assert 'msgid "One."\nmsgstr ""' in text
+    catalog["Two."].string = "二。"
+    path.write_text(messages.text_of(catalog), encoding="utf-8")
+    catalog, text = messages.updated(path, template("One.", "Two.", "Two..."))
+    assert strings.translations(catalog) == {("", "Two."): "二。"}
+    assert "One." not in text
+    assert "fuzzy" not in text  # a similar text is no translation
 
 
 # -- a lesson in another language ----------------------------------------------------------------
@@ -218,6 +230,14 @@ def test_a_translated_lesson_is_written_and_checked(translated, capsys):
 
 FILES = [path for each in LANGUAGES for path in messages.paths(each)]
 catalog_of = cache(messages.read)
+
+
+@cache
+def translated_in(path):
+    """The translations of a file by context and English text."""
+    return strings.translations(catalog_of(path))
+
+
 NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 KEPT = {
     "links": re.compile(r"\]\([^)]*\)"),
@@ -260,7 +280,7 @@ def same(each, english, other):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name + "/" + path.name)
 def test_a_translation_keeps_values_links_code_and_numerals(path):
-    known = strings.translations(catalog_of(path))
+    known = translated_in(path)
     assert {text: gone for (_, text), said in known.items() if (gone := lost(text, said))} == {}
 
 
@@ -344,9 +364,9 @@ def test_no_english_sentence_is_left_but_those_that_wait_to_be_translated(path):
     language = path.relative_to(build.LESSONS).parts[0]
     waiting = [
         flat(message.id)
-        for file in messages.paths(language)
-        for message in catalog_of(file)
-        if message.id and (message.fuzzy or not message.string)
+        for file, template in messages.files(language).items()
+        for message in template
+        if message.id and (message.context or "", message.id) not in translated_in(file)
     ]
     names = [each.title for each in hardware.DEVICES.values()]
     known = " ".join([*waiting, *names])
