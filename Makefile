@@ -45,9 +45,9 @@ full: .venv/test  ## every pair of techniques, then for hours what tests draw fo
 		tests/runtime/test_joins.py tests/cli/test_fuzz.py tests/ledger/test_files_fuzz.py
 
 gpu: .venv/test  ## test on this machine's GPU, and record its figures (CUDA=cuda12)
-	@$(RUN) tests/gpu.py look
+	@$(RUN) -m tests.gpu look
 	@$(MAKE) --no-print-directory .venv-cuda/test
-	@.venv-cuda/bin/python tests/gpu.py
+	@.venv-cuda/bin/python -m tests.gpu
 
 lessons: .venv/test  ## make the notebooks from lessons/source
 	@$(RUN) lessons/build.py $(ARGS)

@@ -1,6 +1,6 @@
 """Test memlab on this machine's GPU, time its kernels there, and keep the figures for lessons.
 
-`make gpu` calls this; `python tests/gpu.py look` only says whether there is a GPU.
+`make gpu` calls this; `python -m tests.gpu look` only says whether there is a GPU.
 """
 
 import os
@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks import gpu
 from memlab import InputError
-from memlab.bench import gpu
 from memlab.kernels.cuda import target
 from memlab.kernels.cuda.target import gpu as find_gpu
 from memlab.measure import recorded_figures

@@ -14,7 +14,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 MARKER = "measures"
-FOLDERS = ("bench", "browser", "frontends", "kernels", "measure", "runtime")
+FOLDERS = ("bench", "benchmarks", "browser", "frontends", "kernels", "measure", "runtime")
 SECONDS = 10
 """Of a processor, for a test with its fixtures and all that it imports first."""
 PROCESSES = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.system", "os.startfile")

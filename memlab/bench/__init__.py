@@ -1,4 +1,4 @@
-"""The benchmarks behind ``memlab bench``, by name."""
+"""The benchmarks that users run, by name: ``memlab bench machine``, ``memlab bench accuracy``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ Benchmark = Callable[..., Result]
 """Called without arguments; one of those ``OF_MODELS`` takes a model of the user's, too."""
 
 
-class _Benchmarks(Mapping[str, Benchmark]):
-    """Functions by name, each loaded with its module when it is asked for: what was recorded is
-    read without what measures."""
+class Benchmarks(Mapping[str, Benchmark]):
+    """Benchmarks by name. Each is loaded with its module when it is asked for.
+
+    Args:
+        homes: the module of each, with the function behind a colon where it is not ``run``.
+    """
 
     def __init__(self, homes: Mapping[str, str]) -> None:
         self._homes = homes
 
     def __getitem__(self, name: str) -> Benchmark:
-        room, module, *function = self._homes[name].split(".")
-        found: Benchmark = getattr(import_module(f"memlab.{room}.{module}"), *function or ["run"])
-        return found
+        module, _, function = self._homes[name].partition(":")
+        benchmark: Benchmark = getattr(import_module(module), function or "run")
+        return benchmark
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._homes)
@@ -31,49 +34,29 @@ class _Benchmarks(Mapping[str, Benchmark]):
         return len(self._homes)
 
 
-BENCHMARKS: Mapping[str, Benchmark] = _Benchmarks({
-    "accuracy": "bench.accuracy",
-    "machine": "bench.this_machine",
-    "clock": "bench.planned_seconds",
-    "plan": "bench.plan",
-    "record": "bench.recording",
-    "placement": "bench.placement",
-    "step": "bench.step",
-    "im2col": "bench.im2col",
-    "convolution": "measure.convolution",
-    "convolution-resnet50": "measure.convolution.resnet50",
-    "batch": "measure.batch_times",
-    "lanes": "measure.vector_lanes",
-    "lowering": "measure.lecture_layer",
-    "offload": "bench.offload",
-    "path": "bench.data_path",
-    "torch-lowering": "measure.torch_lowering",
-    "torch-memory": "measure.torch_memory",
-    "views": "bench.views",
-    "walk": "bench.functions_walked",
-    "gpu": "bench.gpu",
-})  # fmt: skip
-
-PLOTTED = ("im2col", "convolution", "convolution-resnet50", "accuracy")
-"""Those whose result has groups of timings, or of estimates, which a plot shows."""
+BENCHMARKS: Mapping[str, Benchmark] = Benchmarks(
+    {"accuracy": "memlab.bench.accuracy", "machine": "memlab.bench.this_machine"}
+)
+PLOTTED = ("accuracy",)
+"""The benchmarks whose result a plot shows."""
 OF_MODELS = ("accuracy",)
-"""Those that take a model of the user's."""
+"""The benchmarks that take a model of the user's."""
 
 
-def find(name: str) -> Benchmark:
+def find(name: str, benchmarks: Mapping[str, Benchmark]) -> Benchmark:
     """The benchmark of that name.
 
     Raises:
         InputError: there is none.
     """
-    if name not in BENCHMARKS:
-        raise unknown("benchmark", name, BENCHMARKS)
-    return BENCHMARKS[name]
+    if name not in benchmarks:
+        raise unknown("benchmark", name, benchmarks)
+    return benchmarks[name]
 
 
-def listing() -> str:
-    """One line per benchmark: its name and what it times."""
+def listing(benchmarks: Mapping[str, Benchmark]) -> str:
+    """A line for each benchmark: its name, and the first line of its docstring."""
     return "\n".join(
         f"{name}: {(benchmark.__doc__ or '').partition(chr(10))[0]}"
-        for name, benchmark in BENCHMARKS.items()
+        for name, benchmark in benchmarks.items()
     )

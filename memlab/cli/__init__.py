@@ -45,7 +45,7 @@ EXAMPLES = {
     diff: "diff before.json after.json",
     explain: "explain train:model --batch 32 --memory 12GB",
     claims: "claims A4",
-    bench: "bench plan",
+    bench: "bench machine",
     doctor: "doctor",
     lab: "lab --no-browser",
     lecture: "lecture k2 -o k2.html",
@@ -170,10 +170,10 @@ def _add_options(parser: _Parser, command: str) -> None:
         add("--own", action="store_true", help="figures of memlab's own, which no text claims")
         add("--measure", action="store_true", help="run here what a run computes, too")
     if command == "bench":
-        add("name", metavar="NAME", nargs="?", help="such as plan")
+        add("name", metavar="NAME", nargs="?", help="machine or accuracy")
         what = "of accuracy: a model of yours, MODULE:FUNCTION as in memlab explain"
         add("model", metavar="MODEL", nargs="?", help=what)
-        add("--plot", metavar="FILE", help="write a picture (SVG) of im2col, convolution, accuracy")
+        add("--plot", metavar="FILE", help="write a picture (SVG) of accuracy")
     if command == "lecture":
         add("name", metavar="NAME", help="such as k2")
         add("-o", "--output", metavar="FILE", help="where to write it (default: NAME.html)")

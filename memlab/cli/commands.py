@@ -178,10 +178,12 @@ def bench(options: Options) -> int:
 
     if options.name is None:
         if options.plot is not None:
-            raise InputError("a plot is of one benchmark; try memlab bench im2col --plot FILE.")
-        _show(options, list(benchmarks.BENCHMARKS), benchmarks.listing())
+            raise InputError("a plot is of one benchmark; try memlab bench accuracy --plot FILE.")
+        everything = benchmarks.BENCHMARKS
+        _show(options, list(everything), benchmarks.listing(everything))
         return 0
-    benchmark, (target,) = benchmarks.find(options.name), _targets(options.plot)
+    benchmark = benchmarks.find(options.name, benchmarks.BENCHMARKS)
+    (target,) = _targets(options.plot)
     if target and options.name not in benchmarks.PLOTTED:
         known = ", ".join(benchmarks.PLOTTED)
         raise InputError(f"{options.name} has no plot; leave out --plot, or try one of {known}.")
@@ -192,7 +194,11 @@ def bench(options: Options) -> int:
     given = () if options.model is None else (_own(options.model), options.model)
     result = benchmark(*given)
     if target:
-        atomic.write(target, _plot(result).svg() + "\n")
+        from memlab.bench.accuracy.table import Accuracy
+        from memlab.views.accuracy import AccuracyOfEstimates
+
+        assert isinstance(result, Accuracy)
+        atomic.write(target, AccuracyOfEstimates(result).svg() + "\n")
     _show(options, result.as_dict(), str(result))
     return 0
 
@@ -212,15 +218,6 @@ def _own(place: str) -> dict[str, Any]:
     given = _given(place)
     loss_fn = given.get("loss_fn") or usual_loss
     return given | {"build": builder(given["build"]), "loss_fn": loss_fn}
-
-
-def _plot(result: Any) -> Any:
-    """The picture of a benchmark."""
-    from memlab.bench.accuracy.table import Accuracy
-    from memlab.views.accuracy import AccuracyOfEstimates
-    from memlab.views.lowering.times import BenchmarkTimes
-
-    return AccuracyOfEstimates(result) if isinstance(result, Accuracy) else BenchmarkTimes(result)
 
 
 def doctor(options: Options) -> int:

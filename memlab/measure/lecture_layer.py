@@ -1,7 +1,7 @@
 """The layer of the lecture on lowering: its copy for real, and time and bytes of its rivals.
 
-The figures were recorded once; `memlab bench lowering` measures them again, all but those of MEC,
-which had a kernel then and is planned only now.
+The figures were recorded once; `python -m benchmarks lowering` measures them again, all but those
+of MEC, which had a kernel then and is planned only now.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What PyTorch holds at the peak of a training step, role by role, beside what memlab plans.
 
-A figure of PyTorch was recorded once; `memlab bench torch-memory` measures it again.
+A figure of PyTorch was recorded once; `python -m benchmarks torch-memory` measures it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memlab.step.step import Step
 from memlab.step.tensor import Role
 
 NETWORK, VARIANT, BATCH, THREADS = "resnet50", "v1.5", 16, 2
-COMMAND = "memlab bench torch-memory"
+COMMAND = "python -m benchmarks torch-memory"
 FILE = FOLDER / "pytorch_memory.json"
 """What was recorded for the lessons."""
 RIVAL = "PyTorch"

@@ -117,11 +117,11 @@ def test_without_pytorch_there_is_one_line(monkeypatch):
 
 
 def test_a_model_is_of_accuracy_alone(capsys, monkeypatch):
-    monkeypatch.setattr(bench, "BENCHMARKS", {"plan": lambda: pytest.fail("it ran")})
-    assert main(["bench", "plan", "train:model"]) == 2
+    monkeypatch.setattr(bench, "BENCHMARKS", {"machine": lambda: pytest.fail("it ran")})
+    assert main(["bench", "machine", "train:model"]) == 2
     said = capsys.readouterr().err
     assert said == (
-        "memlab: plan takes no model, got 'train:model'; leave it out, or try accuracy.\n"
+        "memlab: machine takes no model, got 'train:model'; leave it out, or try accuracy.\n"
     )
 
 

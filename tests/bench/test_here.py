@@ -8,7 +8,8 @@ from contextlib import nullcontext
 import pytest
 
 import memlab
-from memlab.bench import planned_seconds, rates, this_machine
+from benchmarks import planned_seconds
+from memlab.bench import rates, this_machine
 from memlab.clocks import measured_rates, roofline
 from memlab.layers.algorithms import DEFAULT, on
 

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import claims, cli
+from memlab.bench.accuracy.table import Compared, Estimate, accuracy
 from memlab.ledger import files
-from memlab.measure.timing import Group, Line, Machine, Result, Timing
+from memlab.measure.timing import Machine
 from memlab.optimizers import OPTIMIZERS
 from memlab.views.lecture import LECTURES
 from tests.cli.parsers import parsers
@@ -53,7 +54,7 @@ LARGE = ["resnet18", "vgg11", "googlenet", "gpt2", "vit_s", "alexnet"]
 ARGUMENTS = {
     "plan": [SMALL + LARGE], "fit": [SMALL + LARGE], "run": [SMALL], "compare": [["linear1"]],
     "diff": [LEDGERS, LEDGERS], "claims": [["A4", "B1.", "Z"]], "lecture": [["k2"]],
-    "bench": [["plan", "im2col", "gpu"]],
+    "bench": [["accuracy", "machine", "plan"]],
 }  # fmt: skip
 COUNTS = ["1", "2", "3", "28", "1e15", "1e30", "1e40", "1e41", "0", "-3"]
 SIZES = ["1MB", "1GB", "24GiB", "0B", "300kB"]
@@ -243,9 +244,10 @@ def judge(words, code, out, err):
 def bounded(monkeypatch, tmp_path):
     """No server starts, no benchmark takes minutes, few claims are computed, no lecture is run."""
     machine = Machine("a processor", 2, "a system", "2026-01-31", {})
-    timings = (Timing("direct", 0, (1.0,)), Timing("im2col-batch", 4096, (0.5,)))
-    result = Result("im2col", machine, (Line("a", 1.0, "s"),), (Group("Net conv1", timings),))
-    benchmarks = dict.fromkeys(("plan", "im2col"), lambda: result)
+    estimate = Estimate("memlab", 1_000_000, 0.5)
+    truth = Compared("net, batch 2, adam", "PyTorch's allocator", 1_250_000, (estimate,))
+    result = accuracy((truth,), machine)
+    benchmarks = dict.fromkeys(("accuracy", "machine"), lambda *model: result)
     monkeypatch.setattr("memlab.bench.BENCHMARKS", benchmarks)
     rows = claims.find("A4")
     for kind, name in ((claims.Claim, "table"), (claims.Figure, "figures")):

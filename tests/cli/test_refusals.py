@@ -107,7 +107,7 @@ BAD = {
     "claims --verdict wrong": "Known: right",
     "claims --own --verdict right": "have no verdict",
     "claims B5 --text answer": "leave one of them out",
-    "bench plann": "did you mean 'plan'",
+    "bench machin": "did you mean 'machine'",
     "fit resnet50 --memory 25Mb": "Mb are bits, 8 to a byte; for bytes write MB",
     "lecture -- k2 --no-run": "--no-run stands after --, where nothing is an option",
     "lecture -- k2 -o": "-o stands after --",
@@ -146,7 +146,7 @@ def options(takes_value):
 
 CHEAP = {
     "plan": "linear1 --recompute every", "run": "linear1 --batch 1", "compare": "linear1",
-    "fit": "linear1 --memory 1MB", "diff": "a.json b.json", "bench": "im2col",
+    "fit": "linear1 --memory 1MB", "diff": "a.json b.json", "bench": "accuracy",
     "lecture": "k2 --no-run", "claims": "A4", "path": "mnist_cnn", "explain": "math:sqrt",
 }  # fmt: skip
 

@@ -7,7 +7,8 @@ from functools import partial
 
 import pytest
 
-from memlab import InputError, bench, this_machine
+from benchmarks import BENCHMARKS
+from memlab import InputError, this_machine
 from memlab.layers import Conv2d
 from memlab.measure import batch_times
 from memlab.measure.batch_times import Curve, curves, measure
@@ -55,7 +56,7 @@ def test_a_time_is_that_of_one_sample(monkeypatch):
 
 
 def test_the_benchmark_reports_times_weights_and_falls():
-    assert bench.find("batch") is batch_times.run
+    assert BENCHMARKS["batch"] is batch_times.run
     result = batch_times.run(most=1, batches=[1, 4])
     lines = {line.name: line for line in result.lines}
     for name in batch_times.WAYS:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from memlab import InputError, bench
+from benchmarks import BENCHMARKS
+from memlab import InputError
 from memlab.kernels.cpu import vectors
 from memlab.measure import lane_curves, memory_reading, vector_lanes
 from memlab.measure.lane_curves import Curve, Measured, Point
@@ -159,7 +160,7 @@ def test_the_benchmark_measures_both_targets(monkeypatch: Any) -> None:
     monkeypatch.setattr(vector_lanes, "forced", lambda target, **_: forced)
     monkeypatch.setattr(memory_reading, "LEAST", 2**20)
     monkeypatch.setattr(memory_reading, "caches", dict)
-    names = [line.name for line in bench.find("lanes")().lines]
+    names = [line.name for line in BENCHMARKS["lanes"]().lines]
     assert "fp32: width, measured" in names
     assert "forced avx2: fp32: width, measured" in names
     assert "int8: read 1.0 MB from memory" in names

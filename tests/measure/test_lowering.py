@@ -2,7 +2,7 @@
 
 import pytest
 
-from memlab import bench
+from benchmarks import BENCHMARKS
 from memlab.layers import Conv2d
 from memlab.measure import convolution, lecture_layer, recorded_figures
 from memlab.measure.convolution import Case
@@ -17,7 +17,7 @@ def lines():
 
 def test_the_recorded_figures_say_where_and_how_they_were_measured():
     found = recorded_figures.load(lecture_layer.FILE)
-    assert found.command.removeprefix("memlab bench ") in bench.BENCHMARKS
+    assert found.command.removeprefix("python -m benchmarks ") in BENCHMARKS
     assert found.result.machine.versions["torch"]
     assert {line.unit for line in found.result.lines} == {"B", "s"}
     assert recorded_figures.latest() != found  # it is no figure of a GPU

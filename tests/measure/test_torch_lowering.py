@@ -8,7 +8,8 @@ from io import StringIO
 
 import pytest
 
-from memlab import InputError, bench, this_machine
+from benchmarks import BENCHMARKS
+from memlab import InputError, this_machine
 from memlab.layers import Conv2d
 from memlab.measure import torch_lowering
 from memlab.measure.convolution import Case
@@ -126,7 +127,7 @@ def test_without_pytorch_one_line_says_how_to_install_it(monkeypatch):
 def test_the_benchmark_has_a_ratio_for_each_way(monkeypatch):
     torch_or_skip()
     monkeypatch.setattr(torch_lowering, "measure", lambda: MEASURED([CASES[0][0]]))
-    lines = bench.find("torch-lowering")().lines
+    lines = BENCHMARKS["torch-lowering"]().lines
     assert lines[0].name == "3x3: without oneDNN against the input"
     assert (lines[0].value, lines[0].unit) == (9.0, "x")
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 import memlab
-from memlab import InputError, bench, units, zoo
+from benchmarks import BENCHMARKS
+from memlab import InputError, units, zoo
 from memlab.measure import recorded_figures, torch_memory
 from memlab.measure.timing import Line
 from memlab.step.tensor import Role
@@ -24,7 +25,7 @@ def step():
 def test_the_recorded_figures_say_where_and_how_they_were_measured():
     found = recorded_figures.load(torch_memory.FILE)
     assert found.command == torch_memory.COMMAND
-    assert found.command.removeprefix("memlab bench ") in bench.BENCHMARKS
+    assert found.command.removeprefix("python -m benchmarks ") in BENCHMARKS
     assert found.result.machine.versions["torch"]
     assert {Role(line.name) for line in found.result.lines} == set(Role)
     assert {line.unit for line in found.result.lines} == {"B"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import memlab
-from memlab.bench import offload
+from benchmarks import offload
 from memlab.measure import recorded_figures
 from memlab.runtime.program import Program
 from memlab.runtime.session import Session
@@ -25,7 +25,7 @@ def test_a_step_is_timed_with_copies_beside_its_kernels_and_without(monkeypatch)
 
 def test_the_recorded_figures_are_those_of_the_step_that_they_name() -> None:
     found = recorded_figures.load(offload.FILE)
-    assert found.command == "memlab bench offload"
+    assert found.command == "python -m benchmarks offload"
     lines = {line.name: line for line in found.result.lines}
     step = memlab.training_step(memlab.zoo.build(offload.NETWORK, image=offload.IMAGE), "sgd")
     moving = memlab.offload(step, offload.POLICY)

@@ -23,7 +23,7 @@ explanation, in which PyTorch is loaded too."""
 FRESH = """
 import json, time
 import memlab
-from memlab.bench.recording import models
+from benchmarks.recording import models
 view = memlab.explain(
     models.resnet50, models.images, batch=256, memory="12 GB", optimizer="momentum", progress=False
 )
@@ -43,7 +43,7 @@ def run(repeats: int = 5) -> Result:
 
 def recordings(repeats: int) -> list[Line]:
     """Processor time of a recording, and of a plan that is ready at a batch that is new."""
-    from memlab.bench.recording.models import images, loss, resnet50
+    from benchmarks.recording.models import images, loss, resnet50
 
     recorded = partial(record, resnet50, images, loss)
     ready = plan(recorded())

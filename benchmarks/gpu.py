@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab.bench import im2col
+from benchmarks import im2col
 from memlab.errors import InputError
 from memlab.kernels import registry
 from memlab.kernels.registry import Call

@@ -12,9 +12,9 @@ from time import perf_counter
 
 import pytest
 
+from benchmarks import BENCHMARKS, gpu
+from benchmarks.im2col import Case
 from memlab import InputError
-from memlab.bench import find, gpu
-from memlab.bench.im2col import Case
 from memlab.kernels.cuda.target import Target
 from memlab.layers import Conv2d, algorithms
 from memlab.measure import batch_times, recorded_figures
@@ -124,7 +124,7 @@ def test_a_batch_leaves_most_of_the_memory_free(monkeypatch):
 def test_without_a_gpu_one_sentence_says_so(monkeypatch):
     monkeypatch.setattr(TARGETS, "target", lambda: Target("simulator", True, None))
     with pytest.raises(InputError, match="there is no GPU here that Numba can use"):
-        find("gpu")()
+        BENCHMARKS["gpu"]()
 
 
 def here(*words, **environment):
@@ -138,7 +138,7 @@ def here(*words, **environment):
 
 
 def test_without_a_gpu_nothing_is_recorded():
-    done = here("tests/gpu.py")
+    done = here("-m", "tests.gpu")
     assert (done.returncode, done.stderr) == (2, "")
     assert re.fullmatch(r"No figures: .* simulator.*\.\n", done.stdout)
 

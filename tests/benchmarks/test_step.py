@@ -1,6 +1,6 @@
 """The benchmark of a training step, on a small network: what it reports, with and without PyTorch.
 
-Its aim holds for ResNet-50 at 224x224; `memlab bench step` measures that.
+Its aim holds for ResNet-50 at 224x224; `python -m benchmarks step` measures that.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
+from benchmarks import step
 from memlab import this_machine
-from memlab.bench import step
 from memlab.build.step import training_step
 from memlab.measure import processor
 from memlab.networks import zoo

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memlab.bench import plan
+from benchmarks import plan
 from memlab.build.step import training_step
 
 SAFETY = 5

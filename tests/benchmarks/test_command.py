@@ -1,4 +1,4 @@
-"""``memlab bench NAME --plot FILE``: what is written, and what is refused before the run."""
+"""``python -m benchmarks NAME --plot FILE``: files that are written, and refusals before a run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from memlab import bench
-from memlab.bench import im2col
-from memlab.cli import main
+import benchmarks
+from benchmarks import im2col
+from benchmarks.__main__ import main
 from memlab.layers import Conv2d
 from memlab.measure import convolution
 from memlab.measure.convolution import Case
@@ -29,13 +29,13 @@ def tiny(monkeypatch):
         "im2col": lambda: im2col.run(1, [im2col.Case("small", (1, 3, 9, 8), 3, 1, 1)]),
         "plan": lambda: pytest.fail("it ran before it was refused"),
     }
-    monkeypatch.setattr(bench, "BENCHMARKS", runs)
+    monkeypatch.setattr(benchmarks, "BENCHMARKS", runs)
 
 
 @pytest.mark.parametrize("name", ["convolution", "im2col"])
 def test_a_plot_is_written_beside_the_figures(name, tmp_path, capsys):
     file = tmp_path / "plot.svg"
-    assert main(["bench", name, "--plot", str(file), "--json"]) == 0
+    assert main([name, "--plot", str(file), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["benchmark"] == name
     written = file.read_text(encoding="utf-8")
@@ -48,22 +48,31 @@ def test_a_plot_is_written_beside_the_figures(name, tmp_path, capsys):
 
 def test_without_a_plot_nothing_is_written(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["bench", "im2col"]) == 0
+    assert main(["im2col"]) == 0
     assert "sliding_window_view" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_name_the_benchmarks_are_listed(capsys, monkeypatch):
+    monkeypatch.undo()
+    assert main([]) == 0
+    names = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == list(benchmarks.BENCHMARKS)
+    assert main(["--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == names
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["plan", "--plot", "x.svg"], "plan has no plot"),
-        (["plan", "--plot", "no-such-folder/x.svg"], "cannot write 'no-such-folder/x.svg'"),
-        (["--plot", "x.svg"], "a plot is of one benchmark"),
+        (["plan", "--plot", "x.svg"], "--plot draws one of im2col, convolution"),
+        (["im2col", "--plot", "no-such-folder/x.svg"], "no-such-folder"),
+        (["--plot", "x.svg"], "--plot draws one of im2col, convolution"),
+        (["plann"], "did you mean 'plan'"),
     ],
 )
-def test_a_plot_that_cannot_be_is_refused_before_the_run(
-    words, says, tmp_path, capsys, monkeypatch
-):
+def test_what_cannot_be_is_refused_before_the_run(words, says, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["bench", *words]) == 2
+    monkeypatch.setitem(benchmarks.BENCHMARKS, "im2col", benchmarks.BENCHMARKS["plan"])
+    assert main(words) == 2
     assert says in capsys.readouterr().err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memlab.bench import recording
+from benchmarks import recording
 from tests.oracles.requirement import torch_or_skip
 
 SAFETY = 5

@@ -7,9 +7,9 @@ import statistics
 import numpy as np
 import pytest
 
+from benchmarks import im2col
+from benchmarks.im2col import Case
 from memlab import kernels
-from memlab.bench import im2col
-from memlab.bench.im2col import Case
 from tests.oracles.requirement import torch_or_skip
 
 PLAIN = Case("plain", (2, 3, 9, 8), 3, 1, 1)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import exp, log
 from statistics import median
 
-from memlab.bench import offload
+from benchmarks import offload
 from memlab.bench.this_machine import Subject, alternated, timed
 from memlab.build.step import training_step
 from memlab.clocks import roofline, streams

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from memlab.bench import data_path
+from benchmarks import data_path
 
 
 def test_stalls_are_measured_with_buffers_and_without(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@
 import sys
 
 import memlab
+from benchmarks import functions_walked
 from memlab import units
-from memlab.bench import functions_walked
 from memlab.build.step import training_step
 from memlab.runtime.session import Session
 

@@ -3,7 +3,7 @@
 Maps wait in RAM, and in files of a folder. Memory of this machine is too fast for copies to matter,
 so each is paced to a link: it takes at least as long as its bytes need there. The pace is chosen so
 that all copies together take a given share of the kernels' time. The figures of one machine are
-recorded; ``python -m memlab.bench.offload`` measures and records them again.
+recorded; ``python -m benchmarks.offload`` measures and records them again.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def paced(session: Session, speed: int) -> Iterator[list[float]]:
 def main() -> None:
     """Measure, and record it."""
     found = run()
-    recorded = Recorded(found.machine.processor, "memlab bench offload", found)
+    recorded = Recorded(found.machine.processor, "python -m benchmarks offload", found)
     atomic.write(FILE, json.dumps(to_dict(recorded), indent=1) + "\n")
     print(found)
 
