@@ -95,7 +95,7 @@ GIVEN: Mapping[tuple[str, str], Mapping[str, Any]] = {
 """What a choice needs; the layers of recompute are those of the network."""
 LEFT = {
     "lowering": ("im2col-image", "mec", "implicit-gemm"),  # the usual one, the slow, of a GPU alone
-    "offload": ("none", "dynamic", "best", "joint"),  # nothing moves, or a search for seconds
+    "offload": ("none", "dynamic", "best"),  # nothing moves, or a search for seconds
 }
 OPTIMIZER = {"eight_bit_states": "adam"}
 """Where a technique asks for a state in fp32."""

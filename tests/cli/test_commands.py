@@ -557,7 +557,7 @@ def test_a_run_on_a_device_says_which(run):
 
 
 @pytest.mark.parametrize(("policy", "more"), [
-    ("dynamic", ()), ("best", ("--prefetch", "budget")), ("joint", ("--in-place",)),
+    ("dynamic", ("--in-place",)), ("best", ("--prefetch", "needed")),
 ])  # fmt: skip
 def test_maps_that_fit_a_budget_are_searched_for(run, as_json, policy, more):
     words = ("plan", "vgg11", "--image", "32", "--batch", "4", "--offload", policy, *more)
@@ -565,7 +565,7 @@ def test_maps_that_fit_a_budget_are_searched_for(run, as_json, policy, more):
     step = memlab.training_step(memlab.zoo.build("vgg11", image=32))
     given = dict[str, Any](batch=4, device="titan x", link="12 GB/s")
     given |= {"in_place": "--in-place" in more}
-    given |= {"prefetch": "budget"} if "--prefetch" in more else {}
+    given |= {"prefetch": "needed"} if "--prefetch" in more else {}
     with pytest.raises(memlab.InputError) as error:
         memlab.offload(step, policy, budget=1, **given)
     least = str(error.value).split(" is ")[1].split(" B")[0].replace(",", "")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import combinations, permutations, product
+from collections.abc import Iterable
+from itertools import combinations
 
 import pytest
 from hypothesis import assume, given, settings
@@ -15,11 +14,11 @@ from memlab import InputError
 from memlab.networks.graph import Network
 from memlab.step.step import Step
 from memlab.step.storage import HOST
-from memlab.techniques.offload import choose, cost, offload, rules
+from memlab.techniques.offload import choose, offload, rules
 from memlab.techniques.offload import search as searches
 from memlab.techniques.offload.cost import Costs, Terms, computed, terms
-from memlab.techniques.offload.prefetch import BUDGET, NEEDED, PREFETCH, VDNN
-from memlab.techniques.offload.rules import Move, candidates
+from memlab.techniques.offload.prefetch import NEEDED, PREFETCH, VDNN
+from memlab.techniques.offload.rules import candidates
 from memlab.techniques.offload.search import ORDER, Choice, static
 from tests.networks_at_random import networks
 from tests.quick import apart
@@ -72,7 +71,7 @@ def test_a_set_costs_what_its_step_does(net: Network, data: st.DataObject) -> No
     cost = costs.of(names, budget, level)
     algorithms = computed(step, cost.picks, costs.fastest, one)
     moved = rules.moved(algorithms, cost.moves, "maps") if names else algorithms
-    if names and prefetch != BUDGET:
+    if names:
         assert moved.ops == offload(algorithms, maps=names, prefetch=prefetch).ops
     after = memlab.in_place(moved) if in_place else moved
     ledger, schedule = memlab.plan(after), memlab.clock(after, BATCH, CARD, LINK)
@@ -179,19 +178,16 @@ def test_best_is_the_best_of_all_steps(net: Network, share: float, in_place: boo
     assert found.peak <= budget
 
 
-@given(networks(14), st.floats(0, 1), st.sampled_from("mp"), st.sampled_from([VDNN, BUDGET]))
+@given(networks(14), st.floats(0, 1), st.sampled_from("mp"))
 @settings(max_examples=30, deadline=None)
-def test_best_is_never_worse_than_dynamic(
-    net: Network, share: float, kind: str, prefetch: str
-) -> None:
-    """Also where not all sets are tried, nor all ways back."""
+def test_best_is_never_worse_than_dynamic(net: Network, share: float, kind: str) -> None:
+    """Also where not all sets are tried."""
     step = memlab.training_step(net, "momentum")
     budget = between(Costs(step, at(step, kind)), share)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(searches, "EXACT", 4)
-        patch.setattr(cost, "ANY_ORDER", 4)
         dynamic = search(step, "dynamic", budget, algorithms=kind)
-        best = search(step, "best", budget, algorithms=kind, prefetch=prefetch)
+        best = search(step, "best", budget, algorithms=kind)
     assert best.seconds <= dynamic.seconds
     assert best.peak <= budget
     assert best.bound <= best.seconds * (1 + 1e-12)
@@ -214,39 +210,7 @@ def test_best_is_never_worse_than_dynamic_in_the_zoo(name: str) -> None:
 # -- when maps come back ------------------------------------------------------------------------
 
 
-def every_way_back(costs: Costs, maps: Iterable[str]) -> Iterator[list[Move]]:
-    """All operations of backward at which copies may start, in all orders beside one of them."""
-    there = [costs.back.there[name] for name in maps]
-    first = max(each.leaves for each in there) + 1
-    for starts in product(*(range(first, each.needed + 1) for each in there)):
-        for order in permutations(range(len(there))):
-            yield [Move(there[n].map, there[n].leaves, starts[n], there[n].needed) for n in order]
-
-
-@given(networks(5), st.floats(0, 1), st.sampled_from(["1 GB/s", "20 GB/s"]))
-@settings(max_examples=15, deadline=None)
-def test_maps_come_back_at_the_best_of_all_times(net: Network, share: float, link: str) -> None:
-    """Each set of maps, by the steps of all its ways back."""
-    step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
-    names = [*candidates(step)]
-    assume(0 < len(names) <= 3)
-    costs = Costs(step, terms(step, BATCH, CARD, link, False, "m", BUDGET))
-    least = Costs(step, terms(step, BATCH, CARD, link, False, "m", NEEDED)).of(names, 0).peak
-    budget = round(least + share * max(0, costs.of((), 0).peak - least))
-    for maps in subsets(names)[1:]:
-        seconds = []
-        for ways_back in every_way_back(costs, maps):
-            after = rules.moved(step, ways_back, "maps")
-            if memlab.plan(after).peak(BATCH) <= budget:
-                seconds.append(memlab.clock(after, BATCH, CARD, link).seconds)
-        cost = costs.of(maps, budget)
-        assert bool(cost.over) == (not seconds)
-        if seconds:
-            assert cost.seconds == pytest.approx(min(seconds), rel=1e-12)
-
-
 def test_vgg_16_takes_10_97_gb_where_each_map_comes_back_when_it_is_needed() -> None:
-    """And within 11 GB, where the budget says when, it waits for less than half as long."""
     step = memlab.training_step(memlab.zoo.vgg16(), "sgd", algorithm="implicit-gemm")
     plain = memlab.clock(memlab.in_place(step), 256, CARD, "12 GB/s").seconds
     after = memlab.in_place(offload(step, "conv", prefetch="needed"))
@@ -256,101 +220,18 @@ def test_vgg_16_takes_10_97_gb_where_each_map_comes_back_when_it_is_needed() -> 
     given = {"batch": 256, "link": "12 GB/s", "in_place": True, "algorithms": "m"}
     with pytest.raises(InputError, match="the least that was found is 11,999,312,964 B"):
         search(step, "best", "11 GB", **given)
-    found = search(step, "best", "11 GB", prefetch=BUDGET, **given)
-    assert found.peak == 10_971_856_196
-    assert found.seconds - plain < (late - plain) / 2
-    assert "offload (best, back as the budget asks)" in found.step.notes
-    assert not found.exact
-    wide = search(step, "best", "12 GB", prefetch=BUDGET, **given)
-    assert wide.seconds < search(step, "best", "12 GB", **given).seconds
-
-
-@given(networks(14), st.floats(0, 1))
-@settings(max_examples=10, deadline=None)
-def test_the_quick_ways_back_are_near_the_best(net: Network, share: float) -> None:
-    """They fit where any do, and the search that tries all of an order is not slower."""
-    step = memlab.training_step(net, "sgd")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cost, "ANY_ORDER", 0)
-        costs = Costs(step, at(step, prefetch=BUDGET))
-        maps = static(costs)["all"]
-        least = Costs(step, at(step, prefetch=NEEDED)).of(maps, 0, "smallest").peak
-        budget = least + share * max(0, costs.of((), 0, "fastest").peak - least)
-        quick, all_ = (costs.of(maps, budget, exact=each) for each in (False, True))
-    assert not quick.over
-    assert all_.seconds <= quick.seconds <= 1.1 * all_.seconds
 
 
 @pytest.mark.measures
-@pytest.mark.parametrize("prefetch", [NEEDED, BUDGET])
-def test_a_map_that_comes_back_late_makes_the_same_bits(prefetch: str) -> None:
+def test_a_map_that_comes_back_late_makes_the_same_bits() -> None:
     plain = memlab.training_step(pools(), "sgd", algorithm="direct")
-    one = terms(plain, 4, "recorded", LINK, True, "m", prefetch)
-    costs = Costs(plain, one)
-    least = Costs(plain, replace(one, prefetch=NEEDED)).of(static(costs)["all"], 0).peak
-    given = {"batch": 4, "device": "recorded", "link": LINK, "prefetch": prefetch}
+    costs = Costs(plain, terms(plain, 4, "recorded", LINK, True, "m", NEEDED))
+    least = costs.of(static(costs)["all"], 0).peak
+    given = {"batch": 4, "device": "recorded", "link": LINK, "prefetch": NEEDED}
     found = choose(plain, "best", budget=least, in_place=True, algorithms="m", **given)  # type: ignore[arg-type]  # options by name
     assert len(found.maps) > 2
     for placed in ("best", None):
         assert not differences(ran(plain, 4), ran(memlab.in_place(found.step), 4, placement=placed))
-
-
-# -- offload and recompute together -------------------------------------------------------------
-
-
-@given(networks(6), st.floats(-0.2, 1))
-@settings(max_examples=15, deadline=None)
-def test_joint_is_the_best_of_keep_offload_and_drop(net: Network, share: float) -> None:
-    step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
-    there = candidates(step)
-    assume(0 < len(there) <= 4)
-    budget = between(Costs(step, at(step, "m")), share)
-    makers = {t.storage.name: op.name for op in step.ops for t in op.writes.values()}
-    seconds = []
-    for dropped in subsets({makers[name] for name in there if name in makers}):
-        again = memlab.recompute(step, "drop", layers=dropped) if dropped else step
-        for maps in subsets(candidates(again)):
-            after = offload(again, maps=maps) if maps else again
-            if memlab.plan(after).peak(BATCH) <= budget:
-                seconds.append(memlab.clock(after, BATCH, CARD, LINK).seconds)
-    if not seconds:
-        return
-    found = search(step, "joint", budget, algorithms="m")
-    assert found.seconds <= min(seconds)
-    assert found.seconds == min(seconds) or "recompute (chain)" in found.step.notes
-    assert found.peak <= budget
-
-
-@given(networks(12), st.floats(0, 1))
-@settings(max_examples=8, deadline=None)
-def test_joint_is_never_worse_than_either_alone(net: Network, share: float) -> None:
-    step = memlab.training_step(net, "sgd", algorithm="implicit-gemm")
-    budget = between(Costs(step, at(step, "m")), share)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searches, "EXACT", 6)
-        ends = [search(step, each, budget, algorithms="m") for each in ("joint", "best")]
-        late = search(step, "joint", budget, algorithms="m", prefetch=BUDGET)
-    joint, best = ends
-    assert late.seconds <= joint.seconds <= best.seconds
-    assert max(late.peak, joint.peak) <= budget
-    try:
-        alone = memlab.recompute(step, "chain", batch=BATCH, budget=budget)
-    except InputError:
-        return
-    assert joint.seconds <= memlab.clock(alone, BATCH, CARD).seconds
-
-
-@pytest.mark.measures
-def test_a_joint_choice_makes_the_same_bits() -> None:
-    """What runs again takes the algorithm that it took before."""
-    plain = memlab.training_step(pools(), "sgd")
-    budget = between(Costs(plain, terms(plain, 4, "recorded", LINK)), 1 / 3)
-    found = choose(plain, "joint", batch=4, budget=budget, device="recorded", link=LINK)
-    assert found.again
-    assert found.maps
-    by_name = {op.name: op.algorithm for op in found.step.ops}
-    times = {op.name: {by_name[op.name]: 0.0} for op in plain.ops if op.algorithm}
-    assert not differences(ran(memlab.lowering(plain, batch=4, times=times), 4), ran(found.step, 4))
 
 
 # -- what is said -------------------------------------------------------------------------------
@@ -387,11 +268,8 @@ def test_bad_input_is_one_sentence() -> None:
     ):
         with pytest.raises(InputError, match=message):
             offload(step, "dynamic", **{**given, **wrong})  # type: ignore[arg-type]  # wrong on purpose
-    for policy in ("best", "joint"):
-        with pytest.raises(InputError, match=r"no choice of maps .* into 9 B; the least"):
-            offload(step, policy, batch=4, budget=9, link=LINK)
-    with pytest.raises(InputError, match="takes prefetch='budget' for a search, not for 'conv'"):
-        offload(step, "conv", prefetch="budget")
+    with pytest.raises(InputError, match=r"no choice of maps .* into 9 B; the least"):
+        offload(step, "best", batch=4, budget=9, link=LINK)
     with pytest.raises(InputError, match="unknown prefetch 'late'"):
         offload(step, "conv", prefetch="late")
     with pytest.raises(InputError, match="takes budget for a search, not for 'conv'"):
@@ -400,14 +278,12 @@ def test_bad_input_is_one_sentence() -> None:
         offload(step, "conv", algorithms="p")
     with pytest.raises(InputError, match="this step holds for batch 4 to 4, got 5"):
         offload(memlab.lowering(step, batch=4), "best", **{**given, "batch": 5})  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(InputError, match="recomputes already"):
-        offload(memlab.recompute(step), "joint", **given)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_minimum_that_is_named_is_enough() -> None:
     """The budget of the message works, and one byte less does not."""
     step = chain()
-    for policy in ("dynamic", "best", "joint"):
+    for policy in ("dynamic", "best"):
         with pytest.raises(InputError) as error:
             choose(step, policy, batch=4, budget=9, link=LINK)
         least = int(str(error.value).split(" is ")[1].split(" B")[0].replace(",", ""))

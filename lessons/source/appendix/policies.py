@@ -61,6 +61,5 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # - vDNN chooses the algorithms of convolutions as well: `algorithms="p"` takes the fastest that
 #   there is room for.
-# - Maps may also be dropped and made again: `policy="joint"` chooses for each map.
 #
 # Sources: C6.

@@ -16,10 +16,9 @@ from memlab.step.garbage_collection import paused
 from memlab.step.step import Step
 from memlab.techniques import order
 from memlab.techniques.offload.cost import optimal, terms
-from memlab.techniques.offload.joint import SEARCHES
-from memlab.techniques.offload.prefetch import BUDGET, NEEDED, PREFETCH, VDNN, back, needed
+from memlab.techniques.offload.prefetch import NEEDED, PREFETCH, VDNN, back, needed
 from memlab.techniques.offload.rules import POLICIES, WayBack, candidates, moved
-from memlab.techniques.offload.search import Choice
+from memlab.techniques.offload.search import SEARCHES, Choice
 from memlab.techniques.registry import Argument, Kind, Place, Takes, technique
 from memlab.techniques.release import rewritable
 
@@ -78,13 +77,11 @@ def offload(
         policy: without a search, ``"conv"``: the inputs of convolutions go; ``"all"``: those of all
             layers but activations and the last one; ``"none"``. With a search, ``"dynamic"``: the
             first of vDNN's configurations that fits (C6); ``"best"``: the maps with the least
-            planned seconds; ``"joint"``: the same, and maps may also be dropped and computed again.
-            ``choose`` says what a search came to.
+            planned seconds. ``choose`` says what a search came to.
         maps: the names of the feature maps that go, instead of a policy.
         prefetch: when a map comes back. ``"vdnn"``: with the backward of a later layer, no further
             than the next convolution (C5). ``"needed"``: with its reader, which waits for it: the
-            fewest bytes. ``"budget"``, with a search: as late as costs no time, and later still
-            where the budget has no room.
+            fewest bytes.
         algorithms: ``"m"``: convolutions take no workspace; ``"p"``: each takes the fastest
             algorithm at a batch, under a budget the fastest that there is room for. None: without a
             search they stay as they are, with one it is ``"p"``.
@@ -113,7 +110,6 @@ def offload(
     shares = flag("in_place", in_place) or None
     asked: dict[str, object] = {"budget": budget, "link": link, "in_place": shares}
     asked |= {"batch": batch, "device": device} if algorithms is None else {}
-    asked["prefetch='budget'"] = True if prefetch == BUDGET else None
     _no_search(asked, policy if maps is None else "maps")
     if algorithms is not None:
         step = optimal(step, algorithms, batch, device)

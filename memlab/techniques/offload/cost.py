@@ -6,11 +6,9 @@ for thousands of sets: here each takes a fraction of one, by the same rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import accumulate
-from math import inf
 from typing import NamedTuple
 
 from memlab import hardware
@@ -27,20 +25,7 @@ from memlab.step.storage import DEVICE
 from memlab.techniques import order
 from memlab.techniques.in_place import in_place
 from memlab.techniques.lowering import lowering, ways
-from memlab.techniques.offload.prefetch import (
-    ANY_ORDER,
-    BUDGET,
-    NEEDED,
-    PREFETCH,
-    VDNN,
-    Return,
-    Times,
-    TooManyError,
-    Trip,
-    delayed,
-    latest,
-    needed,
-)
+from memlab.techniques.offload.prefetch import PREFETCH, VDNN, needed
 from memlab.techniques.offload.rules import Move, WayBack, by_number
 from memlab.techniques.recompute.repeats import repeated
 
@@ -167,15 +152,10 @@ class Cost(NamedTuple):
 class Costs:
     """A step, read once, for the cost of moving any of its maps."""
 
-    def __init__(self, step: Step, terms: Terms, like: Costs | None = None) -> None:
-        """``like`` is the same step in another order, whose operations take as long."""
+    def __init__(self, step: Step, terms: Terms) -> None:
         self.step, self.terms = step, terms
         self.back = WayBack(step)
-        self.by_name: dict[str, list[Way]] = {} if like is None else like.by_name
-        for op in step.ops:
-            if op.name not in self.by_name:
-                self.by_name[op.name] = terms.ways(op, step.threads)
-        self.ways = [self.by_name[op.name] for op in step.ops]
+        self.ways = [terms.ways(op, step.threads) for op in step.ops]
         self.fastest = [each[0] for each in self.ways]
         self.smallest = [min(each, key=lambda way: (way.nbytes, way.seconds)) for each in self.ways]
         self.twins = [each for each in _twins(step) if len(self.ways[each[0]]) > 1]
@@ -185,122 +165,33 @@ class Costs:
             name: each.map.storage.size.at(terms.batch) for name, each in self.back.there.items()
         }
         self.takes = {name: nbytes / terms.speed for name, nbytes in self.sizes.items()}
-        self.given_up = False
-        self.few: bool = len(self.sizes) <= ANY_ORDER if like is None else like.few
 
-    @property
-    def all_ways(self) -> bool:
-        """Whether all times at which maps may come back are tried, or a rule leaves one."""
-        alone = all(len(twins) == 1 for twins in self.twins)
-        return self.terms.prefetch != BUDGET or (self.few and alone and not self.given_up)
-
-    def of(
-        self, chosen: Collection[str], budget: float, level: str = "fits", exact: bool = False
-    ) -> Cost:
+    def of(self, chosen: Collection[str], budget: float, level: str = "fits") -> Cost:
         """The cost of a set of maps, each operation by the fastest way that ``"fits"`` into the
-        budget beside what is alive then, by the ``"fastest"`` or by the ``"smallest"`` of all.
+        budget beside what is alive then, by the ``"fastest"`` or by the ``"smallest"`` of all."""
+        moves = self.moves(chosen)
+        line = self._line(moves)
+        picks = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
+        if picks is None:
+            picks = self._fitting(line, budget)
+        inside = [alive + way.nbytes for alive, way in zip(line, picks, strict=True)]
+        peak = max(inside)
+        over = 0 if peak <= budget else int(peak - budget)
+        return Cost(over, self._end(moves, picks), peak, inside.index(peak), picks, moves)
 
-        Where maps come back as the budget asks, all choices are tried if the maps of the step are
-        few, or ``exact`` says so.
-        """
-        early, prefetch = self.back.moves(chosen), self.terms.prefetch
-        if prefetch == VDNN or not early:
-            return self._of(early, budget, level)
-        late = needed(self.back.there, chosen)
-        if prefetch == NEEDED:
-            return self._of(late, budget, level)
-        costs = [self._late(late, budget, level)]
-        costs.append(self._of(early, budget, level))
-        if exact or self.few:
-            known = min(costs, key=_worth)
-            found = self._best(late, budget, level, known)
-            costs += [self._of(moves, budget, level) for moves in found]
-        return min(costs, key=_worth)
+    def moves(self, chosen: Collection[str]) -> list[Move]:
+        """The copies of a set of maps, which come back as ``terms.prefetch`` says."""
+        early = self.terms.prefetch == VDNN
+        return self.back.moves(chosen) if early else needed(self.back.there, chosen)
 
     def rank(self, chosen: Collection[str], budget: float) -> tuple[int, float, int]:
         """What is to be least: bytes over the budget, then seconds, then bytes that move."""
         cost = self.of(chosen, budget)
         return cost.over, cost.seconds, sum(self.sizes[name] for name in chosen)
 
-    def _of(self, moves: list[Move], budget: float, level: str) -> Cost:
-        line = self._line(moves)
-        picks = self._picks(line, budget, level)
-        inside = [alive + way.nbytes for alive, way in zip(line, picks, strict=True)]
-        peak = max(inside)
-        over = 0 if peak <= budget else int(peak - budget)
-        return Cost(over, self._times(moves, picks).end, peak, inside.index(peak), picks, moves)
-
-    def _picks(self, line: Sequence[int], budget: float, level: str) -> list[Way]:
-        picks = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
-        return self._fitting(line, budget) if picks is None else picks
-
-    def _late(self, late: list[Move], budget: float, level: str) -> Cost:
-        """Every map comes back as late as costs no time, and later still as long as the peak is
-        above the budget."""
-        first = max(move.leaves for move in late) + 1
-        picks = self._picks(self._line(late), budget, level)
-        hurried = [replace(move, returns=min(first, move.waits)) for move in late]
-        moves = latest(hurried, first, self._times(hurried, picks), self.takes)
-        least = self._picks([*self.line], -inf, level)
-        gone = self._line(self._never(late))
-        room = [budget - alive - way.nbytes for alive, way in zip(gone, least, strict=True)]
-        return self._of(delayed(moves, room, self.sizes), budget, level)
-
-    def _never(self, moves: list[Move]) -> list[Move]:
-        """The same moves without a way back."""
-        return [replace(move, returns=len(self.step.ops)) for move in moves]
-
-    def _best(self, late: list[Move], budget: float, level: str, known: Cost) -> list[list[Move]]:
-        """The ways back that end first of all that fit; none where none ends before what is known,
-        where choices are too many, or where operations that run again would have to agree on an
-        algorithm."""
-        first = max(move.leaves for move in late) + 1
-        if late[0].waits < first or not all(len(twins) == 1 for twins in self.twins):
-            return []
-        try:
-            found = self._asked(late, first, budget, level, known).moves()
-        except TooManyError:
-            self.given_up = True
-            return []
-        return [] if found is None else [found]
-
-    def _asked(
-        self, late: list[Move], first: int, budget: float, level: str, known: Cost
-    ) -> Return:
-        """The question for the best ways back, from the first operation on beside which a copy may
-        start."""
-        end = late[-1].waits + 1
-        picks = self._picks(self._line(late), budget, level)
-        rest = [*accumulate((way.seconds for way in reversed(picks[:end])), initial=0.0)][::-1]
-        times, names = self._times(late, picks), [move.map.storage.name for move in late]
-        trips = [
-            Trip(move, self.sizes[name], self.takes[name], times.gone[name])
-            for move, name in zip(late, names, strict=True)
-        ]
-        seconds = self._beside(self._line(self._never(late)), budget, level)
-        most = known.seconds - sum(way.seconds for way in known.picks[end:])
-        most = inf if known.over else most
-        return Return(trips, first, times.ready[first], seconds, rest, most, self.few)
-
-    def _beside(
-        self, line: Sequence[int], budget: float, level: str
-    ) -> Callable[[int, int], float | None]:
-        """The seconds of an operation beside so many bytes more than a line has; None where they
-        leave it no room."""
-        one = {"fastest": self.fastest, "smallest": self.smallest}.get(level)
-        ways = self.ways if one is None else [[way] for way in one]
-
-        @cache
-        def seconds(number: int, nbytes: int) -> float | None:
-            room = budget - line[number] - nbytes
-            return next((way.seconds for way in ways[number] if way.nbytes <= room), None)
-
-        return seconds
-
     def freed(self, chosen: Collection[str], at: int) -> Iterator[tuple[str, int]]:
         """The chosen maps that are away in an operation, and their bytes."""
-        early = self.terms.prefetch == VDNN
-        for move in self.back.moves(chosen) if early else needed(self.back.there, chosen):
+        for move in self.moves(chosen):
             if move.leaves < at < move.returns:
                 name = move.map.storage.name
                 yield name, self.sizes[name]
@@ -340,38 +231,30 @@ class Costs:
             change[move.returns] += nbytes
         return [a + b for a, b in zip(self.line, accumulate(change), strict=False)]
 
-    def _times(self, moves: Sequence[Move], picks: Sequence[Way]) -> Times:
-        """When operations begin, as ``streams.slots`` has it."""
+    def _end(self, moves: Sequence[Move], picks: Sequence[Way]) -> float:
+        """The seconds of the step, as ``streams.slots`` has it."""
         out, back = by_number(moves, "leaves"), by_number(moves, "returns")
         end = end_out = end_in = 0.0
         waits: dict[int, float] = {}
         gone: dict[str, float] = {}
-        begin: dict[int, float] = {}
-        took, ready = [way.seconds for way in picks], list[float]()
+        took, done = [way.seconds for way in picks], 0
         for number in sorted(_stops(moves)):
-            for each in took[len(ready) : number]:  # nobody waits on the way here
-                ready.append(end)
-                end += each
+            for seconds in took[done:number]:  # nobody waits on the way here
+                end += seconds
             start = max(end, waits.get(number, 0.0))
-            ready.append(start)
             for move in back.get(number, ()):
                 name = move.map.storage.name
                 end_in = max(end_in, start, gone[name]) + self.takes[name]
                 waits[move.waits] = max(waits.get(move.waits, 0.0), end_in)
-            begin[number] = max(end, waits.get(number, 0.0))
-            end = begin[number] + took[number]
+            end = max(end, waits.get(number, 0.0)) + took[number]
+            done = number + 1
             for move in out.get(number, ()):
                 name = move.map.storage.name
                 end_out = gone[name] = max(end_out, start) + self.takes[name]
                 waits[number + 1] = max(waits.get(number + 1, 0.0), end_out)
-        for each in took[len(ready) :]:
-            ready.append(end)
-            end += each
-        return Times(max(end, end_out, end_in), ready, begin, gone)
-
-
-def _worth(cost: Cost) -> tuple[int, float]:
-    return cost.over, cost.seconds
+        for seconds in took[done:]:
+            end += seconds
+        return max(end, end_out, end_in)
 
 
 def _stops(moves: Sequence[Move]) -> set[int]:

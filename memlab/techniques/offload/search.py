@@ -38,11 +38,11 @@ T = TypeVar("T")
 class Choice:
     """What a search has chosen, at a batch.
 
-    ``step`` is the step of it, before ``in_place``. ``maps`` wait in host memory, the operations
-    ``again`` run again to make what was dropped. ``seconds`` are those of ``memlab.clock``, and
-    ``bound`` is what no choice undercuts: every operation by the fastest way, nobody waits.
-    ``peak`` and ``host`` are bytes in the two memories, after in place where that was asked for.
-    ``exact`` says that all choices were tried, ``tried`` what a policy went through.
+    ``step`` is the step of it, before ``in_place``. ``maps`` wait in host memory. ``seconds`` are
+    those of ``memlab.clock``, and ``bound`` is what no choice undercuts: every operation by the
+    fastest way, nobody waits. ``peak`` and ``host`` are bytes in the two memories, after in place
+    where that was asked for. ``exact`` says that all choices were tried, ``tried`` what a policy
+    went through.
     """
 
     step: Step
@@ -50,7 +50,6 @@ class Choice:
     batch: int
     budget: int
     maps: tuple[str, ...]
-    again: tuple[str, ...]
     seconds: float
     bound: float
     peak: int
@@ -66,7 +65,7 @@ class Choice:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         names = ("policy", "batch", "budget", "seconds", "bound", "distance", "peak", "host")
-        lists = {name: [*getattr(self, name)] for name in ("maps", "again", "tried")}
+        lists = {name: [*getattr(self, name)] for name in ("maps", "tried")}
         return {name: getattr(self, name) for name in names} | lists | {"exact": self.exact}
 
     def text(self) -> str:
@@ -74,8 +73,6 @@ class Choice:
         lines = [self.step.describe() + f", batch {self.batch}"]
         lines += [f"  {each}" for each in self.tried]
         lines.append(f"  in host memory: {', '.join(self.maps) or 'nothing'}")
-        if self.again:
-            lines.append(f"  computed again: {', '.join(self.again)}")
         lines.append(
             f"  {units.exact(self.peak)} of {units.exact(self.budget)} on the device, "
             f"{units.exact(self.host)} on the host"
@@ -88,7 +85,7 @@ class Choice:
 
 def written(
     costs: Costs, maps: Collection[str], cost: Cost, policy: str, budget: int, exact: bool = False,
-    bound: float | None = None, again: tuple[str, ...] = (), tried: tuple[str, ...] = (),
+    tried: tuple[str, ...] = (),
 ) -> Choice:  # fmt: skip
     """The choice as a step, with the bytes and seconds of its own plan and clock."""
     at = costs.terms
@@ -98,10 +95,9 @@ def written(
     ledger = plan(after)
     return Choice(
         step, policy.partition(":")[0], at.batch, budget,
-        tuple(name for name in costs.sizes if name in maps), again,
-        clock(after, at.batch, at.machine, at.speed).seconds,
-        costs.bound(budget) if bound is None else bound, ledger.peak(at.batch),
-        ledger.peak(at.batch, HOST), exact, tried,
+        tuple(name for name in costs.sizes if name in maps),
+        clock(after, at.batch, at.machine, at.speed).seconds, costs.bound(budget),
+        ledger.peak(at.batch), ledger.peak(at.batch, HOST), exact, tried,
     )  # fmt: skip
 
 
@@ -167,10 +163,10 @@ def best(step: Step, at: Terms, budget: int) -> Choice:
     """
     costs = Costs(step, at)
     maps, exact = best_maps(costs, budget)
-    cost = costs.of(maps, budget, exact=True)
+    cost = costs.of(maps, budget)
     if cost.over:
         raise refusal(at, budget, cost.peak)
-    return written(costs, maps, cost, "best", budget, exact and costs.all_ways)
+    return written(costs, maps, cost, "best", budget, exact)
 
 
 def refusal(at: Terms, budget: int, least: int) -> InputError:
@@ -247,3 +243,7 @@ def descended(start: T, changes: Sequence[Callable[[T], T]], rank: Callable[[T],
             if other != found and (worth := rank(other)) < value:
                 found, value = other, worth
     return found
+
+
+SEARCHES: Mapping[str, Callable[[Step, Terms, int], Choice]] = {"dynamic": dynamic, "best": best}
+"""The policies that ask for a batch and a budget, and choose by what a set of maps costs."""
