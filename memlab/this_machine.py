@@ -29,7 +29,7 @@ LITTLE = 1000 * MB
 """With less than this, any library may fail, in a way of its own."""
 LOADED = "memlab.kernels.cpu.compile"
 """A module that is there once Numba and the kernels are."""
-COMPUTING = ("numpy", "numba", "scipy")
+COMPUTING = ("numba", "scipy")
 """What the kernels are made with."""
 LIMITS = {
     "Max address space": ("VmSize", "ulimit -v"),

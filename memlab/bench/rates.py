@@ -10,6 +10,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from memlab.axes import Shape
 from memlab.build.step import training_step
 from memlab.clocks import roofline
@@ -17,7 +19,6 @@ from memlab.kernels import registry
 from memlab.kernels.registry import Array
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import on
-from memlab.lines import np
 from memlab.measure.processor import Way, blas, limited, prepared, timed
 from memlab.measure.timing import machine, median
 from memlab.networks.builder import network

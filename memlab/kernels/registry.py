@@ -13,12 +13,12 @@ from importlib import import_module
 from typing import TypeVar
 
 from memlab import devices, this_machine
+from memlab.arrays import Column
 from memlab.devices import DEVICES
 from memlab.errors import InputError
 from memlab.formats import FORMATS
 from memlab.layers.algorithms import ALGORITHMS, DEFAULT
 from memlab.layers.layer import LAYERS, Layer
-from memlab.lines import Column
 from memlab.step.op import Slot
 
 Array = Column

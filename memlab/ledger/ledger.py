@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
+import numpy as np
+
 from memlab import units
+from memlab.arrays import Column, alive, column
 from memlab.errors import InputError, flag, known, whole
 from memlab.ledger.entries import BEFORE, Entry, Event, Later, Peak, Row
 from memlab.ledger.why_and_fit import Block, Blocks, Fit, Why
-from memlab.lines import Column, alive, column, np
 from memlab.step.lifetimes import Life
 from memlab.step.op import LOAD
 from memlab.step.step import describe

@@ -12,8 +12,10 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from memlab.arrays import Column
 from memlab.errors import InputError, whole
-from memlab.lines import Column, np
 from memlab.networks.builder import network as start
 from memlab.networks.graph import Network
 from memlab.strings import gettext as _

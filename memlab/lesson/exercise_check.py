@@ -14,13 +14,14 @@ from inspect import signature
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from memlab import strings
 from memlab.errors import BusyError, InputError, shorten, whole
 from memlab.lesson import returned_values, sentences
 from memlab.lesson.exercise_task import Arguments, Task
 from memlab.lesson.material.allocation import in_bytes, measure
 from memlab.lesson.returned_values import Numbers
-from memlab.lines import np
 from memlab.strings import gettext as _
 
 LONGEST = 200

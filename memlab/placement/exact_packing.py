@@ -6,8 +6,10 @@ from itertools import combinations
 from math import gcd
 from typing import Any
 
+import numpy as np
+
+from memlab.arrays import Floats
 from memlab.errors import InputError
-from memlab.lines import Floats, np
 from memlab.placement.integer_program import milp, scipy
 from memlab.placement.packing import Load, Packing, first_fit
 

@@ -10,7 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memlab.lines import alive, column, np
+import numpy as np
+
+from memlab.arrays import alive, column
 from memlab.placement.gaps import Gaps, Taken
 
 Packing = tuple[Sequence[int], Sequence[int]]

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from memlab import units
 from memlab.errors import InputError, pick, shorten, whole
 from memlab.ledger.entries import BEFORE, Entry
 from memlab.ledger.ledger import Ledger
-from memlab.lines import np
 from memlab.placement import exact_packing, packing
 from memlab.placement.packing import Load, Packing
 from memlab.step.garbage_collection import paused

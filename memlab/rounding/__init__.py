@@ -4,10 +4,7 @@
 array([9.99755859e-02, 2.04800000e+03])
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from memlab.errors import library
+from memlab.rounding.arrays import NEAREST, ROUNDINGS, STOCHASTIC, decode, encode, rounded
 from memlab.rounding.exact import (
     Bits,
     Error,
@@ -19,11 +16,6 @@ from memlab.rounding.exact import (
     ulp,
     walk,
 )
-
-if TYPE_CHECKING:
-    from memlab.rounding.arrays import NEAREST, ROUNDINGS, STOCHASTIC, decode, encode, rounded
-
-_OF_ARRAYS = ("NEAREST", "ROUNDINGS", "STOCHASTIC", "decode", "encode", "rounded")
 
 __all__ = [
     "NEAREST",
@@ -42,16 +34,3 @@ __all__ = [
     "ulp",
     "walk",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """What rounds arrays, loaded when first asked for: one number needs no NumPy."""
-    if name not in _OF_ARRAYS:
-        raise AttributeError(f"memlab.rounding has no {name!r}; it has {', '.join(__all__)}.")
-    library("numpy", "rounding an array")
-    value = globals()[name] = getattr(import_module("memlab.rounding.arrays"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__

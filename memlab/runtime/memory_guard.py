@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from memlab import this_machine, units
+from memlab.arrays import alive, column
 from memlab.errors import InputError
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.why_and_fit import Fit
-from memlab.lines import alive, column, np
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE, HOST, MEMORIES, Size
 from memlab.this_machine import Room

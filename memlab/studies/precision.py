@@ -8,11 +8,12 @@ from fractions import Fraction
 from functools import lru_cache
 from math import prod
 
+import numpy as np
+
 from memlab import strings
 from memlab.errors import InputError
 from memlab.formats import FORMATS, STORED
 from memlab.ledger.ledger import evaluate
-from memlab.lines import np
 from memlab.networks.graph import Network
 from memlab.optimizers import OPTIMIZERS, title
 from memlab.step.staging import COMPUTED, operands

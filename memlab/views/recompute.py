@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import numpy as np
+
 from memlab import strings, units
-from memlab.lines import Floats, np
+from memlab.arrays import Floats
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
 from memlab.studies.figures import three

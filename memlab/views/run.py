@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from memlab import strings, units
-from memlab.lines import np
 from memlab.runtime.run import Run
 from memlab.studies.memory.planned_and_run import Bar as Peak
 from memlab.studies.memory.planned_and_run import Operation, RunStudy, origin, study_run

@@ -9,8 +9,9 @@ from itertools import pairwise
 from math import ceil
 from typing import Any, ClassVar
 
+import numpy as np
+
 from memlab import units
-from memlab.lines import np
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
 from memlab.studies.techniques.bytes_and_time import RAN, SHORT, TechniqueStudy

@@ -61,7 +61,7 @@ BAD = {
     "plan resnet50 --offload best --budget 1GB": "no source gives the link of",
     "run resnet50 --offload dynamic --budget 1kB --link 1GB/s": "the least that this policy takes",
     "plan resnet50 --offload bset --budget 1GB": "did you mean 'best'",
-    "plan resnet50 --offload conv --prefetch budget": "unknown prefetch 'budget'. Known: vdnn, needed",
+    "plan resnet50 --offload conv --prefetch budget": "unknown prefetch 'budget'",
     "plan resnet50 --offload conv --prefetch late": "unknown prefetch 'late'",
     "plan resnet50 --prefetch needed": "--prefetch is of --offload",
     "run resnet50 --link 1GB/s": "--link is of --offload dynamic or best; add that",

@@ -25,7 +25,7 @@ WORDS = {"exercise_card"}
 """Those of words and buttons alone."""
 FACTORIES = [name for name in views.__all__ if name.islower() and name not in WORDS]
 COMPUTED = ("gradient_histogram", "planned_and_measured", "running_sum", "training_curves")
-"""Those that show a run, a training or sums of arrays: who has them has NumPy."""
+"""Views of a run, a training or sums of arrays, which kernels made."""
 CASES: dict[str, dict[str, Callable[[], Any]]] = {**measurements.CASES}
 """Of each public factory of ``memlab.views``, by its name: what is shown, and how it is made."""
 
@@ -44,11 +44,11 @@ def every() -> dict[tuple[str, str], Callable[[], Any]]:
     """All cases by factory and name."""
     from tests.views import trainings
 
-    return without_numpy() | _named(trainings.CASES)
+    return without_kernels() | _named(trainings.CASES)
 
 
-def without_numpy() -> dict[tuple[str, str], Callable[[], Any]]:
-    """Those of the views that need no array."""
+def without_kernels() -> dict[tuple[str, str], Callable[[], Any]]:
+    """Those of the views that need no kernel."""
     names = [name for name in FACTORIES if name not in COMPUTED and not _needs(name)]
     return _named({name: {"by default": getattr(views, name)} for name in names} | CASES)
 

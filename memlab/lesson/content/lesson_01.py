@@ -10,7 +10,10 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from memlab import strings, units
+from memlab.arrays import Floats as Vector
 from memlab.build.step import inference_step, training_step
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Figure, Kind, Numbers, Part, Truth, topic
@@ -24,8 +27,6 @@ from memlab.lesson.content.tools import (
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, alike
-from memlab.lines import Floats as Vector
-from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import Handle, network
 from memlab.networks.graph import Network

@@ -12,6 +12,8 @@ from functools import lru_cache
 from math import prod
 from random import Random
 
+import numpy as np
+
 from memlab.layers import Conv2d
 from memlab.layers.algorithms import TILE
 from memlab.layers.layer import Node
@@ -24,7 +26,6 @@ from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.allocation import measure
 from memlab.lesson.material.quantities import lowered
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.step.step import Step

@@ -12,7 +12,10 @@ from random import Random
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from memlab import formats
+from memlab.arrays import Column as Values
 from memlab.build.step import inference_step
 from memlab.errors import InputError
 from memlab.ledger.plan import plan
@@ -21,8 +24,6 @@ from memlab.lesson.content.lesson_02 import FP32
 from memlab.lesson.content.tools import known, measured, planned
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lines import Column as Values
-from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.step.step import Step

@@ -11,6 +11,8 @@ from fractions import Fraction
 from math import prod
 from random import Random
 
+import numpy as np
+
 from memlab import formats
 from memlab.layers import Conv2d
 from memlab.layers.layer import Node
@@ -20,7 +22,6 @@ from memlab.lesson.content.lesson_03 import conv, convolutions
 from memlab.lesson.content.tools import any_window, beside, measured, planned, same_rows, step_of
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
-from memlab.lines import np
 from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network

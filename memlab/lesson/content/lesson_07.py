@@ -11,6 +11,8 @@ from fractions import Fraction
 from functools import cache
 from random import Random
 
+import numpy as np
+
 from memlab import formats, strings, units
 from memlab.build.step import training_step
 from memlab.errors import InputError
@@ -20,7 +22,6 @@ from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.tools import built, floor_and_mountain, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lines import np
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.placement.placement import TOY, Placement, arrange, place

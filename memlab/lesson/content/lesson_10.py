@@ -11,7 +11,10 @@ from functools import cache
 from itertools import accumulate
 from random import Random
 
+import numpy as np
+
 from memlab import formats, units
+from memlab.arrays import Column
 from memlab.clocks.data_path import Path, data_path
 from memlab.clocks.streams import COMPUTE, DISK, slots
 from memlab.ledger.plan import plan
@@ -19,7 +22,6 @@ from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.lesson_09 import CARD, LINK, in_place_step, without_workspace
 from memlab.lesson.content.tools import built, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
-from memlab.lines import Column, np
 from memlab.step.op import Op, Phase
 from memlab.step.tensor import Role
 from memlab.studies.techniques.ways_out import ways

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
+from memlab.arrays import Column, alive, column
 from memlab.ledger.ledger import Entry
-from memlab.lines import Column, alive, column, np
 from memlab.step.op import Phase
 from memlab.step.storage import DEVICE
 from memlab.studies.explain.explained_changes import Planned

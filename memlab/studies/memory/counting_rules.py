@@ -12,10 +12,11 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from memlab import strings, units
 from memlab.formats import FORMATS
 from memlab.ledger.ledger import Entry
-from memlab.lines import np
 from memlab.networks import counting
 from memlab.networks.counting import Convention
 from memlab.networks.graph import INPUT, Network

@@ -7,7 +7,9 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 
-from memlab.lines import Integers, np
+import numpy as np
+
+from memlab.arrays import Integers
 from memlab.studies import figures
 from memlab.studies.memory.cut import Cut, say
 from memlab.studies.memory.step_memory import Curve, StepMemory
@@ -37,7 +39,7 @@ def _spans(old: StepMemory, new: StepMemory) -> Spans:
     shared = sum(row.name in places for row in new.ledger.rows)
     named = 2 * shared >= min(old.operations, new.operations)
     pairs = _by_name(places, new) if named else _by_phase(old, new)
-    return np.array(list(chain.from_iterable(pairs)), np.int64)
+    return np.array(list(chain.from_iterable(pairs)), np.intp)  # reduceat asks for it
 
 
 def _by_name(places: dict[str, int], new: StepMemory) -> Iterator[tuple[int, int]]:

@@ -12,9 +12,11 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, groupby
 from time import monotonic
 
+import numpy as np
+
 from memlab import hardware, strings, this_machine, units
+from memlab.arrays import Column, Floats, alive
 from memlab.ledger.ledger import Entry, Ledger, Line, Row, column, evaluate
-from memlab.lines import Column, Floats, alive, np
 from memlab.networks.graph import Network
 from memlab.step.op import Phase
 from memlab.step.step import Step

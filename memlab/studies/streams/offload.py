@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from memlab import optimizers, strings, units
+from memlab.arrays import Floats, Integers
 from memlab.build.step import training_step
 from memlab.clocks.streams import COMPUTE, IN, OUT, Schedule, Slot, clock
 from memlab.hardware import Device
-from memlab.lines import Floats, Integers, np
 from memlab.networks.graph import Network
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step

@@ -13,11 +13,13 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+
 from memlab import strings, units
+from memlab.arrays import Column
 from memlab.build.step import training_step
 from memlab.clocks import roofline
 from memlab.errors import InputError, shorten, whole
-from memlab.lines import Column, np
 from memlab.networks.graph import Network
 from memlab.step.op import Phase
 from memlab.step.step import Step

@@ -10,13 +10,15 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from memlab import units
+from memlab.arrays import Floats, Truths
 from memlab.clocks.roofline import Machine
 from memlab.clocks.streams import seconds_of
 from memlab.errors import InputError
 from memlab.hardware import Link
 from memlab.ledger.plan import plan
-from memlab.lines import Floats, Truths, np
 from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.techniques.in_place import in_place

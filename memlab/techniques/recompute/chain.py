@@ -12,8 +12,10 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
+from memlab.arrays import alive, column
 from memlab.errors import InputError, whole
-from memlab.lines import alive, column, np
 
 Schedule = tuple[int, ...]
 """``+i`` is the forward of stage i (from 1), ``-i`` its backward. The last forward of a stage keeps

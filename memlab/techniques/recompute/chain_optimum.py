@@ -13,8 +13,10 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
+import numpy as np
+
+from memlab.arrays import Integers
 from memlab.errors import InputError, whole
-from memlab.lines import Integers, np
 from memlab.techniques.recompute.chain import Chain, Schedule
 
 Frontier = tuple[Integers, Integers]

@@ -15,8 +15,10 @@ from itertools import accumulate, pairwise
 from math import gcd
 from time import monotonic
 
+import numpy as np
+
+from memlab.arrays import Column, Floats, alive, column
 from memlab.errors import InputError, whole
-from memlab.lines import Column, Floats, alive, column, np
 from memlab.placement.integer_program import milp, scipy
 from memlab.techniques.recompute.chain import Usage
 

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
+from memlab.arrays import Column, alive, column
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
-from memlab.lines import Column, alive, column, np
 from memlab.step.op import Op
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
@@ -197,9 +199,10 @@ class _Walk:
         columns = (self.number, self.birth, self.death)
         which, birth, death = (np.array(each, np.int64) for each in columns)
         here = self.all.here[which]
-        order, again, times = (np.array(each) for each in zip(*self.done, strict=True))
+        order, again, times = zip(*self.done, strict=True)
         nbytes = self.all.nbytes[which]
-        return Lives(order, again, times, birth[here], death[here], nbytes[here], which[here])
+        runs = np.array(order, np.int64), np.array(again, np.bool_), np.array(times, np.int64)
+        return Lives(*runs, birth[here], death[here], nbytes[here], which[here])
 
 
 def cost(ops: Iterable[Op], batch: int, machine: Machine | None = None) -> int:

@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+import numpy as np
+
+from memlab.arrays import Integers
 from memlab.errors import InputError, whole
-from memlab.lines import Integers, np
 from memlab.techniques.recompute.chain import Schedule
 
 LARGEST = 20_000_000

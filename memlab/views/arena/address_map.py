@@ -12,8 +12,9 @@ from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from memlab import strings
-from memlab.lines import np
 from memlab.placement.placement import BY_HAND, Placement
 from memlab.step.tensor import Role
 from memlab.studies.figures import in_binary

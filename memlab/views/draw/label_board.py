@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from memlab.lines import Floats, least, most, np
+import numpy as np
+
+from memlab.arrays import Floats, least, most
 from memlab.views.draw.staircases import Frame
 from memlab.views.draw.svg import Box
 

@@ -12,7 +12,9 @@ from itertools import pairwise
 from math import inf
 from typing import Any, ClassVar
 
-from memlab.lines import Floats, least, most, np
+import numpy as np
+
+from memlab.arrays import Floats, least, most
 from memlab.views.draw import text as texts
 from memlab.views.draw.marks import Fact, Mark, Pen
 from memlab.views.draw.svg import Box, text_box

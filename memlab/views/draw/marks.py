@@ -13,8 +13,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import numpy as np
+
 from memlab import strings, units
-from memlab.lines import Floats, np
+from memlab.arrays import Floats
 from memlab.views.draw import theme
 from memlab.views.draw.label_board import Board
 from memlab.views.draw.scale import Scale

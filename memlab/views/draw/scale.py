@@ -12,8 +12,9 @@ from functools import lru_cache
 from math import ceil, floor, log, log10
 from typing import Any
 
+import numpy as np
+
 from memlab import units
-from memlab.lines import np
 from memlab.studies.figures import SECONDS, unit_of
 
 Tick = tuple[float, str]

@@ -6,7 +6,9 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
-from memlab.lines import Floats, Integers, Truths, np
+import numpy as np
+
+from memlab.arrays import Floats, Integers, Truths
 from memlab.views.draw.svg import Box
 
 TALLEST = 40_000

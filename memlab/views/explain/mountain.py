@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
+from memlab.arrays import Floats
 from memlab.ledger.ledger import Entry
-from memlab.lines import Floats, np
 from memlab.step.tensor import Role
 from memlab.studies.explain.explained import FLOOR, Explained, amount
 from memlab.studies.explain.explained_changes import say

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
+import numpy as np
+
 from memlab import units
-from memlab.lines import np
 from memlab.step.storage import HOST
 from memlab.step.tensor import Role
 from memlab.studies import figures

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from memlab import strings
-from memlab.lines import np
 from memlab.studies import figures
 from memlab.studies.figures import Part
 from memlab.studies.memory.counting_rules import Tally

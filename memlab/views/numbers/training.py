@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log2
 
+import numpy as np
+
 from memlab import strings, units
 from memlab.formats import Format
-from memlab.lines import np
 from memlab.measure import processor, timing
 from memlab.runtime.training import History
 from memlab.step.tensor import Role

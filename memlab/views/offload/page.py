@@ -8,9 +8,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from memlab import strings
 from memlab.clocks.streams import COMPUTE, Slot
-from memlab.lines import np
 from memlab.step.op import Phase as StepPhase
 from memlab.step.tensor import Role
 from memlab.studies.figures import duration, three

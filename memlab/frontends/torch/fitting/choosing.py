@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from memlab.frontends.torch.fitting.model import ALWAYS, Held, Literal, Model
-from memlab.lines import np
 from memlab.placement.integer_program import milp
 
 WHAT = "choosing modules to run again"

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from memlab.frontends.torch.fitting.spans import Span, inside, resident
 from memlab.frontends.torch.measure import Workspace
 from memlab.frontends.torch.random_states import nbytes as state_nbytes
 from memlab.frontends.torch.random_states import reruns
 from memlab.frontends.torch.recording import BEFORE, Block, Call, Recording
-from memlab.lines import np
 from memlab.step.op import Phase
 
 Literal = tuple[str, ...]

@@ -1,4 +1,7 @@
-"""What a web page shows of memlab: plans, questions, techniques and pictures, as text by name."""
+"""The conformance set: plans, questions, techniques and pictures, as text by name.
+
+A web page shows the same, byte for byte, without the packages that are blocked here.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from functools import partial
 from itertools import chain
 from random import Random
 
-BLOCKED = ("numpy", "numba", "scipy", "psutil")
+BLOCKED = ("numba", "scipy", "psutil")
 NETWORKS = ("vgg16", "resnet50", "alexnet", "gpt2")
 BATCHES = (1, 3, 8, 32, 100, 257)
 TIMED = ("algorithm_times", "batch_times", "memory_rate", "vector_lanes")
-"""Views that measure when they are made. What was measured is drawn without NumPy."""
+"""Views that measure when they are made. Recorded measurements are drawn everywhere."""
 
 
 def shown() -> dict[str, str]:
@@ -71,7 +74,7 @@ def _views() -> Iterator[tuple[str, object]]:
         yield f"from batch 8 to {batch}", dragged.svg()
     exercise = memlab.lesson.exercise("02.largest_batch")
     yield "an exercise", views.exercise_card(exercise).text()
-    for (factory, case), make in pages.without_numpy().items():
+    for (factory, case), make in pages.without_kernels().items():
         page = pages.page_of(make())
         yield f"{factory}: {case}", page.alone() + page.text()
 
@@ -85,10 +88,9 @@ def _refusals() -> Iterator[tuple[str, str]]:
     from memlab import InputError
     from memlab.lesson.card_question import topics
     from memlab.lesson.exercise_task import tasks
-    from tests.views import pages
 
     asked: dict[str, Callable[[], object]] = {
-        **{name: partial(_made, name) for name in (*TIMED, *pages.COMPUTED)},
+        **{name: partial(_made, name) for name in TIMED},
         **{f"card {name}": partial(each.truth, each.first) for name, each in topics().items()},
         **{f"exercise {name}": partial(each.cases, Random(1)) for name, each in tasks().items()},
     }

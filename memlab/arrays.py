@@ -1,0 +1,44 @@
+"""Arrays of figures, one for each operation, block or pixel: types, and exact sums of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+Column = NDArray[Any]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+
+def column(numbers: Sequence[int]) -> Column:
+    """Whole numbers of at least 0 as an array in which every sum of them is exact."""
+    return np.array(numbers, np.int64 if sum(numbers) < 2**63 else object)
+
+
+def alive(sizes: Column, births: Column, deaths: Column, moments: int) -> Column:
+    """The sum of what is alive at each of so many moments, of shape (moments,).
+
+    Each of the ``sizes``, a ``column``, is alive from its birth to its death, both counted; one
+    born before moment 0 is there from then on, one that dies after the last is there until then.
+    """
+    change = np.zeros(moments + 1, sizes.dtype if len(sizes) else np.int64)
+    np.add.at(change, np.maximum(births, 0), sizes)
+    np.subtract.at(change, np.minimum(deaths + 1, moments), sizes)
+    return np.cumsum(change[:-1])
+
+
+def most(line: Floats, span: int, at: Integers) -> Floats:
+    """The largest of ``span`` figures from each place on, of shape (places,)."""
+    largest: Floats = sliding_window_view(line, span)[at].max(axis=1)
+    return largest
+
+
+def least(line: Floats, span: int, at: Integers) -> Floats:
+    """The smallest of ``span`` figures from each place on, of shape (places,)."""
+    smallest: Floats = sliding_window_view(line, span)[at].min(axis=1)
+    return smallest
