@@ -86,8 +86,9 @@ def offload(
             fewest bytes. ``"budget"``, with a search: as late as costs no time, and later still
             where the budget has no room.
         algorithms: ``"m"``: convolutions take no workspace; ``"p"``: each takes the fastest
-            algorithm at a batch, under a budget the fastest that there is room for. None: without a
-            search they stay as they are, with one it is ``"p"``.
+            algorithm at a batch, without a device as ``memlab.lowering`` finds it, under a budget
+            the fastest that there is room for. None: without a search they stay as they are, with
+            one it is ``"p"``.
         batch: for a search, or ``"p"``: the batch that it is made at; the result holds for it
             alone.
         budget: for a search, the most bytes on the device, or ``'12 GB'``.
