@@ -41,8 +41,10 @@ test: .venv/test  ## run every check and every test, with times
 
 full: .venv/test  ## every pair of techniques, then for hours what tests draw for seconds (ARGS=-x)
 	@$(RUN) -m tests.cross
+	@$(RUN) -m tests.cross --of 3 $(addprefix --only ,branches cells tokens)
 	@$(LONG) $(RUN) -m pytest -q -s $(ARGS) tests/lesson/test_mutants.py \
-		tests/runtime/test_joins.py tests/cli/test_fuzz.py tests/ledger/test_files_fuzz.py
+		tests/runtime/test_joins.py tests/cli/test_fuzz.py tests/ledger/test_files_fuzz.py \
+		tests/techniques/test_triples.py
 
 gpu: .venv/test  ## test on this machine's GPU, and record its figures (CUDA=cuda12)
 	@$(RUN) -m tests.gpu look

@@ -14,6 +14,7 @@ from benchmarks import offload
 from memlab.bench.this_machine import Subject, alternated, timed
 from memlab.build.step import training_step
 from memlab.clocks import roofline, streams
+from memlab.clocks.measured_rates import COMMAND
 from memlab.measure.processor import freed_memory_kept, limited
 from memlab.measure.timing import Line, Result, interleave, machine
 from memlab.networks import zoo
@@ -99,7 +100,11 @@ def _offloaded(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
 
 
 def _chosen(pairs: Iterable[Subject], rounds: int) -> Iterable[Line]:
-    """Measured seconds with the fastest convolutions, over those with the default ones."""
+    """Measured seconds with the fastest convolutions, over those with the default ones; they are
+    known where this machine was measured."""
+    if not roofline.rates().here:
+        yield Line(f"fastest convolutions: `{COMMAND}` has not measured this machine", 0, "")
+        return
     with limited(), freed_memory_kept():
         for name, image, batch in pairs:
             step = training_step(zoo.build(name, image=image))

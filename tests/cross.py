@@ -2,6 +2,7 @@
 
     python -m tests.cross --write before.txt      # with the code before
     python -m tests.cross --against before.txt    # with the code after
+    python -m tests.cross --of 3 --only tokens    # triples too, of one network
 
 Each run must end with residual 0. A technique that changes no arithmetic must leave the values of
 the step before it, bit for bit. What a run gives and what is planned for it becomes a line of
@@ -11,6 +12,7 @@ choice of each that has a list of values after another: a new one needs no line 
 Networks keep their layers and stages; images are small, and convolutions and linear layers have a
 part of their channels (``--width 1``: all of them). After a change of kernels run it twice: the
 process that compiles those of Fourier's transform gets other last bits than all later ones.
+``--only`` also takes the small networks of ``tests.staged_networks``.
 """
 
 from __future__ import annotations
@@ -23,12 +25,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import memlab
 from memlab.techniques import registry
+from tests import staged_networks
 
 BATCH = 2
 WIDTH = 16
@@ -54,7 +58,9 @@ Rewrite = Callable[[Step], Step]
 
 
 def network(name: str, width: int) -> memlab.Network:
-    """A network of the zoo at lesson size."""
+    """A network of the zoo at lesson size, or a small one of the tests."""
+    if name in staged_networks.NETWORKS:
+        return staged_networks.NETWORKS[name]
     found = memlab.zoo.ZOO[name](**SMALL.get(name, {"image": 32, "classes": 10}))
     return found if name in WHOLE or width == 1 else _narrowed(found, width)
 
@@ -154,11 +160,11 @@ def _cuts(step: Step, name: str) -> bool:
     return True
 
 
-def pairs(every: Iterable[Technique]) -> list[tuple[Technique, ...]]:
-    """None, each one, and every two of different families, in their order."""
+def together(every: Iterable[Technique], most: int) -> list[tuple[Technique, ...]]:
+    """None, each one, every two of different families, and so on up to ``most``, in their order."""
     every = list(every)
-    two = [(a, b) for a, b in combinations(every, 2) if a.family != b.family]
-    return [(), *((each,) for each in every), *two]
+    sets = (chosen for count in range(most + 1) for chosen in combinations(every, count))
+    return [chosen for chosen in sets if len({each.family for each in chosen}) == len(chosen)]
 
 
 # -- what a run gives, as digests ----------------------------------------------------------------
@@ -229,24 +235,24 @@ class Cross:
     """Runs the combinations of one network. What a technique refuses of the plain step it refuses
     of all others too, and is not asked again."""
 
-    def __init__(self, name: str, width: int) -> None:
-        self.network = network(name, width)
+    def __init__(self, name: str, of: memlab.Network) -> None:
+        self.network = of
         self.steps: dict[tuple[str, str], Step] = {}
         self.refusals: dict[str, str] = {}
         self.crossed = Crossed(name)
 
-    def run(self) -> Crossed:
-        """All of them."""
+    def run(self, most: int) -> Crossed:
+        """All of up to ``most`` techniques."""
         begin = time.perf_counter()
-        for chosen in pairs(techniques(memlab.training_step(self.network, "sgd"))):
+        self.one((), "adam")
+        for chosen in together(techniques(memlab.training_step(self.network, "sgd")), most):
             optimizer = next((t.optimizer for t in chosen if t.optimizer != "sgd"), "sgd")
-            self._one(chosen, optimizer)
-            if len(chosen) == 0:
-                self._one(chosen, "adam")
+            self.one(chosen, optimizer)
         self.crossed.seconds = time.perf_counter() - begin
         return self.crossed
 
-    def _one(self, chosen: tuple[Technique, ...], optimizer: str) -> None:
+    def one(self, chosen: tuple[Technique, ...], optimizer: str) -> None:
+        """Run one combination, after those that it is compared with."""
         name = " + ".join((optimizer, *(each.name for each in chosen)))
         try:
             line = self._line(chosen, optimizer)
@@ -310,21 +316,22 @@ def _alike(one: Step, other: Step) -> bool:
     return (one.ops, one.live_in, one.live_out) == (other.ops, other.live_in, other.live_out)
 
 
-def crossed(name: str, width: int) -> Crossed:
+def crossed(name: str, width: int, most: int) -> Crossed:
     """All combinations of one network."""
-    return Cross(name, width).run()
+    return Cross(name, network(name, width)).run(most)
 
 
 # -- all of them ---------------------------------------------------------------------------------
 
 
-def every(names: list[str], width: int, jobs: int) -> Iterator[Crossed]:
+def every(names: list[str], width: int, most: int, jobs: int) -> Iterator[Crossed]:
     """Network by network, in so many processes."""
+    one = partial(crossed, width=width, most=most)
     if jobs == 1:
-        yield from (crossed(name, width) for name in names)
+        yield from map(one, names)
         return
     with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(crossed, names, [width] * len(names))
+        yield from pool.map(one, names)
 
 
 def differences(now: Crossed, before: Mapping[str, Mapping[str, object]]) -> list[str]:
@@ -368,7 +375,7 @@ def main(arguments: list[str]) -> int:
     file = options.write.open("w", encoding="utf-8") if options.write else None
     print(ROW.format("network", "run", "same", "refused", "wrong", "differences", "seconds"))
     bad = 0
-    for each in every(names, options.width, options.jobs):
+    for each in every(names, options.width, options.of, options.jobs):
         others = differences(each, before.get(each.name, {})) if options.against else []
         ran = len(each.lines) - each.refused
         counts = (ran, each.same, each.refused, len(each.wrong), len(others))
@@ -386,6 +393,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--write", type=Path, help="a file for the digests")
     parser.add_argument("--against", type=Path, help="a file of earlier ones to compare with")
     parser.add_argument("--only", action="append", metavar="NAME", help="one network; repeatable")
+    parser.add_argument("--of", type=int, default=2, help="how many techniques meet at most")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--width", type=int, default=WIDTH, help="what channels are divided by")
     return parser.parse_args(arguments)

@@ -49,10 +49,15 @@ class Rates:
     spread: float = 0.0
 
     @property
+    def processor(self) -> str:
+        """What the machine computes with: ``'AMD EPYC'``."""
+        return str(self.machine["processor"])
+
+    @property
     def title(self) -> str:
         """``'AMD EPYC, recorded on 2026-11-21'``, or ``'..., measured here on ...'``."""
         how = "measured here" if self.here else "recorded"
-        return f"{self.machine['processor']}, {how} on {self.machine['date']}"
+        return f"{self.processor}, {how} on {self.machine['date']}"
 
     def reached(self, kind: str, nbytes: int, flops: int) -> float:
         """The part of the roofline that operations of a kind reached which moved and computed about

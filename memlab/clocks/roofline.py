@@ -50,10 +50,12 @@ def rates() -> Rates:
 
 
 def by(machine: Machine | None = None) -> str:
-    """What seconds follow from, in a word: ``'recorded rates'``, ``'rates of titan x'``."""
+    """What seconds follow from, in a few words: ``'recorded rates of AMD EPYC'``, ``'rates of titan
+    x'``."""
     if isinstance(machine, Device):
         return f"rates of {machine.name}"
-    return "rates measured here" if (machine or rates()).here else "recorded rates"
+    found = machine or rates()
+    return "rates measured here" if found.here else f"recorded rates of {found.processor}"
 
 
 def knows(op: Op, machine: Machine | None = None) -> bool:

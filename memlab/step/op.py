@@ -128,6 +128,11 @@ class Op:
         """It may run twice with the same result: nothing is changed in place."""
         return not self.updates
 
+    @property
+    def transfers(self) -> bool:
+        """It copies or loads bytes as they are, and no kernel computes it."""
+        return self.phase is Phase.COPY or self.kind == LOAD
+
     def touched(self) -> Iterator[Tensor]:
         """Every tensor that it reads, writes or updates; not its workspace."""
         yield from self.reads.values()

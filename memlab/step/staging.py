@@ -64,9 +64,20 @@ def is_staged(op: Op) -> bool:
     return "cut" in op.attributes
 
 
+def staged(op: Op, **changes: Any) -> Op:
+    """The operation on tensors of other formats, with the buffers that these ask for."""
+    return _moving(op, _with_buffers(replace(op, **changes)))
+
+
 def rewritten(op: Op, **changes: Any) -> Op:
-    """The operation with other fields, and with the buffers that its formats now ask for."""
-    new = _with_buffers(replace(op, **changes))
+    """The operation with other fields: one that computes on buffers has those that its operands now
+    ask for, and one that computes in the formats of its tensors still does."""
+    new = replace(op, **changes)
+    return _moving(op, _with_buffers(new) if is_staged(op) else new)
+
+
+def _moving(op: Op, new: Op) -> Op:
+    """The new operation with the bytes that it moves, in place of those of the old one."""
     moved = op.bytes_moved + -1 * _traffic(op) + _traffic(new)
     return replace(new, bytes_moved=moved)
 
@@ -93,7 +104,8 @@ _OWN = ("cut", "tile")
 def _needs_tiles(op: Op) -> bool:
     """Whether an operation cannot work on its tensors as they are stored."""
     formats = {each.format for each in op.touched()}
-    if op.traits.as_stored or (op.traits.moves and len(formats) == 1):
+    as_stored = op.transfers or op.traits.as_stored
+    if as_stored or (op.traits.moves and len(formats) == 1):
         return False
     return SCALE in op.reads or any(map(small, formats))
 

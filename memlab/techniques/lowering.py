@@ -1,13 +1,14 @@
 """How the convolutions of a step are computed: by one algorithm, or each by the fastest that fits.
 
 An algorithm is paid in workspace. The search is that of cuDNN: for every operation, the fastest
-algorithm whose workspace stays within a limit. It holds for the batch that it was made for.
+algorithm whose workspace stays within a limit. It holds for the batch that it was made for. Which
+one is the fastest here, only figures of this machine can say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import cast
 
@@ -53,12 +54,14 @@ def lowering(
     Without an algorithm, every operation takes the fastest one at ``batch`` that has a kernel on
     ``device`` (``"cpu"`` or ``"cuda"``) and whose workspace is at most ``limit`` (bytes, or
     ``"64 MiB"``; no limit where it is ``None``). The direct one always fits. How fast they are is
-    what ``clocks.roofline`` says, by the rates of this machine where ``memlab bench machine``
-    measured it: a note of the step names them, and an operation keeps the algorithm that it has
-    where no other one is faster by more than the samples of that measurement lay apart. For the
-    operations in ``times`` it is what was
-    measured: of these, only algorithms that have a time are taken. Where ``device`` is a machine by
-    its figures (``"titan x"``), all algorithms are tried, at its rates.
+    what ``clocks.roofline`` says by the rates that ``memlab bench machine`` measured here, and an
+    operation keeps the algorithm that it has where no other one is faster by more than the samples
+    of that measurement lay apart. Rates of another machine, or of one thread where the step has
+    several, are no reason to change anything: by them an operation is computed in another way only
+    where the limit has no room for its own. For the operations in ``times`` it is what was
+    measured: of these, only algorithms that have a time are taken. Where ``device`` is a machine
+    that is named (``"titan x"``, ``"recorded"``), it is the fastest one there, and with figures
+    alone all algorithms are tried. A note of the step says whose figures these are.
 
     Raises:
         InputError: no algorithm and no batch, or both; an unknown name; no amount of memory; a
@@ -68,8 +71,7 @@ def lowering(
     order.check(step, "lowering")
     if algorithm is None:
         timed = {} if times is None else _timed(step, times)
-        names, machine = _kernels(device)
-        return _search(step, _checked(step, batch), limit, timed, names, machine)
+        return _search(step, _checked(step, batch), limit, timed, _figures(step, device))
     if (batch, limit, times) != (None, None, None):
         raise InputError(
             f"with the algorithm {algorithm!r} there is nothing to search for; leave out "
@@ -81,34 +83,48 @@ def lowering(
     return _rewritten(step, chosen, note, step.batches)
 
 
-def _kernels(device: str | Machine) -> tuple[list[str], Machine]:
-    """The algorithms that a device can take, and the machine by whose rates."""
+@dataclass(frozen=True)
+class _Figures:
+    """The algorithms that a device can take, the machine by whose figures, and ``doubt``: of what
+    these are that they do not tell the fastest one here, empty where they do."""
+
+    names: list[str]
+    machine: Machine
+    doubt: str = ""
+
+
+def _figures(step: Step, device: str | Machine) -> _Figures:
     named = isinstance(device, str) and (device in NAMED or device.endswith(".toml"))
     if named or isinstance(device, Device | Rates):
         machine = roofline.machine(device)
         by_figures = isinstance(machine, Device)
-        return [*ALGORITHMS] if by_figures else algorithms.on("cpu"), machine
-    return algorithms.on(device), roofline.rates()
+        return _Figures([*ALGORITHMS] if by_figures else algorithms.on("cpu"), machine)
+    names, rates = algorithms.on(device), roofline.rates()
+    if device != "cpu":
+        return _Figures(names, rates, "of a processor")
+    if not rates.here:
+        return _Figures(names, rates, "of another machine")
+    return _Figures(names, rates, "of one thread" if step.threads > 1 else "")
 
 
 def _search(
-    step: Step, batch: int, limit: int | str | None, times: Times, names: list[str],
-    machine: Machine,
-) -> Step:  # fmt: skip
+    step: Step, batch: int, limit: int | str | None, times: Times, figures: _Figures
+) -> Step:
     """Every operation by the fastest algorithm of these within the limit."""
     most = inf if limit is None else units.parse(limit)
     chosen = {
         op.name: _fastest(
             op,
-            [_choose(op, name, step.threads) for name in names],
+            [_choose(op, name, step.threads) for name in figures.names],
             batch,
             most,
             times.get(op.name),
-            machine,
+            figures,
         )
         for op in _convolutions(step)
     }
-    return _rewritten(step, chosen, [_note(limit, machine)], range(batch, batch + 1))
+    note = _note(limit, bool(times), figures)
+    return _rewritten(step, chosen, [note], range(batch, batch + 1))
 
 
 def _checked(step: Step, batch: int | None) -> int:
@@ -168,16 +184,22 @@ def _convolves(op: Op) -> bool:
 
 def _fastest(
     op: Op, choices: list[Choice], batch: int, limit: float, times: Mapping[str, float] | None,
-    machine: Machine,
+    figures: _Figures,
 ) -> Choice:  # fmt: skip
-    """The fastest choice within the limit, of equally fast ones the smallest."""
+    """The fastest choice within the limit, of equally fast ones the smallest; where figures are in
+    doubt, the algorithm that the operation has, if that is within the limit."""
     ranked: list[tuple[float, int, Choice]] = []
     for choice in choices:
         nbytes = sum(tensor.size.at(batch) for tensor in choice.workspace.values())
-        seconds = _seconds(_with(op, choice), batch, times, machine)
-        if nbytes <= limit and seconds is not None:
-            own = choice.algorithm == op.algorithm and times is None
-            ranked.append((seconds / (1 + _spread(machine)) if own else seconds, nbytes, choice))
+        if nbytes > limit:
+            continue
+        own = choice.algorithm == op.algorithm and times is None
+        if own and figures.doubt:
+            return choice
+        seconds = _seconds(_with(op, choice), batch, times, figures.machine)
+        if seconds is not None:
+            less = 1 + _spread(figures.machine) if own else 1
+            ranked.append((seconds / less, nbytes, choice))
     if not ranked:
         return next(choice for choice in choices if choice.algorithm == "direct")
     return min(ranked, key=lambda entry: entry[:2])[2]
@@ -230,8 +252,17 @@ def _rewritten(
     return replace(step, ops=ops, notes=(*note, *others), batches=batches)
 
 
-def _note(limit: int | str | None, machine: Machine) -> str:
-    if limit is None:
-        return f"fastest convolutions by {roofline.by(machine)}"
-    most = limit.strip() if isinstance(limit, str) else units.short(limit)
-    return f"fastest convolutions within {most} of workspace by {roofline.by(machine)}"
+def _note(limit: int | str | None, timed: bool, figures: _Figures) -> str:
+    """What was chosen, and by whose figures."""
+    by = roofline.by(figures.machine)
+    if timed:
+        by = "given times" if figures.doubt and limit is None else f"given times and {by}"
+    elif figures.doubt and limit is None:
+        return f"convolutions as they were: {by} are {figures.doubt}"
+    fastest = "" if figures.doubt else "fastest "
+    within = "" if limit is None else f" within {_amount(limit)} of workspace"
+    return f"{fastest}convolutions{within} by {by}"
+
+
+def _amount(limit: int | str) -> str:
+    return limit.strip() if isinstance(limit, str) else units.short(limit)

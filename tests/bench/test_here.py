@@ -59,6 +59,11 @@ def test_planned_seconds_stand_against_measured_ones(monkeypatch) -> None:
     assert chosen.value > 0
 
 
+def test_nothing_is_the_fastest_where_this_machine_was_not_measured() -> None:
+    (line,) = planned_seconds._chosen((("mnist_cnn", None, 2),), 1)
+    assert line.name.endswith("`memlab bench machine` has not measured this machine")
+
+
 def test_what_was_measured_is_kept(monkeypatch) -> None:
     monkeypatch.setattr(this_machine, "STEPS", STEPS)
     monkeypatch.setattr(this_machine, "measure", lambda: MEASURE(STEPS, SIZES, 1))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -18,6 +19,7 @@ from memlab.measure import processor
 from memlab.networks import zoo
 from memlab.runtime.program import Program
 from memlab.runtime.session import SETTINGS, Session
+from memlab.techniques.lowering import lowering
 from tests.oracles.requirement import torch_or_skip
 
 
@@ -46,11 +48,14 @@ def test_without_pytorch_it_reports_memlab_alone(monkeypatch):
     result = small()
     assert result.reached
     assert result.lines[0].name.startswith("memlab: ResNet-18, 32x32, batch 2, ")
-    assert result.lines[1].name.startswith("memlab, fastest algorithms: ResNet-18, 32x32, ")
+    assert result.lines[1].name.startswith(
+        "memlab, fastest algorithms: convolutions as they were: recorded rates of "
+    )
     assert result.lines[2].name == "PyTorch is not installed: no comparison"
 
 
-def test_beside_pytorch_it_reports_both_and_their_ratio(torch):
+def test_beside_pytorch_it_reports_both_and_their_ratio(torch, monkeypatch):
+    monkeypatch.setattr(step, "lowering", partial(lowering, device="recorded"))
     mine, chosen, theirs, *compared = small().lines[:5]
     assert theirs.name.startswith("PyTorch: ResNet-18")
     ratios = [each.value / theirs.value for each in (mine, chosen)]

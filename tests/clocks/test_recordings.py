@@ -10,6 +10,10 @@ import pytest
 import memlab
 from memlab import InputError, this_machine
 from memlab.clocks import measured_rates, roofline
+from memlab.studies.explain.explained import Explained
+from memlab.studies.explain.explained_changes import Subject
+from memlab.studies.techniques.compare import compare_techniques
+from memlab.studies.techniques.recompute_waves import schedules, subject
 
 DATA = {
     "schema": measured_rates.SCHEMA,
@@ -47,6 +51,20 @@ def test_what_is_kept_counts_and_says_so(place) -> None:
     assert memlab.clock(step, 2, "here").seconds == memlab.clock(step, 2).seconds
     assert "recorded on" in memlab.clock(step, 2, "recorded").machine
     assert roofline.total(step, 2, roofline.machine("recorded")) != roofline.total(step, 2)
+
+
+def test_pictures_say_whose_seconds_they_show(place) -> None:
+    step = memlab.training_step(memlab.zoo.mnist_cnn())
+
+    def said() -> list[str]:
+        notes = [schedules(subject("mnist_cnn"), 2).planned]
+        notes += compare_techniques(step, 2).notes() + Explained(Subject(step), 2, 10**9).notes
+        return [note for note in notes if note.startswith("Time is planned")]
+
+    assert all("rates recorded on" in note for note in said())
+    measured_rates.save(DATA)
+    here = f"one thread of {this_machine.processor()}, rates measured here on 2026-01-02"
+    assert [here in note for note in said()] == [True, True, True]
 
 
 def test_a_kind_takes_the_part_that_operations_of_about_its_size_reached(place) -> None:

@@ -12,6 +12,7 @@ import pytest
 import memlab
 from memlab import InputError
 from memlab.step.op import Phase
+from memlab.step.staging import tiles
 from memlab.step.tensor import Role
 from memlab.techniques.release import rewritable
 from tests.oracles.requirement import torch_or_skip
@@ -454,6 +455,21 @@ def test_recompute_takes_less_and_means_the_same(name):
     found = memlab.recompute(step, "chain", batch=7)
     assert memlab.plan(found).peak(7) < 0.9 * memlab.plan(step).peak(7)
     assert meaning(found) == meaning(rewritable(step))
+
+
+@pytest.mark.parametrize("name", ["autocast", "autocast vit"])
+def test_a_part_of_the_batch_takes_what_the_step_takes_in_half_precision(name):
+    """Beside the gradients of the parts before; its kernels compute on bf16 as it is stored."""
+    step = memlab.release(recorded(SMALL[name], "sgd"))
+    whole, parts = memlab.plan(step), memlab.plan(memlab.accumulate(step, 3))
+    assert whole.peak(7) <= parts.peak(7) <= whole.peak(7) + _gradients(step)
+    assert not any(map(tiles, memlab.accumulate(step, 3).ops))
+
+
+def _gradients(step):
+    written = {t.storage for op in step.ops for t in op.writes.values()
+               if t.role is Role.PARAMETER_GRADIENT}  # fmt: skip
+    return sum(storage.size.at(7) for storage in written)
 
 
 def test_what_pytorch_holds_is_the_difference_to_the_released_step():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -11,10 +12,10 @@ from memlab.axes import BATCH
 from memlab.formats import FORMATS
 from memlab.layers import LAYERS
 from memlab.step import staging
-from memlab.step.op import Op, Slot
+from memlab.step.op import LOAD, Op, Slot, plain
 from memlab.step.step import Step
 from memlab.step.storage import Size
-from memlab.step.tensor import Role
+from memlab.step.tensor import Role, Tensor
 from memlab.step.traits import Cut
 from tests.staged_networks import NETWORKS, OPTIMIZERS, step
 
@@ -55,7 +56,7 @@ def test_the_bits_of_gradients_are_looked_at_as_they_are_stored() -> None:
 
 def test_what_is_in_fp32_has_no_buffers() -> None:
     for op in step("branches", "adam").ops:
-        assert staging.rewritten(op) == op
+        assert staging.staged(op) == op
         assert not staging.is_staged(op)
 
 
@@ -64,6 +65,48 @@ def test_back_in_fp32_nothing_is_left() -> None:
     for op, half in zip(old.ops, in_half("branches").ops, strict=True):
         again = staging.rewritten(half, reads=op.reads, writes=op.writes, updates=op.updates)
         assert again == op
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_copies_and_loads_have_no_buffers(network: str) -> None:
+    after = memlab.accumulate(memlab.offload(in_half(network), "all"), 3)
+    moved = [op for op in after.ops if op.transfers]
+    assert {op.kind for op in moved} == {"copy in", "copy out", LOAD}
+    for op in moved:
+        assert not op.workspace
+        touched = sum((each.size for each in op.touched()), Size())
+        assert op.bytes_moved == touched
+        assert staging.staged(op) == op
+
+
+REWRITES: dict[str, Callable[[Step], Step]] = {
+    "accumulate": lambda step: memlab.accumulate(memlab.offload(step, "all")),
+    "recompute": lambda step: memlab.recompute(step, "every", k=1),
+}
+
+
+@pytest.mark.parametrize("rewrite", REWRITES)
+@pytest.mark.parametrize("format", ["fp16", "bf16"])
+def test_a_step_that_computes_in_half_precision_still_does(format: str, rewrite: str) -> None:
+    after = REWRITES[rewrite](step("branches", "adam", format=format))
+    assert not any(map(staging.tiles, after.ops))
+
+
+@pytest.mark.parametrize("rewrite", REWRITES)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_what_runs_again_moves_what_it_moved(network: str, rewrite: str) -> None:
+    """What adds to a sum reads it as well, and a batch norm reads what it wrote before."""
+    after = REWRITES[rewrite](memlab.precision(step(network), "mixed bf16"))
+    first = {op.name: op for op in after.ops}
+    for op in after.ops:
+        name = plain(op.name).removesuffix(" again")
+        if name != op.name and len(op.writes) == len(first[name].writes):
+            assert op.bytes_moved == first[name].bytes_moved, op.name
+            assert _bytes(staging.tiles(op)) == _bytes(staging.tiles(first[name])), op.name
+
+
+def _bytes(buffers: Mapping[str, Tensor]) -> list[Size]:
+    return [each.size for each in buffers.values()]
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,15 @@ def zoo(name: str) -> Network:
     return memlab.zoo.ZOO[name](**SMALL.get(name, image))
 
 
+@pytest.mark.measures
+@pytest.mark.parametrize(("mode", "policy"), [("bf16", "all"), ("mixed bf16", "conv")])
+def test_copies_of_small_maps_take_what_is_planned(mode: str, policy: str) -> None:
+    """The peak is as planned too: a copy to the host begins beside the operation before it."""
+    before = memlab.precision(step("branches"), mode)
+    run = ran(memlab.accumulate(memlab.offload(before, policy), 2), 32)
+    assert (run.residual, run.peak) == (0, run.planned.peak(32))
+
+
 # -- bytes ----------------------------------------------------------------------------------------
 
 

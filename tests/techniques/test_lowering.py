@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import memlab
-from memlab import InputError, hardware
-from memlab.clocks import roofline
+from memlab import InputError, hardware, this_machine
+from memlab.clocks import measured_rates, roofline
 from memlab.layers.algorithms import ALGORITHMS, on
 from memlab.networks.graph import Network
 from memlab.step.op import Op
@@ -22,6 +22,7 @@ from memlab.techniques.lowering import lowering
 from tests.networks_at_random import networks
 
 MIB = 2**20
+RECORDED = roofline.by(roofline.machine("recorded"))
 
 
 def small() -> Network:
@@ -72,8 +73,9 @@ def test_the_last_algorithm_counts(net: Network, first: str, last: str, threads:
 @settings(max_examples=40, deadline=None)
 def test_a_larger_limit_is_never_slower(net: Network, batch: int, one: int, other: int) -> None:
     step = memlab.training_step(net)
-    tight, wide = (lowering(step, batch=batch, limit=limit) for limit in sorted((one, other)))
-    free = lowering(step, batch=batch)
+    search = partial(lowering, step, batch=batch, device="recorded")
+    tight, wide = (search(limit=limit) for limit in sorted((one, other)))
+    free = search()
     assert seconds(free, batch) <= seconds(wide, batch) <= seconds(tight, batch)
     for limited, limit in ((tight, min(one, other)), (wide, max(one, other))):
         assert all(workspace(op, batch) <= limit for op in convolutions(limited))
@@ -83,7 +85,7 @@ def test_a_larger_limit_is_never_slower(net: Network, batch: int, one: int, othe
 @settings(max_examples=30, deadline=None)
 def test_without_a_limit_every_operation_takes_the_fastest(net: Network, batch: int) -> None:
     step = memlab.training_step(net)
-    free = lowering(step, batch=batch)
+    free = lowering(step, batch=batch, device="recorded")
     for name in on("cpu"):
         for best, op in zip(convolutions(free), convolutions(lowering(step, name)), strict=True):
             if roofline.knows(op):
@@ -105,15 +107,61 @@ def test_a_step_says_what_is_unlike_the_default() -> None:
     assert lowering(step, "im2col-image") == step
     limited = lowering(step, batch=4, limit="64 MiB")
     assert limited.notes == (
-        "fastest convolutions within 64 MiB of workspace by recorded rates",
+        f"convolutions within 64 MiB of workspace by {RECORDED}",
         "2 threads",
     )
     assert lowering(limited, batch=4).notes == (
-        "fastest convolutions by recorded rates",
+        f"convolutions as they were: {RECORDED} are of another machine",
         "2 threads",
     )
-    assert lowering(step, batch=4, limit=67_108_864).notes[0] == (
-        "fastest convolutions within 67.1 MB of workspace by recorded rates"
+    assert lowering(step, batch=4, limit=67_108_864, device="recorded").notes[0] == (
+        f"fastest convolutions within 67.1 MB of workspace by {RECORDED}"
+    )
+
+
+def test_figures_of_another_machine_change_nothing_but_what_is_above_the_limit() -> None:
+    """They call other algorithms faster than those of this step."""
+    step = lowering(memlab.training_step(small()), "im2col-batch")
+    assert lowering(step, batch=4, device="recorded").ops != step.ops
+    for device in ("cpu", "cuda"):
+        assert lowering(step, batch=4, device=device).ops == step.ops
+    limit = max(workspace(op, 4) for op in convolutions(step))
+    wide, tight = (lowering(step, batch=4, limit=most) for most in (limit, limit - 1))
+    changed = {a.name for a, b in zip(step.ops, tight.ops, strict=True) if a != b}
+    assert wide.ops == step.ops
+    assert changed == {op.name for op in convolutions(step) if workspace(op, 4) == limit}
+    assert max(workspace(op, 4) for op in convolutions(tight)) < limit
+
+
+def test_figures_of_this_machine_decide_for_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Winograd's was measured 2 times as fast for 3 x 3, and no other one was measured."""
+    shares = {"im2col-image": {"forward": 0.5, "backward": 0.5},
+              "winograd": {"forward": 1.0, "backward": 0.52}}  # fmt: skip
+    data = {
+        "schema": measured_rates.SCHEMA,
+        "machine": {"processor": this_machine.processor(), "date": "2026-01-02"},
+        "command": measured_rates.COMMAND,
+        "flops": 1e9,
+        "bandwidth": 1e12,
+        "spread": 0.05,
+        "layers": [{"layer": [3, 1, 3, 8, 1024], "shares": shares}],
+    }
+    monkeypatch.setenv(measured_rates.PLACE, str(tmp_path / "machine.json"))
+    measured_rates.save(data)
+    step = memlab.training_step(small())
+    found = lowering(step, batch=4)
+    assert found.notes == ("fastest convolutions by rates measured here",)
+    changed = {b.name: b.algorithm for a, b in zip(step.ops, found.ops, strict=True) if a != b}
+    assert changed == {"conv1": "winograd"}  # backward is faster by less than the spread
+    two = memlab.training_step(small(), threads=2)
+    assert lowering(two, batch=4).ops == two.ops
+    assert lowering(two, batch=4).notes[0] == (
+        "convolutions as they were: rates measured here are of one thread"
+    )
+    assert lowering(step, batch=4, device="cuda").notes[0] == (
+        "convolutions as they were: rates measured here are of a processor"
     )
 
 

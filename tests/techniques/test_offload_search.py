@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import memlab
 from memlab import InputError
+from memlab.clocks import roofline
 from memlab.networks.graph import Network
 from memlab.step.step import Step
 from memlab.step.storage import HOST
@@ -27,6 +28,7 @@ from tests.techniques.same import differences, ran
 from tests.techniques.test_offload import chain, small
 from tests.techniques.test_pairs import ways
 
+RECORDED = roofline.by(roofline.machine("recorded"))
 CARD, LINK, BATCH = "titan x", "1 GB/s", 32
 """A fast machine and a slow link, so that copies are seen."""
 
@@ -135,7 +137,7 @@ def test_the_dynamic_policy_takes_the_first_that_fits(
     for budget in sorted({peak + more for peak in peaks.values() for more in (-1, 0)})[1:]:
         found = choose(step, "dynamic", batch=at, budget=budget, device="recorded", link=LINK)
         first = next(each for each in P_AND_M if peaks[each] <= budget)
-        assert found.step.notes[-1] == f"offload (dynamic: {first[0]})"
+        assert found.step.notes[-1] == f"offload (dynamic: {first[0]}, by {RECORDED})"
         used = [op.algorithm for op in found.step.ops]
         fastest = used == [op.algorithm for op in ready[first[0], "p"].ops]
         assert fastest == (first[1] == "p")

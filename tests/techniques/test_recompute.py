@@ -81,6 +81,16 @@ def test_less_memory_for_more_operations(way: str) -> None:
     assert not differences(ran(before, BATCH), ran(after, BATCH))
 
 
+@pytest.mark.parametrize("way", ["greedy", "chain"])
+def test_what_seconds_decide_says_whose_they_are(way: str) -> None:
+    before = plain(3)
+    least = memlab.plan(memlab.recompute(before, way, batch=8)).peak(8)
+    by = roofline.by(roofline.machine("recorded"))
+    for device, said in ((None, f", by {by}"), ("recorded", f", by {by}"), ("titan x", "")):
+        after = memlab.recompute(before, way, batch=8, budget=least, device=device)
+        assert after.notes == (f"recompute ({way}{said})",)
+
+
 def test_a_batch_norm_that_runs_again_moves_no_statistics_and_keeps_those_of_the_batch() -> None:
     after = memlab.recompute(plain(), "every")
     (first, second) = (op for op in after.ops if op.name.startswith("norm0"))

@@ -8,7 +8,8 @@
 # Caffe lowers one image at a time.<sup>G3</sup> Libraries for GPUs make tiles inside the product,
 # which cuDNN, NVIDIA's library, calls implicit GEMM: a matrix product (GEMM) of a copy that is
 # never written out.<sup>G1</sup> Or they choose for each layer the fastest algorithm within a limit
-# of workspace, as `memlab.lowering(step, batch=32, limit="8 MiB")` does.
+# of workspace, as `memlab.lowering(step, batch=32, limit="8 MiB")` does once `memlab bench machine`
+# has measured your machine.
 #
 # PyTorch on a processor, without and with its library oneDNN, where it is installed:
 

@@ -100,7 +100,8 @@ views.algorithm_times("resnet50", "1.1.conv1", 8, ways, progress=False).curve()
 #
 # One sentence holds everywhere: a larger **limit** is never slower, where the fastest algorithm
 # within it is taken. A choice from more is no worse. A program asks cuDNN in this way, and you can
-# ask `memlab.lowering(step, batch=32, limit="8 MiB")`. But the fastest need not use the limit up.
+# ask `memlab.lowering(step, batch=32, limit="8 MiB")`, once `memlab bench machine` has measured
+# your machine. But the fastest need not use the limit up.
 #
 # Sources: G5, G7.
 

@@ -375,8 +375,9 @@ class Explained(Study):
     @property
     def notes(self) -> list[str]:
         """Where figures come from."""
-        found = roofline.rates().machine
-        return [say("planned", machine=found["processor"], date=found["date"]), say("beside")]
+        rates = roofline.rates()
+        key = "planned_here" if rates.here else "planned"
+        return [say(key, machine=rates.processor, date=rates.machine["date"]), say("beside")]
 
     # -- exact ------------------------------------------------------------------------------
 

@@ -211,7 +211,8 @@ class TechniqueStudy:
         on = self.machine or roofline.rates()
         if isinstance(on, Device):
             return _say("note.figures", machine=on.title)
-        return _say("note.planned", machine=on.machine["processor"], date=on.machine["date"])
+        key = "planned_here" if on.here else "planned"
+        return _say(f"note.{key}", machine=on.processor, date=on.machine["date"])
 
     # -- text
 

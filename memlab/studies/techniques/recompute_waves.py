@@ -212,8 +212,9 @@ class Schedules:
     @property
     def planned(self) -> str:
         """Where its time comes from."""
-        machine = roofline.rates().machine
-        return say("planned", machine=machine["processor"], date=machine["date"])
+        rates = roofline.rates()
+        key = "planned_here" if rates.here else "planned"
+        return say(key, machine=rates.processor, date=rates.machine["date"])
 
     def wave(self, operations: Sequence[int], k: int = 0) -> Wave:
         """The wave of an order of operations."""

@@ -83,8 +83,9 @@ def offload(
             than the next convolution (C5). ``"needed"``: with its reader, which waits for it: the
             fewest bytes.
         algorithms: ``"m"``: convolutions take no workspace; ``"p"``: each takes the fastest
-            algorithm at a batch, under a budget the fastest that there is room for. None: without a
-            search they stay as they are, with one it is ``"p"``.
+            algorithm at a batch, without a device as ``memlab.lowering`` finds it, under a budget
+            the fastest that there is room for. None: without a search they stay as they are, with
+            one it is ``"p"``.
         batch: for a search, or ``"p"``: the batch that it is made at; the result holds for it
             alone.
         budget: for a search, the most bytes on the device, or ``'12 GB'``.

@@ -111,6 +111,8 @@ def optimal(step: Step, algorithms: str, batch: int | None, device: str | Machin
     if known("kind of algorithms", algorithms, KINDS) == "m":
         return lowering(step, Terms(1, 1, roofline.machine(device), algorithms="m").names[0])
     order.check(step, "lowering", but=("offload",))
+    if device is None and batch is not None:
+        return lowering(step, batch=batch)
     at = terms(step, 1 if batch is None else batch, device, 1)
     if batch is None:
         raise InputError(

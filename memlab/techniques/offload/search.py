@@ -15,8 +15,10 @@ from operator import xor
 from typing import Any, TypeVar
 
 from memlab import units
+from memlab.clocks import roofline
 from memlab.clocks.streams import clock
 from memlab.errors import InputError
+from memlab.hardware import Device
 from memlab.ledger.plan import plan
 from memlab.step.step import Step
 from memlab.step.storage import HOST
@@ -89,7 +91,8 @@ def written(
 ) -> Choice:  # fmt: skip
     """The choice as a step, with the bytes and seconds of its own plan and clock."""
     at = costs.terms
-    note = f"offload ({policy}{back(at.prefetch)})"
+    whose = "" if isinstance(at.machine, Device) else f", by {roofline.by(at.machine)}"
+    note = f"offload ({policy}{back(at.prefetch)}{whose})"
     step = moved(computed(costs.step, cost.picks, costs.fastest, at), cost.moves, note)
     after = placed(step) if at.in_place else step
     ledger = plan(after)

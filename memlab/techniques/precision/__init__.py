@@ -23,7 +23,7 @@ from memlab.step.staging import (
     STEPS,
     TAKEN,
     is_staged,
-    rewritten,
+    staged,
 )
 from memlab.step.step import Step
 from memlab.step.storage import Size, Storage
@@ -232,7 +232,7 @@ class _Rewrite:
                 attributes["stochastic"] = frozenset((PARAMETER, *states))
         elif self.scaled and _begins(op):
             reads[SCALE] = self.scale[SCALE]
-        return rewritten(
+        return staged(
             op, reads=reads, writes=self.operands(op.writes), updates=updates,
             attributes=attributes, slots=slots,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from memlab.errors import InputError, whole
 from memlab.formats import FORMATS
 from memlab.step import tensor
 from memlab.step.op import Op, Slot
-from memlab.step.staging import COMPUTED, MOST, rewritten
+from memlab.step.staging import COMPUTED, MOST, staged
 from memlab.step.step import Step
 from memlab.step.tensor import Tensor
 from memlab.techniques import order
@@ -90,7 +90,7 @@ class _Rewrite:
             return op
         stochastic = op.attributes.get("stochastic", frozenset()) | drawn
         attributes = {**op.attributes, "block": self.block, "stochastic": stochastic}
-        return rewritten(op, updates=updates, attributes=attributes, slots=slots)
+        return staged(op, updates=updates, attributes=attributes, slots=slots)
 
     def _slot(self, slot: Slot, updates: dict[str, Tensor]) -> Slot:
         """With codes and scales for each state in fp32."""

@@ -13,6 +13,7 @@ from memlab import units
 from memlab.clocks import roofline
 from memlab.clocks.roofline import Machine
 from memlab.errors import InputError, flag, pick, whole
+from memlab.hardware import Device
 from memlab.step.garbage_collection import paused
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -106,9 +107,17 @@ def recompute(
         return step
     return replace(
         again,
-        notes=(*step.notes, f"recompute ({how})"),
+        notes=(*step.notes, f"recompute ({how}{_whose(wish)})"),
         batches=step.batches if batch is None else range(wish.batch, wish.batch + 1),
     )
+
+
+def _whose(wish: Wish) -> str:
+    """By whose figures an order within a budget was found the fastest; a machine that was named by
+    its figures goes without saying."""
+    if wish.budget is None or isinstance(wish.machine, Device):
+        return ""
+    return f", by {roofline.by(wish.machine)}"
 
 
 def _check(how: str, way: Way, given: set[str]) -> None:
