@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import date
 
 import pytest
 
-from memlab import InputError, bench
-from memlab.bench import this_machine
+from memlab import InputError, bench, this_machine
+from memlab.bench import this_machine as benchmark_of_machine
 from memlab.measure import timing
 from memlab.measure.timing import Line, Machine, Result
 
@@ -88,7 +89,20 @@ def test_this_machine_has_a_name_and_a_date():
     assert {"python", "memlab", "numpy"} <= set(here.versions)
 
 
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="Windows sets the zone for all programs")
+@pytest.mark.parametrize("zone", ["EAST-14", "WEST+12"])  # in one of them the date is not UTC's
+def test_the_date_is_that_of_the_clock_on_the_wall(monkeypatch, zone):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        before, dates = date.today(), (timing.machine().date, this_machine.here()[-10:])
+        assert all(before <= date.fromisoformat(day) <= date.today() for day in dates)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 def test_benchmarks_are_found_by_name():
-    assert bench.find("machine", bench.BENCHMARKS) is this_machine.run
+    assert bench.find("machine", bench.BENCHMARKS) is benchmark_of_machine.run
     with pytest.raises(InputError, match="did you mean 'machine'"):
         bench.find("machin", bench.BENCHMARKS)
