@@ -209,8 +209,6 @@ def ask(
         with watch:
             value = returned_values.listed(task.call(function, given))
     except Exception as error:
-        if task.run and isinstance(error, InputError):
-            return Answer(case, instead=str(error))
         return Answer(case, error=error, instead=_instead(task, function, watch))
     shown, instead = returned_values.in_words(value), _instead(task, function, watch)
     refused, numbers = _read(task, value, case)
@@ -269,6 +267,8 @@ def unwritten(task: Task, answers: Sequence[Answer]) -> str:
 
 def disagrees(task: Task, held: Sequence[Held], failing: Sequence[Held]) -> Report:
     """The smallest failing case, what came out there, and what may have gone wrong."""
+    if said := next((one.answer.instead for one in failing if one.answer.instead), ""):
+        return Report(said)
     slip = slip_of(task, held)
     smallest = _say("smallest", case=task.show_case(failing[0].answer.case))
     lines = [
@@ -282,8 +282,6 @@ def disagrees(task: Task, held: Sequence[Held], failing: Sequence[Held]) -> Repo
 def there(task: Task, held: Held) -> str:
     """One sentence on what the learner's function did in a case."""
     answer, name = held.answer, task.function
-    if answer.instead:
-        return answer.instead
     if answer.error is not None:
         return raised(task, answer.error)
     if answer.refused:
@@ -304,7 +302,9 @@ def there(task: Task, held: Held) -> str:
 
 
 def raised(task: Task, error: Exception) -> str:
-    """One sentence on an error of the learner's function."""
+    """One sentence on an error of the learner's function; a kernel's is a sentence already."""
+    if task.run and isinstance(error, InputError):
+        return str(error)
     said = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
     short = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return _say("raised", name=task.function, error=short)

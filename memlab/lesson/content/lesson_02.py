@@ -256,8 +256,8 @@ def _draw_budget(chance: Random, size: int) -> Arguments:
     memory = max(fixed) + chance.randint(0, 2000)
     memory -= chance.choice((0, (memory - fixed[full]) % each[full]))
     memory = max(memory, *fixed)
-    if chance.random() < 0.25:
-        memory = chance.choice((0, memory, *fixed, chance.randint(0, memory)))
+    if chance.random() < 0.4:
+        memory = chance.choice((0, memory, chance.choice(fixed), chance.randint(0, memory)))
         place = chance.randint(0, len(fixed))
         fixed.insert(place, memory + chance.choice((0, 1, most)))
         each.insert(place, 0)
@@ -386,7 +386,7 @@ _COUNTED_SLIPS: dict[str, Slip] = {
 
 def _pooled_to_1(a: Arguments) -> bool:
     """Whether the last pooling leaves one value of a row or of a column."""
-    return min(a["image"][1:]) >> len(a["kernels"]) == 1
+    return bool(min(a["image"][1:]) >> len(a["kernels"]) == 1)
 
 
 @task("02.counted", _draw_small, slips=_COUNTED_SLIPS, edge=_pooled_to_1)
