@@ -167,6 +167,8 @@ def largest_batch(memory, fixed, each):
 
 # %% tags=["solution"]
 def largest_batch(memory, fixed, each):
+    if memory < max(fixed):
+        return 0  # below the floor
     return min((memory - a) // b for a, b in zip(fixed, each, strict=True) if b)
 
 

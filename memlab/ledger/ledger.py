@@ -247,7 +247,8 @@ class Ledger:
         binds = max(growing, key=lambda entry: entry.size.per_sample, default=None)
         parts = 1 + sum(row.kind == LOAD for row in self.rows)
         at = peak.index
-        return Fit(batch, budget, needs, peak, fixed[at], each[at], binds, valid, parts)
+        floor = max(fixed)
+        return Fit(batch, budget, needs, peak, fixed[at], each[at], binds, valid, parts, floor)
 
     # -- checks -------------------------------------------------------------------------------
 

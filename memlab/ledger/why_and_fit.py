@@ -63,7 +63,7 @@ class Fit:
     are the bytes at that batch. ``peak`` is the peak of the next batch, which does not fit:
     ``fixed`` bytes and ``per_sample`` more for each sample; ``binds`` is the block that grows most
     there. ``valid`` are the batches that the plan holds for. The batch is that of each of
-    ``parts`` where a step accumulates.
+    ``parts`` where a step accumulates. ``floor`` are the most bytes that are there at any batch.
     """
 
     batch: int | None
@@ -75,6 +75,7 @@ class Fit:
     binds: Entry | None = None
     valid: range | None = None
     parts: int = 1
+    floor: int = 0
 
     @property
     def fits(self) -> bool:
@@ -113,9 +114,16 @@ class Fit:
             )
         slope = f"{units.short(self.fixed)} + batch x {units.short(self.per_sample)}"
         binds = f" Largest there: {self.binds.name}, {self.binds.formula()}." if self.binds else ""
-        return f"{text} = {slope} at {peak.row.name}.{binds}"
+        return f"{text} = {slope} at {peak.row.name}.{binds}{self._below_the_floor}"
 
     __repr__ = __str__
+
+    @property
+    def _below_the_floor(self) -> str:
+        if self.fits or self.floor <= self.budget:
+            return ""
+        floor = units.short(self.floor)
+        return f" This memory is below the floor, {floor} at any batch, so it holds 0 images."
 
 
 def _product(entry: Entry, batch: int) -> str:

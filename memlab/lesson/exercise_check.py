@@ -1,14 +1,17 @@
 """A learner's function against the truth, on fresh cases: what to say about it, never the answer.
 
-What is said names a case, what the learner's own function gave there, and perhaps a question about
-the mistake. The true value stands in no text.
+Every case is drawn for this check and asked once: the call that is judged is the call that is
+measured, where arrays are measured, in the thread that asks. One call before, which is not judged,
+pays for what a library makes once. What is said names a case, what the learner's own function gave
+there, and perhaps a question about the mistake. The true value stands in no text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+import gc
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import signature
 from random import Random
@@ -17,11 +20,14 @@ from typing import Any
 import numpy as np
 
 from memlab import strings
-from memlab.errors import BusyError, InputError, shorten, whole
-from memlab.lesson import returned_values, sentences
+from memlab.errors import InputError, shorten, whole
+from memlab.lesson import returned_values, sentences, working_line
 from memlab.lesson.exercise_task import Arguments, Task
-from memlab.lesson.material.allocation import in_bytes, measure
+from memlab.lesson.kept_arrays import kept_by
+from memlab.lesson.material.allocation import in_bytes
 from memlab.lesson.returned_values import Numbers
+from memlab.lesson.watched_call import Watch, is_memlabs
+from memlab.lesson.working_line import WorkingLine
 from memlab.strings import gettext as _
 
 LONGEST = 200
@@ -54,23 +60,32 @@ class Report:
 @dataclass(frozen=True)
 class Answer:
     """What the learner's function did with one case. ``refused`` says why what it returned cannot
-    be an answer."""
+    be an answer, ``instead`` what it did instead of giving one. Where arrays are measured, ``peak``
+    are their most bytes, of which ``kept`` were there before, and ``changed`` is an argument that
+    it wrote over."""
 
     case: Arguments
     shown: str = ""
     numbers: Numbers | None = None
     error: Exception | None = None
     refused: str = ""
+    instead: str = ""
+    peak: int = 0
+    kept: int = 0
+    changed: str = ""
+
+
+NONE = Numbers((), ())
 
 
 @dataclass(frozen=True)
 class Held:
-    """An answer beside the truth."""
+    """An answer beside the truth; there is none, and no numbers, where no answer has any."""
 
     answer: Answer
-    truth: Any
-    numbers: Numbers
-    right: bool
+    truth: Any = None
+    numbers: Numbers = NONE
+    right: bool = False
 
 
 def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> Report:
@@ -89,18 +104,46 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
                 name=name,
             )
         )
-    cases = task.cases(Random(None if seed is None else whole("seed", seed, 0)))
-    if not fits(function, cases[0]):
+    number = None if seed is None else whole("seed", seed, 0)
+    early = Random(None if number is None else f"{number}, early")
+    first = task.draw(early, min(task.sizes))
+    if not fits(function, first):
         return Report(_say("takes", call=call(task), given=str(signature(function))))
-    answers = [ask(task, function, case) for case in cases]
-    missing = unwritten(task, answers)
-    if missing:
-        return Report(missing, attempted=False)
+    with working(task):
+        if ask(task, function, first).numbers is None:
+            answers = asked(task, function, [task.draw(early, n) for n in sorted(task.sizes)])
+            if missing := unwritten(task, answers):
+                return Report(missing, attempted=False)
+            if all(answer.numbers is None for answer in answers):
+                held = [Held(answer) for answer in answers]
+                return disagrees(task, held, held)
+    with working(task, task.seconds > 0 and task.name not in _judged):
+        _judged.add(task.name)
+        return judged(task, function, task.cases(Random(number)))
+
+
+def judged(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
+    """What a check says of a function that gives numbers."""
+    answers = measured(task, function, cases) if task.plan else asked(task, function, cases)
     held = [hold(task, answer) for answer in answers]
     failing = [one for one in held if not one.right]
     if failing:
         return disagrees(task, held, failing)
-    return Report(_agrees(cases), True) if task.plan is None else allocates(task, function, cases)
+    return allocates(task, answers) if task.plan else Report(_agrees(cases), True)
+
+
+def working(task: Task, slow: bool = False) -> WorkingLine:
+    """The line of a check that takes long; from its start where that is known before."""
+
+    def said(seconds: int) -> str:
+        now = {"name": task.function, "count": len(task.sizes), "seconds": seconds}
+        return _say("working_first", **now, most=task.seconds) if slow else _say("working", **now)
+
+    return WorkingLine(said, slow, working_line.here())
+
+
+_judged: set[str] = set()
+"""The exercises that were judged in this session: what their truths compile is there."""
 
 
 def call(task: Task) -> str:
@@ -119,24 +162,82 @@ def fits(function: Callable[..., Any], case: Arguments) -> bool:
     return True
 
 
-def ask(task: Task, function: Callable[..., Any], case: Arguments) -> Answer:
-    """What the learner's function did with a case."""
+def asked(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> list[Answer]:
+    """The answers to all cases."""
+    return [ask(task, function, case) for case in cases]
+
+
+def measured(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> list[Answer]:
+    """The same, each with the most bytes of arrays that were alive in the call: those that it made,
+    those that earlier calls left, and those that the function keeps."""
+    from memlab.runtime.metering.meter import Meter
+
+    answers, given = [], [deepcopy(case) for case in cases]
+    kept = kept_by(function)
+    with Meter() as meter:
+        for number, (case, arguments) in enumerate(zip(cases, given, strict=True)):
+            if meter.live:
+                gc.collect()  # arrays in a cycle are nobody's
+            left = meter.begin(number)
+            answer = ask(task, function, case, arguments)
+            peak = kept.nbytes + meter.peak
+            answers.append(replace(answer, peak=peak, kept=kept.nbytes + left))
+    answers = [
+        replace(answer, changed=changed(answer.case, arguments))
+        for answer, arguments in zip(answers, given, strict=True)
+    ]
+    threads = _say("started", name=task.function)
+    return [replace(a, numbers=None, instead=threads) for a in answers] if kept.threads else answers
+
+
+def changed(case: Arguments, given: Arguments) -> str:
+    """The first array among the arguments that is not what it was, by NumPy's own methods."""
+    arrays = [name for name, value in case.items() if type(value) is np.ndarray]
+    return next((name for name in arrays if _bytes(case[name]) != _bytes(given[name])), "")
+
+
+def _bytes(array: Any) -> tuple[Any, bytes]:
+    return array.shape, np.ndarray.tobytes(array)
+
+
+def ask(
+    task: Task, function: Callable[..., Any], case: Arguments, given: Arguments | None = None
+) -> Answer:
+    """What the learner's function did with a case; with ``given``, which is such a case, itself."""
+    given = deepcopy(case) if given is None else given
+    watch = Watch(task.offered)
     try:
-        value = returned_values.listed(task.ask(function, case))
+        with watch:
+            value = returned_values.listed(task.call(function, given))
     except Exception as error:
-        return Answer(case, error=error)
-    shown = returned_values.in_words(value)
-    if task.score is None:
-        refused = _say("set") if isinstance(value, Set) else ""
-        return Answer(case, shown, returned_values.read(value), refused=refused)
-    try:
-        return Answer(
-            case,
-            shown,
-            returned_values.read(task.score(returned_values.ordered(value), deepcopy(case))),
-        )
-    except InputError as error:
-        return Answer(case, shown, refused=str(error))
+        return Answer(case, error=error, instead=_instead(task, function, watch))
+    shown, instead = returned_values.in_words(value), _instead(task, function, watch)
+    refused, numbers = _read(task, value, case)
+    return Answer(case, shown, None if instead else numbers, refused=refused, instead=instead)
+
+
+def _instead(task: Task, function: Callable[..., Any], watch: Watch) -> str:
+    """The sentence for a function that lets memlab answer, or others work."""
+    if watch.memlab or is_memlabs(function):
+        return _say("memlab", name=task.function)
+    return _say("started", name=task.function) if watch.started else ""
+
+
+def _read(task: Task, value: Any, case: Arguments) -> tuple[str, Numbers | None]:
+    """Why what was returned cannot be an answer, or its numbers; both empty for a wrong type that
+    speaks for itself."""
+    if task.score is not None:
+        try:
+            score = task.score(returned_values.ordered(value), deepcopy(case))
+        except InputError as error:
+            return str(error), None
+        return "", returned_values.read(score)
+    numbers = returned_values.read(value)
+    if type(value) in (set, frozenset):
+        return _say("set"), None
+    if numbers is None and (kind := returned_values.own_type(value)):
+        return _say("own_type", type=kind), None
+    return "", numbers
 
 
 def hold(task: Task, answer: Answer) -> Held:
@@ -167,12 +268,14 @@ def unwritten(task: Task, answers: Sequence[Answer]) -> str:
 
 def disagrees(task: Task, held: Sequence[Held], failing: Sequence[Held]) -> Report:
     """The smallest failing case, what came out there, and what may have gone wrong."""
+    if said := next((one.answer.instead for one in failing if one.answer.instead), ""):
+        return Report(said)
     slip = slip_of(task, held)
     smallest = _say("smallest", case=task.show_case(failing[0].answer.case))
     lines = [
         _say("fails", failing=len(failing), count=len(held)),
         f"{smallest} {there(task, failing[0])}",
-        strings.get(f"task.{task.name}.slip.{slip}") if slip else _factor(task, failing),
+        slip_in_words(task, slip) if slip else _factor(task, failing),
     ]
     return Report("\n".join(filter(None, lines)), slip=slip)
 
@@ -200,9 +303,9 @@ def there(task: Task, held: Held) -> str:
 
 
 def raised(task: Task, error: Exception) -> str:
-    """One sentence on an error of the learner's function."""
-    if isinstance(error, BusyError):
-        return _say("busy", name=task.function)
+    """One sentence on an error of the learner's function; a kernel's is a sentence already."""
+    if task.run and isinstance(error, InputError):
+        return str(error)
     said = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
     short = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     return _say("raised", name=task.function, error=short)
@@ -217,41 +320,39 @@ def _message(error: Exception) -> str:
 
 def slip_of(task: Task, held: Sequence[Held]) -> str:
     """The slip that gives what the learner's function gave, in every case; empty for none."""
-    fits = (name for name in task.slips if all(_slipped(task, name, one) for one in held))
+    given = all(one.answer.numbers is not None for one in held)
+    slips = task.slips if given else ()
+    fits = (name for name in slips if all(_slipped(task, name, one) for one in held))
     return next(fits, "")
 
 
-def allocates(task: Task, function: Callable[..., Any], cases: Sequence[Arguments]) -> Report:
-    """The arrays that a right function makes, in each case, against the plan of the step; those
-    that it was given stay as they were."""
+def slip_in_words(task: Task, slip: str) -> str:
+    """The question to a slip: ``"largest.0"`` is another way to the mistake ``"largest"``."""
+    return strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}")
+
+
+def allocates(task: Task, answers: Sequence[Answer]) -> Report:
+    """The arrays of a right function, in each case, against the plan of the step; those that it was
+    given stay as they were."""
     assert task.plan is not None
-    for case in cases:
-        given = deepcopy(case)
-        allocation = measure(ask_again, function, given)
-        planned = int(task.plan(**deepcopy(case)))
-        if allocation.result is not None:
-            return Report(raised(task, allocation.result))
-        if changed := [name for name in case if not np.array_equal(case[name], given[name])]:
-            return Report(_say("overwritten", name=task.function, argument=changed[0]))
-        if allocation.peak > planned + SINGLE_NUMBERS:
-            return _over(task, case, allocation.peak, planned)
-    return Report(f"{_agrees(cases)} {_say('within')}", True)
+    for answer in answers:
+        planned = int(task.plan(**deepcopy(answer.case)))
+        if answer.changed:
+            return Report(_say("overwritten", name=task.function, argument=answer.changed))
+        if answer.peak > planned + SINGLE_NUMBERS:
+            return _over(task, answer, planned)
+    cases = [answer.case for answer in answers]
+    return Report(f"{_agrees(cases)} {_say('within')}\n{_say('unseen', name=task.function)}", True)
 
 
-def ask_again(function: Callable[..., Any], arguments: Arguments) -> Exception | None:
-    """Call the function for what it allocates; the error that it raises this time."""
-    try:
-        function(**arguments)
-    except Exception as error:
-        return error
-    return None
-
-
-def _over(task: Task, case: Arguments, peak: int, planned: int) -> Report:
-    sizes = {"peak": in_bytes(peak), "planned": in_bytes(planned)}
-    ratio = Fraction(peak, planned) if planned else None
+def _over(task: Task, answer: Answer, planned: int) -> Report:
+    sizes = {"peak": in_bytes(answer.peak), "planned": in_bytes(planned)}
+    ratio = Fraction(answer.peak, planned) if planned else None
     first = _say("over", ratio=float(ratio), **sizes) if ratio else _say("over_none", **sizes)
-    return Report(f"{first}\n{_say('over_where', case=task.show_case(case))}", ratio=ratio)
+    where = _say("over_where", case=task.show_case(answer.case))
+    kept = answer.kept > SINGLE_NUMBERS
+    held = _say("over_kept", kept=in_bytes(answer.kept), name=task.function) if kept else ""
+    return Report("\n".join(filter(None, (first, held, where))), ratio=ratio)
 
 
 def _factor(task: Task, failing: Sequence[Held]) -> str:

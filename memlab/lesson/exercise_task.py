@@ -32,6 +32,8 @@ ROUNDS = 100
 """How often a case of each size is drawn again, while some wrong way is not yet shown."""
 RIGHT = ""
 """The name of the right way among the wrong ones."""
+EDGE = ("an edge", "no edge")
+"""Stands among the pairs of ways as long as no case at an edge was drawn."""
 
 
 def in_words(arguments: Arguments) -> str:
@@ -51,7 +53,13 @@ class Task:
     agree within ``rel`` of the largest true one. ``score`` is for an exercise that asks for a
     choice: the bytes that follow from what was returned, which are then compared with the least.
     ``run`` is for a kernel, which is not called as it is: how many values it left wrong in a case
-    and the bytes that its first warp moved, or None where it did nothing.
+    and the bytes that its first warp moved, or None where it did nothing; ``offered`` are the
+    functions of memlab that it may call. ``edge`` tells a case at the end of what is allowed: every
+    check has one. ``seconds`` says how long the first check of a session may take, where that is
+    more than 2.
+
+    The name of a slip may end with a point and more, ``"largest.0"``: another way to the same
+    mistake, with the words of ``"largest"``.
     """
 
     name: str
@@ -65,11 +73,17 @@ class Task:
     show_case: Callable[[Arguments], str] = in_words
     rel: float = 1e-6
     run: Callable[[Callable[..., Any], Arguments], Any] | None = None
+    offered: tuple[Callable[..., Any], ...] = ()
+    edge: Callable[[Arguments], bool] | None = None
+    seconds: int = 0
 
     def ask(self, function: Callable[..., Any], case: Arguments) -> Any:
         """What a function gives, on a copy of a case: what it does to its lists stays there."""
-        case = deepcopy(case)
-        return self.run(function, case) if self.run else function(**case)
+        return self.call(function, deepcopy(case))
+
+    def call(self, function: Callable[..., Any], given: Arguments) -> Any:
+        """What a function gives for these very arguments."""
+        return self.run(function, given) if self.run else function(**given)
 
     @property
     def lesson(self) -> str:
@@ -90,13 +104,14 @@ class Task:
         """Fresh arguments, from the smallest case to the largest.
 
         Each wrong way gives something else than the truth in one of them at least, and each slip
-        something else than any other slip.
+        something else than any other slip. One of them at least is at an edge.
 
         Raises:
             RuntimeError: a wrong way that none of many cases shows.
         """
         known = (RIGHT, *self.slips)
         alike = {*combinations(known, 2), *product((RIGHT,), self.traps)}
+        alike |= {EDGE} if self.edge else set()
         sizes, found = sorted(self.sizes), dict[int, Arguments]()
         for place, size in ROUNDS * [*enumerate(sizes)]:
             if alike and place not in found:
@@ -109,16 +124,17 @@ class Task:
         return [found[n] if n in found else self.draw(chance, size) for n, size in enumerate(sizes)]
 
     def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
-        """Those pairs of ways that give different numbers in a case."""
-        truth = self.truth(**deepcopy(case))
+        """Those pairs of ways that give different numbers in a case; and whether it is an edge."""
+        pairs, truth = alike - {EDGE}, self.truth(**deepcopy(case))
         ways = {**self.slips, **self.traps}
         given = {
             name: returned_values.read(
                 truth if name == RIGHT else ways[name](truth, deepcopy(case))
             )
-            for name in {name for pair in alike for name in pair}
+            for name in {name for pair in pairs for name in pair}
         }
-        return {(one, other) for one, other in alike if self._differ(given[one], given[other])}
+        at_edge = {EDGE} if self.edge is not None and self.edge(case) else set()
+        return at_edge | {pair for pair in pairs if self._differ(*(given[name] for name in pair))}
 
     def _differ(
         self, one: returned_values.Numbers | None, other: returned_values.Numbers | None

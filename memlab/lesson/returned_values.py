@@ -1,14 +1,20 @@
-"""What a function returned, as numbers: read, compared, put into words."""
+"""What a function returned, as numbers: read, compared, put into words.
+
+A number is read by its exact type, and a list by the methods of its plain type: a class of the
+learner's own decides neither what a value is nor what it equals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Sequence, Set, ValuesView
+import sys
+from array import array
+from collections import deque
+from collections.abc import Iterator, KeysView, ValuesView
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, islice
 from math import isfinite
-from numbers import Rational, Real
 from typing import Any
 
 from memlab.errors import shorten
@@ -16,6 +22,10 @@ from memlab.errors import shorten
 Number = int | float
 LONGEST = 10**5
 """Values that are taken out of a generator, which may have no end."""
+LISTED = 100
+"""Values of a list whose types are looked at for a sentence."""
+LIBRARIES = {"builtins", "numpy", "fractions", "decimal", "collections", "array", "datetime"}
+"""Where the types come from that everybody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +66,14 @@ def listed(value: Any) -> Any:
 
 def ordered(value: Any) -> Any:
     """A set as a list, rising: for an answer whose order says nothing."""
-    return sorted(value) if isinstance(value, Set) else value
+    return sorted(value) if type(value) in (set, frozenset) else value
 
 
 def read(value: Any) -> Numbers | None:
     """A number, or numbers in lists or an array; None for all else.
 
     Whole numbers of any length and any type stay exact, a fraction is a float. Truth values, text,
-    sets, nan and infinity are no numbers.
+    sets, nan and infinity are no numbers, and neither is a class of the learner's own.
     """
     try:
         return _read(value)
@@ -77,8 +87,8 @@ def _read(value: Any) -> Numbers:
     Raises:
         TypeError, ValueError, OverflowError: there are none, or lists of several lengths.
     """
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence):
+    value = _plain(value)
+    if type(value) is not list:
         return Numbers((), (_number(value),))
     if {*map(type, value)} == {int}:  # many, in an instant
         return Numbers((len(value),), tuple(value))
@@ -88,15 +98,60 @@ def _read(value: Any) -> Numbers:
     return Numbers((len(parts), *shape), tuple(chain.from_iterable(part.flat for part in parts)))
 
 
-def _number(value: object) -> Number:
-    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
-        raise TypeError
-    if isinstance(value, Rational | Decimal):
+def _plain(value: Any) -> Any:
+    """What holds numbers in order as a list, by the methods of Python's or NumPy's own type."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(type(value), numpy.ndarray):
+        return numpy.ndarray.tolist(value)
+    for kind in (list, tuple):
+        if issubclass(type(value), kind):
+            return list(kind.__iter__(value))
+    return list(value) if type(value) in (range, deque, array) else value
+
+
+def _number(value: Any) -> Number:
+    kind = type(value)
+    if kind in (int, float):
+        exact = value
+    elif kind is Decimal:
         exact = Fraction(value)
+    elif kind is Fraction:
+        exact = _ratio(value.numerator, value.denominator)
+    else:
+        exact = _numpy_number(value)
+    if type(exact) is Fraction:
         return exact.numerator if exact.denominator == 1 else float(exact)
-    if not isfinite(value):
+    if type(exact) is float and not isfinite(exact):
         raise ValueError
-    return float(value)
+    return exact  # type: ignore[no-any-return]  # an int or a float
+
+
+def _ratio(above: Any, below: Any) -> Fraction:
+    """A fraction anew: anything can be put into the two parts of one."""
+    if (type(above), type(below)) != (int, int):
+        raise TypeError
+    return Fraction(above, below)
+
+
+def _numpy_number(value: Any) -> Number:
+    """A number of exactly one of NumPy's types; its truth values are none."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(value) not in numpy.sctypeDict.values():
+        raise TypeError
+    if isinstance(value, numpy.integer) and not isinstance(value, numpy.timedelta64):
+        return int(value)
+    if isinstance(value, numpy.floating):
+        return float(value)
+    raise TypeError
+
+
+def own_type(value: Any) -> str:
+    """The name of the first type in a value that is neither Python's nor NumPy's; empty without."""
+    kind = type(value)
+    if kind.__module__.partition(".")[0] not in LIBRARIES:
+        return kind.__name__
+    inner = list(kind.__iter__(value)) if kind in (list, tuple) else []
+    return next(filter(None, map(own_type, inner[:LISTED])), "")
 
 
 def agree(given: Numbers, truth: Numbers, rel: float) -> bool:

@@ -135,6 +135,17 @@ def test_fit_is_sharp_for_the_zoo(name: str) -> None:
         assert ledger.peak(batch + 1) > budget
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_memory_below_the_floor_holds_0_images_and_says_so(optimizer: str) -> None:
+    ledger = memlab.plan(memlab.training_step(memlab.zoo.build("vgg16"), optimizer))
+    floor = max(ledger.line()[0].tolist())
+    for budget in (0, 1, floor - 1):
+        fit = ledger.fit(budget)
+        assert (fit.batch, fit.needs, fit.fits) == (0, 0, False)
+        assert str(fit).endswith("at any batch, so it holds 0 images.")
+    assert (ledger.fit(floor).batch, "holds 0" in str(ledger.fit(floor))) == (0, False)
+
+
 def test_fit_names_the_block_that_grows_most_at_the_peak_that_does_not_fit() -> None:
     net = network("hand", features=20).linear(10, name="wide").linear(1).squared_error()
     ledger = memlab.plan(memlab.training_step(net, "sgd"))

@@ -30,7 +30,8 @@ def budget(chance: Random) -> Arguments:
     fixed = [chance.randint(0, 60) for _ in range(chance.randint(1, 6))]
     each = [chance.choice((0, 1, 2, 3, chance.randint(1, 30))) for _ in fixed]
     each[chance.randrange(len(each))] = chance.randint(1, 9)
-    return {"memory": max(fixed) + chance.randint(0, 80), "fixed": fixed, "each": each}
+    memory = max(0, max(fixed) + chance.randint(-20, 80))
+    return {"memory": memory, "fixed": fixed, "each": each}
 
 
 def small(chance: Random) -> Arguments:

@@ -34,7 +34,7 @@ def one_by_one(memory, fixed, each):
     def fits(batch):
         return all(a + b * batch <= memory for a, b in zip(fixed, each, strict=True))
 
-    return next(batch for batch in count() if not fits(batch + 1))
+    return next(batch for batch in count() if not fits(batch + 1))  # 0 where none fits
 
 
 def layer_by_layer(image, kernels, features):
@@ -192,11 +192,14 @@ RIGHT: dict[str, Answers] = {
     "01.my_step": {"one_by_one": mean_gradients},
     "02.largest_batch": {
         "floats": lambda memory, fixed, each: min(
-            int((memory - a) / b) for a, b in zip(fixed, each, strict=True) if b > 0
+            max(0, int((memory - a) / b)) if b else 0 if a > memory else math.inf
+            for a, b in zip(fixed, each, strict=True)
         ),
         "one_by_one": one_by_one,
-        "decimal": lambda memory, fixed, each: min(
-            Decimal(memory - a) // b for a, b in zip(fixed, each, strict=True) if b
+        "decimal": lambda memory, fixed, each: (
+            min(Decimal(memory - a) // b for a, b in zip(fixed, each, strict=True) if b)
+            if max(fixed) <= memory
+            else 0
         ),
     },
     "02.counted": {"layer_by_layer": layer_by_layer},

@@ -386,7 +386,11 @@ class Odd:
         (np.int32(1234), "There kept returned 1,234."),
         (10**30, "There kept returned 1,000,000,000,000,000,000,000,000,000,000."),
         pytest.param(10**5000, "There kept returned a number of thousands of digits.", id="long"),
-        (Odd(), "There kept returned a value of type Odd that cannot be shown, which is no number"),
+        (
+            Odd(),
+            "There kept returned a value of type Odd that cannot be shown. "
+            "Odd is no plain number: return an int, a float,",
+        ),
     ],
 )
 def test_a_wrong_type_is_one_sentence(value, said):
@@ -514,9 +518,12 @@ def test_a_factor_holds_for_every_number(given, truth, ratio):
 
 
 def test_a_step_within_the_plan_passes_in_the_same_words_each_time():
-    assert {str(check(lambda x: np.maximum(x, 0), PLANNED)) for _ in range(3)} == {
+    (said,) = {str(check(lambda x: np.maximum(x, 0), PLANNED)) for _ in range(3)}
+    first, unseen = said.splitlines()
+    assert first == (
         "Agrees on 60 fresh cases. Its arrays take no more than the plan in each of them."
-    }
+    )
+    assert "does not see" in unseen
 
 
 def test_a_step_does_not_write_over_what_it_was_given():
@@ -555,15 +562,13 @@ def test_wrong_values_are_said_before_the_measurement():
     assert "x of shape (40,)" in str(report)
 
 
-def test_what_a_library_makes_once_does_not_count():
-    made: list[object] = []
-
-    def caches(x):
-        if not made:
-            made.append(np.ones(10**5))
+def test_what_a_library_makes_once_does_not_count(monkeypatch):
+    def first_call(x):
+        if not hasattr(memlab, "made"):
+            monkeypatch.setattr(memlab, "made", np.ones(10**5), raising=False)
         return np.maximum(x, 0)
 
-    assert check(caches, PLANNED).passed
+    assert check(first_call, PLANNED).passed
 
 
 def test_an_error_in_the_measured_call_is_a_sentence_and_the_hook_is_restored():
@@ -575,7 +580,7 @@ def test_an_error_in_the_measured_call_is_a_sentence_and_the_hook_is_restored():
             raise ValueError("late")
         return np.maximum(x, 0)
 
-    assert str(check(fails_late, PLANNED)) == "There relu raised ValueError: late."
+    assert str(check(fails_late, PLANNED)).endswith("There relu raised ValueError: late.")
     assert check(lambda x: np.maximum(x, 0), PLANNED).passed
 
 
@@ -691,7 +696,7 @@ if not NAMES:
 @every
 def test_a_task_has_its_texts(name):
     wanted = {"task", "hint.1", "hint.2", "hint.3"}
-    wanted |= {f"slip.{slip}" for slip in tasks()[name].slips}
+    wanted |= {f"slip.{slip.partition('.')[0]}" for slip in tasks()[name].slips}
     texts = {key: text for key, text in strings.table().items() if key.startswith(f"task.{name}.")}
     assert texts.keys() == {f"task.{name}.{key}" for key in wanted}
     for key, text in texts.items():
@@ -702,7 +707,8 @@ def test_a_task_has_its_texts(name):
 @pytest.mark.measures
 @every
 @pytest.mark.parametrize("seed", range(3))
-def test_a_task_passes_its_truth_and_tells_its_slips_apart(name, seed):
+def test_a_task_passes_its_truth_and_tells_its_slips_apart(name, seed, monkeypatch):
+    monkeypatch.setattr(exercise_check, "_instead", lambda *_: "")  # these are memlab's own
     one = replace(known(name), score=None, run=None)  # what follows, in place of what it returns
     cases = one.cases(random.Random(seed))
     assert len({repr(one.truth(**case)) for case in cases}) > 1  # no constant

@@ -25,6 +25,7 @@ from memlab.lesson.exercise import solution_of
 from memlab.lesson.exercise_task import Arguments, Task, tasks
 from tests.lesson import wrong_answers
 from tests.lesson.any_arguments import ANY
+from tests.lesson.known import known
 from tests.lesson.mutants import compiled, mutants
 from tests.lesson.once_accepted import ACCEPTED
 from tests.lesson.right_answers import RIGHT
@@ -209,17 +210,32 @@ def test_no_right_function_is_refused(name: str) -> None:
     ways = {"solution": compiled(solution(name), tasks()[name].function), **RIGHT[name]}
     for way, function in ways.items():
         for seed in SEEDS:
-            known = drawn(name, seed)
+            cases = drawn(name, seed)
             failing = [
-                case for case, truth in known.cases if not known.agrees(function, case, truth)
+                case for case, truth in cases.cases if not cases.agrees(function, case, truth)
             ]
             assert not failing, (way, seed, failing[0])
 
 
-@pytest.mark.parametrize(("name", "way"), [(name, way) for name in RIGHT for way in RIGHT[name]])
-def test_a_check_says_so_of_right_functions(name: str, way: str) -> None:
-    report = exercise_check.check(tasks()[name], RIGHT[name][way], seed=0)
-    assert report.passed, report
+@pytest.mark.parametrize("name", TASKS)
+def test_a_check_says_so_of_right_functions(name: str) -> None:
+    """By the whole check: the meter, what is kept and who is called."""
+    ways = {"solution": compiled(solution(name), tasks()[name].function), **RIGHT[name]}
+    for seed in SEEDS:
+        for way, function in ways.items():
+            report = exercise_check.check(known(name), function, seed)
+            assert report.passed, (way, seed, report)
+    print(f"\n{name}: {len(ways)} right functions pass on {len(SEEDS)} seeds")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_case_of_every_check_is_at_an_edge(name: str) -> None:
+    edge = tasks()[name].edge
+    assert edge is not None
+    for seed in SEEDS:
+        at_edge = [edge(case) for case, _ in drawn(name, seed).cases]
+        assert any(at_edge)
+        assert not all(at_edge)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -179,6 +179,17 @@ def left(sizes, reads, ends):
     return found
 
 
+def counted_down(sizes, reads, until=0):
+    """Bytes that leave where the count of readers to come is ``until``."""
+    count = [len(readers) for readers in readers_of(reads)]
+    found = [0] * len(reads)
+    for n, each in enumerate(reads):
+        for number in each:
+            count[number] -= 1
+            found[n] += sizes[number] if count[number] == until else 0
+    return found
+
+
 def delay(maps, ways, link, n):
     """Seconds that compute waits for one map, on all its ways."""
     return sum(max(0, maps[n] / link - way[n]) for way in ways)
@@ -262,12 +273,21 @@ ZOO: dict[str, dict[str, Any]] = {
     },
     "02.largest_batch": {
         "no_floor": lambda memory, fixed, each: min(memory // b for b in each if b),
-        "largest": lambda **a: max(limits(**a)),
-        "mixed": lambda memory, fixed, each: (memory - max(fixed)) // max(each),
-        "sum": lambda memory, fixed, each: (memory - sum(fixed)) // sum(each),
         "one_more": lambda **a: min(limits(**a)) + 1,
+        "one_more.0": lambda **a: 1 + (min(limits(**a)) if a["memory"] >= max(a["fixed"]) else 0),
+        "below": lambda **a: min(limits(**a)),
+        "below.0": lambda **a: max(0, min(limits(**a))),
+        "largest": lambda **a: max(limits(**a)),
+        "largest.0": lambda **a: max(0, max(limits(**a))),
+        "mixed": lambda memory, fixed, each: (memory - max(fixed)) // max(each),
+        "mixed.0": lambda memory, fixed, each: max(0, (memory - max(fixed)) // max(each)),
+        "sum": lambda memory, fixed, each: (memory - sum(fixed)) // sum(each),
+        "sum.0": lambda memory, fixed, each: max(0, (memory - sum(fixed)) // sum(each)),
         "not_whole": lambda memory, fixed, each: min(
             (memory - a) / b for a, b in zip(fixed, each, strict=True) if b
+        ),
+        "not_whole.0": lambda memory, fixed, each: max(
+            0, min((memory - a) / b for a, b in zip(fixed, each, strict=True) if b)
         ),
     },
     "02.counted": {
@@ -360,6 +380,7 @@ ZOO: dict[str, dict[str, Any]] = {
         "values": lambda batch, channels, size: batch * channels * size * size,
         "together": lambda batch, channels, size: -(-batch * channels * size * size // 8),
         "floor": lambda batch, channels, size: batch * (channels * size * size // 8),
+        "floor.together": lambda batch, channels, size: batch * channels * size * size // 8,
         "not_whole": lambda batch, channels, size: batch * channels * size * size / 8,
         "one_more": lambda batch, channels, size: batch * (channels * size * size // 8 + 1),
         "one_sample": lambda **a: mask_of(**{**a, "batch": 1}),
@@ -415,6 +436,7 @@ ZOO: dict[str, dict[str, Any]] = {
         "one_alone": lambda maps: [min(among(maps), key=lambda n: max(waiting(maps, [n])))],
     },
     "09.leaving": {
+        "one_to_come": lambda **a: counted_down(**a, until=1),
         "first_reader": lambda sizes, reads: left(sizes, reads, [r[0] for r in readers_of(reads)]),
         "one_later": lambda sizes, reads: left(
             sizes, reads, [r[-1] + 1 for r in readers_of(reads)]

@@ -46,7 +46,8 @@ def double(n: Numbers) -> Truth:
 
 
 def _draw_bytes(chance: Random, size: int) -> Arguments:
-    return {"nbytes": chance.randrange(1, 2 ** (size + 19))}
+    """Also no bytes at all."""
+    return {"nbytes": chance.choice((0, *4 * [chance.randrange(1, 2 ** (size + 19))]))}
 
 
 def _per(unit: str) -> Slip:
@@ -63,7 +64,7 @@ _MIB_SLIPS = {
 }
 
 
-@task("00.mebibytes", _draw_bytes, slips=_MIB_SLIPS)
+@task("00.mebibytes", _draw_bytes, slips=_MIB_SLIPS, edge=lambda a: not a["nbytes"])
 def mebibytes(nbytes: int) -> float:
     """Bytes in MiB."""
     return nbytes / units.UNITS["MiB"]

@@ -220,7 +220,7 @@ _KEPT_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("01.kept", _draw_kept, slips=_KEPT_SLIPS)
+@task("01.kept", _draw_kept, slips=_KEPT_SLIPS, edge=lambda a: 1 in a.values())
 def kept(batch: int, inputs: int, hidden: int, outputs: int) -> int:
     """What is alive when backward begins, in fp32 with plain SGD, in bytes."""
     return _when_backward_begins(batch, inputs, hidden, outputs)
@@ -232,7 +232,9 @@ def _when_backward_begins(batch: int, inputs: int, hidden: int, outputs: int) ->
 
 
 def _draw_vectors(chance: Random, size: int) -> Arguments:
-    samples, draw = 100 * size, np.random.default_rng(chance.randrange(2**32))
+    """Also a single sample."""
+    samples = 100 * (size - 1) or 1
+    draw = np.random.default_rng(chance.randrange(2**32))
     x, t = draw.uniform(-1, 1, samples), draw.uniform(-0.9, 0.9, samples)
     return {"x": x, "t": t, "w1": chance.uniform(0.2, 0.9), "w2": chance.uniform(-0.5, 0.5)}
 
@@ -261,8 +263,10 @@ _STEP_SLIPS: dict[str, Slip] = {
     _draw_vectors,
     slips=_STEP_SLIPS,
     plan=_planned_peak,
-    sizes=(1, 2, 3, 5, 8),
+    sizes=(1, 2, 3, 4, 9),
     rel=1e-9,
+    edge=lambda a: len(a["x"]) == 1,
+    seconds=15,
 )
 def my_step(x: Vector, t: Vector, w1: float, w2: float) -> list[float]:
     """Both gradients of the single layer, averaged over the samples, out of a run."""

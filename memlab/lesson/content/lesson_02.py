@@ -246,7 +246,8 @@ def total(n: Numbers) -> Truth:
 
 def _draw_budget(chance: Random, size: int) -> Arguments:
     """Operations of which some have no bytes that grow, as the updates of a step; in every second
-    case one of them fills the memory at some batch to the last byte."""
+    case one of them fills the memory at some batch to the last byte. Some memories are below the
+    floor of an operation that does not grow, or are as large as it."""
     most, largest = chance.choice((2, 100 * size)), chance.choice((2, 50))
     fixed = [chance.randint(0, most) for _ in range(size + 1)]
     each = [chance.choice((0, 1, 1, 1)) * chance.randint(1, largest) for _ in fixed]
@@ -254,34 +255,56 @@ def _draw_budget(chance: Random, size: int) -> Arguments:
     each[full] = chance.randint(1, largest)
     memory = max(fixed) + chance.randint(0, 2000)
     memory -= chance.choice((0, (memory - fixed[full]) % each[full]))
-    if chance.random() < 0.1:
-        memory = 0  # so that no sample fits
-    return {"memory": max(memory, *fixed), "fixed": fixed, "each": each}
+    memory = max(memory, *fixed)
+    if chance.random() < 0.4:
+        memory = chance.choice((0, memory, chance.choice(fixed), chance.randint(0, memory)))
+        place = chance.randint(0, len(fixed))
+        fixed.insert(place, memory + chance.choice((0, 1, most)))
+        each.insert(place, 0)
+    return {"memory": memory, "fixed": fixed, "each": each}
 
 
 def _growing(a: Arguments) -> list[tuple[int, int]]:
     return [(one, other) for one, other in zip(a["fixed"], a["each"], strict=True) if other]
 
 
-_BATCH_SLIPS: dict[str, Slip] = {
-    "no_floor": lambda truth, a: min(a["memory"] // b for _, b in _growing(a)),
-    "largest": lambda truth, a: max((a["memory"] - f) // b for f, b in _growing(a)),
+def _limits(a: Arguments) -> list[int]:
+    """What fits at each operation that grows: less than 0 where its floor is above the memory."""
+    return [(a["memory"] - f) // b for f, b in _growing(a)]
+
+
+def _at_least_0(slip: Slip) -> Slip:
+    """The same for somebody who thinks of the operations that grow, and gives no number below 0."""
+    return lambda truth, a: max(0, slip(truth, a))
+
+
+_MIXED: dict[str, Slip] = {
+    "below": lambda truth, a: min(_limits(a)),
+    "largest": lambda truth, a: max(_limits(a)),
     "mixed": lambda truth, a: (a["memory"] - max(a["fixed"])) // max(a["each"]),
     "sum": lambda truth, a: (a["memory"] - sum(a["fixed"])) // sum(a["each"]),
-    "one_more": lambda truth, a: truth + 1,
     "not_whole": lambda truth, a: min((a["memory"] - f) / b for f, b in _growing(a)),
+}
+_BATCH_SLIPS: dict[str, Slip] = {
+    "no_floor": lambda truth, a: min(a["memory"] // b for _, b in _growing(a)),
+    "one_more": lambda truth, a: min(_limits(a)) + 1,
+    "one_more.0": lambda truth, a: truth + 1,
+    **_MIXED,
+    **{f"{name}.0": _at_least_0(slip) for name, slip in _MIXED.items()},
 }
 
 
 def _counting(counts: Callable[[int, int], bool]) -> Slip:
     """What comes out for somebody who looks at some operations only."""
     return lambda truth, a: min(
-        ((a["memory"] - f) // b for f, b in _growing(a) if counts(f, b)), default=0
+        (max(0, a["memory"] - f) // b for f, b in _growing(a) if counts(f, b)), default=0
     )
 
 
 _BATCH_TRAPS: dict[str, Slip] = {
-    "strict": lambda truth, a: min((a["memory"] - f - 1) // b for f, b in _growing(a)),
+    "strict": lambda truth, a: max(0, min((a["memory"] - f - 1) // b for f, b in _growing(a))),
+    "at_the_floor": lambda truth, a: 0 if a["memory"] == max(a["fixed"]) else truth,
+    "all_below": lambda truth, a: 0 if a["memory"] < min(a["fixed"]) else max(0, min(_limits(a))),
     "each_1": _counting(lambda f, b: b > 1),
     "fixed_0": _counting(lambda f, b: f > 0),
     "fixed_1": _counting(lambda f, b: f != 1),
@@ -290,14 +313,15 @@ _BATCH_TRAPS: dict[str, Slip] = {
     ),
     "at_least_1": lambda truth, a: max(1, truth),
     "for_0_take_1": lambda truth, a: min(
-        (a["memory"] - f) // max(b, 1) for f, b in zip(a["fixed"], a["each"], strict=True)
+        max(0, a["memory"] - f) // max(b, 1) for f, b in zip(a["fixed"], a["each"], strict=True)
     ),
 }
 
 
-@task("02.largest_batch", _draw_budget, slips=_BATCH_SLIPS, traps=_BATCH_TRAPS)
+@task("02.largest_batch", _draw_budget, slips=_BATCH_SLIPS, traps=_BATCH_TRAPS,
+      edge=lambda a: a["memory"] < max(a["fixed"]))  # fmt: skip
 def largest_batch(memory: int, fixed: list[int], each: list[int]) -> int:
-    """The largest batch that a plan finds for these operations."""
+    """The largest batch that a plan finds for these operations; 0 in a memory below the floor."""
     lines = list(zip(fixed, each, strict=True))
     rows = tuple(Row(f"operation {i}", "any", Phase.FORWARD) for i in range(len(lines)))
     entries = tuple(
@@ -360,7 +384,12 @@ _COUNTED_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("02.counted", _draw_small, slips=_COUNTED_SLIPS)
+def _pooled_to_1(a: Arguments) -> bool:
+    """Whether the last pooling leaves one value of a row or of a column."""
+    return bool(min(a["image"][1:]) >> len(a["kernels"]) == 1)
+
+
+@task("02.counted", _draw_small, slips=_COUNTED_SLIPS, edge=_pooled_to_1)
 def counted(image: list[int], kernels: list[int], features: list[int]) -> list[int]:
     """Activations and parameters of a network, as CS231n counts them (B1)."""
     made = small_network(image, kernels, features)
@@ -399,7 +428,7 @@ _PARTS_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("02.four_parts", _draw_parts, slips=_PARTS_SLIPS)
+@task("02.four_parts", _draw_parts, slips=_PARTS_SLIPS, edge=lambda a: a["batch"] == 1)
 def four_parts(
     activations: int, parameters: int, inputs: int, batch: int, optimizer: str
 ) -> list[int]:

@@ -321,7 +321,8 @@ def _copy_of(channels: int, size: int, k: int, stride: int, pad: int, batch: int
     return workspace(plan(forward_by("im2col-batch", network)), "conv", batch)
 
 
-@task("03.lowered_bytes", _draw_window, slips=_COPY_SLIPS, traps=_COPY_TRAPS)
+@task("03.lowered_bytes", _draw_window, slips=_COPY_SLIPS, traps=_COPY_TRAPS,
+      edge=lambda a: room(a) < a["stride"])  # fmt: skip
 def lowered_bytes(batch: int, channels: int, size: int, k: int, stride: int, pad: int) -> int:
     """The lowered copy of a whole batch in the plan of a forward pass, fp32, in bytes."""
     return _copy_of(channels, size, k, stride, pad, batch)

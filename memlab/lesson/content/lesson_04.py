@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from memlab import formats
+from memlab import formats, strings
 from memlab.arrays import Column as Values
 from memlab.build.step import inference_step
 from memlab.errors import InputError
@@ -217,12 +217,21 @@ def launch(function: Callable[..., Any], a: Arguments) -> tuple[int, int] | None
     stores of its first warp. None where nothing was stored."""
     kernel, lowered, first = on_threads(function), a["lowered"], 0
     for n in cuda.each(lowered.size):
-        kernel(**a)
+        try:
+            kernel(**a)
+        except IndexError as error:
+            raise InputError(_unguarded(n, lowered.size, error)) from error
         if n == WARP - 1:
             first = moved(FP32 * np.flatnonzero(~np.isnan(lowered)))
     if np.isnan(lowered).all():
         return None
     return int(np.sum(lowered != _lowered(a))), first
+
+
+def _unguarded(thread: int, count: int, error: IndexError) -> str:
+    """The sentence for a thread that goes beyond an array: the guard that is missing."""
+    key = "outside" if thread < count else "guard"
+    return strings.get(f"exercise.check.{key}", thread=thread, count=count, error=error)
 
 
 def _lowered(a: Arguments) -> Values:
@@ -233,8 +242,9 @@ def _lowered(a: Arguments) -> Values:
 
 
 def _draw_image(chance: Random, size: int) -> Arguments:
-    """An image that is not square, of several channels where it is not the smallest."""
-    k = chance.choice((1, 2, 3, 3))
+    """An image that is not square, of several channels where it is not the smallest; the smallest
+    has fewer values than a warp has threads."""
+    k = chance.choice((1, 2, 3, 3)) if size > 1 else 1
     pad = chance.randint(0, k - 1)
     high, wide = chance.sample(range(k, k + 4), 2)
     image = np.arange(1, 1 + size * high * wide, dtype=np.float32).reshape(size, high, wide)
@@ -297,7 +307,8 @@ _LOWER_SLIPS: dict[str, Slip] = {
 
 
 @task("04.lower", _draw_image, slips=_LOWER_SLIPS, sizes=(1, 1, 2, 2, 2, 3, 3, 3, 4, 4),
-      run=launch)  # fmt: skip
+      run=launch, offered=(Threads.grid, Threads.gridsize),
+      edge=lambda a: a["lowered"].size < WARP)  # fmt: skip
 def lower(image: Values, lowered: Values, k: int, pad: int) -> tuple[int, int]:
     """No wrong value, and the bytes of 32 neighbours."""
     return 0, moved(range(0, FP32 * min(WARP, lowered.size), FP32))

@@ -321,7 +321,8 @@ def _begun(vectors: int, a: Arguments) -> Filled:
     return vectors, vectors * _lanes(a) - _columns(a)
 
 
-@task("05.vectors", _draw_row, slips=_VECTORS_SLIPS, traps=_VECTORS_TRAPS)
+@task("05.vectors", _draw_row, slips=_VECTORS_SLIPS, traps=_VECTORS_TRAPS,
+      edge=lambda a: _columns(a) < _lanes(a))  # fmt: skip
 def vectors(width: int, bits: int, batch: int, size: int, k: int, stride: int, pad: int) -> Filled:
     """Vectors for one row of the lowered matrix of a batch, and their idle lanes."""
     a = {"width": width, "bits": bits, "batch": batch, "size": size, "k": k, "stride": stride,

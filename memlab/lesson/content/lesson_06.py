@@ -176,7 +176,7 @@ def _draw_mask(chance: Random, size: int) -> Arguments:
     return {
         "batch": chance.randint(1, 2 + 2 * size),
         "channels": chance.choice((1, 2, 3, 5, 7, 8, 16)),
-        "size": chance.randint(3, 5 + 2 * size),
+        "size": chance.randint(1, 5 + 2 * size),
     }
 
 
@@ -194,6 +194,7 @@ _MASK_SLIPS: dict[str, Slip] = {
     "values": lambda truth, a: a["batch"] * _values(a),
     "together": lambda truth, a: _rounded_up(a["batch"] * _values(a), 8),
     "floor": lambda truth, a: a["batch"] * (_values(a) // 8),
+    "floor.together": lambda truth, a: a["batch"] * _values(a) // 8,
     "not_whole": lambda truth, a: Fraction(a["batch"] * _values(a), 8),
     "one_more": lambda truth, a: a["batch"] * (_values(a) // 8 + 1),
     "one_sample": lambda truth, a: _rounded_up(_values(a), 8),
@@ -201,7 +202,7 @@ _MASK_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("06.mask_bytes", _draw_mask, slips=_MASK_SLIPS)
+@task("06.mask_bytes", _draw_mask, slips=_MASK_SLIPS, edge=lambda a: _values(a) < 8)
 def mask_bytes(batch: int, channels: int, size: int) -> int:
     """The mask that a ReLU before a max pooling keeps, in the plan of a training step (F6)."""
     x = network("mask", image=(1, size, size)).conv(channels, 3, pad="same").relu(name="relu")
@@ -283,7 +284,8 @@ _STATE_TRAPS: dict[str, Slip] = {
 }
 
 
-@task("06.model_state", _draw_layers, slips=_STATE_SLIPS, traps=_STATE_TRAPS)
+@task("06.model_state", _draw_layers, slips=_STATE_SLIPS, traps=_STATE_TRAPS,
+      edge=lambda a: 1 in _counts(a))  # fmt: skip
 def model_state(features: list[int], block: int) -> int:
     """The model state of Adam in mixed precision with 8-bit states, as planned (F1, F3)."""
     step = precision(training_step(_layers(features), "adam"), "mixed bf16")

@@ -280,9 +280,11 @@ def _draw_step(chance: Random, size: int) -> Arguments:
 
 
 def _any_step(chance: Random, size: int) -> Arguments:
-    """Operations that write and read blocks at random, also blocks that were there already."""
+    """Operations that write and read blocks at random, also blocks that were there already; in
+    every fourth case all of them are kept."""
     blocks, operations = chance.randint(1, 2 + size // 2), chance.randint(2, 4 + size // 2)
     births = sorted(chance.randrange(operations) for _ in range(blocks))
+    share = chance.choice((0.2, 0.2, 0.2, 1))
 
     def numbers(n: int, share: float) -> list[int]:
         return [
@@ -296,7 +298,7 @@ def _any_step(chance: Random, size: int) -> Arguments:
             for n in range(operations)
         ],
         "reads": [numbers(n, 0.2) for n in range(operations)],
-        "kept": [block for block in range(blocks) if chance.random() < 0.2],
+        "kept": [block for block in range(blocks) if chance.random() < share],
     }
 
 
@@ -434,7 +436,8 @@ _FREED_TRAPS: dict[str, Slip] = {
 }
 
 
-@task("07.freed", _draw_step, slips=_FREED_SLIPS, traps=_FREED_TRAPS)
+@task("07.freed", _draw_step, slips=_FREED_SLIPS, traps=_FREED_TRAPS,
+      edge=lambda a: len(a["kept"]) == len(a["sizes"]))  # fmt: skip
 def freed(sizes: list[int], writes: Blocks, reads: Blocks, kept: list[int]) -> list[int]:
     """Bytes that go back to the pool after each operation, by the plan of the step (D1)."""
     ledger = _planned(_arguments(sizes, writes, reads, kept))

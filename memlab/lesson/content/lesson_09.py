@@ -241,7 +241,8 @@ def forked(chance: Random, operations: int, share: float = 0.4) -> Reads:
 
 
 def _draw_reads(chance: Random, size: int) -> Arguments:
-    reads = forked(chance, 1 + size)
+    """Also a single operation."""
+    reads = forked(chance, chance.randint(1, 2) if size == 1 else 1 + size)
     return {"sizes": [chance.randint(1, 100 * size) for _ in reads], "reads": reads}
 
 
@@ -272,8 +273,15 @@ def _at(pick: Callable[[list[int]], int]) -> Slip:
     return lambda truth, a: _sent(a, [pick(_readers(a, n)) for n in range(len(a["reads"]))])
 
 
+def _before_last(truth: list[int], a: Arguments) -> list[int]:
+    """As if a map left with one reader still to come: one that has a single reader stays."""
+    ends = [(_readers(a, n)[-2:-1] or [len(a["reads"])])[0] for n in range(len(a["reads"]))]
+    return _sent(a, ends)
+
+
 _LEAVING_SLIPS: dict[str, Slip] = {
     "first_reader": _at(min),
+    "one_to_come": _before_last,
     "one_later": _at(lambda readers: readers[-1] + 1),
     "every_reader": lambda truth, a: [sum(a["sizes"][n] for n in each) for each in a["reads"]],
     "at_the_turn": lambda truth, a: [*[0] * (len(a["reads"]) - 1), sum(a["sizes"])],
@@ -285,7 +293,8 @@ _LEAVING_TRAPS: dict[str, Slip] = {
 }
 
 
-@task("09.leaving", _draw_reads, slips=_LEAVING_SLIPS, traps=_LEAVING_TRAPS)
+@task("09.leaving", _draw_reads, slips=_LEAVING_SLIPS, traps=_LEAVING_TRAPS,
+      edge=lambda a: len(a["reads"]) == 1)  # fmt: skip
 def leaving(sizes: list[int], reads: Reads) -> list[int]:
     """Bytes that leave under each operation: of maps that it reads as the last one (C5)."""
     return _sent({"sizes": sizes, "reads": reads}, _deaths(reads))
@@ -434,7 +443,8 @@ def _score(given: Any, a: Arguments) -> int:
 
 
 @task("09.offloaded", lambda chance, size: drawn(chance, min(1 + size // 2, MOST)),
-      slips=_OFFLOAD_SLIPS, traps=_OFFLOAD_TRAPS, score=_score)  # fmt: skip
+      slips=_OFFLOAD_SLIPS, traps=_OFFLOAD_TRAPS, score=_score,
+      edge=lambda a: not a["room"])  # fmt: skip
 def offloaded(
     maps: list[int], forward: list[float], backward: list[float], link: int, room: int
 ) -> int:

@@ -250,7 +250,8 @@ _FINISHED_TRAPS: dict[str, Slip] = {
 }
 
 
-@task("10.finished", _draw_durations, slips=_FINISHED_SLIPS, traps=_FINISHED_TRAPS)
+@task("10.finished", _draw_durations, slips=_FINISHED_SLIPS, traps=_FINISHED_TRAPS,
+      edge=lambda a: a["places"] == 1)  # fmt: skip
 def finished(load: list[int], compute: list[int], places: int) -> list[int]:
     """When compute has finished with each mini-batch, by the clock of the data path."""
     return [end for *_, end in _times(load, compute, places)]
@@ -263,8 +264,10 @@ PLACES = 2
 
 
 def _draw_images(chance: Random, size: int) -> Arguments:
-    batch = chance.randint(1, 1 + size)
-    count = batch * chance.randint(1, 2 + size) + chance.randint(0, batch - 1)
+    """In the smallest case fewer images than a mini-batch has."""
+    batch = chance.randint(1, 1 + size) + (size == 1)
+    whole = chance.randint(1, 2 + size) if size > 1 else 0
+    count = batch * whole + chance.randint(not whole, batch - 1)
     draw = np.random.default_rng(chance.randrange(2**32))
     shape = (count, 3, 4 + size, 4 + size)
     return {"images": draw.integers(0, 256, shape, np.uint8), "batch": batch}
@@ -290,7 +293,7 @@ def _two_places(images: Images, batch: int) -> int:
 
 
 @task("10.means", _draw_images, slips=_MEANS_SLIPS, plan=_two_places, sizes=(1, 2, 3, 5, 8),
-      rel=1e-5)  # fmt: skip
+      rel=1e-5, edge=lambda a: len(a["images"]) < a["batch"])  # fmt: skip
 def means(images: Images, batch: int) -> list[float]:
     """The mean of each mini-batch, of values between 0 and 1."""
     parts = _parts({"images": images, "batch": batch})

@@ -211,7 +211,8 @@ _LATE_TRAPS: dict[str, Slip] = {
 }
 
 
-@task("12.late", _draw_blocks, slips=_LATE_SLIPS, traps=_LATE_TRAPS)
+@task("12.late", _draw_blocks, slips=_LATE_SLIPS, traps=_LATE_TRAPS,
+      edge=lambda a: len(a["blocks"]) == 1)  # fmt: skip
 def late(blocks: Blocks) -> list[int]:
     """The peak as the blocks are freed, and the one where each is freed after its last reader."""
     step = step_of_blocks(blocks)

@@ -1,0 +1,65 @@
+"""A learner's function while it is checked: whether it asks memlab, or hands its work to others.
+
+What a check judges and measures is the call that it makes, in the thread that it runs in. A truth
+that is read from memlab is no answer, and arrays of another thread are not measured.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+PACKAGE = str(Path(__file__).parents[1])
+METER = str(Path(PACKAGE, "runtime", "metering"))
+"""NumPy calls the meter for each array, in the frame of whoever makes it."""
+STARTS = {
+    "_thread.start_new_thread", "_thread.start_joinable_thread", "_posixsubprocess.fork_exec",
+    "posix.fork", "posix.forkpty", "posix.posix_spawn", "posix.posix_spawnp", "posix.system",
+    "nt.system", "_winapi.CreateProcess",
+}  # fmt: skip
+"""Functions written in C that start a thread or a process."""
+
+
+class Watch:
+    """Notes what runs in this thread inside a ``with`` block: ``memlab`` names the first function
+    of memlab that other code called, ``started`` what started a thread or a process. ``offered``
+    are the functions of memlab that the learner's function may call."""
+
+    def __init__(self, offered: Iterable[Callable[..., Any]] = ()) -> None:
+        self.memlab, self.started = "", ""
+        self._offered = {getattr(each, "__code__", None) for each in offered}
+        self._before: Any = None
+
+    def __enter__(self) -> Watch:
+        self._before = sys.getprofile()
+        sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(self._before)
+
+    def _see(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            if _of_memlab(frame) and not (frame.f_back and _of_memlab(frame.f_back)):
+                self._entered(frame)
+        elif event == "c_call":
+            name = f"{argument.__module__}.{argument.__name__}"
+            self.started = self.started or (name if name in STARTS else "")
+
+    def _entered(self, frame: FrameType) -> None:
+        code = frame.f_code
+        if code not in self._offered and not code.co_filename.startswith(METER):
+            self.memlab = self.memlab or code.co_name
+
+
+def is_memlabs(function: Callable[..., Any]) -> bool:
+    """Whether a function was written in memlab."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename.startswith(PACKAGE)
+
+
+def _of_memlab(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(PACKAGE)

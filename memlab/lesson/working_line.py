@@ -1,0 +1,83 @@
+"""A line that shows that something works, for as long as it does: how long it may take, and the
+seconds until now. It is gone at the end.
+
+It is written by a thread of its own, in a notebook whose cell is known and in a terminal; what it
+shows the progress of stays in the thread that began it. No output that is stored has it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from threading import Event, Thread
+from typing import Any
+
+from memlab.lesson import notebook_cells
+
+PATIENCE = 2.0
+"""Seconds that nobody needs a line for."""
+PACE = 1.0
+"""Seconds from one line to the next."""
+
+Show = Callable[[str], None]
+
+
+class WorkingLine:
+    """Shows ``said`` of the seconds until now inside a ``with`` block: at once, or after a while.
+
+    ``show`` puts a text in the place of the one before; nothing is shown where it is None.
+    """
+
+    def __init__(self, said: Callable[[int], str], at_once: bool, show: Show | None) -> None:
+        self._said, self._wait, self._show = said, 0.0 if at_once else PATIENCE, show
+        self._begin, self._shown = time.monotonic(), False
+        self._over, self._thread = Event(), Thread(target=self._tell, daemon=True)
+
+    def __enter__(self) -> WorkingLine:
+        if self._show is not None:
+            try:
+                self._thread.start()
+            except RuntimeError:  # a web page has no threads
+                self._show = None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        if self._show is not None:
+            self._thread.join()
+            if self._shown:
+                self._show("")
+
+    def _tell(self) -> None:
+        assert self._show is not None
+        while not self._over.wait(self._wait):
+            self._show(self._said(round(time.monotonic() - self._begin)))
+            self._shown, self._wait = True, PACE
+
+
+def here() -> Show | None:
+    """How a line is shown here; None where it would stay in what is stored."""
+    if notebook_cells.running() is not None:
+        return _in_notebook()
+    return _in_terminal if sys.stderr.isatty() else None
+
+
+def _in_notebook() -> Show:
+    """In an output of the cell that runs, made with the first line."""
+    display: Any = import_module("IPython.display")
+    handles: list[Any] = []
+
+    def show(text: str) -> None:
+        bundle = {"text/plain": text}
+        if handles:
+            handles[0].update(bundle, raw=True)
+        else:
+            handles.append(display.display(bundle, raw=True, display_id=True))
+
+    return show
+
+
+def _in_terminal(text: str) -> None:
+    print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
