@@ -3,7 +3,8 @@
 function render({ model, el }) {
   window.memlabViews = (window.memlabViews ?? 0) + 1;  // each view may be a module of its own
   const id = `ml${window.memlabViews}`;
-  const gone = new AbortController();
+  const view = Math.random().toString(36).slice(2);  // the model may be shown elsewhere too
+  const removed = new AbortController();
   const fields = new Map(), dragged = new Set();
   const root = make("div");
   const heading = make("p", { className: "ml-heading", id: `${id}-heading`, tabIndex: -1 });
@@ -36,7 +37,7 @@ function render({ model, el }) {
 
   // -- sending: one list of events on its way, and only the newest value of each control ------
 
-  let queue = [], sent = [], waiting = 0, number = 0, slow = 0;
+  let queue = [], sent = [], waiting = 0, number = 0, slow = 0, gone = false;
   function send(name, value, dragging = false) {
     const last = queue.at(-1);
     const event = { name, value, dragging };
@@ -46,13 +47,25 @@ function render({ model, el }) {
   }
   function flush() {
     if (waiting || !queue.length) return;
-    waiting = ++number;
-    try {
-      model.send({ number, events: queue });
-      if (queue.some(({ name }) => name !== "width")) slow ||= setTimeout(work, 400);
-    } catch { /* the kernel has gone: nobody answers */ }
+    const chosen = queue.some(({ name }) => name !== "width");
     sent = queue;
     queue = [];
+    if (gone) { if (chosen) lost(); return; }
+    waiting = ++number;
+    model.send({ view, number, events: sent });
+    if (chosen) slow ||= setTimeout(work, 400);
+  }
+  function connected() {  // `this` is Jupyter's own view of the model
+    gone = this?.model?.comm_live === false;
+    if (gone) lost();
+  }
+  function lost() {  // the kernel was restarted: nobody answers what was sent
+    const { layout } = model.get("now_");
+    waiting = 0;
+    queue = [];
+    idle();
+    layout.controls.filter(({ kind }) => kind === "button").forEach(update);
+    say(layout.gone, true);
   }
   function work() {  // the answer takes long enough for the picture to look dead
     root.setAttribute("aria-busy", "true");
@@ -182,7 +195,7 @@ function render({ model, el }) {
       if (dragged.delete(node) && chosen) setTimeout(() => send(name, Number(node.value)));
     };
     for (const kind of ["pointerup", "pointercancel"]) {
-      window.addEventListener(kind, release, { signal: gone.signal });
+      window.addEventListener(kind, release, { signal: removed.signal });
     }
     node.addEventListener("blur", release);
     node.addEventListener("keydown", (event) => {
@@ -262,7 +275,7 @@ function render({ model, el }) {
   });
   picture.addEventListener("pointermove", (event) => { if (held) point(event); });
   for (const kind of ["pointerup", "pointercancel"]) {
-    window.addEventListener(kind, () => { held = null; }, { signal: gone.signal });
+    window.addEventListener(kind, () => { held = null; }, { signal: removed.signal });
   }
   function point(event) {
     const step = Math.floor((event.clientX - held.left) / held.width * held.steps);
@@ -323,7 +336,7 @@ function render({ model, el }) {
   picture.addEventListener("blur", () => { if (!pointer) tell(null); });
   window.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && pointer) leave();
-  }, { signal: gone.signal });
+  }, { signal: removed.signal });
 
   function retell(fact) {  // the picture is a new one: the same place, or the mark of the view's keys
     if (pointer) { tell(held ? null : under(pointer, "[data-fact]")); return; }
@@ -401,9 +414,9 @@ function render({ model, el }) {
 
   let names = "", keys = new Set(), walks = false;  // arrows walk the marks, unless they are a view's own
   function follow() {
-    const { layout, shown, answer } = model.get("now_");
+    const { layout, shown, answers } = model.get("now_");
     keys = new Set(layout.keys);
-    if (answer >= waiting) { waiting = 0; idle(); }
+    if ((answers[view] ?? 0) >= waiting) { waiting = 0; idle(); }
     root.className = `memlab ${layout.classes}`;
     root.lang = layout.language; // fonts and screen readers go by it
     title(layout.heading);
@@ -430,6 +443,7 @@ function render({ model, el }) {
     flush();
   }
   model.on("change:now_", follow);
+  model.on("comm_live_update", connected);
   follow();
 
   let measured = 0;
@@ -444,9 +458,10 @@ function render({ model, el }) {
 
   return () => {
     watch.disconnect();
-    gone.abort();
+    removed.abort();
     clearTimeout(slow);
     model.off("change:now_", follow);
+    model.off("comm_live_update", connected);
   };
 }
 

@@ -322,8 +322,8 @@ class View(Widget, Generic[S]):
         first = next(sliders, None)
         return round(first.where(now)) if first else 0
 
-    def refresh(self, error: str = "", answer: int = 0) -> None:
-        super().refresh(error, answer)
+    def refresh(self, error: str = "") -> None:
+        super().refresh(error)
         self._news = False
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
