@@ -1,4 +1,4 @@
-"""Cells that run twice, views side by side, kernels that restart: every card and view still answers.
+"""Cells that run twice, views side by side, kernels that restart: all cards and views still answer.
 
 `make full` runs the cells of every lesson twice; `make test` those of lesson 00.
 """
@@ -82,6 +82,11 @@ def closes(page, card):
     page.wait_for_function("node => node.dataset.state !== 'open'", arg=card, timeout=PATIENCE)
 
 
+def seen(card):
+    """The state of a card, and all that it says."""
+    return card.get_attribute("data-state"), card.inner_text()
+
+
 @pytest.mark.parametrize("name", kinds())
 def test_a_card_whose_cell_runs_twice_is_answered(open_shared, name):
     page = open_shared(cell(name))
@@ -140,3 +145,21 @@ def test_a_restarted_kernel_is_said_and_its_cell_runs_again(open_cells):
     runs_again(page)
     answers(page.locator(CARD), Kind.CHOICE)
     closes(page, page.locator(CARD).element_handle())
+
+
+def test_a_restarted_kernel_finds_answered_cards_answered(open_cells, tmp_path):
+    names = kinds()
+    asks = [f"lesson.{topics()[name].part}({name!r})" for name in names]
+    kept = f"import os\nos.environ['MEMLAB_PROGRESS'] = {str(tmp_path / 'progress.json')!r}"
+    page = open_cells(f"{kept}\nfrom memlab import lesson", *asks)
+    for card, name in zip(page.locator(CARD).all(), names, strict=True):
+        answers(card, topics()[name].kind)
+        closes(page, card.element_handle())
+    before = [seen(card) for card in page.locator(CARD).all()]
+    page.evaluate(RESTART)
+    page.locator(".ml-says").get_by_text("Run this cell again").first.wait_for()
+    runs_again(page)
+    page.wait_for_function("() => !document.body.innerText.includes('Planning and running')")
+    after = [seen(card) for card in page.locator(CARD).all()]
+    assert after == before
+    assert {state for state, _ in after} <= {"diagnosed", "revealed"}
