@@ -88,7 +88,7 @@ def lessons(cards: Mapping[str, Collection[str]]) -> frozenset[str]:
     )
 
 
-def was_shown(turn: Record) -> bool:
+def was_shown(turn: Mapping[str, Any]) -> bool:
     """Whether the answer was shown beside a guess. Older files do not say it of a wrong guess
     without a revision: there, it was."""
     return bool(turn.get("shown", True))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lessons import build
-from memlab.lesson.card_question import Kind, topics
+from memlab.lesson.card_question import Kind, Part, topics
 from tests.browser.conftest import RUN_ALL
 
 CARD, VIEW = ".memlab-card", ".memlab-view"
@@ -40,7 +40,7 @@ view.compose = broken"""
 
 def kinds():
     """A question of each kind and part."""
-    first = {}
+    first: dict[tuple[Kind, Part], str] = {}
     for name, topic in sorted(topics().items()):
         first.setdefault((topic.kind, topic.part), name)
     return list(first.values())

@@ -124,7 +124,9 @@ def test_a_cell_that_guesses_and_reveals_runs_again(opened, given):
 def test_a_diagnosed_card_is_revised_after_a_restart(opened):
     opened().guess("0.2 MB")
     assert opened().revise("6.4 MB").now.state == "revealed"
-    assert progress.first(NAME)["revision"] == "6.4 MB"
+    kept = progress.first(NAME)
+    assert kept is not None
+    assert kept["revision"] == "6.4 MB"
     assert opened().reveal().now.retyped == "6.4 MB"
 
 
