@@ -264,7 +264,7 @@ class AddressMap(View[Moment]):
         Raises:
             InputError: no such block, or no such address.
         """
-        self.change(moved={name: address}, chosen=name)
+        self._set(moved={name: address}, chosen=name)
 
     def score(self) -> str:
         """The top of this map beside the lower bound and the optimum, in words."""

@@ -122,7 +122,7 @@ class OneCase(View[Case]):
             DoesNotFitError: 250 MB are not free.
         """
         done = self._measured(self.state)
-        self.change(done=done)
+        self._set(done=done)
         return done
 
     def _measured(self, now: State) -> Measured:

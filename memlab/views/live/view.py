@@ -49,7 +49,7 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
-from memlab.errors import flag, listed, several
+from memlab.errors import InputError, flag, listed, several, unknown
 from memlab.views.live.setting import Check, Draft, Range, Setting, State, of
 from memlab.views.live.widget import Control, Labels, Line, Picture, Widget, width
 
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 V = TypeVar("V", bound="View[Any]")
+OWN = ("state", "previous", "earlier")
+"""What a view has besides its settings."""
 KEPT = 6
 """Studies of so many states are kept: now, before, and both as they are stored."""
 
@@ -137,6 +139,12 @@ class View(Widget, Generic[S]):
         several("setting", self.state.only, [n for n, s in self.settings.items() if s.events])
         self.rows_of(self.state)
         super().__init__()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a setting, a trait or what is private: a name that is none of them is a slip."""
+        if not (name.startswith("_") or name in OWN or hasattr(type(self), name)):
+            raise unknown("setting", name, [n for n, s in self.settings.items() if s.settable])
+        super().__setattr__(name, value)
 
     # -- what a subclass gives --------------------------------------------------------------
 
@@ -220,13 +228,18 @@ class View(Widget, Generic[S]):
         return self._kept[-1][1]
 
     def change(self, **changes: Any) -> None:
-        """Choose other values for some settings, all at once.
+        """Choose other values for some settings, all at once; where one is refused, all stay.
 
         Raises:
-            InputError: a value that is not allowed.
+            InputError: a value that is not allowed, a name that is no setting, or a setting that
+                only another view, or a key or a button of this one, changes.
         """
-        self._go(self.changed(self.state, **changes))
-        self.refresh()
+        for name in changes:
+            setting = self._setting(name)
+            if not setting.settable:
+                key = "fixed" if setting.fixed else "pressed"
+                raise InputError(strings.get(f"widget.{key}", name=name))
+        self._set(**changes)
 
     def scene(self, width: float | None = None, live: bool = False) -> Scene:
         """What is on display, or what is stored of it."""
@@ -346,6 +359,21 @@ class View(Widget, Generic[S]):
         elif (state := self.do(now, name, value)) is not None:
             self._go(state)
 
+    def _set(self, **changes: Any) -> None:
+        """The same for all settings: a view's own methods check what they set."""
+        undo = self._undo()
+        try:
+            self._go(self.changed(self.state, **changes))
+            self.refresh()
+        except BaseException:
+            undo()
+            raise
+
+    def _undo(self) -> Callable[[], None]:
+        names = ("state", "previous", "earlier", "_origin", "_news")
+        kept = {name: getattr(self, name) for name in names}
+        return lambda: vars(self).update(kept)
+
     # -- history ------------------------------------------------------------------------------
 
     def _go(self, state: State) -> None:
@@ -390,6 +418,11 @@ class View(Widget, Generic[S]):
         now = self.state
         return setting.when(now) and (not now.only or setting.name in now.only)
 
+    def _setting(self, name: str) -> Setting[Any]:
+        if name not in self.settings:
+            raise unknown("setting", name, self.settings)
+        return self.settings[name]
+
     def _held(self) -> dict[str, Setting[Any]]:
         """The settings that hold a value of their own."""
         return {name: each for name, each in self.settings.items() if each.put is None}
@@ -414,7 +447,7 @@ class View(Widget, Generic[S]):
         """The changes of settings that hold a value of their own."""
         found: dict[str, Any] = {}
         for name, value in changes.items():
-            setting = self.settings[name]
+            setting = self._setting(name)
             put = setting.put
             found |= put(now, setting.checked(value, now)) if put else {name: value}
         return found

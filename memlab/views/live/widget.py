@@ -12,7 +12,7 @@ list of each that was answered, so that no answer equals the one before or is lo
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite, log
 from pathlib import Path
@@ -171,35 +171,35 @@ class Widget(anywidget.AnyWidget):
         key = f"{self.name}.{key}"
         return strings.get(key) if strings.has(key) else ""
 
-    def _receive(self, _: object, content: object, buffers: object) -> None:
-        message = content if isinstance(content, Mapping) else {}
-        try:
-            for name, value, dragging in events(message.get("events")):
-                self.act(name, value, dragging)
-        except InputError as refused:
-            self._answer(message, str(refused))
-        except (
-            BaseException
-        ) as failed:  # a mistake, or the kernel was interrupted: said, and raised
-            self._answer(message, strings.get("widget.failed", why=_why(failed)))
-            raise
-        else:
-            self._answer(message)
+    def _undo(self) -> Callable[[], None]:
+        """A function that brings back what is there now."""
+        return lambda: None
 
-    def _answer(self, message: Mapping[str, Any], error: str = "") -> None:
-        """Show what has come out. Where that cannot be drawn, what was there stays, and a sentence
-        says so: whoever asked waits no longer."""
-        view, number = message.get("view"), message.get("number")
+    def _receive(self, _: object, content: object, buffers: object) -> None:
+        message, error = content if isinstance(content, Mapping) else {}, ""
+        undo = self._undo()
+        try:
+            try:
+                for name, value, dragging in events(message.get("events")):
+                    self.act(name, value, dragging)
+            except InputError as refused:
+                error = str(refused)
+            self._note(message.get("view"), message.get("number"))
+            self.refresh(error)
+        except BaseException as failed:  # a mistake, or the kernel was interrupted
+            undo()
+            self._note(message.get("view"), message.get("number"))
+            known = isinstance(failed, InputError)
+            why = str(failed) if known else strings.get("widget.failed", why=_why(failed))
+            self._publish(self.now_["layout"], self.now_["shown"], why)
+            if not known:
+                raise
+
+    def _note(self, view: object, number: object) -> None:
+        """Name a list of events as answered by what is sent next."""
         if isinstance(view, str) and len(view) <= LONGEST and type(number) is int:
             others = {key: last for key, last in self._answers.items() if key != view}
             self._answers = dict([*others.items(), (view, number)][-RENDERINGS:])
-        try:
-            self.refresh(error)
-        except BaseException as failed:
-            why = str(failed) if isinstance(failed, InputError) else _why(failed)
-            error = error or strings.get("widget.failed", why=why)
-            self._publish(self.now_["layout"], self.now_["shown"], error)
-            raise
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
