@@ -138,7 +138,7 @@ def test_a_view_keeps_its_state_where_a_page_cannot_be_composed(
     view: Any = views.memory("mnist_cnn")
     before, shown = view.state, view.now_
     with monkeypatch.context() as patch:
-        patch.setattr(view, "compose", lambda scene: {}["nope"])
+        patch.setattr(view, "compose", lambda scene: vars(views)["nope"])
         with pytest.raises(KeyError):
             view.batch = 64
     assert view.state is before

@@ -34,6 +34,7 @@ function render({ model, el }) {
   root.append(heading, row, hidden, status, spoken, heard, picture, help, lines, below, after, text);
   root.append(ring, tip);
   el.append(root);
+  el.classList.add("memlab-beside");
 
   // -- sending: one list of events on its way, and only the newest value of each control ------
 
@@ -123,7 +124,7 @@ function render({ model, el }) {
     if (text) buttons.append(toggle);
     if (buttons.children.length) row.append(buttons);
     if (below.children.length && below.nextSibling !== status) below.after(status);
-    if (focused) focus(fields.get(focused) ?? fields.get(next) ?? heading);
+    if (focused) focus(fields.get(focused) ?? fields.get(next) ?? (keys.size ? picture : heading));
   }
 
   function focus(node) {
@@ -263,23 +264,41 @@ function render({ model, el }) {
     const found = root.getRootNode().elementsFromPoint(...place).filter((node) => picture.contains(node));
     return found.map((node) => node.closest(css)).find(Boolean);
   }
-  let held = null;
+  let held = null;  // what the pointer has hold of: how it follows, and lets go
   picture.addEventListener("pointerdown", (event) => {
     const target = under([event.clientX, event.clientY], "[data-send]");
     if (!target) return;
-    if (!target.dataset.steps) { send(target.dataset.send, target.dataset.value); return; }
-    held = target.getBoundingClientRect();
-    held.name = target.dataset.send;
-    held.steps = Number(target.dataset.steps);
-    point(event);
+    const { send: name, value, steps } = target.dataset;
+    if (!steps) send(name, value);
+    held = steps ? pointed(target) : lifted(target.querySelector("[data-lift]"), event);
+    if (!held) return;
+    picture.setPointerCapture(event.pointerId);  // a new picture takes nothing away
+    if (steps) held.follow(event);
   });
-  picture.addEventListener("pointermove", (event) => { if (held) point(event); });
+  picture.addEventListener("pointermove", (event) => held?.follow(event));
   for (const kind of ["pointerup", "pointercancel"]) {
-    window.addEventListener(kind, () => { held = null; }, { signal: removed.signal });
+    window.addEventListener(kind, () => { held?.leave(); held = null; }, { signal: removed.signal });
   }
-  function point(event) {
-    const step = Math.floor((event.clientX - held.left) / held.width * held.steps);
-    send(held.name, Math.min(Math.max(step, 0), held.steps - 1));
+  function pointed(target) {  // one of equal parts, from left to right
+    const { left, width } = target.getBoundingClientRect(), { send: name, steps } = target.dataset;
+    const follow = ({ clientX }) => {
+      const step = Math.floor((clientX - left) / width * steps);
+      send(name, Math.min(Math.max(step, 0), steps - 1));
+    };
+    return { follow, leave() {} };
+  }
+  function lifted(target, { clientY: from }) {  // it goes up and down with the pointer
+    if (!target) return null;
+    const { lift: name, value, at, per } = target.dataset;
+    const drawn = picture.firstElementChild;
+    const scale = drawn.getBoundingClientRect().height / drawn.viewBox.baseVal.height;
+    let place = null;
+    const follow = ({ clientY }) => {
+      if (place === null && Math.abs(clientY - from) < 3) return;
+      place = Math.round(Number(at) + (from - clientY) / scale * per);
+      send(name, `${value} ${place}`, true);
+    };
+    return { follow, leave() { if (place !== null) send(name, `${value} ${place}`); } };
   }
 
   // -- what a mark says: on hover, and by keyboard ------------------------------------------------
@@ -418,6 +437,7 @@ function render({ model, el }) {
     keys = new Set(layout.keys);
     if ((answers[view] ?? 0) >= waiting) { waiting = 0; idle(); }
     root.className = `memlab ${layout.classes}`;
+    root.style.setProperty("--ml-room", layout.room);
     root.lang = layout.language; // fonts and screen readers go by it
     title(layout.heading);
     const kinds = ({ kind, name, label, options }) =>

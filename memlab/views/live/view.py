@@ -45,11 +45,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
 from memlab.errors import InputError, flag, listed, several, unknown
+from memlab.views.live.arguments import explained, signature
 from memlab.views.live.setting import Check, Draft, Range, Setting, State, of
 from memlab.views.live.widget import Control, Labels, Line, Picture, Widget, width
 
@@ -60,6 +60,8 @@ S = TypeVar("S")
 V = TypeVar("V", bound="View[Any]")
 OWN = ("state", "previous", "earlier")
 """What a view has besides its settings."""
+ROOM = 1400
+"""Pixels of the widest live page."""
 KEPT = 6
 """Studies of so many states are kept: now, before, and both as they are stored."""
 
@@ -113,7 +115,8 @@ class View(Widget, Generic[S]):
     presets: ClassVar[Mapping[str, Mapping[str, Any] | Callable[[State], Mapping[str, Any]]]] = {}
     narrowest: ClassVar[int] = 480
     widest: ClassVar[int] = 960
-    """A page is as wide as the browser has room for, within these; a stored one is the widest."""
+    """A page is as wide as the browser has room for, within these; a stored one is the widest. A
+    view that has not less than others is ``ROOM`` wide where a screen has it."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -133,6 +136,7 @@ class View(Widget, Generic[S]):
         self._origin: Scene | None = None
         self._news = self._told = False
         self._width = self.widest
+        self.room = ROOM if self.widest >= View.widest else self.widest
         self.previous: State | None = None
         self.earlier: State | None = None
         self.state = self._start = self._made({}, given)
@@ -342,7 +346,7 @@ class View(Widget, Generic[S]):
     def act(self, name: str, value: Any, dragging: bool) -> None:
         now = self.state
         if name == "width":
-            self._width = min(max(width(value), self.narrowest), self.widest)
+            self._width = min(max(width(value), self.narrowest), self.room)
         elif name == "text":
             self._told = True
         elif name in self._events:
@@ -357,7 +361,7 @@ class View(Widget, Generic[S]):
         elif name == "start":
             self._renew(self._start.replace(**self._staying()))
         elif (state := self.do(now, name, value)) is not None:
-            self._go(state)
+            self._slide(state, dragging)
 
     def _set(self, **changes: Any) -> None:
         """The same for all settings: a view's own methods check what they set."""
@@ -372,7 +376,7 @@ class View(Widget, Generic[S]):
     def _undo(self) -> Callable[[], None]:
         names = ("state", "previous", "earlier", "_origin", "_news")
         kept = {name: getattr(self, name) for name in names}
-        return lambda: vars(self).update(kept)
+        return lambda: self.__dict__.update(kept)
 
     # -- history ------------------------------------------------------------------------------
 
@@ -483,29 +487,8 @@ def maker(view: type[V]) -> Callable[..., V]:
     make.__name__ = make.__qualname__ = view.made_by
     make.__module__ = view.__module__
     make.__signature__ = signature(view)  # type: ignore[attr-defined]  # functions have one
-    make.__doc__ = _explained(view)
+    make.__doc__ = explained(view)
     return make
-
-
-def signature(view: type[View[Any]]) -> Signature:
-    """The arguments of a view: its settings."""
-    arguments = {name: each for name, each in view.settings.items() if each.argument}
-    ordered = [*view.positional, *(name for name in arguments if name not in view.positional)]
-    return Signature([_parameter(arguments[name], name in view.positional) for name in ordered])
-
-
-def _parameter(setting: Setting[Any], positional: bool) -> Parameter:
-    kind = Parameter.POSITIONAL_OR_KEYWORD if positional else Parameter.KEYWORD_ONLY
-    return Parameter(setting.name, kind, default=None if setting.optional else setting.usual)
-
-
-def _explained(view: type[View[Any]]) -> str:
-    """The text of the function: what the class says first, then each argument."""
-    head = (view.__doc__ or "").strip().partition("\n\n")[0]
-    ordered = signature(view).parameters
-    lines = [f"    {name}: {view.settings[name].doc}." for name in ordered]
-    raises = "Raises:\n    InputError: a value that is not allowed."
-    return "\n".join([head, "", "Args:", *lines, "", raises])
 
 
 def _same(value: object, now: State, name: str) -> bool:

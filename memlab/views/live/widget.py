@@ -76,6 +76,8 @@ class Widget(anywidget.AnyWidget):
     """Whether a button shows the text below the picture."""
     classes = "memlab-view"
     """The classes of its root: ``memlab-view`` is what a page measures and a lesson opens with."""
+    room = 0
+    """Pixels that its picture has use for, where they are many."""
     picture_keys: Sequence[str] = ()
     """The keys that its picture takes, by ``event.code``; arrows that are not among them walk its
     marks."""
@@ -153,6 +155,7 @@ class Widget(anywidget.AnyWidget):
             "controls": [control.as_dict() for control in self.controls()],
             "more": self.more(),
             "classes": self.classes,
+            "room": self.room,
             "heading": list(self.heading()),
             "next": self.next(),
             "name": self.label(),
