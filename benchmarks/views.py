@@ -39,7 +39,7 @@ def text(turn):
 
 def event(turn):
     events = [{"name": "batch", "value": 5 + turn % 2, "dragging": False}]
-    view._receive(view, {"number": 1, "events": events}, [])
+    view._receive(view, {"view": "bench", "number": turn, "events": events}, [])
 
 parts = {each.__name__: each for each in (settings, study, page, svg, text)}
 samples = {name: [] for name in (*parts, "event")}

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from memlab.errors import InputError, pick
-from memlab.lesson import digits
+from memlab.lesson import digits, progress
 from memlab.lesson.card import Card
 from memlab.lesson.card_question import Part, topics
 from memlab.lesson.exercise import Exercise, exercise
@@ -37,7 +37,8 @@ __all__ = [
 def predict(name: str) -> Card:
     """The prediction card of that name, ``"02.halve"``: lesson, then question.
 
-    It is the same card each time: a cell that runs again keeps the guess.
+    It is the same card each time: a cell that runs again keeps the guess, and a new kernel finds
+    it in the learner's progress.
 
     Raises:
         InputError: there is none.
@@ -68,4 +69,6 @@ def _card(part: Part, name: str) -> Card:
     if asked.part is not part:
         raise InputError(_("{name} is no question for {part}; try lesson.{right}({name}).",
                            name=repr(name), part=part, right=asked.part))  # fmt: skip
-    return _CARDS.setdefault(name, Card(asked))
+    if name not in _CARDS:
+        _CARDS[name] = Card(asked, progress.first(name))
+    return _CARDS[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -24,12 +24,13 @@ class Card:
     ``guess`` locks and judges: what is right is revealed at once, what is wrong is diagnosed, and
     may be changed once with ``revise``. ``reveal`` shows the answer, ``retry`` asks again on new
     numbers, ``skip`` goes on without a guess. ``rounds`` are the askings so far, the last one of
-    now. ``pressing`` is true while a button calls, and not a cell.
+    now. ``pressing`` is true while a button calls, and not a cell. With ``kept``, an answer as
+    ``progress`` has it, the card is as it was before the kernel began, once it is shown.
     """
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: Topic, kept: Mapping[str, Any] | None = None) -> None:
         self.topic = topic
-        self.rounds = [Round(topic, topic.first)]
+        self.rounds = [_kept_round(topic, kept) if kept else Round(topic, topic.first)]
         self.follows: dict[str, Callable[[], Any]] = {}
         self.pressing = False
         self._watching: list[Callable[[], None]] = []
@@ -67,13 +68,16 @@ class Card:
     def guess(self, given: object, because: str = "") -> Card:
         """Lock a guess: an amount ``"6.4 MB"``, a ratio ``9`` or the name of an option; a
         prediction may have a reason. Then find the truth out by planning and running, and judge.
-        A cell that runs again changes nothing, also after new numbers were asked.
+        A cell that runs again changes nothing, also after new numbers were asked, or after the
+        kernel was restarted.
 
         Raises:
             InputError: it is no guess at this question, or there is a locked one already.
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
         read, reason = self._read(given), self._reason(because)
+        if self.now.kept:
+            return self.recall()
         if not _same(read, self.now.guess):
             if self._ran("guess", read, self.now.open):
                 return self
@@ -92,8 +96,10 @@ class Card:
                 revision already.
         """
         read = self._read(given)
-        free = self.now.state == "diagnosed"
+        free = self.recall().now.state == "diagnosed"
         if _same(read, self.now.revision) or self._ran("revision", read, free):
+            return self
+        if not free and self.now.kept:
             return self
         if not free:
             raise InputError(sentences.not_now(self.now, "revised"))
@@ -119,6 +125,7 @@ class Card:
             InputError: nothing has been guessed yet.
             DoesNotFitError: the run needs more memory than is free; the guess stays locked.
         """
+        self.recall()
         if self.now.open and not self._ran("revealed", True):
             raise InputError(sentences.not_now(self.now))
         if not (self.now.open or self.now.revealed):
@@ -131,7 +138,7 @@ class Card:
         Raises:
             InputError: the answer on the last numbers is not shown yet, or there are no others.
         """
-        if not self.now.revealed:
+        if not self.recall().now.revealed:
             raise InputError(sentences.not_now(self.now))
         seed = f"{progress.seed()} {self.topic.name} {len(self.rounds)}"
         used = [turn.numbers for turn in self.rounds]
@@ -140,6 +147,18 @@ class Card:
         turn = Round(self.topic, numbers, again=True, pressed=self.pressing, begun=begun)
         self.rounds.append(turn)
         self._tell()
+        return self
+
+    def recall(self) -> Card:
+        """Find the truth again of what progress has as answered, and show what was shown before.
+
+        Raises:
+            DoesNotFitError: the run needs more memory than is free; ``reveal`` tries again.
+        """
+        if self.now.pending:
+            turn = replace(self.now, truth=self.topic.truth(self.now.numbers))
+            right = turn.verdict is not None and turn.verdict.right
+            self._become(replace(turn, revealed=turn.told or right))
         return self
 
     def then(self, function: Function) -> Function:
@@ -165,7 +184,10 @@ class Card:
         """The question, and what is known about it by now."""
         return sentences.card(self.rounds)
 
-    __str__ = __repr__ = text
+    def __str__(self) -> str:
+        return self.recall().text()
+
+    __repr__ = __str__
 
     def _read(self, given: object) -> Answer:
         """A guess; an option may also be named by its text."""
@@ -210,6 +232,8 @@ class Card:
         turn = self.now
         if turn.second is not None:
             progress.revised(self.topic.name, turn.retyped, turn.second.right)
+        elif turn.verdict is not None and not turn.verdict.right:
+            progress.shown(self.topic.name)
         self._become(replace(turn, revealed=True))
 
     def _find(self) -> None:
@@ -230,6 +254,20 @@ class Card:
     def _tell(self) -> None:
         for told in self._watching:
             told()
+
+
+def _kept_round(topic: Topic, kept: Mapping[str, Any]) -> Round:
+    """An answer as progress has it; an open question where it is no answer to this one any more."""
+    try:
+        guess, revision = (
+            topic.read(typed) if typed else None
+            for typed in (kept["guess"], kept.get("revision", ""))
+        )
+    except InputError:
+        return Round(topic, topic.first)
+    because, told = kept.get("because", ""), progress.was_shown(kept)
+    return Round(topic, topic.first, guess, because, revision, skipped=guess is None,
+                 kept=True, told=told)  # fmt: skip
 
 
 def _same(one: object, other: object) -> bool:

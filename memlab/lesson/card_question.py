@@ -177,6 +177,8 @@ class Round:
     ``truth`` is there once a guess is judged; ``revealed`` says that the learner sees it. ``again``
     marks an asking on new numbers, and ``pressed`` one that a button has begun, or
     answered. ``cells`` are the names of those that answered, and ``begun`` is the one that asked.
+    ``kept`` is an asking that progress has as answered: the truth is found again when its card is
+    shown, and with ``told`` the learner sees it, as before.
     """
 
     topic: Topic
@@ -191,6 +193,13 @@ class Round:
     pressed: bool = False
     cells: frozenset[str] = frozenset()
     begun: Cell | None = None
+    kept: bool = False
+    told: bool = False
+
+    @property
+    def pending(self) -> bool:
+        """Whether it was answered before, and its truth is yet to be found again."""
+        return self.kept and self.truth is None
 
     @cached_property
     def words(self) -> Mapping[str, object]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,7 @@ SEEDS = 10**9
 
 Record = dict[str, Any]
 _TURN = {"at": str, "guess": str, "right": (bool, NoneType)}
-_MAYBE = {"because": str, "revision": str, "revision_right": bool}
+_MAYBE = {"because": str, "revision": str, "revision_right": bool, "shown": bool}
 """What an entry of a card may have besides."""
 _EXERCISE = {"checks": int, "passed": (str, NoneType), "hints": int, "solution": (str, NoneType)}
 
@@ -54,20 +54,44 @@ def seed() -> int:
 
 
 def answered(name: str, guess: str, right: bool | None, because: str = "") -> None:
-    """A card ``"02.output"`` was answered; guess "" and right None where it was skipped."""
+    """A card ``"02.output"`` was answered; guess "" and right None where it was skipped. A wrong
+    guess is diagnosed, and its answer not shown yet."""
     turn = {"at": _now(), "guess": guess, "right": None if right is None else bool(right)}
     turn |= {"because": because} if because else {}
+    turn |= {"shown": False} if right is not None and not right else {}
     _kept(lambda kept: kept["cards"].setdefault(name, []).append(turn))
 
 
 def revised(name: str, revision: str, right: bool) -> None:
-    """The guess that was answered last was changed."""
+    """The guess that was answered last was changed, and the answer shown."""
+    _last(name, revision=revision, revision_right=bool(right), shown=True)
 
-    def change(kept: Record) -> None:
-        for turn in kept["cards"].get(name, [])[-1:]:
-            turn |= {"revision": revision, "revision_right": bool(right)}
 
-    _kept(change)
+def shown(name: str) -> None:
+    """The answer to the guess that was answered last was shown without a revision."""
+    _last(name, shown=True)
+
+
+def first(name: str) -> Record | None:
+    """The first answer to a card: its later ones may be about other numbers. None where there is
+    none, or no file."""
+    return _cards().get(name, [None])[0]
+
+
+def lessons(cards: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """The lessons of which every one of these cards is answered, and its answer shown."""
+    kept = _cards()
+    return frozenset(
+        lesson
+        for lesson, names in cards.items()
+        if names and all(name in kept and was_shown(kept[name][0]) for name in names)
+    )
+
+
+def was_shown(turn: Mapping[str, Any]) -> bool:
+    """Whether the answer was shown beside a guess. Older files do not say it of a wrong guess
+    without a revision: there, it was."""
+    return bool(turn.get("shown", True))
 
 
 def checked(name: str, passed: bool) -> None:
@@ -186,6 +210,23 @@ def _word(name: str) -> str:
 
 
 # -- the file -----------------------------------------------------------------------------------
+
+
+def _cards() -> dict[str, list[Record]]:
+    """The answers to each card; none where no file is kept, or not yet."""
+    path = file()
+    kept = _kept() if path is not None and path.exists() else None
+    return {} if kept is None else kept["cards"]
+
+
+def _last(name: str, **fields: object) -> None:
+    """Fields of the last answer to a card; nothing where there is none."""
+
+    def change(kept: Record) -> None:
+        for turn in kept["cards"].get(name, [])[-1:]:
+            turn |= fields
+
+    _kept(change)
 
 
 def _exercise(name: str, change: Callable[[Record], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from IPython.display import publish_display_data
@@ -17,7 +18,7 @@ from memlab.networks.graph import INPUT, Network
 from memlab.studies.memory import lifetimes as small
 from memlab.studies.memory.cut import cut
 from memlab.studies.memory.step_memory import StepMemory, budget
-from memlab.views.course.cards import prediction_card
+from memlab.views.course.cards import PredictionCard, prediction_card
 from memlab.views.course.exercises import exercise_card
 from memlab.views.live.outputs import publish
 from memlab.views.live.widget import Widget
@@ -41,13 +42,27 @@ def bundle(value: Any) -> dict[str, Any]:
 
 
 def show_card(card: Card) -> None:
-    """A card, and below it what follows its answer: now, or in an empty slot until then."""
+    """A card, and below it what follows its answer: now, or in an empty slot until then. One that
+    was answered before the kernel began is shown first, as its truth may take long to find."""
     view = prediction_card(card)
-    publish_display_data(_widget(view))  # type: ignore[no-untyped-call]  # IPython has no types
-    if card.revealed:
-        publish(view.followed())
+    if card.now.pending:
+        _recall(view)
+    else:
+        publish_display_data(_widget(view))  # type: ignore[no-untyped-call]  # IPython has no types
+    if card.revealed and card.follows:
+        with view.at_work():
+            followed = view.followed()
+        publish(followed)
     elif card.follows:
         publish_display_data({WIDGET: view.slot.get_view_spec()})  # type: ignore[no-untyped-call]  # IPython has no types
+
+
+def _recall(view: PredictionCard) -> None:
+    """Show a card as it is, then as it was answered, which is stored."""
+    transient = {"display_id": token_hex(8)}
+    publish_display_data(_widget(view), transient=transient)  # type: ignore[no-untyped-call]  # IPython has no types
+    view.recall()
+    publish_display_data(_widget(view), transient=transient, update=True)  # type: ignore[no-untyped-call]  # IPython has no types
 
 
 def ledger_svg(ledger: Ledger) -> str:

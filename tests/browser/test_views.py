@@ -48,7 +48,13 @@ SHOW = """async ({esm, css, states, style}) => {
     el.dataset.name = name;
     document.body.append(el);
     const send = (content) => sent.push([name, content]);
-    const on = (_, follow) => { window.answer = () => { now.answer = sent.length; follow(); }; };
+    const on = (what, follow) => {
+      if (what !== "change:now_") return;
+      window.answer = () => {
+        now.answers = Object.fromEntries(sent.map(([, { view, number }]) => [view, number]));
+        follow();
+      };
+    };
     const model = {get: () => now, on, off() {}, send};
     module.default.render({model, el});
   }

@@ -290,6 +290,7 @@ def test_a_reason_is_shown_and_kept(card, kept):
         "because": "one map, not more",
         "revision": "1 MB",
         "revision_right": False,
+        "shown": True,
     }
 
 

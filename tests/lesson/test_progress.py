@@ -72,7 +72,9 @@ def test_a_reason_and_a_revision_are_kept_with_the_guess(path):
     assert (first["because"], first["revision"], first["revision_right"]) == (
         *("one image", "12 MB", True),
     )
-    assert sorted(second) == ["at", "guess", "right"]
+    assert first["shown"]
+    assert sorted(second) == ["at", "guess", "right", "shown"]
+    assert not second["shown"]
 
 
 def test_a_revision_of_nothing_is_none(path):

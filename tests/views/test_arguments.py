@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 import memlab
 from memlab import lesson, views
+from memlab.errors import InputError
 from memlab.views.live.view import View
 from memlab.views.live.widget import Widget, events
 from tests.quick import apart
@@ -67,6 +69,82 @@ def test_every_setting_of_every_view(name: str, setting: str) -> None:
     assert view.text() == text
 
 
+MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
+    views.memory: {"what": "mnist_cnn"},
+    views.addresses: {"what": "mnist_cnn"},
+    views.shifted_copies: {"network": "mnist_cnn", "layer": "conv2", "k": 3},
+    views.warp_memory: {"network": "mnist_cnn", "layer": "conv2"},
+    views.number: {},
+    views.running_sum: {"count": 8},
+    views.gradient_histogram: {"gradients": [1.0, 2.0]},
+    views.training_curves: {"histories": {}},
+    views.planned_and_measured: {"run": None},
+    views.precision: {"what": "mnist_cnn"},
+    views.offload: {"network": "mnist_cnn", "batch": 8},
+    views.idle: {"network": "mnist_cnn", "batch": 8},
+    views.ways: {"network": "mnist_cnn", "batch": 8},
+    views.path: {"network": "mnist_cnn", "batch": 8},
+    views.recompute: {"what": "mnist_cnn"},
+    views.case: {},
+    views.explain: {"what": "mnist_cnn", "batch": 8, "memory": "500 MB"},
+    views.techniques: {"network": "linear1"},
+    views.vectors: {"network": "mnist_cnn"},
+    views.prediction_card: {"card": lesson.predict("02.output")},
+    views.exercise_card: {"exercise": lesson.exercise("02.largest_batch")},
+}
+KINDS = {getattr(views, name) for name in views.__all__ if not name.islower()}
+MADE_BY = {kind.made_by for kind in KINDS if issubclass(kind, View) and kind is not View}
+VIEWS: dict[str, Callable[[], View[Any]]] = {
+    make.__name__: partial(make, **given)
+    for make, given in MAKERS.items()
+    if make.__name__ in MADE_BY
+}
+ALL = [(name, setting) for name, make in VIEWS.items() for setting in make().settings]
+
+
+def test_every_view_is_tried() -> None:
+    assert VIEWS.keys() == MADE_BY
+
+
+@pytest.mark.parametrize(("name", "setting"), ALL)
+def test_change_takes_what_the_setting_takes_and_nothing_else(name: str, setting: str) -> None:
+    """Also of those that Python does not set: what a key or a button chooses."""
+    view = VIEWS[name]()
+    before, shown = view.state, view.now_
+    for given in (*STRANGE, "nope", ["nope"]):
+        if said(lambda: view.change(**{setting: given})):  # noqa: B023
+            assert view.state is before
+            assert view.now_ is shown
+        else:
+            assert view.settings[setting].settable
+            view = VIEWS[name]()
+            before, shown = view.state, view.now_
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_name_that_is_no_setting_is_a_sentence_with_the_nearest_one(name: str) -> None:
+    view: Any = VIEWS[name]()
+    before, near = view.state, next(n for n, s in view.settings.items() if s.settable)
+    for slip in (lambda: view.change(**{f"{near}x": 1}), lambda: setattr(view, f"{near}x", 1)):
+        with pytest.raises(InputError, match=f"unknown setting '{near}x'; did you mean '{near}'"):
+            slip()
+    assert view.state is before
+    view._private, view.tooltip = 1, "a trait"
+
+
+def test_a_view_keeps_its_state_where_a_page_cannot_be_composed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view: Any = views.memory("mnist_cnn")
+    before, shown = view.state, view.now_
+    with monkeypatch.context() as patch:
+        patch.setattr(view, "compose", lambda scene: vars(views)["nope"])
+        with pytest.raises(KeyError):
+            view.batch = 64
+    assert view.state is before
+    assert view.now_ is shown
+
+
 VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 3, 10**6, 10**13, 10**400, 2.5, float("nan"), float("inf"), "", "x",
     "3", "-3", "1e9", "9" * 5000, "KeyR", "Enter", "ArrowUp", "block:", "block:x", "block:-1",
@@ -89,7 +167,11 @@ def sent(view: Widget, content: Any) -> str:
 
 
 def event(name: Any, value: Any, dragging: Any = False) -> dict[str, Any]:
-    return {"number": 7, "events": [{"name": name, "value": value, "dragging": dragging}]}
+    return {
+        "view": "one",
+        "number": 7,
+        "events": [{"name": name, "value": value, "dragging": dragging}],
+    }
 
 
 @pytest.mark.measures
@@ -104,7 +186,7 @@ def test_every_message_of_a_control(name: str) -> None:
                 if not said(lambda: view.act(*found)):  # noqa: B023
                     view.refresh()
         sent(view, event(control, []))
-        assert view.now_["answer"] == 7
+        assert view.now_["answers"] == {"one": 7}
         view = LIVE[name]()
 
 
@@ -142,27 +224,6 @@ def test_every_shape_of_a_message(name: str) -> None:
     assert view.text() == before
 
 
-MAKERS: dict[Callable[..., Any], dict[str, Any]] = {
-    views.memory: {"what": "mnist_cnn"},
-    views.addresses: {"what": "mnist_cnn"},
-    views.shifted_copies: {"network": "mnist_cnn", "layer": "conv2", "k": 3},
-    views.warp_memory: {"network": "mnist_cnn", "layer": "conv2"},
-    views.number: {},
-    views.running_sum: {"count": 8},
-    views.gradient_histogram: {"gradients": [1.0, 2.0]},
-    views.training_curves: {"histories": {}},
-    views.planned_and_measured: {"run": None},
-    views.precision: {"what": "mnist_cnn"},
-    views.offload: {"network": "mnist_cnn", "batch": 8},
-    views.idle: {"network": "mnist_cnn", "batch": 8},
-    views.ways: {"network": "mnist_cnn", "batch": 8},
-    views.path: {"network": "mnist_cnn", "batch": 8},
-    views.recompute: {"what": "mnist_cnn"},
-    views.techniques: {"network": "linear1"},
-    views.vectors: {"network": "mnist_cnn"},
-    views.prediction_card: {"card": lesson.predict("02.output")},
-    views.exercise_card: {"exercise": lesson.exercise("02.largest_batch")},
-}
 ARGUMENTS = [(make, name) for make in MAKERS for name in inspect.signature(make).parameters
              if name != "progress"]  # fmt: skip
 MEASURING = {(views.techniques, "measure")}

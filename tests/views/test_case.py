@@ -7,6 +7,8 @@ from itertools import product
 import pytest
 
 from memlab import InputError, views
+from memlab.lesson import progress
+from memlab.lesson.card_question import Part, topics
 from memlab.studies.techniques.case import CARDS, LATER, LESSONS, TECHNIQUES, row
 from memlab.views.course.case import BAR, SHOWN
 from memlab.views.draw.chart import Chart
@@ -118,6 +120,44 @@ def test_a_row_that_waits_says_where_it_will_be():
     assert "offload: predict first, in a later lesson." in text
     assert "all together: to come." in text
     assert {each for each in views.case("02").rows.lessons if each > "09"} == {*LATER}
+
+
+@pytest.fixture
+def learner(tmp_path, monkeypatch):
+    """`learner("06")` has answered every prediction of these lessons."""
+    monkeypatch.setenv("MEMLAB_PROGRESS", str(tmp_path / "progress.json"))
+
+    def answers(*lessons):
+        for name, topic in topics().items():
+            if topic.part is Part.PREDICT and name.partition(".")[0] in lessons:
+                progress.answered(name, "", None)
+
+    return answers
+
+
+def test_the_rows_of_lessons_that_progress_has_as_answered_are_drawn(learner):
+    learner("06", "09")
+    view = views.case("07")
+    assert tuple(view.rows.rows) == ("01", "02", "07", "06", "09")
+    drawn = view.now_["shown"]["svg"]
+    assert f"{row('09').peak:,} B" in drawn
+    assert "predict first, in lesson 08" in drawn
+    assert not [words for words in ("lesson 06", "later lesson") if words in drawn]
+    assert "also" not in [control.name for control in view.controls()]
+    assert view.code() == "memlab.views.case('07')"
+
+
+def test_a_lesson_with_one_open_prediction_is_not_answered(learner):
+    first = next(n for n, t in topics().items() if n[:2] == "06" and t.part is Part.PREDICT)
+    learner()
+    progress.answered(first, "", None)
+    assert "06" not in views.case("07").rows.rows
+
+
+def test_a_stored_picture_does_not_depend_on_the_learner(learner):
+    before = views.case("07").stored()
+    learner("06", "08", "09")
+    assert views.case("07").stored() == before
 
 
 def test_the_row_of_an_elective_is_drawn_where_that_is_chosen():

@@ -16,11 +16,11 @@ from memlab.views.draw.marks import Mark
 from memlab.views.draw.page import Page
 from memlab.views.draw.table import Below, Beside, Block, Key, Table, Words
 from memlab.views.draw.text import plain
-from memlab.views.live.view import View
+from memlab.views.live.view import ROOM, View
 from tests.quick import apart
 from tests.views.pages import FACTORIES, every, page_of
 
-WIDTHS = (500, 820, 1200)
+WIDTHS = (500, 820, ROOM)
 MADE = every()
 NAMES = list(MADE)
 PAGES = apart(NAMES, lambda name: name == ("prediction_card", "02.output"))  # it runs a step

@@ -20,9 +20,9 @@ def view():
 
 def send(view, *events, number=1):
     before = view.now_
-    view._receive(view, {"number": number, "events": list(events)}, [])
+    view._receive(view, {"view": "one", "number": number, "events": list(events)}, [])
     assert view.now_ is not before
-    assert view.now_["answer"] == number
+    assert view.now_["answers"]["one"] == number
     return view.now_["shown"]
 
 
@@ -51,6 +51,39 @@ def test_a_drag_is_silent_until_it_ends(view):
     assert released["says"]
     assert ">50 GB</text>" in released["svg"]
     assert ">before</text>" in released["svg"]
+
+
+def test_every_rendering_of_a_view_is_answered_though_nothing_has_changed(view):
+    """A cell that runs again renders its view again, and numbers its events from 1 again."""
+    sent = []
+    view.observe(lambda change: sent.append(change["new"]["answers"]), "now_")
+    for rendering in ("one", "two"):
+        view._receive(view, {"view": rendering, "number": 1, "events": [event("width", 700)]}, [])
+    assert sent == [{"one": 1}, {"one": 1, "two": 1}]
+
+
+def test_the_renderings_that_are_told_are_few_and_the_last_ones(view):
+    for number in range(40):
+        view._receive(view, {"view": str(number), "number": 1, "events": []}, [])
+    assert list(view.now_["answers"]) == [str(number) for number in range(8, 40)]
+
+
+@pytest.mark.parametrize("error", [TypeError("no\npicture"), KeyboardInterrupt()])
+@pytest.mark.parametrize("part", ["act", "draw", "controls"])
+def test_what_fails_in_python_is_said_and_answered(view, monkeypatch, part, error):
+    def fails(*args, **kwargs):
+        raise error
+
+    shown = view.now_["shown"]["svg"]
+    with monkeypatch.context() as patch:
+        patch.setattr(view, part, fails)
+        with pytest.raises(type(error)):
+            send(view, event("batch", 6))
+    said = "TypeError: no picture" if isinstance(error, TypeError) else "KeyboardInterrupt"
+    assert view.now_["answers"] == {"one": 1}
+    assert view.now_["shown"]["error"].startswith(f"Stopped by {said}. ")
+    assert view.now_["shown"]["svg"] == shown
+    assert send(view, event("batch", 7), number=2)["error"] == ""
 
 
 def test_several_events_make_one_picture(view):

@@ -193,6 +193,14 @@ class Packing(Study):
         chosen = {placed.name for placed in sorted(found, key=lambda each: -each.size)[:MOST]}
         return tuple(placed for placed in self.blocks if placed.name in chosen)
 
+    @property
+    def unit(self) -> int:
+        """By how many bytes a block is moved by hand: 1 MiB of the toy, a hundredth of the arena
+        else."""
+        map_ = self.placement
+        rest = max(map_.arena // 100 // map_.alignment, 1) * map_.alignment
+        return units.UNITS["MiB"] if self.subject.toy else rest
+
     def at(self, operation: int, turn: int | None = None) -> list[Placed]:
         """The blocks that lie after so many turns and are alive inside an operation, from address
         0 up."""

@@ -24,7 +24,7 @@ from memlab.views.draw import marks as draw
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Phase, Text
-from memlab.views.draw.marks import Area, Fact, Glyph, Mark, Pen, Press, Rect, Rects, Rule
+from memlab.views.draw.marks import Area, Fact, Glyph, Lift, Mark, Pen, Press, Rect, Rects, Rule
 from memlab.views.draw.scale import Scale, operations
 from memlab.views.draw.svg import Box
 from memlab.views.draw.text import Runs
@@ -344,6 +344,8 @@ class AddressChart:
             yield Rect(*each.place, look="target", inset=float(self.toy),
                        solid=self.toy and each.name not in self.faulty,
                        fact=facts(self.packing)[each.name], send=("choose", each.name))  # fmt: skip
+            if self.moment.now.moving:
+                yield Lift("put", each.name, each.place, each.address, ("choose", each.name))
 
     # -- what stands in the blocks ------------------------------------------------------------
 

@@ -264,7 +264,7 @@ class AddressMap(View[Moment]):
         Raises:
             InputError: no such block, or no such address.
         """
-        self.change(moved={name: address}, chosen=name)
+        self._set(moved={name: address}, chosen=name)
 
     def score(self) -> str:
         """The top of this map beside the lower bound and the optimum, in words."""
@@ -299,12 +299,23 @@ class AddressMap(View[Moment]):
             return now.replace(cursor=stop("operation", value, 0, subject(now).operations - 1) + 1)
         if name == "choose":
             return self.changed(now, chosen=str(value))
+        if name == "put":
+            return self._put(now, str(value)) if now.moving else None
         if name == "score":
             return now.replace(scored=True)
         if name == "run":
             self._run(now)
         answers = {"move": _toggled, "leave": _toggled, "break": self._broken}
         return answers[name](now) if name in answers else None
+
+    def _put(self, now: State, value: str) -> State:
+        """The state after a block was dragged: ``"A 3145728"``, inside what the picture shows."""
+        name, _, address = value.rpartition(" ")
+        found = packing(self._origin.now if self._origin else now)
+        focus = found.by_name[known("block", name, found.by_name)]
+        high = found.placement.total if found.subject.toy else found.placement.arena
+        place = stop("address", address, 0, max(high - focus.size, 0)) + found.unit // 2
+        return self.changed(now, moved={name: place // found.unit * found.unit}, chosen=name)
 
     def _press(self, now: State, key: str) -> State | None:
         """The state after a key in the picture."""
@@ -410,12 +421,9 @@ def _born(moment: Moment, way: int) -> Placed:
 
 
 def _lifted(moment: Moment, focus: Placed, way: int) -> int:
-    """The address of the block in focus one unit up or down, inside what all blocks take without
-    reuse: 1 MiB of the toy, a hundredth of the arena else."""
-    map_, mib = moment.packing.placement, units.UNITS["MiB"]
-    unit = max(map_.arena // 100 // map_.alignment, 1) * map_.alignment
-    unit = mib if moment.packing.subject.toy else unit
-    return min(max(focus.address + way * unit, 0), map_.total - focus.size)
+    """The address of the block in focus one unit up or down, inside all blocks without reuse."""
+    most = moment.packing.placement.total - focus.size
+    return min(max(focus.address + way * moment.packing.unit, 0), most)
 
 
 # -- words ----------------------------------------------------------------------------------------

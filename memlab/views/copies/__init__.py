@@ -261,7 +261,7 @@ class ShiftedCopies(View[Lowering]):
             InputError: so much memory is not free, or only a tile is lowered at a time.
         """
         done = self._write(self.state)
-        self.change(done=done)
+        self._set(done=done)
         return done
 
     def _write(self, now: State) -> Written:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -57,7 +58,7 @@ class PredictionCard(Widget):
         self._entered: dict[tuple[int, str], str] = {}
         self._followed: dict[Callable[[], Any], list[Output]] = {}
         self._slot: Slot | None = None
-        self._filled = False
+        self._filled = self.working = False
         super().__init__()
         card.watch(self._follow)
 
@@ -96,6 +97,8 @@ class PredictionCard(Widget):
     def controls(self) -> list[Control]:
         turn = self.card.now
         asks = turn.topic.part is Part.PREDICT
+        if turn.pending and self.working:
+            return []
         if turn.open:
             reason = [_reason(self.because)] if asks else []
             lock = _button("lock", "lock" if asks else "check")
@@ -191,6 +194,8 @@ class PredictionCard(Widget):
     def _status(self) -> str:
         """How an entry was read: an amount in bytes, a number in digits."""
         topic, now = self.card.topic, self.card.now
+        if self.working:
+            return strings.get("card.control.busy")
         given = _readable(topic, self.entered) if now.state in ("open", "diagnosed") else None
         if given is None:
             return ""
@@ -227,6 +232,27 @@ class PredictionCard(Widget):
         """Where that is shown below a card which was shown before its answer: empty till then."""
         self._slot = self._slot or Slot()
         return self._slot
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """While a cell runs what may take long: the card says so."""
+        self.working = True
+        self.refresh()
+        try:
+            yield
+        finally:
+            self.working = False
+            self.refresh()
+
+    def recall(self) -> None:
+        """Find again what progress has as answered, while the card says that it works."""
+        error = ""
+        try:
+            with self.at_work():
+                self.card.recall()
+        except InputError as refused:
+            error = str(refused)
+        self.refresh(error)
 
     def followed(self) -> list[Output]:
         """The outputs of what ``then`` has registered; each function runs once."""

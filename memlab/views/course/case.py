@@ -73,15 +73,26 @@ class OneCase(View[Case]):
     also = Check(
         doc="whether the rows of lessons are drawn too that come before, and that this one does "
         "not need: 06 at the end of 07 and 08",
-        when=lambda now: bool(passed(now.lesson)),
+        when=lambda now: bool({*passed(now.lesson)} - now.answered),
     )
     numbers = Check(doc="whether all numbers are shown", argument=False, stays=True, key="KeyN")
+    answered = Setting[frozenset[str]](
+        doc="the lessons whose predictions the learner has answered: their rows are drawn too",
+        default=frozenset(),
+        argument=False,
+        stays=True,
+        stored=False,
+    )
     done: Setting[Measured | None] = Setting(
         doc="what the techniques used where they ran", argument=False, follows=["also"]
     )
 
+    def settle(self, new: State, was: State | None) -> State:
+        return new if was else new.replace(answered=answered())
+
     def study(self, now: State) -> Case:
-        return Case(now.lesson, now.card, passed(now.lesson) if now.also else ())
+        also = passed(now.lesson) if now.also else ()
+        return Case(now.lesson, now.card, (*also, *sorted(now.answered)))
 
     def described(self, now: State) -> object:
         return now.lesson  # its outlines are those of the course, not of what was chosen before
@@ -111,7 +122,7 @@ class OneCase(View[Case]):
             DoesNotFitError: 250 MB are not free.
         """
         done = self._measured(self.state)
-        self.change(done=done)
+        self._set(done=done)
         return done
 
     def _measured(self, now: State) -> Measured:
@@ -133,6 +144,20 @@ class OneCase(View[Case]):
 
 
 case = maker(OneCase)
+
+
+def answered() -> frozenset[str]:
+    """The lessons whose predictions the learner has answered, by the file of progress."""
+    from memlab.lesson import progress
+    from memlab.lesson.card_question import Part, topics
+
+    if progress.file() is None:
+        return frozenset()
+    cards: dict[str, list[str]] = {}
+    for name, topic in topics().items():
+        if topic.part is Part.PREDICT:
+            cards.setdefault(name.partition(".")[0], []).append(name)
+    return progress.lessons(cards)
 
 
 def _title(found: Case, show: str) -> str:

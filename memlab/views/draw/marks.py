@@ -476,3 +476,23 @@ class Press(Mark):
 
     def on(self, axes: Any) -> None:
         """Nothing: a figure takes no presses."""
+
+
+@dataclass(frozen=True)
+class Lift(Mark):
+    """Where a pointer takes hold of what lies at ``at`` and moves it up or down: each move sends
+    ``name`` and, in one text, the ``value`` with the place where it is now."""
+
+    name: str
+    value: str
+    place: tuple[float, float, float, float]
+    at: int
+    send: Send | None = None
+
+    def draw(self, pen: Pen) -> None:
+        per = (pen.up.last - pen.up.first) / (pen.box.bottom - pen.box.top)
+        pen.svg.rect(pen.place(*self.place), fill="transparent", data_lift=self.name,
+                     data_value=self.value, data_at=self.at, data_per=f"{per:.6g}")  # fmt: skip
+
+    def on(self, axes: Any) -> None:
+        """Nothing: a figure takes no presses."""

@@ -51,6 +51,10 @@ class Block:
         return True
 
 
+READ = 960
+"""Pixels of the longest line of words, on a page that is wider."""
+
+
 @dataclass(frozen=True)
 class Words(Block):
     """A paragraph, or several: each begins a line; a function gives them once they are needed. A
@@ -89,7 +93,7 @@ class Words(Block):
                 found.append(texts.shortened(each, width, self.size, self.bold))
                 continue
             runs = [(each, self.bold)] if isinstance(each, str) else each
-            found += texts.flow(runs, width, self.size)
+            found += texts.flow(runs, min(width, READ), self.size)
         return found[: self.most]
 
     def draw(self, svg: Svg, x: float, y: float, width: float) -> float:

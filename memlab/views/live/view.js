@@ -3,7 +3,8 @@
 function render({ model, el }) {
   window.memlabViews = (window.memlabViews ?? 0) + 1;  // each view may be a module of its own
   const id = `ml${window.memlabViews}`;
-  const gone = new AbortController();
+  const view = Math.random().toString(36).slice(2);  // the model may be shown elsewhere too
+  const removed = new AbortController();
   const fields = new Map(), dragged = new Set();
   const root = make("div");
   const heading = make("p", { className: "ml-heading", id: `${id}-heading`, tabIndex: -1 });
@@ -33,10 +34,11 @@ function render({ model, el }) {
   root.append(heading, row, hidden, status, spoken, heard, picture, help, lines, below, after, text);
   root.append(ring, tip);
   el.append(root);
+  el.classList.add("memlab-beside");
 
   // -- sending: one list of events on its way, and only the newest value of each control ------
 
-  let queue = [], sent = [], waiting = 0, number = 0, slow = 0;
+  let queue = [], sent = [], waiting = 0, number = 0, slow = 0, gone = false;
   function send(name, value, dragging = false) {
     const last = queue.at(-1);
     const event = { name, value, dragging };
@@ -46,13 +48,25 @@ function render({ model, el }) {
   }
   function flush() {
     if (waiting || !queue.length) return;
-    waiting = ++number;
-    try {
-      model.send({ number, events: queue });
-      if (queue.some(({ name }) => name !== "width")) slow ||= setTimeout(work, 400);
-    } catch { /* the kernel has gone: nobody answers */ }
+    const chosen = queue.some(({ name }) => name !== "width");
     sent = queue;
     queue = [];
+    if (gone) { if (chosen) lost(); return; }
+    waiting = ++number;
+    model.send({ view, number, events: sent });
+    if (chosen) slow ||= setTimeout(work, 400);
+  }
+  function connected() {  // `this` is Jupyter's own view of the model
+    gone = this?.model?.comm_live === false;
+    if (gone) lost();
+  }
+  function lost() {  // the kernel was restarted: nobody answers what was sent
+    const { layout } = model.get("now_");
+    waiting = 0;
+    queue = [];
+    idle();
+    layout.controls.filter(({ kind }) => kind === "button").forEach(update);
+    say(layout.gone, true);
   }
   function work() {  // the answer takes long enough for the picture to look dead
     root.setAttribute("aria-busy", "true");
@@ -110,7 +124,7 @@ function render({ model, el }) {
     if (text) buttons.append(toggle);
     if (buttons.children.length) row.append(buttons);
     if (below.children.length && below.nextSibling !== status) below.after(status);
-    if (focused) focus(fields.get(focused) ?? fields.get(next) ?? heading);
+    if (focused) focus(fields.get(focused) ?? fields.get(next) ?? (keys.size ? picture : heading));
   }
 
   function focus(node) {
@@ -182,7 +196,7 @@ function render({ model, el }) {
       if (dragged.delete(node) && chosen) setTimeout(() => send(name, Number(node.value)));
     };
     for (const kind of ["pointerup", "pointercancel"]) {
-      window.addEventListener(kind, release, { signal: gone.signal });
+      window.addEventListener(kind, release, { signal: removed.signal });
     }
     node.addEventListener("blur", release);
     node.addEventListener("keydown", (event) => {
@@ -250,23 +264,41 @@ function render({ model, el }) {
     const found = root.getRootNode().elementsFromPoint(...place).filter((node) => picture.contains(node));
     return found.map((node) => node.closest(css)).find(Boolean);
   }
-  let held = null;
+  let held = null;  // what the pointer has hold of: how it follows, and lets go
   picture.addEventListener("pointerdown", (event) => {
     const target = under([event.clientX, event.clientY], "[data-send]");
     if (!target) return;
-    if (!target.dataset.steps) { send(target.dataset.send, target.dataset.value); return; }
-    held = target.getBoundingClientRect();
-    held.name = target.dataset.send;
-    held.steps = Number(target.dataset.steps);
-    point(event);
+    const { send: name, value, steps } = target.dataset;
+    if (!steps) send(name, value);
+    held = steps ? pointed(target) : lifted(target.querySelector("[data-lift]"), event);
+    if (!held) return;
+    picture.setPointerCapture(event.pointerId);  // a new picture takes nothing away
+    if (steps) held.follow(event);
   });
-  picture.addEventListener("pointermove", (event) => { if (held) point(event); });
+  picture.addEventListener("pointermove", (event) => held?.follow(event));
   for (const kind of ["pointerup", "pointercancel"]) {
-    window.addEventListener(kind, () => { held = null; }, { signal: gone.signal });
+    window.addEventListener(kind, () => { held?.leave(); held = null; }, { signal: removed.signal });
   }
-  function point(event) {
-    const step = Math.floor((event.clientX - held.left) / held.width * held.steps);
-    send(held.name, Math.min(Math.max(step, 0), held.steps - 1));
+  function pointed(target) {  // one of equal parts, from left to right
+    const { left, width } = target.getBoundingClientRect(), { send: name, steps } = target.dataset;
+    const follow = ({ clientX }) => {
+      const step = Math.floor((clientX - left) / width * steps);
+      send(name, Math.min(Math.max(step, 0), steps - 1));
+    };
+    return { follow, leave() {} };
+  }
+  function lifted(target, { clientY: from }) {  // it goes up and down with the pointer
+    if (!target) return null;
+    const { lift: name, value, at, per } = target.dataset;
+    const drawn = picture.firstElementChild;
+    const scale = drawn.getBoundingClientRect().height / drawn.viewBox.baseVal.height;
+    let place = null;
+    const follow = ({ clientY }) => {
+      if (place === null && Math.abs(clientY - from) < 3) return;
+      place = Math.round(Number(at) + (from - clientY) / scale * per);
+      send(name, `${value} ${place}`, true);
+    };
+    return { follow, leave() { if (place !== null) send(name, `${value} ${place}`); } };
   }
 
   // -- what a mark says: on hover, and by keyboard ------------------------------------------------
@@ -323,7 +355,7 @@ function render({ model, el }) {
   picture.addEventListener("blur", () => { if (!pointer) tell(null); });
   window.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && pointer) leave();
-  }, { signal: gone.signal });
+  }, { signal: removed.signal });
 
   function retell(fact) {  // the picture is a new one: the same place, or the mark of the view's keys
     if (pointer) { tell(held ? null : under(pointer, "[data-fact]")); return; }
@@ -401,10 +433,11 @@ function render({ model, el }) {
 
   let names = "", keys = new Set(), walks = false;  // arrows walk the marks, unless they are a view's own
   function follow() {
-    const { layout, shown, answer } = model.get("now_");
+    const { layout, shown, answers } = model.get("now_");
     keys = new Set(layout.keys);
-    if (answer >= waiting) { waiting = 0; idle(); }
+    if ((answers[view] ?? 0) >= waiting) { waiting = 0; idle(); }
     root.className = `memlab ${layout.classes}`;
+    root.style.setProperty("--ml-room", layout.room);
     root.lang = layout.language; // fonts and screen readers go by it
     title(layout.heading);
     const kinds = ({ kind, name, label, options }) =>
@@ -430,6 +463,7 @@ function render({ model, el }) {
     flush();
   }
   model.on("change:now_", follow);
+  model.on("comm_live_update", connected);
   follow();
 
   let measured = 0;
@@ -444,9 +478,10 @@ function render({ model, el }) {
 
   return () => {
     watch.disconnect();
-    gone.abort();
+    removed.abort();
     clearTimeout(slow);
     model.off("change:now_", follow);
+    model.off("comm_live_update", connected);
   };
 }
 

@@ -45,11 +45,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from memlab import strings
-from memlab.errors import flag, listed, several
+from memlab.errors import InputError, flag, listed, several, unknown
+from memlab.views.live.arguments import explained, signature
 from memlab.views.live.setting import Check, Draft, Range, Setting, State, of
 from memlab.views.live.widget import Control, Labels, Line, Picture, Widget, width
 
@@ -58,6 +58,10 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 V = TypeVar("V", bound="View[Any]")
+OWN = ("state", "previous", "earlier")
+"""What a view has besides its settings."""
+ROOM = 1400
+"""Pixels of the widest live page."""
 KEPT = 6
 """Studies of so many states are kept: now, before, and both as they are stored."""
 
@@ -111,7 +115,8 @@ class View(Widget, Generic[S]):
     presets: ClassVar[Mapping[str, Mapping[str, Any] | Callable[[State], Mapping[str, Any]]]] = {}
     narrowest: ClassVar[int] = 480
     widest: ClassVar[int] = 960
-    """A page is as wide as the browser has room for, within these; a stored one is the widest."""
+    """A page is as wide as the browser has room for, within these; a stored one is the widest. A
+    view that has not less than others is ``ROOM`` wide where a screen has it."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -131,12 +136,19 @@ class View(Widget, Generic[S]):
         self._origin: Scene | None = None
         self._news = self._told = False
         self._width = self.widest
+        self.room = ROOM if self.widest >= View.widest else self.widest
         self.previous: State | None = None
         self.earlier: State | None = None
         self.state = self._start = self._made({}, given)
         several("setting", self.state.only, [n for n, s in self.settings.items() if s.events])
         self.rows_of(self.state)
         super().__init__()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a setting, a trait or what is private: a name that is none of them is a slip."""
+        if not (name.startswith("_") or name in OWN or hasattr(type(self), name)):
+            raise unknown("setting", name, [n for n, s in self.settings.items() if s.settable])
+        super().__setattr__(name, value)
 
     # -- what a subclass gives --------------------------------------------------------------
 
@@ -220,13 +232,18 @@ class View(Widget, Generic[S]):
         return self._kept[-1][1]
 
     def change(self, **changes: Any) -> None:
-        """Choose other values for some settings, all at once.
+        """Choose other values for some settings, all at once; where one is refused, all stay.
 
         Raises:
-            InputError: a value that is not allowed.
+            InputError: a value that is not allowed, a name that is no setting, or a setting that
+                only another view, or a key or a button of this one, changes.
         """
-        self._go(self.changed(self.state, **changes))
-        self.refresh()
+        for name in changes:
+            setting = self._setting(name)
+            if not setting.settable:
+                key = "fixed" if setting.fixed else "pressed"
+                raise InputError(strings.get(f"widget.{key}", name=name))
+        self._set(**changes)
 
     def scene(self, width: float | None = None, live: bool = False) -> Scene:
         """What is on display, or what is stored of it."""
@@ -322,14 +339,14 @@ class View(Widget, Generic[S]):
         first = next(sliders, None)
         return round(first.where(now)) if first else 0
 
-    def refresh(self, error: str = "", answer: int = 0) -> None:
-        super().refresh(error, answer)
+    def refresh(self, error: str = "") -> None:
+        super().refresh(error)
         self._news = False
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
         now = self.state
         if name == "width":
-            self._width = min(max(width(value), self.narrowest), self.widest)
+            self._width = min(max(width(value), self.narrowest), self.room)
         elif name == "text":
             self._told = True
         elif name in self._events:
@@ -344,7 +361,22 @@ class View(Widget, Generic[S]):
         elif name == "start":
             self._renew(self._start.replace(**self._staying()))
         elif (state := self.do(now, name, value)) is not None:
-            self._go(state)
+            self._slide(state, dragging)
+
+    def _set(self, **changes: Any) -> None:
+        """The same for all settings: a view's own methods check what they set."""
+        undo = self._undo()
+        try:
+            self._go(self.changed(self.state, **changes))
+            self.refresh()
+        except BaseException:
+            undo()
+            raise
+
+    def _undo(self) -> Callable[[], None]:
+        names = ("state", "previous", "earlier", "_origin", "_news")
+        kept = {name: getattr(self, name) for name in names}
+        return lambda: self.__dict__.update(kept)
 
     # -- history ------------------------------------------------------------------------------
 
@@ -390,6 +422,11 @@ class View(Widget, Generic[S]):
         now = self.state
         return setting.when(now) and (not now.only or setting.name in now.only)
 
+    def _setting(self, name: str) -> Setting[Any]:
+        if name not in self.settings:
+            raise unknown("setting", name, self.settings)
+        return self.settings[name]
+
     def _held(self) -> dict[str, Setting[Any]]:
         """The settings that hold a value of their own."""
         return {name: each for name, each in self.settings.items() if each.put is None}
@@ -414,7 +451,7 @@ class View(Widget, Generic[S]):
         """The changes of settings that hold a value of their own."""
         found: dict[str, Any] = {}
         for name, value in changes.items():
-            setting = self.settings[name]
+            setting = self._setting(name)
             put = setting.put
             found |= put(now, setting.checked(value, now)) if put else {name: value}
         return found
@@ -450,29 +487,8 @@ def maker(view: type[V]) -> Callable[..., V]:
     make.__name__ = make.__qualname__ = view.made_by
     make.__module__ = view.__module__
     make.__signature__ = signature(view)  # type: ignore[attr-defined]  # functions have one
-    make.__doc__ = _explained(view)
+    make.__doc__ = explained(view)
     return make
-
-
-def signature(view: type[View[Any]]) -> Signature:
-    """The arguments of a view: its settings."""
-    arguments = {name: each for name, each in view.settings.items() if each.argument}
-    ordered = [*view.positional, *(name for name in arguments if name not in view.positional)]
-    return Signature([_parameter(arguments[name], name in view.positional) for name in ordered])
-
-
-def _parameter(setting: Setting[Any], positional: bool) -> Parameter:
-    kind = Parameter.POSITIONAL_OR_KEYWORD if positional else Parameter.KEYWORD_ONLY
-    return Parameter(setting.name, kind, default=None if setting.optional else setting.usual)
-
-
-def _explained(view: type[View[Any]]) -> str:
-    """The text of the function: what the class says first, then each argument."""
-    head = (view.__doc__ or "").strip().partition("\n\n")[0]
-    ordered = signature(view).parameters
-    lines = [f"    {name}: {view.settings[name].doc}." for name in ordered]
-    raises = "Raises:\n    InputError: a value that is not allowed."
-    return "\n".join([head, "", "Args:", *lines, "", raises])
 
 
 def _same(value: object, now: State, name: str) -> bool:

@@ -3,15 +3,20 @@
 Python computes, the browser displays. The browser sends what was done as a list of events, and
 waits for the answer before it sends the next list; in between it keeps only the newest value of
 each control, so that a slow picture is skipped and never queued.
+
+A model may be rendered several times: side by side, or again where its cell runs again. Each
+rendering has a key of its own and numbers its lists; what is sent to all of them names the last
+list of each that was answered, so that no answer equals the one before or is lost in a later one.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite, log
 from pathlib import Path
+from threading import RLock
 from typing import Any, NamedTuple
 
 import anywidget
@@ -22,6 +27,8 @@ from memlab.errors import LARGEST, LONGEST, InputError, shorten, whole
 from memlab.strings import gettext as _
 
 _HERE = Path(__file__).parent
+RENDERINGS = 32
+"""Of one model at most so many are told what was answered: those that asked last."""
 
 
 class Line(NamedTuple):
@@ -61,7 +68,7 @@ class Widget(anywidget.AnyWidget):
     _css = _HERE / "view.css"
 
     now_ = traitlets.Dict().tag(sync=True)
-    """Controls, texts, the picture, and the number of the list of events that it answers."""
+    """Controls, texts, the picture, and the lists of events that are answered."""
 
     name = "view"
     """The table of its texts; ``name`` and ``help`` in it are those of the picture."""
@@ -69,11 +76,15 @@ class Widget(anywidget.AnyWidget):
     """Whether a button shows the text below the picture."""
     classes = "memlab-view"
     """The classes of its root: ``memlab-view`` is what a page measures and a lesson opens with."""
+    room = 0
+    """Pixels that its picture has use for, where they are many."""
     picture_keys: Sequence[str] = ()
     """The keys that its picture takes, by ``event.code``; arrows that are not among them walk its
     marks."""
 
     def __init__(self) -> None:
+        self._answers: dict[str, int] = {}
+        self._sending = RLock()  # a browser's events may come in a thread of their own
         super().__init__()
         self.on_msg(self._receive)
         self.refresh()
@@ -132,41 +143,66 @@ class Widget(anywidget.AnyWidget):
         drawn = {"image/svg+xml": picture.svg} if picture.svg else {}
         return {**drawn, "text/plain": picture.text}
 
-    def refresh(self, error: str = "", answer: int = 0) -> None:
+    def refresh(self, error: str = "") -> None:
         """Draw again and send it as one message."""
-        texts = ("copied", "copy_by_hand", "walk", "working")
-        self.now_ = {
-            "layout": {
-                "controls": [control.as_dict() for control in self.controls()],
-                "more": self.more(),
-                "classes": self.classes,
-                "heading": list(self.heading()),
-                "next": self.next(),
-                "name": self.label(),
-                "language": strings.language(),
-                "help": self.help(),
-                "text": strings.get("widget.text") if self.twin else "",
-                "keys": list(self.picture_keys),
-                **{key: strings.get(f"widget.{key}") for key in texts},
-            },
-            "shown": asdict(self.draw(stored=False)) | {"error": error},
-            "answer": answer,
+        with self._sending:
+            self._publish(self._layout(), asdict(self.draw(stored=False)), error)
+
+    def _layout(self) -> dict[str, Any]:
+        """Everything but what is shown at this moment."""
+        texts = ("copied", "copy_by_hand", "walk", "working", "gone")
+        return {
+            "controls": [control.as_dict() for control in self.controls()],
+            "more": self.more(),
+            "classes": self.classes,
+            "room": self.room,
+            "heading": list(self.heading()),
+            "next": self.next(),
+            "name": self.label(),
+            "language": strings.language(),
+            "help": self.help(),
+            "text": strings.get("widget.text") if self.twin else "",
+            "keys": list(self.picture_keys),
+            **{key: strings.get(f"widget.{key}") for key in texts},
         }
+
+    def _publish(self, layout: object, shown: Mapping[str, Any], error: str) -> None:
+        answers = dict(self._answers)
+        self.now_ = {"layout": layout, "shown": {**shown, "error": error}, "answers": answers}
 
     def _named(self, key: str) -> str:
         key = f"{self.name}.{key}"
         return strings.get(key) if strings.has(key) else ""
 
+    def _undo(self) -> Callable[[], None]:
+        """A function that brings back what is there now."""
+        return lambda: None
+
     def _receive(self, _: object, content: object, buffers: object) -> None:
-        message = content if isinstance(content, Mapping) else {}
-        error, number = "", message.get("number")
+        message, error = content if isinstance(content, Mapping) else {}, ""
+        undo = self._undo()
         try:
-            for name, value, dragging in events(message.get("events")):
-                self.act(name, value, dragging)
-        except InputError as refused:
-            error = str(refused)
-        finally:
-            self.refresh(error, number if type(number) is int else 0)
+            try:
+                for name, value, dragging in events(message.get("events")):
+                    self.act(name, value, dragging)
+            except InputError as refused:
+                error = str(refused)
+            self._note(message.get("view"), message.get("number"))
+            self.refresh(error)
+        except BaseException as failed:  # a mistake, or the kernel was interrupted
+            undo()
+            self._note(message.get("view"), message.get("number"))
+            known = isinstance(failed, InputError)
+            why = str(failed) if known else strings.get("widget.failed", why=_why(failed))
+            self._publish(self.now_["layout"], self.now_["shown"], why)
+            if not known:
+                raise
+
+    def _note(self, view: object, number: object) -> None:
+        """Name a list of events as answered by what is sent next."""
+        if isinstance(view, str) and len(view) <= LONGEST and type(number) is int:
+            others = {key: last for key, last in self._answers.items() if key != view}
+            self._answers = dict([*others.items(), (view, number)][-RENDERINGS:])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -177,6 +213,12 @@ class Widget(anywidget.AnyWidget):
 
     def __str__(self) -> str:
         return self.text()
+
+
+def _why(failed: BaseException) -> str:
+    """An error in one line."""
+    said = " ".join(str(failed).split())
+    return f"{type(failed).__name__}: {said}" if said else type(failed).__name__
 
 
 # -- what a browser sends --------------------------------------------------------------------------
