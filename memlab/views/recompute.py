@@ -59,11 +59,11 @@ def _all(now: State) -> Schedules:
 
 
 def stops(found: Schedules) -> list[int]:
-    """Round budgets up to the plain peak."""
-    plain = found.plain.peak
+    """The least possible peak, and round budgets from there up to the plain one."""
+    plain, least = found.plain.peak, found.frontier[0].peak
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
-    step = next(each for each in steps if plain <= STOPS * each)
-    return [step * index for index in range(1, -(-plain // step) + 1)]
+    step = next(each for each in steps if plain - least <= STOPS * each)
+    return [least, *(step * at for at in range(least // step + 1, -(-plain // step) + 1))]
 
 
 def _halfway(now: State) -> int:

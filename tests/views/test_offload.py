@@ -10,6 +10,7 @@ import memlab
 from memlab import views
 from memlab.errors import InputError
 from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import OpenEdge
 from tests.views.shown import charts, drawn
 
 
@@ -87,13 +88,18 @@ def test_a_focus_that_is_gone_is_none() -> None:
     assert pressed(view, "KeyW") == ""
 
 
-def test_an_axis_is_held_while_the_link_is_dragged() -> None:
-    view: Any = views.offload(link="3 GB/s")
+def test_an_axis_of_seconds_stays_until_there_is_more_room() -> None:
+    view: Any = views.offload()
     last = charts(view)[0].x.last
-    view.act("link", 8, True)
-    assert charts(view)[0].x.last == last
-    view.act("link", 8, False)
-    assert charts(view)[0].x.last < last
+    for place in (8, 0):
+        view.act("link", place, True)
+        view.act("link", place, False)
+        assert charts(view)[0].x.last == last
+    assert view.rows.now.seconds > last
+    edges = [mark for mark in charts(view)[1].marks if isinstance(mark, OpenEdge)]
+    assert [edge.side for edge in edges] == ["right"]
+    view.act("more_room", None, False)
+    assert charts(view)[0].x.last >= view.rows.now.seconds
 
 
 def test_a_budget_far_above_is_said_and_not_drawn() -> None:

@@ -84,6 +84,8 @@ def test_the_axis_stands_still_under_buffers_and_under_a_drag() -> None:
     view.act("disk", 0, True)
     assert charts(view)[1].x.last == last
     view.act("disk", 0, False)
+    assert charts(view)[1].x.last == last
+    view.act("more_room", None, False)
     assert charts(view)[1].x.last > last
 
 

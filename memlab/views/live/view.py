@@ -36,7 +36,7 @@ Every view takes ``examples=False``, which leaves out the buttons of its presets
 asks later what they would show. Python still sets everything.
 
 History never is in the state. ``scene.previous`` is the state before the last change;
-``scene.before`` the scene that it was seen in: an axis is held there while ``scene.dragging``.
+``scene.before`` the scene that it was seen in. The axes of a ``SteadyView`` follow no slider.
 Where a drag ends where it began, what was there before is back.
 """
 

@@ -111,9 +111,9 @@ def _guess(shown: Shown) -> list[str]:
 
 def _before(shown: Shown) -> Words:
     """What was shown before, for the text alone."""
-    if shown.before is None:
+    if shown.old is None:
         return Words(say("twin.start"), drawn=False, gap=1)
-    old = shown.before.now
+    old = shown.old
     index, name = f"{old.peak.index + 1:,}", old.peak.row.name
     peak = f"{old.equation()[0]} = {units.exact(old.peak.nbytes)}"
     told = say("twin.before", title=old.title, peak=peak, index=index, name=name)

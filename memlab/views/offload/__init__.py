@@ -14,9 +14,10 @@ from memlab.studies.streams.offload import Offload, offloaded, short, speed
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import ByName, Choice, Range, Setting, State
 from memlab.views.live.setting import Text as Typed
-from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.steady import Needs, SteadyView
+from memlab.views.live.view import Scene, maker
 from memlab.views.offload import focus
-from memlab.views.offload.page import Shown, page
+from memlab.views.offload.page import NEAR, Shown, needs, page
 
 SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
 """Bytes per second at which the slider of the link stops."""
@@ -75,7 +76,7 @@ def of_optimizers() -> Choice[str]:
     return Choice(titles, default="sgd", doc=optimizers.ONE_OF, place="more")
 
 
-class Offloaded(View[Offload]):
+class Offloaded(SteadyView[Offload]):
     """A step whose maps wait in host memory: compute and copies over time, and both memories."""
 
     name, made_by = "offload", "offload"
@@ -110,6 +111,16 @@ class Offloaded(View[Offload]):
         return offloaded(now.network, now.batch, now.policy, now.link, now.device, now.optimizer,
                          now.budget)  # fmt: skip
 
+    def needs(self, now: State, rows: Offload) -> Needs:
+        return needs(rows)
+
+    def most(self, now: State) -> tuple[int | None, ...]:
+        _, device, host = self.needs(now, self.rows_of(now))  # the link changes seconds alone
+        return None, now.budget if device < now.budget < NEAR * device else device, host
+
+    def question(self, now: State) -> object:
+        return now.network, now.policy, now.device, now.optimizer
+
     def values(self, now: State) -> Mapping[str, object]:
         return {"link": speed(now.link), "batch": f"{now.batch:,}"}
 
@@ -141,9 +152,9 @@ class Offloaded(View[Offload]):
 
     def compose(self, scene: Scene) -> Page:
         now, found = scene.now, self.rows_of(scene.now)
-        held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
         pinned = focus.known(found, now.pinned)
-        return page(Shown(found, held, self._place(now), pinned, scene.width), self.says(scene))
+        shown = Shown(found, now.room, self._place(now), pinned, scene.width)
+        return page(shown, self.says(scene))
 
     def _place(self, now: State) -> str:
         """What is in focus, where it is still there."""

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from math import ceil
 from string import ascii_uppercase
 from typing import Any, ClassVar
 
@@ -18,11 +19,12 @@ from memlab.studies.memory.recipe import network_of
 from memlab.studies.streams.path import BUFFERS, DataPath, data_path_of, say
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import Choice, Number, Range, Setting, State
-from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.steady import Needs, SteadyView
+from memlab.views.live.view import Scene, maker
 from memlab.views.live.widget import Control, Labels
 from memlab.views.offload import of_devices, of_networks
 from memlab.views.path.page import page
-from memlab.views.path.stations import Shown
+from memlab.views.path.stations import TURNS, Shown
 
 GB = 10**9
 DISKS = (.01, .02, .03, .05, .07, .1, .15, .2, .3, .5, .7, 1, 2, 3, 5, 7, 10)  # fmt: skip
@@ -80,7 +82,7 @@ def networks() -> dict[str, str]:
     return {name: each.title for name, each in found.items() if len(each.input_shape) == 3}
 
 
-class DataPathView(View[DataPath]):
+class DataPathView(SteadyView[DataPath]):
     """The way of the images to the device: the bytes that wait in each station, and when compute
     waits for them."""
 
@@ -129,6 +131,12 @@ class DataPathView(View[DataPath]):
         return data_path_of(network, now.batch, now.buffers, now.augment, now.disk, now.host,
                             now.link, now.device)  # fmt: skip
 
+    def needs(self, now: State, rows: DataPath) -> Needs:
+        return (ceil(1e9 * TURNS * rows.turn),)
+
+    def question(self, now: State) -> object:
+        return now.network, now.batch, now.image, now.augment, now.device
+
     def described(self, now: State) -> object:
         return now.replace(moment=None, chosen="")
 
@@ -167,9 +175,8 @@ class DataPathView(View[DataPath]):
     def _shown(self, scene: Scene) -> Shown:
         found, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
-        held = before if scene.dragging and before else found
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return Shown(found, held, before, chosen, now.moment, scene.width)
+        return Shown(found, now.room[0], before, chosen, now.moment, scene.width)
 
 
 path = maker(DataPathView)

@@ -21,8 +21,9 @@ from memlab.views.draw.scale import Scale
 from memlab.views.draw.theme import PAINTS, Paint
 from memlab.views.offload.page import Time
 
-TURNS = 4.2
-"""The axis of time has room for so many batches, of which one follows the other."""
+TURNS = 2.1
+"""So many batches, of which one follows the other, are in the picture at least; twice as many at
+first."""
 PLACE = 0.42
 """The share of the axis at which the moment stands that nobody has chosen."""
 LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
@@ -52,11 +53,11 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Shown:
-    """What the picture is made from; ``held`` is the state that its axis of time belongs to,
-    ``before`` the one that was seen before this one."""
+    """What the picture is made from; its axis of time holds ``room`` nanoseconds, ``before`` is the
+    state that was seen before this one."""
 
     found: DataPath
-    held: DataPath
+    room: int
     before: DataPath | None
     chosen: int | None
     moment: float | None
@@ -65,7 +66,7 @@ class Shown:
     @cached_property
     def time(self) -> Time:
         """The axis of time."""
-        return Time([TURNS * self.held.turn], self.width)
+        return Time(self.room, self.width)
 
     @property
     def now(self) -> float:
