@@ -26,10 +26,16 @@ from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.text import emphasized
 from memlab.views.draw.theme import IDLE, PAINTS, PLANNED, Paint
 from memlab.views.live.setting import Choice, Setting, State
-from memlab.views.live.setting import Text as Typed
 from memlab.views.live.steady import Needs, SteadyView
 from memlab.views.live.view import Scene, maker
-from memlab.views.offload import of_batches, of_devices, of_links, of_networks, of_optimizers
+from memlab.views.offload import (
+    of_batches,
+    of_devices,
+    of_links,
+    of_memories,
+    of_networks,
+    of_optimizers,
+)
 
 BAR, PITCH, TALL = 21, 36, 52
 """Pixels: a bar, a row, and a row with a line of words below its bar."""
@@ -59,9 +65,8 @@ class WaysOut(SteadyView[Ways]):
 
     network = of_networks()
     batch = of_batches(256)
-    budget = Typed(
-        doc="the bytes of the card", default="12 GB", check=units.parse, show=card,
-        write=lambda nbytes: repr(_exactly(nbytes)), code="always",
+    budget = of_memories(
+        show=card, write=lambda nbytes: repr(_exactly(nbytes)), code="always"
     )  # fmt: skip
     sort = Choice(SORTS, doc="``'time'`` or ``'peak'``: what comes first among those that fit")
     link = of_links("to host memory", place="more")

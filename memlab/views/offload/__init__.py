@@ -65,9 +65,18 @@ def of_batches(default: int, **given: Any) -> Range:
 
 def of_links(way: str, **given: Any) -> Range:
     """The setting of the link that bytes go over on their ``way``."""
-    return Range(1, 10**15, default="12 GB/s", check=lambda given: hardware.link(given).speed,
-                 doc=f'bytes per second {way}, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``', show=speed,
-                 stops=SPEEDS, write=lambda value: repr(speed(value)), **given)  # fmt: skip
+    return Range(1, 10**15, default=lambda now: now.device.wire.speed,
+                 check=lambda given: hardware.link(given).speed,
+                 doc=f'bytes per second {way}, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``; those of the '
+                 "device if not given", show=speed, stops=SPEEDS, follows=["device"], stands=True,
+                 write=lambda value: repr(speed(value)), **given)  # fmt: skip
+
+
+def of_memories(**given: Any) -> Typed[int]:
+    """The setting of the card's memory."""
+    return Typed(doc="the bytes of the card; those of the device if not given",
+                 default=lambda now: now.device.room, check=units.parse, follows=["device"],
+                 stands=True, **given)  # fmt: skip
 
 
 def of_optimizers() -> Choice[str]:
@@ -94,9 +103,7 @@ class Offloaded(SteadyView[Offload]):
     link = of_links("between both memories", code="always")
     batch = of_batches(256)
     device = of_devices(place="more", brief=lambda now: now.device.name)
-    budget = Typed(
-        doc="the bytes of the card", default="12 GB", check=units.parse, place="more", show=three,
-    )  # fmt: skip
+    budget = of_memories(place="more", show=three)
     network = of_networks(place="more")
     optimizer = of_optimizers()
     chosen: Setting[str] = Setting(

@@ -67,7 +67,7 @@ def _gigabytes(rate: int) -> str:
     return f"{rate / GB:.9g}"
 
 
-def _rate(usual: float, stops: tuple[float, ...], doc: str, **given: Any) -> Rate:
+def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> Rate:
     return Rate(
         1, 10**15, default=usual, stops=tuple(round(each * GB) for each in stops), box=True,
         doc=doc, code=given.pop("code", "always"), write=_gigabytes,
@@ -100,7 +100,11 @@ class DataPathView(SteadyView[DataPath]):
         doc="places in pinned memory that a second thread fills; 0: one thread does all in turn",
     )  # fmt: skip
     disk = _rate(0.15, DISKS, 'what the disk reads, in GB/s, or ``"150 MB/s"``')
-    link = _rate(12, LINKS, 'what the link carries, in GB/s, or ``"PCIe 4.0 x16"``')
+    link = _rate(
+        lambda now: now.device.wire.speed, LINKS,
+        'what the link carries, in GB/s, or ``"PCIe 4.0 x16"``; that of the device if not given',
+        follows=["device"], stands=True,
+    )  # fmt: skip
     augment = Choice(
         ("host", "device"), default="host", place="more",
         brief=lambda now: say(f"short.{now.augment}"),
