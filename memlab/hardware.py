@@ -100,7 +100,7 @@ class Device:
 
     @property
     def room(self) -> int:
-        """Bytes that a step is fitted into: as many gigabytes of 10^9 bytes as the card has of 2^30,
+        """Bytes that a step is fitted into: as many gigabytes of 10^9 bytes as it has of 2^30,
         which is a little less than it holds; a memory of whole ones, or below 4 GB, as it is."""
         held = self.memory.value
         rounded = round(held / 2**30) * 10**9

@@ -34,7 +34,7 @@ from memlab.views.draw.marks import Area, Fact, Glyph, Mark, OpenEdge, Pen, Poin
 from memlab.views.draw.scale import Linear, Operations, bytes_over, steady
 from memlab.views.draw.staircases import runs
 from memlab.views.draw.svg import Box
-from memlab.views.draw.theme import PAINTS
+from memlab.views.draw.theme import PAINTS, Paint
 
 COLUMNS = 640
 """Of time."""
@@ -247,9 +247,18 @@ class Mountain:
             yield Name(name, spot, 12, bold=True, chip=True, finders=find, instead=narrow)
         for role, low, high in self.areas:
             if role in (Role.FEATURE_MAP, Role.OPTIMIZER_STATE, Role.PARAMETER, Role.GRADIENT_MAP):
-                other = role is Role.FEATURE_MAP and bool(self.slabs)
-                name = say("other_maps") if other else say(f"role.{role}")
+                name = self._role_name(role)
                 yield Name(name, [middle(low, high)], 12, chip=True, finders=[thickest(low, high)])
+
+    def _role_name(self, role: Role) -> str:
+        """Of what a role has below the slabs."""
+        other = role is Role.FEATURE_MAP and bool(self.slabs)
+        return say("other_maps") if other else say(f"role.{role}")
+
+    def key(self) -> Iterator[tuple[Paint, str]]:
+        """The roles that there are, in the mountain or in the bars beside it."""
+        for role, _, _ in self.areas:
+            yield PAINTS[role], self._role_name(role)
 
     def _slab_name(self, form: str = "") -> str:
         """What the slabs are; ``"_tall"`` in more lines."""

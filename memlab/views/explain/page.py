@@ -15,7 +15,7 @@ from memlab.views.draw.marks import Fact, Line, Mark, OpenEdge, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale, Steady
 from memlab.views.draw.svg import Svg
-from memlab.views.draw.table import Beside, Block, Table, Words
+from memlab.views.draw.table import Beside, Block, Table, Unnamed, Words
 from memlab.views.draw.theme import FREE, PAINTS, Paint
 from memlab.views.explain.mountain import Mountain
 
@@ -33,12 +33,16 @@ LINES = 6
 def page(found: Explained, room: tuple[int, ...], width: float, numbers: bool) -> Page:
     """The whole page at a width in pixels; its axes hold so many bytes: over time, and by
     module."""
-    chart, bars = Mountain(found, room[0]).chart(numbers), _by_module(found, room[1], numbers)
+    mountain = Mountain(found, room[0])
+    chart, bars = mountain.chart(numbers), _by_module(found, room[1], numbers)
+    beside = [(BESIDE[row.name], say(f"row.{row.name}"))
+              for row in found.now.beside(found.batch) if row.nbytes]  # fmt: skip
+    key = Unnamed([*mountain.key(), *beside], gap=6)
     if width >= WIDE:
         evidence: list[Block] = [Beside([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)]
     else:
         evidence = [chart, bars]
-    blocks = [*_said(found), *evidence, _card(found, room[0]), *_exact(found, numbers)]
+    blocks = [*_said(found), *evidence, _card(found, room[0]), key, *_exact(found, numbers)]
     return Page(found.title, blocks, width, " ".join([f"{found.title}.", *found.sentences]),
                 titled=False)  # fmt: skip
 

@@ -123,7 +123,8 @@ class Sheet:
         """The name of a block, its role before it where there is room."""
         gradient = block.role in (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT)
         wide = self.width >= WORDED
-        word = f"{_word(block)} " if wide and not (gradient and self.narrow) else ""
+        told = (gradient and self.narrow) or _word(block) in block.symbol.split()
+        word = f"{_word(block)} " if wide and not told else ""
         return [(word, False), (texts.fitted(block.symbol, LONGEST if wide else SHORT), True)]
 
     @property

@@ -244,8 +244,9 @@ def _poles(shown: Shown) -> Iterator[Mark]:
 def cursor_words(now: Cut) -> str:
     """The operation of the cursor, and what is alive there."""
     row, index = now.memory.ledger.rows[now.at], f"{now.at + 1:,}"
-    phase = strings.get(f"phase.{row.phase}")
-    return say("cursor", index=index, phase=phase, name=row.name, amount=figures.three(now.here))
+    phase, amount = strings.get(f"phase.{row.phase}"), figures.three(now.here)
+    key = "cursor_named" if row.name.startswith(phase) else "cursor"
+    return say(key, index=index, phase=phase, name=row.name, amount=amount)
 
 
 def budget_words(found: Budget) -> str:
