@@ -251,7 +251,7 @@ def test_news_names_what_changed():
     mixed = found(format="mixed bf16")
     assert news(start, mixed).startswith("Now mixed bf16 instead of fp32. The peak falls by ")
     assert "Now bf16 instead of mixed bf16." in news(mixed, found(format="bf16"))
-    assert "ResNet-50 v1 to VGG-16." in news(start, found("vgg16"))
+    assert "Now VGG-16 instead of ResNet-50 v1." in news(start, found("vgg16"))
     adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
     assert news(adam, half).endswith("The peak falls by 219 MB and moves to another operation.")
     assert details(adam, half).endswith("The peak was at operation 57 and is at 76.")

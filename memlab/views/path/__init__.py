@@ -24,7 +24,7 @@ from memlab.views.live.view import Scene, maker
 from memlab.views.live.widget import Control, Labels
 from memlab.views.offload import of_devices, of_networks
 from memlab.views.path.page import page
-from memlab.views.path.stations import TURNS, Shown
+from memlab.views.path.stations import TURNS, Shown, largest
 
 GB = 10**9
 DISKS = (.01, .02, .03, .05, .07, .1, .15, .2, .3, .5, .7, 1, 2, 3, 5, 7, 10)  # fmt: skip
@@ -136,10 +136,10 @@ class DataPathView(SteadyView[DataPath]):
                             now.link, now.device)  # fmt: skip
 
     def needs(self, now: State, rows: DataPath) -> Needs:
-        return (ceil(1e9 * TURNS * rows.turn),)
+        return ceil(1e9 * TURNS * rows.turn), largest(rows)
 
     def question(self, now: State) -> object:
-        return now.network, now.batch, now.image, now.augment, now.device
+        return now.network, now.image, now.device
 
     def described(self, now: State) -> object:
         return now.replace(moment=None, chosen="")
@@ -180,7 +180,7 @@ class DataPathView(SteadyView[DataPath]):
         found, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return Shown(found, now.room[0], before, chosen, now.moment, scene.width)
+        return Shown(found, now.room, before, chosen, now.moment, scene.width)
 
 
 path = maker(DataPathView)
