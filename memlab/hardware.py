@@ -98,6 +98,19 @@ class Device:
             )
         return self.bandwidth.value
 
+    @property
+    def room(self) -> int:
+        """Bytes that a step is fitted into: as many gigabytes of 10^9 bytes as it has of 2^30,
+        which is a little less than it holds; a memory of whole ones, or below 4 GB, as it is."""
+        held = self.memory.value
+        rounded = round(held / 2**30) * 10**9
+        return rounded if held % 10**9 and 4 * 10**9 <= rounded < held else held
+
+    @property
+    def wire(self) -> Link:
+        """The link to the host's memory; PCIe 3.0 x16 where no source says it."""
+        return self.link or LINKS["PCIe 3.0 x16"]
+
     def text(self) -> str:
         """Every figure with how sure it is, and the source."""
         lines = [f"{self.name}: {self.title}"]

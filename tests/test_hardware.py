@@ -115,3 +115,25 @@ def test_an_unknown_machine_is_refused_with_the_names() -> None:
 def test_what_is_no_rate_is_told_what_one_is(given: str) -> None:
     with pytest.raises(InputError, match=r"disk is a rate in bytes per second, got .*; try '0.15"):
         hardware.speed("disk", given, "0.15 GB/s")
+
+
+@pytest.mark.parametrize(
+    ("name", "room", "link"),
+    [
+        ("titan x", 12, 12),
+        ("12 GB card", 12, 12),
+        ("h100", 80, 52.8),
+        ("rtx 4090", 24, 25),
+        ("ipu mk2", 0.943718400, 25),
+    ],
+)
+def test_a_step_is_fitted_into_what_the_card_is_sold_as(
+    name: str, room: float, link: float
+) -> None:
+    device = hardware.find(name)
+    assert device.room == round(room * 10**9) <= device.memory.value
+    assert device.wire.speed == link * 10**9
+
+
+def test_a_room_is_never_larger_than_the_memory() -> None:
+    assert all(each.room <= each.memory.value for each in hardware.DEVICES.values())

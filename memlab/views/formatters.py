@@ -24,7 +24,7 @@ from memlab.views.live.outputs import publish
 from memlab.views.live.widget import Widget
 from memlab.views.memory import lifetimes
 from memlab.views.memory.page import page
-from memlab.views.memory.stack import Shown
+from memlab.views.memory.stack import Shown, needs
 
 if TYPE_CHECKING:
     from memlab.runtime.run import Run
@@ -73,7 +73,8 @@ def ledger_svg(ledger: Ledger) -> str:
     if small.fits(memory):
         found = small.lifetimes(memory, batch)
         return lifetimes.page(found, None, None, "", False, WIDTH).render()
-    return page(Shown(cut(memory, batch), budgets=[card]), WIDTH).render()
+    now = cut(memory, batch)
+    return page(Shown(now, needs(now), budgets=[card]), WIDTH).render()
 
 
 def network_html(network: Network) -> str:

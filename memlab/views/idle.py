@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import ceil
 from typing import Any, ClassVar
 
 from memlab.errors import InputError, flag, real, shorten
@@ -13,16 +14,17 @@ from memlab.studies.streams.idle import Idle, Row, idle_maps, say
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
-from memlab.views.draw.marks import UP, Fact, Glyph, Mark, Rect
+from memlab.views.draw.marks import UP, Fact, Glyph, Mark, OpenEdge, Rect
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Block, Table, Words
 from memlab.views.draw.text import emphasized
 from memlab.views.draw.theme import IDLE, PAINTS, Paint
 from memlab.views.live.setting import Setting, State
-from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.steady import Needs, SteadyView
+from memlab.views.live.view import Scene, maker
 from memlab.views.offload import of_batches, of_devices, of_networks
-from memlab.views.offload.page import LEFT, RIGHT, Time, computing, named, phases
+from memlab.views.offload.page import LEFT, RIGHT, Time, after, computing, named, phases
 
 USE = Paint("#009E73", 0.78)
 """A map while an operation reads or writes it."""
@@ -30,8 +32,8 @@ TALL, LANE, NAMED = 310, 30, 15
 """Pixels: of the pile, of the lane of compute, of a bar that has its name beside it."""
 NUMBER = 250
 """Pixels that the number takes at the right of the pile."""
-NARROW, ABOVE = 900, 84
-"""Below that width the number stands above the pile, and takes so many pixels."""
+ABOVE = 84
+"""Pixels that it takes above the pile."""
 AT_EDGE = 0.4
 """A guess that is so near to an end has its words there."""
 
@@ -44,7 +46,7 @@ def _guess(given: object) -> float:
     return found
 
 
-class IdleMaps(View[Idle]):
+class IdleMaps(SteadyView[Idle]):
     """The feature maps of a step: as long as they live, as thick as they have bytes, in use or
     idle."""
 
@@ -69,6 +71,12 @@ class IdleMaps(View[Idle]):
     def study(self, now: State) -> Idle:
         return idle_maps(now.network, now.batch, now.device, now.asked)
 
+    def needs(self, now: State, rows: Idle) -> Needs:
+        return (ceil(1e9 * rows.now.seconds),)
+
+    def question(self, now: State) -> object:
+        return now.network, now.device
+
     def described(self, now: State) -> object:
         return None
 
@@ -84,11 +92,12 @@ class IdleMaps(View[Idle]):
     def compose(self, scene: Scene) -> Page:
         found = self.rows_of(scene.now)
         heads, rows = found.table()
+        time = Time(scene.now.room[0], scene.width)
         blocks: list[Block] = [
             Words([emphasized(found.finding)], 20),
             Words(found.sentences, 13, gap=3),
-            _lane(found, scene.width),
-            _pile(found, scene.width, scene.now.guess),
+            _lane(found, time),
+            _pile(found, time, scene.now.guess),
             Words(found.notes, 11, dim=True, gap=6),
             Words(found.lines(), drawn=False, gap=1),
             Table(heads, rows, "<>>>>"[: len(heads)], drawn=False, gap=1),
@@ -99,20 +108,20 @@ class IdleMaps(View[Idle]):
 idle = maker(IdleMaps)
 
 
-def _lane(found: Idle, width: float) -> Chart:
+def _lane(found: Idle, time: Time) -> Chart:
     """What computes."""
     marks: list[Mark] = [
         *phases(found.backward, found.now.seconds, -22),
-        *computing(found.slots, (0, LANE)),
+        *computing(found.slots, (0, LANE), time.x.last),
         *named(LANE / 2, say("compute"), say("operations")),
+        *after(found.now.seconds, time, (0, LANE)),
     ]
-    return Chart(Time([found.now.seconds], width).x, Scale(0, LANE), marks, LANE, left=LEFT,
+    return Chart(time.x, Scale(0, LANE), marks, LANE, left=LEFT,
                  right=RIGHT, above=32, name=say("compute"), gap=8)  # fmt: skip
 
 
-def _pile(found: Idle, width: float, guess: float | None) -> Chart:
+def _pile(found: Idle, time: Time, guess: float | None) -> Chart:
     """A bar for each map, the first at the bottom."""
-    time = Time([found.now.seconds], width)
     total = sum(row.nbytes for row in found.rows)
     marks: list[Mark] = []
     low = 0
@@ -121,7 +130,9 @@ def _pile(found: Idle, width: float, guess: float | None) -> Chart:
         low += row.nbytes
     if not found.asked:
         marks += _number(found, time, guess)
-    above = ABOVE * (width < NARROW and not found.asked)
+    if found.now.seconds > time.x.last:
+        marks.append(OpenEdge(0, total, "right"))
+    above = ABOVE * (not found.asked)
     return Chart(time.x, Scale(0, total), marks, TALL, time.axis, left=LEFT, right=RIGHT,
                  above=12 + above, name=say("unused"))  # fmt: skip
 
@@ -147,11 +158,12 @@ def _bar(found: Idle, row: Row, low: int, tall: float) -> Iterator[Mark]:
 
 
 def _number(found: Idle, time: Time, guess: float | None) -> Iterator[Mark]:
-    """In the upper right corner: the share that is idle, as digits and as a bar with the guess."""
+    """Above the pile, at the right: the share that is idle, in digits and as a bar with the
+    guess."""
     end, top = time.x.last, 1.0 * sum(row.nbytes for row in found.rows)
     left, pixel = end - NUMBER * time.pixel, top / TALL
     used, digits = left + (1 - found.share) * (end - left), found.number
-    top += ABOVE * pixel * (time.width < NARROW)
+    top += ABOVE * pixel
     wide = texts.width(digits, 20, bold=True) + 10
     yield Text(left, top, digits, 20, dy=18, bold=True)
     yield Text(left, top, say("of_area"), 12, dx=wide, dy=9)

@@ -12,7 +12,7 @@ from memlab import strings, units
 from memlab.arrays import Floats
 from memlab.step.op import Phase
 from memlab.step.tensor import Role
-from memlab.studies.figures import three
+from memlab.studies.figures import Part, three
 from memlab.studies.techniques.recompute_waves import (
     FLOOR,
     PARTS,
@@ -29,7 +29,7 @@ from memlab.views.draw.labels import Phase as Bracket
 from memlab.views.draw.marks import Area, Fact, Glyph, Line, Mark, Points, Rect, Rects, Rule, Stairs
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import TIGHT, Scale, bytes_over
-from memlab.views.draw.table import Block, Table, Words
+from memlab.views.draw.table import Block, Table, Unnamed, Words
 from memlab.views.draw.theme import PAINTS, Paint
 from memlab.views.live.setting import Check, Choice, Number, Range, Setting, State
 from memlab.views.live.view import Scene, View, maker
@@ -50,6 +50,11 @@ PAINT = {
     "rest": PAINTS[Role.PARAMETER_GRADIENT], "kept": PAINTS[Role.FEATURE_MAP], "again": MADE,
     "gradient_map": PAINTS[Role.GRADIENT_MAP],
 }  # fmt: skip
+NAMED = {
+    "parameter": Part(Role.PARAMETER, False), "optimizer_state": Part(Role.OPTIMIZER_STATE, False),
+    "rest": Part(Role.PARAMETER_GRADIENT, False),
+}  # fmt: skip
+"""What the parts of the floor are called."""
 SHADE, AGAIN = Paint("currentColor", 0.06), Paint("currentColor", 0.9)
 """Where operations run again: behind the waves, and on the strip below them."""
 ANCHORS: tuple[tuple[str, float], ...] = ("middle", 0.0), ("start", -6.0)
@@ -61,11 +66,11 @@ def _all(now: State) -> Schedules:
 
 
 def stops(found: Schedules) -> list[int]:
-    """Round budgets up to the plain peak."""
-    plain = found.plain.peak
+    """The least possible peak, and round budgets from there up to the plain one."""
+    plain, least = found.plain.peak, found.frontier[0].peak
     steps = (factor * 10**power for power in range(18) for factor in (1, 2, 5))
-    step = next(each for each in steps if plain <= STOPS * each)
-    return [step * index for index in range(1, -(-plain // step) + 1)]
+    step = next(each for each in steps if plain - least <= STOPS * each)
+    return [least, *(step * at for at in range(least // step + 1, -(-plain // step) + 1))]
 
 
 def _halfway(now: State) -> int:
@@ -172,6 +177,7 @@ class Recompute(View[Waves]):
             Words(found.sentences[0], 13),
             _waves(found),
             _strip(found),
+            Unnamed(list(_key(found)), gap=4),
             Words([found.exactly, *found.notes], drawn=listed, gap=10),
             Table(heads, rows, drawn=listed, gap=8),
         ]
@@ -216,6 +222,14 @@ def _limit(found: Waves) -> Iterator[Mark]:
         yield Rule(y=found.budget, look="rule", width=1.6, crossed=True)
         places = [(2.0, found.budget, "start", 0.0, dy) for dy in (-6.0, 14.0)]
         yield Label(say("limit"), places, 12, bold=True, chip=True, kept=True)
+
+
+def _key(found: Waves) -> Iterator[tuple[Paint, str]]:
+    """The parts of the floor that can be seen, which has one name in the picture."""
+    pixel = bytes_over(found.all.plain.peak, TIGHT).last / TALL
+    for name, part in NAMED.items():
+        if any(wave.parts[name] >= pixel for wave in found.others):
+            yield PAINT[name], part.label
 
 
 def _padded(curve: Floats) -> Floats:

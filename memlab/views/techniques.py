@@ -18,6 +18,7 @@ from memlab.studies.techniques.bytes_and_time import RAN, SHORT, TechniqueStudy
 from memlab.studies.techniques.compare import compare_techniques
 from memlab.studies.techniques.frontier import CHEAP, EVERY, LINE, STOPS, Frontier, say
 from memlab.studies.techniques.recompute_waves import Schedules, Wave, schedules
+from memlab.studies.techniques.recompute_waves import say as waves
 from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import UP, Fact, Glyph, Line, Mark, Path, Pen, Points, Rule
@@ -25,7 +26,7 @@ from memlab.views.draw.page import Page
 from memlab.views.draw.scale import TIGHT, Linear, Scale, Tick, bytes_over
 from memlab.views.draw.staircases import Frame
 from memlab.views.draw.svg import Box
-from memlab.views.draw.table import Block, Table, Words
+from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.theme import FREE, PAINTS
 from memlab.views.live.setting import Check, Choice, Number, Range, State
 from memlab.views.live.view import Scene, View, maker
@@ -147,6 +148,7 @@ class Techniques(View[Frontier]):
             Words(found.sentences, 13),
             chart.points(),
             *chart.halves(),
+            Key([(paint, waves(name)) for name, paint in SHADES.items()], gap=6),
             Words(chart.guessed, drawn=False),
             Words(found.notes, 11, dim=True, drawn=listed, gap=8),
             Table(heads, rows, "<>><", drawn=listed, gap=8),
@@ -248,7 +250,8 @@ class FrontierChart:
         if found.stop == LINE:
             yield from self._ends()
         if found.stop >= CHEAP:
-            yield self._mountain(say("cheap"), found.cheap, DIAMOND)
+            name = say("cheap_line" if found.stop == LINE and self.wide else "cheap")
+            yield self._mountain(name, found.cheap, DIAMOND)
 
     def _mountain(
         self, name: str, wave: Wave, glyph: str = "", around: Sequence[Place] = AROUND
@@ -366,7 +369,7 @@ class FrontierChart:
         for index, key in enumerate(("left", "down")):
             yield Text(x, self.top, say(key), 12, dx=22, dy=10 + 17 * index)
         wave = chosen or all_.every.get(all_.rule, all_.best)
-        name = say("within") if chosen else ""
+        name = say("within" if chosen else "large")
         yield Mountain(wave, all_, (x, self.top), name, "", ((22 + LARGE[0] / 2, 110),), LARGE,
                        lead=False)  # fmt: skip
         for index, line in enumerate(_halved(say("each"))):
@@ -455,3 +458,8 @@ _PAINTS = {
     "gradient_map": PAINTS[Role.GRADIENT_MAP],
 }  # fmt: skip
 """The floor as one, and what lies on it."""
+SHADES = {
+    "floor": _PAINTS["rest"], "kept": _PAINTS["kept"], "made": MADE,
+    "gradients": _PAINTS["gradient_map"],
+}  # fmt: skip
+"""The same by the names that the waves have."""

@@ -19,16 +19,23 @@ from memlab.studies.techniques.ways_out import ways as ways_of
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
-from memlab.views.draw.marks import Fact, Glyph, Line, Mark, Rect, Rule
+from memlab.views.draw.marks import Fact, Glyph, Line, Mark, OpenEdge, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.text import emphasized
 from memlab.views.draw.theme import IDLE, PAINTS, PLANNED, Paint
 from memlab.views.live.setting import Choice, Setting, State
-from memlab.views.live.setting import Text as Typed
-from memlab.views.live.view import Scene, View, maker
-from memlab.views.offload import of_batches, of_devices, of_links, of_networks, of_optimizers
+from memlab.views.live.steady import Needs, SteadyView
+from memlab.views.live.view import Scene, maker
+from memlab.views.offload import (
+    of_batches,
+    of_devices,
+    of_links,
+    of_memories,
+    of_networks,
+    of_optimizers,
+)
 
 BAR, PITCH, TALL = 21, 36, 52
 """Pixels: a bar, a row, and a row with a line of words below its bar."""
@@ -44,7 +51,7 @@ KEYS = ("ArrowUp", "ArrowDown", "KeyS", "Escape", *(f"Digit{n}" for n in range(1
 DOWN = "M-4.5-4h9l-4.5 7.5Z"
 
 
-class WaysOut(View[Ways]):
+class WaysOut(SteadyView[Ways]):
     """The ways out of a step that does not fit its card: bytes, extra time, and what each asks for.
 
     ``view.rows["recompute"]`` is a row with its exact figures.
@@ -58,9 +65,8 @@ class WaysOut(View[Ways]):
 
     network = of_networks()
     batch = of_batches(256)
-    budget = Typed(
-        doc="the bytes of the card", default="12 GB", check=units.parse, show=card,
-        write=lambda nbytes: repr(_exactly(nbytes)), code="always",
+    budget = of_memories(
+        show=card, write=lambda nbytes: repr(_exactly(nbytes)), code="always"
     )  # fmt: skip
     sort = Choice(SORTS, doc="``'time'`` or ``'peak'``: what comes first among those that fit")
     link = of_links("to host memory", place="more")
@@ -73,6 +79,14 @@ class WaysOut(View[Ways]):
     def study(self, now: State) -> Ways:
         return ways_of(now.network, now.batch, device=now.device, link=now.link,
                        budget=now.budget, optimizer=now.optimizer)  # fmt: skip
+
+    def needs(self, now: State, rows: Ways) -> Needs:
+        ways = [rows.plain, *map(rows.__getitem__, rows.sorted(now.sort))]
+        ends = [rows.budget, *(each for way in ways for each in (way.peak, way.limit) if each)]
+        return (max(*ends, *(rows.budget + way.host for way in ways)),)
+
+    def question(self, now: State) -> object:
+        return now.network, now.device, now.optimizer, now.budget
 
     def values(self, now: State) -> Mapping[str, object]:
         return {"link": speed(now.link), "batch": f"{now.batch:,}"}
@@ -108,7 +122,7 @@ class WaysOut(View[Ways]):
         now, found = scene.now, self.rows_of(scene.now)
         held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
         chosen = now.chosen
-        bars = Bars(found, held.sorted(now.sort), now.sort, chosen, scene.width)
+        bars = Bars(found, held.sorted(now.sort), now.sort, chosen, scene.width, now.room[0])
         heads, cells = found.table(now.sort)
         blocks: list[Block] = [
             Words([emphasized(found.finding)], 20),
@@ -151,13 +165,15 @@ def _next(keys: list[str], here: str, key: str) -> str:
 
 @dataclass(frozen=True)
 class Bars:
-    """The rows as bars, in an ``order`` of their keys; one x of the chart is a byte."""
+    """The rows as bars, in an ``order`` of their keys; one x of the chart is a byte, and there is
+    room for so many."""
 
     found: Ways
     order: list[str]
     sort: str
     chosen: str
     width: float
+    last: int
 
     @property
     def wide(self) -> bool:
@@ -178,31 +194,6 @@ class Bars:
     def room(self) -> float:
         """Pixels of the bars."""
         return self.width - NAMES - self.right
-
-    @cached_property
-    def last(self) -> float:
-        """The end of the axis: bars and what stands behind them have room."""
-        last = max(self._needs(end, wide) for row in self.rows for end, wide in self._ends(row))
-        row = self.found["larger_card"]
-        if row.trains and (row.limit - row.peak) * self.room / last < self._name(row):
-            return max(last, self._needs(row.limit, self._name(row)))
-        return last
-
-    def _needs(self, end: float, wide: float) -> float:
-        return end * self.room / max(self.room - wide, 40)
-
-    def _ends(self, row: Way) -> Iterator[tuple[float, float]]:
-        """Where marks of a row end, in bytes, and how many pixels come after that."""
-        yield row.peak, 8
-        yield self.found.budget, 34
-        if row.key == "larger_card" and row.trains:
-            yield row.limit, 8
-        if row.host:
-            yield self.found.budget + row.host, 2 * APART
-        if row.refused or not row.trains:
-            wide = texts.width(self._said(row), 12, True) + 22
-            free = self._beside if row.key == "plain" else 0
-            yield (row.peak or self.found.budget), max(wide - free, 8)
 
     @property
     def pitch(self) -> float:
@@ -257,7 +248,8 @@ class Bars:
         points: list[tuple[float, float]] = [(budget, -0.1)]
         for at, row in enumerate(self.rows):
             if row.limit != budget and not row.refused:
-                points += [(budget, at + 0.08), (row.limit, at + 0.08), (row.limit, at + 0.92),
+                limit = min(row.limit, self.last)
+                points += [(budget, at + 0.08), (limit, at + 0.08), (limit, at + 0.92),
                            (budget, at + 0.92)]  # fmt: skip
         said = say("fact.card", bytes=units.exact(budget), binary=units.both(budget))
         yield Line([*points, (budget, count)], "limit", fact=Fact(said))
@@ -284,6 +276,20 @@ class Bars:
         middle, half = self._middle(at), (BAR + more) / 2 / self.pitch
         return Rect(left, right, middle - half, middle + half, look)
 
+    def _open(self, at: int) -> OpenEdge:
+        """The edge of a bar that goes on."""
+        middle, half = self._middle(at), BAR / 2 / self.pitch
+        return OpenEdge(middle - half, middle + half, "right", self.last)
+
+    def _beside_end(self, at: int, end: float, said: str) -> Text:
+        """Words after the end of a bar, or inside it where it has no room behind it."""
+        wide = texts.width(said, 12, True) + 20
+        free = self._beside if not at else 0
+        if (self.last - end) / self.pixel + free >= wide:
+            return Text(end, self._middle(at), said, 12, dx=12, dy=4, bold=True)
+        return Text(min(end, self.last), self._middle(at), said, 12, "end", dx=-12, dy=4, bold=True,
+                    chip=True)  # fmt: skip
+
     def _target(self, at: int, row: Way) -> Iterator[Mark]:
         """What a row says on hover and focus, from one edge of the page to the other."""
         ends = -NAMES * self.pixel, self._at(self.right)
@@ -297,32 +303,38 @@ class Bars:
         start = 0
         for role in ROLES:
             if nbytes := (row.roles or {}).get(role, 0):
-                yield self._rect(at, start, start + nbytes, PAINTS[role])
+                ends = min(start, self.last), min(start + nbytes, self.last)
+                yield self._rect(at, *ends, PAINTS[role])
                 start += nbytes
+        if start > self.last:
+            yield self._open(at)
         if row.host:
             left = self.found.budget + APART * self.pixel
-            yield self._rect(at, left, left + row.host, IDLE)
+            right = min(left + row.host, self.last)
+            yield self._rect(at, left, right, IDLE)
+            if left + row.host > self.last:
+                yield self._open(at)
             if texts.width(say("host"), 12) + 10 < row.host / self.pixel:
-                middle = left + row.host / 2
+                middle = (left + right) / 2
                 yield Text(middle, self._middle(at), say("host"), 12, "middle", dy=4, chip=True)
 
     def _beyond(self, at: int, row: Way) -> Iterator[Mark]:
         """The frame of what is beyond the line, and that it does not fit; the larger card."""
-        middle, here = self._middle(at), row.peak
         if row.refused:
-            yield Text(self.found.budget, middle, self._said(row), 12, dx=12, dy=4, bold=True)
+            yield self._beside_end(at, self.found.budget, self._said(row))
         elif not row.trains:
-            yield self._rect(at, row.limit, here, "rule chosen", more=6)
-            yield Text(here, middle, self._said(row), 12, dx=12, dy=4, bold=True)
+            yield self._rect(at, row.limit, min(row.peak, self.last), "rule chosen", more=6)
+            yield self._beside_end(at, row.peak, self._said(row))
         elif row.limit != self.found.budget:
             yield from self._larger(at, row)
 
     def _larger(self, at: int, row: Way) -> Iterator[Mark]:
         """The name of the larger card, inside the bulge where it has room."""
-        inside = (row.limit - row.peak) / self.pixel >= self._name(row)
+        limit = min(row.limit, self.last)
+        inside = (limit - row.peak) / self.pixel >= self._name(row) or limit < row.limit
         anchor, dx = ("end", -9) if inside else ("start", 9)
         said = say("card", bytes=card(row.limit))
-        yield Text(row.limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
+        yield Text(limit, self._middle(at), said, 12, anchor, dx=dx, dy=4, bold=True)
 
     def _name(self, row: Way) -> float:
         """Pixels that the name of its card takes."""
@@ -330,7 +342,8 @@ class Bars:
 
     def _said(self, row: Way) -> str:
         """That a row does not fit; the plain step with its bytes."""
-        return f"{row.fits}, {three(row.peak)}" if row.key == "plain" else row.fits
+        told = row.key == "plain" or row.peak > self.last
+        return f"{row.fits}, {three(row.peak)}" if told else row.fits
 
     # -- time, and what it asks for
 

@@ -243,15 +243,15 @@ def test_news_names_what_changed():
     assert "is 4 times as large" in news(start, found(batch=128))
     assert "is 1/8 as large" in news(start, found(batch=4))
     assert news(start, found(optimizer="adam")) == (
-        "SGD with momentum to Adam. The peak grows by 102 MB."
+        "Now Adam instead of SGD with momentum. The peak grows by 102 MB."
     )
     assert details(start, found(optimizer="adam")) == (
         "In percent: +3.6 %; floor +102 MB, mountain +0 B."
     )
     mixed = found(format="mixed bf16")
-    assert news(start, mixed).startswith("fp32 to mixed bf16. The peak falls by ")
-    assert "Mixed bf16 to bf16." in news(mixed, found(format="bf16"))
-    assert "ResNet-50 v1 to VGG-16." in news(start, found("vgg16"))
+    assert news(start, mixed).startswith("Now mixed bf16 instead of fp32. The peak falls by ")
+    assert "Now bf16 instead of mixed bf16." in news(mixed, found(format="bf16"))
+    assert "Now VGG-16 instead of ResNet-50 v1." in news(start, found("vgg16"))
     adam, half = found("vgg16", 8, "adam"), found("vgg16", 4, "adam")
     assert news(adam, half).endswith("The peak falls by 219 MB and moves to another operation.")
     assert details(adam, half).endswith("The peak was at operation 57 and is at 76.")

@@ -195,19 +195,20 @@ def test_a_text_begins_at_the_start():
 # -- changes --------------------------------------------------------------------------------------
 
 
-def test_the_axis_stays_during_a_drag_and_follows_after_it():
+def test_the_axis_stays_until_there_is_more_room():
     view = views.memory("resnet50", 32, detail="all")
-    assert "3 GB" in checked(view)
+    assert "12.5 GB" in checked(view)
     for place in (6, 7, 8):
         view.act("batch", place, True)
-        drawn = checked(view)
-        assert "3 GB" in drawn
-        assert "the axis stays while you drag" in drawn
-        assert "| before |" in drawn
+        assert "12.5 GB" in checked(view)
+        assert "| before |" in checked(view)
     view.act("batch", 8, False)
-    drawn = checked(view)
-    assert "25 GB" in drawn
-    assert "| before |" in drawn
+    assert "12.5 GB" in checked(view)
+    assert "↑ 21.0 GB" in checked(view)
+    view.act("more_room", None, False)
+    assert "25 GB" in checked(view)
+    assert "↑ 21.0 GB" not in checked(view)
+    assert "| before |" in checked(view)
 
 
 def test_a_drag_that_comes_back_changes_nothing():
@@ -365,7 +366,7 @@ def test_a_figure_has_the_plot_and_the_stages():
     assert "The mountain, cut apart by stage" in axes
     plot = axes["operations of one step, in order"]
     assert plot.get_xlim() == (0, 388)
-    assert plot.get_ylim() == (0, 6e9)
+    assert plot.get_ylim() == (0, 12.5e9)
 
 
 # -- the first level ------------------------------------------------------------------------------

@@ -10,7 +10,10 @@ import memlab
 from memlab import views
 from memlab.errors import InputError
 from memlab.views.draw.labels import Label, Text
+from memlab.views.draw.marks import OpenEdge
 from tests.views.shown import charts, drawn
+
+GB = 10**9
 
 
 def test_a_link_is_a_speed_or_a_name() -> None:
@@ -87,13 +90,18 @@ def test_a_focus_that_is_gone_is_none() -> None:
     assert pressed(view, "KeyW") == ""
 
 
-def test_an_axis_is_held_while_the_link_is_dragged() -> None:
-    view: Any = views.offload(link="3 GB/s")
+def test_an_axis_of_seconds_stays_until_there_is_more_room() -> None:
+    view: Any = views.offload()
     last = charts(view)[0].x.last
-    view.act("link", 8, True)
-    assert charts(view)[0].x.last == last
-    view.act("link", 8, False)
-    assert charts(view)[0].x.last < last
+    for place in (8, 0):
+        view.act("link", place, True)
+        view.act("link", place, False)
+        assert charts(view)[0].x.last == last
+    assert view.rows.now.seconds > last
+    edges = [mark for mark in charts(view)[1].marks if isinstance(mark, OpenEdge)]
+    assert [edge.side for edge in edges] == ["right"]
+    view.act("more_room", None, False)
+    assert charts(view)[0].x.last >= view.rows.now.seconds
 
 
 def test_a_budget_far_above_is_said_and_not_drawn() -> None:
@@ -113,3 +121,35 @@ def test_a_guess_is_a_share() -> None:
     assert "your guess" in drawn(views.idle(guess=0.5))
     with pytest.raises(InputError):
         views.idle(guess=50)
+
+
+@pytest.mark.parametrize("name", ["offload", "ways", "path"])
+def test_memory_and_link_follow_the_device_unless_they_were_chosen(name: str) -> None:
+    view: Any = getattr(views, name)()
+    sized = name != "path"
+    assert (view.link, view.budget if sized else None) == (12 * GB, 12 * GB if sized else None)
+    view.device = "h100"
+    assert view.link == 52_800_000_000
+    assert not sized or view.budget == 80 * GB
+    view.device = "a100"
+    assert view.link == 25 * GB
+    view.link = "3 GB/s"
+    if sized:
+        view.budget = "16 GB"
+    view.device = "h100"
+    assert view.link == 3 * GB
+    assert not sized or view.budget == 16 * GB
+
+
+def test_a_larger_device_has_its_memory_and_its_link_in_the_picture() -> None:
+    view: Any = views.offload("vgg16", 256, link="3 GB/s", only=("link", "device"))
+    assert "12 GB card" in view.svg()
+    view.device = "h100"
+    assert "80 GB card" in view.svg()
+    assert "12 GB card" not in view.svg()
+    assert view.link == 52_800_000_000
+
+
+def test_a_link_that_is_given_with_the_device_is_taken() -> None:
+    view: Any = views.offload(device="h100", link="3 GB/s", budget="16 GB")
+    assert (view.link, view.budget) == (3 * GB, 16 * GB)

@@ -9,7 +9,7 @@ import pytest
 import memlab
 from memlab import views
 from memlab.errors import InputError
-from memlab.views.draw.marks import Rect
+from memlab.views.draw.marks import OpenEdge, Rect
 from memlab.views.path.stations import INPUT
 from tests.views.shown import charts, drawn
 
@@ -84,7 +84,29 @@ def test_the_axis_stands_still_under_buffers_and_under_a_drag() -> None:
     view.act("disk", 0, True)
     assert charts(view)[1].x.last == last
     view.act("disk", 0, False)
+    assert charts(view)[1].x.last == last
+    view.act("more_room", None, False)
     assert charts(view)[1].x.last > last
+
+
+def test_a_square_grows_with_its_bytes() -> None:
+    view: Any = views.path(buffers=4)
+    small = areas(view)
+    view.batch = 256
+    assert areas(view) == pytest.approx([2 * each for each in small], rel=1e-4)
+    view.batch = 64
+    assert areas(view) == pytest.approx([each / 2 for each in small], rel=1e-4)
+    view.batch = 1024
+    assert any(isinstance(mark, OpenEdge) for mark in charts(view)[0].marks)
+    view.act("more_room", None, False)
+    assert not any(isinstance(mark, OpenEdge) for mark in charts(view)[0].marks)
+
+
+def areas(view: Any) -> list[float]:
+    """In square pixels, of every size of a full square."""
+    squares = [m for m in charts(view)[0].marks if isinstance(m, Rect) and m.look is INPUT
+               and m.x1 - m.x0 == pytest.approx(m.y1 - m.y0)]  # fmt: skip
+    return sorted({round((m.x1 - m.x0) ** 2, 3) for m in squares})
 
 
 @pytest.mark.parametrize("augment", ["host", "device"])

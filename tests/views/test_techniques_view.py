@@ -164,19 +164,32 @@ def test_stops_are_chosen_by_select_and_by_key() -> None:
     assert view.stop == CHEAP
 
 
-def test_a_budget_moves_along_the_line_and_below_the_least_it_is_refused() -> None:
+def test_a_budget_moves_along_the_line_from_the_least_possible_peak() -> None:
     view: Any = techniques(stop=LINE)
+    slider = next(each for each in view.controls() if each.name == "budget")
     peaks = []
-    for place in (58, 40, 25):
+    for place in (slider.most, slider.most // 2, slider.least):
         shown = send(view, budget=place)
         peaks.append(view.rows.chosen.peak)
         assert shown["shown"] == place
         assert view.rows.chosen.peak <= view.budget
     assert peaks == sorted(peaks, reverse=True)
     assert len(set(peaks)) == 3
-    refused = send(view, budget=5)["error"]
-    assert refused.startswith("no schedule of whole stages fits into 300,000,000 B; the least")
+    assert view.budget == peaks[-1] == view.rows.least.peak
+    with pytest.raises(InputError, match="no schedule of whole stages fits into 300,000,000 B"):
+        view.budget = "300 MB"
     assert view.rows.chosen.peak == peaks[-1]
+
+
+def test_the_point_below_the_line_and_the_large_mountain_have_their_names() -> None:
+    said = [label.content for label in techniques(stop=LINE).page().svg().labels]
+    assert {
+        "cheap: single maps",
+        "every k-th, k by the rule",
+        "kept",
+        "made again",
+        "gradient maps",
+    } <= set(said)
 
 
 def test_all_techniques_stand_behind_a_button() -> None:

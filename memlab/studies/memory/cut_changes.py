@@ -104,16 +104,10 @@ def _cause(old: Cut, new: Cut) -> str:
     if old.memory is not new.memory:
         was, now = differences(old, new)
         key = "other" if was and now else "on" if now else "off"
-        return say(f"change.{key}", old=_begun(was) if now else was, new=now)
+        return say(f"change.{key}", old=was, new=now)
     ratio = Fraction(new.batch, old.batch)
     key = {Fraction(2): "double", Fraction(1, 2): "half"}.get(ratio, "times")
     if ratio < 1 and key == "times":
         key = "part"
     value = str(ratio) if ratio.numerator == 1 else f"{float(ratio):,.4g}"
     return say(f"change.{key}", old=f"{old.batch:,}", new=f"{new.batch:,}", ratio=value)
-
-
-def _begun(words: str) -> str:
-    """The same as a sentence begins; fp32 stays fp32."""
-    first = words.partition(" ")[0].strip(",")
-    return words[:1].upper() + words[1:] if len(first) > 1 and first.isalpha() else words

@@ -28,7 +28,7 @@ from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Line, Mark, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale, over
-from memlab.views.draw.table import Block, Table, Words
+from memlab.views.draw.table import Block, Table, Unnamed, Words
 from memlab.views.draw.theme import PLANNED, Paint, paint
 from memlab.views.live.setting import Check, Choice, Setting, State
 from memlab.views.live.view import Scene, View, maker
@@ -130,10 +130,12 @@ class OneCase(View[Case]):
 
     def compose(self, scene: Scene) -> Page:
         now, found = scene.now, self.rows_of(scene.now)
+        bars = Bars(found, now.show, scene.width)
         blocks: list[Block] = [
             Words(_title(found, now.show), 20, bold=True, gap=3),
             Words(_sentence(found, now.show), 14),
-            Bars(found, now.show, scene.width).chart(),
+            bars.chart(),
+            Unnamed(list(bars.key()), gap=4),
             Words(found.brief(now.show == BYTES), 12, dim=True),
             Words(_told(found), drawn=False, gap=8),
             Words(now.done.lines() if now.done else "", 12, gap=8),
@@ -324,6 +326,13 @@ class Bars:
             yield from self._inside(at, part, start - nbytes, start)
         if (outline := self.found.outline(row)) is not None:
             yield Rect(row.peak, outline, at, at + 1, "before", thick=BAR)
+
+    def key(self) -> Iterator[tuple[Paint, str]]:
+        """The roles whose slices can be seen."""
+        rows = self.found.rows.values() if self.show == BYTES else ()
+        for part in dict.fromkeys(part for row in rows for part in row.parts):
+            if any(row.parts.get(part, 0) >= self.pixel for row in rows):
+                yield paint(part), part.label
 
     def _inside(self, at: int, part: Part, start: int, end: int) -> Iterator[Mark]:
         """The name of a slice, beside the line of the card, where it has room."""

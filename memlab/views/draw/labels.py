@@ -14,7 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from memlab import strings
 from memlab.arrays import Floats, least, most
+from memlab.studies.figures import three
 from memlab.views.draw import text as texts
 from memlab.views.draw.marks import Fact, Mark, Pen
 from memlab.views.draw.svg import Box, text_box
@@ -144,6 +146,14 @@ class Label(Mark):
 
     def on(self, axes: Any) -> None:
         """Nothing: the page writes it, as it writes its words."""
+
+
+def beyond(x: float, end: float, nbytes: int) -> Label:
+    """How much it is that goes on above the end of an axis."""
+    said = strings.get("draw.beyond", amount=three(nbytes))
+    spots = (("middle", 0.0), ("start", 6.0), ("end", -6.0))
+    places = [(x, end, anchor, dx, dy) for dy in (22.0, 38.0) for anchor, dx in spots]
+    return Label(said, places, 13, bold=True, chip=True, kept=True)
 
 
 @dataclass(frozen=True)

@@ -454,6 +454,42 @@ class Glyph(Mark):
         axes.scatter([self.x], [self.y], marker=self.marker, color=ink(), zorder=4, clip_on=False)
 
 
+TOOTH = 8
+"""Pixels of a tooth of an open edge."""
+
+
+@dataclass(frozen=True)
+class OpenEdge(Mark):
+    """Teeth along the top or the bottom of the frame from one value of x to another, or along its
+    right side from one value of y to another: what ends there goes on beyond the axis. ``at`` is
+    where that is no side of the frame."""
+
+    first: float
+    last: float
+    side: str = "top"
+    at: float | None = None
+
+    def draw(self, pen: Pen) -> None:
+        along, across = (pen.y, pen.x) if self.side == "right" else (pen.x, pen.y)
+        edge = getattr(pen.box, self.side) if self.at is None else float(across(self.at))
+        low, high = sorted((float(along(self.first)), float(along(self.last))))
+        count = max(round((high - low) / TOOTH), 1)
+        ends = [low + (high - low) * at / count for at in range(count + 1)]
+        deep = edge + (TOOTH if self.side == "top" else -TOOTH) * 0.75
+        tips = [((a + b) / 2, deep) for a, b in pairwise(ends)]
+        teeth = [
+            point for end, tip in zip(ends, tips, strict=False) for point in ((end, edge), tip)
+        ]
+        places = [*teeth, (high, edge)]
+        corners = [(y, x) for x, y in places] if self.side == "right" else places
+        d = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
+        pen.svg.path(f"{d}Z", class_="page")
+        pen.svg.path(d, class_="rule thin")
+
+    def on(self, axes: Any) -> None:
+        """Nothing: matplotlib cuts at the end of its axis."""
+
+
 CROSS = "M-8-8L8 8M-8 8L8-8"
 DOWN, UP = "M-5-8h10l-5 8Z", "M-5 8h10l-5-8Z"
 """Triangles whose tip is at the origin."""

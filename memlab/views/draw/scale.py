@@ -74,6 +74,17 @@ class Linear(Scale):
 
 
 @dataclass(frozen=True)
+class Steady(Linear):
+    """One that a view keeps: what lies beyond it stands at its end."""
+
+    def at(self, value: Any) -> Any:
+        place = super().at(value)
+        if hasattr(place, "tolist"):
+            return np.minimum(np.maximum(place, 0.0), 1.0)
+        return min(max(float(place), 0.0), 1.0)
+
+
+@dataclass(frozen=True)
 class Log(Scale):
     """Powers of ``base`` from ``first`` to ``last``: equal ratios are equally far apart. What lies
     below the first stands at 0. ``label`` writes a tick, ``marked`` are the ticks."""
@@ -180,6 +191,11 @@ def seconds_over(seconds: Iterable[float]) -> Linear:
     end, step = over(max(1, ceil(1e9 * max(seconds))))
     unit = next(unit for unit, size in SECONDS.items() if end >= 1e9 * size)
     return Linear(0, end / 1e9, step / 1e9, unit, SECONDS[unit])
+
+
+def steady(scale: Linear) -> Steady:
+    """The same scale, kept while what it shows changes."""
+    return Steady(scale.first, scale.last, scale.step, scale.unit, scale.per)
 
 
 def powers_around(

@@ -278,6 +278,16 @@ class Key(Block):
 
 
 @dataclass(frozen=True)
+class Unnamed(Key):
+    """The key of what has no name in the picture above it."""
+
+    def draw(self, svg: Svg, x: float, y: float, width: float) -> float:
+        named = {label.content for label in svg.labels}
+        left = [(look, name) for look, name in self.entries if name not in named]
+        return Key(left, self.size).draw(svg, x, y, width)
+
+
+@dataclass(frozen=True)
 class Beside(Block):
     """Blocks side by side, each with its share of the width."""
 

@@ -37,6 +37,8 @@ _OTHERS = {
     **dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", 333),
 }
 _UNKNOWN = 600
+PART = re.compile(r"[^ ._/]+[ ._/]*|[ ._/]+")
+"""A part of a name, with what stands between it and the next one."""
 
 
 # ruff: noqa: RUF001 - what looks like Latin signs are those of Chinese and Japanese
@@ -130,12 +132,17 @@ def _append(line: Line, atom: str, bold: bool) -> None:
 
 
 def fitted(text: str, room: float, size: float = 12) -> str:
-    """The text, or as much of its end as fits behind an ellipsis: names differ at their end."""
+    """The text, or as many of its last parts as fit behind an ellipsis: names differ at their end.
+    A part that is too long alone is cut at its own end."""
     if width(text, size) <= room:
         return text
-    while text and width(f"…{text}", size) > room:
-        text = text[1:]
-    return f"…{text}"
+    first, *others = PART.findall(text)
+    kept = ""
+    for part in reversed(others):
+        if width(f"…{part}{kept}", size) > room:
+            break
+        kept = f"{part}{kept}"
+    return f"…{kept}" if kept else shortened(f"…{others[-1]}" if others else first, room, size)
 
 
 def shortened(text: str, room: float, size: float = 12, bold: bool = False) -> str:

@@ -15,9 +15,10 @@ from memlab.studies.explain.explained import Explained, amount
 from memlab.studies.explain.explained_changes import Subject, budget, say
 from memlab.studies.memory.recipe import network_of
 from memlab.views.draw.page import Page
-from memlab.views.explain.page import page
+from memlab.views.explain.page import needs, page
 from memlab.views.live.setting import Check, Choice, Range, Setting, State, Text
-from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.steady import Needs, SteadyView
+from memlab.views.live.view import Scene, maker
 from memlab.views.live.widget import Line
 
 MOST = 100_000
@@ -51,7 +52,7 @@ def _named(name: str) -> Subject:
     return Subject(training_step(network_of(name), "adam"), repr(name))
 
 
-class ExplainedModel(View[Explained]):
+class ExplainedModel(SteadyView[Explained]):
     """Where a training step's peak is, what fits the card, and what makes the batch fit.
 
     ``view.rows`` has the exact figures; ``view.change`` puts a change on.
@@ -86,6 +87,18 @@ class ExplainedModel(View[Explained]):
         keys = [each.key for each in _found(new.replace(changed_by="")).helping]
         return new if new.changed_by in keys else new.replace(changed_by="")
 
+    def needs(self, now: State, rows: Explained) -> Needs:
+        return needs(rows)
+
+    def most(self, now: State) -> Needs:
+        return (now.what.plain.peak(max(now.batch, STOPS[-1])),)
+
+    def card(self, now: State) -> tuple[int]:
+        return (now.memory,)
+
+    def question(self, now: State) -> object:
+        return now.memory
+
     def described(self, now: State) -> object:
         return now.replace(numbers=False)
 
@@ -115,8 +128,8 @@ class ExplainedModel(View[Explained]):
         return " ".join(self.rows_of(scene.now).sentences)
 
     def compose(self, scene: Scene) -> Page:
-        held = self.rows_of(scene.previous) if scene.previous and scene.dragging else None
-        return page(self.rows_of(scene.now), held, scene.width, scene.now.numbers)
+        now = scene.now
+        return page(self.rows_of(now), now.room, scene.width, now.numbers)
 
 
 explain = maker(ExplainedModel)

@@ -26,15 +26,17 @@ from memlab.views.draw.labels import (
     Phase,
     Text,
     beside,
+    beyond,
     flank,
     middle,
     near,
     thickest,
 )  # fmt: skip
-from memlab.views.draw.marks import Area, Fact, Glyph, Mark, Pen, Points, Rule, Stairs
-from memlab.views.draw.scale import Operations, bytes_over
+from memlab.views.draw.marks import Area, Fact, Glyph, Mark, OpenEdge, Pen, Points, Rule, Stairs
+from memlab.views.draw.scale import Linear, Operations, bytes_over, steady
+from memlab.views.draw.staircases import runs
 from memlab.views.draw.svg import Box
-from memlab.views.draw.theme import PAINTS
+from memlab.views.draw.theme import PAINTS, Paint
 
 COLUMNS = 640
 """Of time."""
@@ -50,11 +52,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Mountain:
-    """The curves of an explained step, and the marks that show them. ``held`` is what was shown
-    before, where a slider is dragged: its axis stays."""
+    """The curves of an explained step, and the marks that show them, on an axis that holds
+    ``room`` bytes."""
 
     found: Explained
-    held: Explained | None = None
+    room: int
 
     @cached_property
     def _shown(self) -> tuple[Plan, Plan]:
@@ -129,9 +131,14 @@ class Mountain:
 
     # -- the chart --------------------------------------------------------------------------
 
+    @cached_property
+    def y(self) -> Linear:
+        """The scale of bytes."""
+        return steady(bytes_over(self.room))
+
     def chart(self, numbers: bool) -> Chart:
         """Bytes over time; ``numbers`` adds ticks."""
-        y = bytes_over((self.held or self.found).highest)
+        y = self.y
         ticks = None if numbers else [y.ticks[-1]]
         below = [*self._phases(), *self._stack(), *self._spans()]
         marks = [*below, *self._peak(numbers), *self._card(), *self._cross(), *self._names()]
@@ -162,6 +169,7 @@ class Mountain:
         for name, low, high in self.slabs:
             yield Area(low, high, THIN, edge=0.5, fact=self._fact(name))
         yield Stairs(self.top, opacity=0.75, width=0.9)
+        yield from (OpenEdge(first, last) for first, last in runs(self.top > self.y.last))
         yield Stairs(self.floor, "limit", ridge=None if self.before is None else 0)
 
     def _phases(self) -> Iterator[Mark]:
@@ -180,23 +188,22 @@ class Mountain:
     def _card(self) -> Iterator[Mark]:
         """The line of the card."""
         memory = self.found.memory
-        yield Rule(y=memory, look="limit")
         name = say("card_label", memory=amount(memory))
+        if memory > self.y.last:
+            yield Label(f"↑ {name}", [(COLUMNS, self.y.last, "end", -2, 14)], 12, bold=True)
+            return
+        yield Rule(y=memory, look="limit")
         curves = [self.top, *([] if self.before is None else [self.before])]
         yield Name(name, [(COLUMNS, memory, "end", -2, -6)], 12, bold=True, chip=True,
                    finders=[beside(memory, curves)])  # fmt: skip
 
     def _peak(self, numbers: bool) -> Iterator[Mark]:
-        """A dot at the peak, and what it is."""
-        x = int(self.top.argmax()) + 0.5
-        y = min(float(self.top.max()), float(bytes_over((self.held or self.found).highest).last))
-        yield Points([(x, y)], size=8)
-        peak = three(self.found.peak.nbytes)
-        said = say("peak_label", peak=peak) if numbers else say("peak_word")
-        sides = (("start", 10.0), ("end", -10.0))
-        spots = [(x, y, side, dx, dy) for dy in (-5.0, 10.0) for side, dx in sides]
-        spots.append((x, y, "middle", 0.0, -12.0))
-        yield Label(said, spots, 13, bold=True, chip=True, kept=True)
+        """A dot at the peak, and what it is; the peak before."""
+        x, y = int(self.top.argmax()) + 0.5, float(self.top.max())
+        if y > self.y.last:
+            yield beyond(x, self.y.last, self.found.peak.nbytes)
+        else:
+            yield from self._dot(x, y, numbers)
         if self.before is not None:
             at = int(self.before.argmax())
             high = float(self.before[at])
@@ -205,10 +212,20 @@ class Mountain:
                      for side, dx in (("start", 8.0), ("end", -8.0))]  # fmt: skip
             yield Label(said, spots, 12, chip=True)
 
+    def _dot(self, x: float, y: float, numbers: bool) -> Iterator[Mark]:
+        """On the peak, with its name."""
+        yield Points([(x, y)], size=8)
+        peak = three(self.found.peak.nbytes)
+        said = say("peak_label", peak=peak) if numbers else say("peak_word")
+        sides = (("start", 10.0), ("end", -10.0))
+        spots = [(x, y, side, dx, dy) for dy in (-5.0, 10.0) for side, dx in sides]
+        spots.append((x, y, "middle", 0.0, -12.0))
+        yield Label(said, spots, 13, bold=True, chip=True, kept=True)
+
     def _cross(self) -> Iterator[Mark]:
         """Where the run dies, and in which module."""
         error, memory = self.found.error, float(self.found.memory)
-        if error is None or self.found.chosen:
+        if error is None or self.found.chosen or memory > self.y.last:
             return
         x = self.now.begin(error.at)
         yield Glyph(x, memory, CROSS, "limit", marker="x", width=3)
@@ -232,9 +249,18 @@ class Mountain:
             yield Name(name, spot, 12, bold=True, chip=True, finders=find, instead=narrow)
         for role, low, high in self.areas:
             if role in (Role.FEATURE_MAP, Role.OPTIMIZER_STATE, Role.PARAMETER, Role.GRADIENT_MAP):
-                other = role is Role.FEATURE_MAP and bool(self.slabs)
-                name = say("other_maps") if other else say(f"role.{role}")
+                name = self._role_name(role)
                 yield Name(name, [middle(low, high)], 12, chip=True, finders=[thickest(low, high)])
+
+    def _role_name(self, role: Role) -> str:
+        """Of what a role has below the slabs."""
+        other = role is Role.FEATURE_MAP and bool(self.slabs)
+        return say("other_maps") if other else say(f"role.{role}")
+
+    def key(self) -> Iterator[tuple[Paint, str]]:
+        """The roles that there are, in the mountain or in the bars beside it."""
+        for role, _, _ in self.areas:
+            yield PAINTS[role], self._role_name(role)
 
     def _slab_name(self, form: str = "") -> str:
         """What the slabs are; ``"_tall"`` in more lines."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memlab import strings
 from memlab.step.tensor import Role
 from memlab.studies.explain.explained import FLOOR, Explained
 from memlab.studies.explain.explained_changes import say
 from memlab.studies.figures import percent, three
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Label, Text
-from memlab.views.draw.marks import Fact, Line, Mark, Rect, Rule
+from memlab.views.draw.marks import Fact, Line, Mark, OpenEdge, Rect, Rule
 from memlab.views.draw.page import Page
-from memlab.views.draw.scale import Scale
+from memlab.views.draw.scale import Scale, Steady
 from memlab.views.draw.svg import Svg
-from memlab.views.draw.table import Beside, Block, Table, Words
+from memlab.views.draw.table import Beside, Block, Table, Unnamed, Words
 from memlab.views.draw.theme import FREE, PAINTS, Paint
 from memlab.views.explain.mountain import Mountain
 
@@ -29,14 +30,19 @@ LINES = 6
 """So many lines of code are drawn at most; all are in the text."""
 
 
-def page(found: Explained, held: Explained | None, width: float, numbers: bool) -> Page:
-    """The whole page at a width in pixels; the axes of ``held`` stay while a slider is dragged."""
-    chart, bars = Mountain(found, held).chart(numbers), _by_module(found, held, numbers)
+def page(found: Explained, room: tuple[int, ...], width: float, numbers: bool) -> Page:
+    """The whole page at a width in pixels; its axes hold so many bytes: over time, and by
+    module."""
+    mountain = Mountain(found, room[0])
+    chart, bars = mountain.chart(numbers), _by_module(found, room[1], numbers)
+    beside = [(BESIDE[row.name], say(f"row.{row.name}"))
+              for row in found.now.beside(found.batch) if row.nbytes]  # fmt: skip
+    key = Unnamed([*mountain.key(), *beside], gap=6)
     if width >= WIDE:
         evidence: list[Block] = [Beside([(chart, width - SIDE - APART), (bars, SIDE)], APART, 8)]
     else:
         evidence = [chart, bars]
-    blocks = [*_said(found), *evidence, _card(found, held), *_exact(found, numbers)]
+    blocks = [*_said(found), *evidence, _card(found, room[0]), key, *_exact(found, numbers)]
     return Page(found.title, blocks, width, " ".join([f"{found.title}.", *found.sentences]),
                 titled=False)  # fmt: skip
 
@@ -76,9 +82,15 @@ class Code(Block):
 # -- by module -------------------------------------------------------------------------------------
 
 
-def _by_module(found: Explained, held: Explained | None, numbers: bool) -> Chart:
+def needs(found: Explained) -> tuple[int, int]:
+    """The bytes that both axes have to hold."""
+    plain = found.subject.plain.total(found.batch)
+    return max(found.total, plain), max(sum(parts.values()) for _, parts in _rows(found))
+
+
+def _by_module(found: Explained, most: int, numbers: bool) -> Chart:
     """The peak by module, the most first, and what the modules own."""
-    rows, most = _rows(found), max(sum(parts.values()) for _, parts in _rows(held or found))
+    rows = _rows(found)
     marks: list[Mark] = [Text(0, len(rows), say("by_module"), 13, dy=-4, bold=True)]
     for index, (name, parts) in enumerate(rows):
         marks += _bar(len(rows) - 1 - index, name, parts, most, found.peak.nbytes, numbers)
@@ -99,24 +111,29 @@ def _bar(
     at: int, name: str, parts: dict[Role, int], most: int, peak: int, numbers: bool
 ) -> Iterator[Mark]:
     nbytes, start = sum(parts.values()), 0
+    low, high = at + 0.5 - (BAR + 4) / PITCH, at + 0.5 - 4 / PITCH
     share = say("share_of", percent=percent(nbytes, peak))
     said = f"{name}: {three(nbytes)}" if numbers else name
     yield Text(0, at + 0.5, said, 12, dy=-2, room=most)
     for role, part in parts.items():
         fact = Fact(name, nbytes=part, more=share)
-        low, end = at + 0.5 - (BAR + 4) / PITCH, min(start + part, most)
-        yield Rect(min(start, most), end, low, at + 0.5 - 4 / PITCH, PAINTS[role], fact=fact)
+        ends = min(start, most), min(start + part, most)
+        yield Rect(*ends, low, high, PAINTS[role], fact=fact)
         start += part
+    if nbytes > most:
+        yield OpenEdge(low, high, side="right")
+        beyond = strings.get("draw.after", amount=three(nbytes))
+        yield Text(most, (low + high) / 2, beyond, 12, "end", -10, 4, chip=True)
 
 
 # -- why the card shows more -----------------------------------------------------------------------
 
 
-def _card(found: Explained, held: Explained | None) -> Chart:
+def _card(found: Explained, room: int) -> Chart:
     """The plan and what lies beside it up to the line of the card; below it what lies beside,
     enlarged."""
     memory, total, peak = found.memory, found.total, found.peak.nbytes
-    most = max((held or found).memory, (held or found).total) * 1.02
+    most = max(memory, room) * 1.02
     marks: list[Mark] = [Text(0, 100, found.card, 13, dy=-8, bold=True)]
     parts = [(PAINTS[r], n) for r, n in found.floor.items()]
     parts.append((PAINTS[Role.FEATURE_MAP], peak - sum(found.floor.values())))
@@ -125,15 +142,20 @@ def _card(found: Explained, held: Explained | None) -> Chart:
         if nbytes:
             marks.append(Rect(start, start + nbytes, 72, 100, paint))
             start += nbytes
-    marks.append(Text(start / 2, 72, say("the_plan"), 12, "middle", dy=-9, chip=True))
+    marks.append(
+        Text(min(start, most) / 2, 72, say("the_plan"), 12, "middle", dy=-9, chip=True, held=True)
+    )
     marks += _loupe(found, start, total, most)
+    if total > most:
+        marks.append(OpenEdge(72, 100, side="right"))
     marks.append(Rule(x=memory, span=(66, 106), look="limit"))
     spots = [(memory, 106, side, dx, -9.0) for side, dx in (("middle", 0.0), ("end", 2.0))]
     spots += [(memory, 66, side, dx, 12.0) for side, dx in (("end", -4.0), ("start", 4.0))]
-    marks.append(Label(say("card_word"), spots, 12, bold=True))
+    spots += [(memory, 86, side, dx, 4.0) for side, dx in (("start", 8.0), ("end", -8.0))]
+    marks.append(Label(say("card_word"), spots, 12, bold=True, chip=True))
     told = [found.card]
-    return Chart(Scale(0, most), Scale(0, 100), marks, 108, left=2, right=12, above=26, below=22,
-                 told=told, name=say("sums_title"), gap=14)  # fmt: skip
+    return Chart(Steady(0, most, most), Scale(0, 100), marks, 108, left=2, right=12, above=26,
+                 below=22, told=told, name=say("sums_title"), gap=14)  # fmt: skip
 
 
 def _loupe(found: Explained, start: int, total: int, most: float) -> Iterator[Mark]:

@@ -91,6 +91,8 @@ class Setting(Generic[T]):
             ``""``, None stands for it, and for the argument that is not given.
         check: makes the value of what Python gives, or raises InputError.
         follows: settings with which it becomes its default again.
+        stands: whether it stays, whatever it follows, where another value was chosen since the view
+            was made.
         when: whether its control is offered in a state.
         place: of its control, ``"main"`` or ``"more"``, or a function of the state.
         what: its name in an error, where that is not its own.
@@ -112,6 +114,7 @@ class Setting(Generic[T]):
     default: Any = None
     check: Callable[[Any], T] | None = None
     follows: Iterable[str] = ()
+    stands: bool = False
     when: Callable[[State], bool] = always
     place: str | Callable[[State], str] = "main"
     what: str = ""

@@ -36,7 +36,7 @@ Every view takes ``examples=False``, which leaves out the buttons of its presets
 asks later what they would show. Python still sets everything.
 
 History never is in the state. ``scene.previous`` is the state before the last change;
-``scene.before`` the scene that it was seen in: an axis is held there while ``scene.dragging``.
+``scene.before`` the scene that it was seen in. The axes of a ``SteadyView`` follow no slider.
 Where a drag ends where it began, what was there before is back.
 """
 
@@ -284,7 +284,7 @@ class View(Widget, Generic[S]):
         wanted = {n: v for n, v in self._spread(now, changes).items() if not _same(v, now, n)}
         if not wanted:
             return now
-        gone = self._followers(set(wanted)) | set(wanted)
+        gone = self._followers(now, set(wanted)) | set(wanted)
         kept = {name: getattr(now, name) for name in self._held() if name not in gone}
         return self.settle(Draft(self._held(), kept, wanted).state(), now)
 
@@ -456,16 +456,27 @@ class View(Widget, Generic[S]):
             found |= put(now, setting.checked(value, now)) if put else {name: value}
         return found
 
-    def _followers(self, changed: set[str]) -> set[str]:
+    def _followers(self, now: State, changed: set[str]) -> set[str]:
         """What becomes its default again with these, and with what follows them."""
         found: set[str] = set()
         while more := {
             name
             for name, each in self._held().items()
-            if name not in changed | found and (changed | found) & set(each.follows)
+            if name not in changed | found
+            and (changed | found) & set(each.follows)
+            and not self._stands(each, now)
         }:
             found |= more
         return found
+
+    def _stands(self, setting: Setting[Any], now: State) -> bool:
+        """Whether its value was chosen since the view was made, and stays."""
+        if not setting.stands:
+            return False
+        start = getattr(self, "_start", now)
+        return getattr(now, setting.name) not in (
+            setting.first(now), getattr(start, setting.name)
+        )  # fmt: skip
 
     def _stored(self, state: State) -> State:
         """The same without what belongs to this machine and this moment."""

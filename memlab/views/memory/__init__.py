@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from memlab import optimizers, units
@@ -23,7 +24,8 @@ from memlab.studies.memory.step_memory import Budget, budget, free_here
 from memlab.views.draw.page import Page
 from memlab.views.live import setting
 from memlab.views.live.setting import Check, Choice, Range, Setting, State
-from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.steady import Needs, SteadyView, extremes
+from memlab.views.live.view import Scene, maker
 from memlab.views.live.widget import Control, stop
 from memlab.views.memory import lifetimes as small
 from memlab.views.memory.choices import (
@@ -54,7 +56,7 @@ from memlab.views.memory.choices import (
     what_of,
 )
 from memlab.views.memory.page import news_of, page
-from memlab.views.memory.stack import Shown, cursor_words
+from memlab.views.memory.stack import Shown, cursor_words, needs
 
 STOPS = tuple(2**power for power in range(10))
 """The batches that the slider stops at."""
@@ -73,7 +75,7 @@ OF_NETWORKS = ("optimizer", "algorithm", "recompute", *BY_ROW, *map(str, ROLES))
 # -- the view --------------------------------------------------------------------------------------
 
 
-class Memory(View[Cut]):
+class Memory(SteadyView[Cut]):
     """Bytes over the operations of one step: lifetimes of a small one, else floor and mountain.
 
     Set a setting from Python, such as ``view.batch``, and the picture follows; ``view.rows`` has
@@ -282,9 +284,34 @@ class Memory(View[Cut]):
             each.name.removesuffix("_number"), len(order)))  # fmt: skip
 
     def shown(self, now: State) -> int:
-        """Where the first slider in front stands."""
+        return round(self._slider(now).where(now))
+
+    def _slider(self, now: State) -> Range:
+        """The first slider in front."""
         sliders = (self.settings[name] for name in (*now.control, "batch"))
-        return next(round(each.where(now)) for each in sliders if isinstance(each, Range))
+        return next(each for each in sliders if isinstance(each, Range))
+
+    # -- the axes ---------------------------------------------------------------------------
+
+    def needs(self, now: State, rows: Cut) -> Needs:
+        own = (0, 0, 0)
+        if study.fits(rows.memory):
+            own = small.needs(study.lifetimes(rows.memory, now.batch))
+        return *needs(rows, now.guess), *own
+
+    def most(self, now: State) -> Needs:
+        found = []
+        for each in extremes(self._slider(now), now):
+            step = now if each.batch != now.batch else each  # no search for another batch
+            with suppress(InputError):  # not every step can be made at both ends
+                found.append(self.needs(each, cut(memory_of(step), each.batch)))
+        return tuple(map(max, zip(*found, strict=True)))
+
+    def card(self, now: State) -> tuple[int]:
+        return (max((each.nbytes for each in now.budgets), default=0),)
+
+    def question(self, now: State) -> object:
+        return now.what
 
     def buttons(self, now: State) -> Mapping[str, str]:
         names = networks_of(now)
@@ -298,7 +325,8 @@ class Memory(View[Cut]):
         was = scene.previous
         old = lives(was) if was and is_small(was) else None
         at = None if now.cursor is None else self.rows_of(now).at
-        return small.page(lives(now), old, at, focus(now), now.detail == "all", scene.width)
+        many = now.detail == "all"
+        return small.page(lives(now), old, at, focus(now), many, scene.width, now.room[2:])
 
     def shown_in(self, scene: Scene) -> Shown:
         """All that the picture of a scene depends on; that of the last one is kept."""
@@ -308,11 +336,11 @@ class Memory(View[Cut]):
         return self._seen[1]
 
     def _shown(self, scene: Scene, live: Sequence[Budget] = ()) -> Shown:
-        now, before = scene.now, scene.before
+        now, before = scene.now, scene.previous
         return Shown(
             self.rows_of(now),
-            self._shown(before) if before and before.now.rule == now.rule else None,
-            scene.dragging,
+            now.room[:2],
+            self.rows_of(before) if before and before.rule == now.rule else None,
             [*now.budgets, *live],
             now.rule,
             now.guess,

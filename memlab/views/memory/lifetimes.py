@@ -24,7 +24,18 @@ from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Label, Phase, Text
-from memlab.views.draw.marks import Fact, Mark, Path, Pen, Points, Press, Rect, Rects, Rule
+from memlab.views.draw.marks import (
+    Fact,
+    Mark,
+    OpenEdge,
+    Path,
+    Pen,
+    Points,
+    Press,
+    Rect,
+    Rects,
+    Rule,
+)
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
@@ -34,7 +45,7 @@ START, END = 34, 38
 """What is there before the step and after it, in pixels."""
 ROOM, BELOW_FORMULAS = 316, 272
 """Pixels for all bars and the highest pile; a single layer has more controls above it."""
-TALLEST, GAP, LINE, LEAST = 30, 3.5, 12.5, 1.6
+TALLEST, GAP, LINE, LEAST = 36, 3.5, 12.5, 1.6
 """The height of a bar at most, what is free below it, the least from bar to bar, and the least
 that is drawn of a block."""
 WORDED, SPELT = 700, 110
@@ -75,9 +86,11 @@ class Row:
 @dataclass(frozen=True)
 class Sheet:
     """All that the picture depends on, and what follows from it: operation i goes from i to i + 1
-    across, and up and down everything is in pixels from the top."""
+    across, and up and down everything is in pixels from the top. There is ``room`` for so many
+    bytes in a pile, in all bars, and in one of them."""
 
     now: Lifetimes
+    room: tuple[int, ...]
     before: Lifetimes | None
     at: int
     focus: Life | None
@@ -110,7 +123,8 @@ class Sheet:
         """The name of a block, its role before it where there is room."""
         gradient = block.role in (Role.GRADIENT_MAP, Role.PARAMETER_GRADIENT)
         wide = self.width >= WORDED
-        word = f"{_word(block)} " if wide and not (gradient and self.narrow) else ""
+        told = (gradient and self.narrow) or _word(block) in block.symbol.split()
+        word = f"{_word(block)} " if wide and not told else ""
         return [(word, False), (texts.fitted(block.symbol, LONGEST if wide else SHORT), True)]
 
     @property
@@ -130,7 +144,7 @@ class Sheet:
     def held(self) -> Lifetimes | None:
         """The state before where it fits on the same scale; else its levels are not drawn."""
         was = self.before
-        return was if was and self.now.alike(was) and was.most <= 2 * self.now.most else None
+        return was if was and self.now.alike(was) and was.most <= self.room[0] else None
 
     @cached_property
     def lives(self) -> list[tuple[Life, Life | None, Life | None]]:
@@ -143,28 +157,27 @@ class Sheet:
 
     @cached_property
     def scale(self) -> float:
-        """Pixels for a byte: as many as there is room for."""
-        largest = max(max(self._sizes(each)) for each in self.lives)
-        most = max(self.now.most, self.held.most if self.held else 0)
-        scale, room = TALLEST / largest, BELOW_FORMULAS if self.formulas else ROOM
-        while sum(self._pitches(scale)) + most * scale > room:
-            scale *= 0.98
-        return scale
+        """Pixels for a byte: as many as there are where all the room is taken, by bars of which as
+        many as can be are as large as the largest."""
+        pile, bars, largest = self.room
+        room = (BELOW_FORMULAS if self.formulas else ROOM) - LINE * len(self.lives)
+        large = bars / largest
+        tall = min(room / pile, (room + large * (LINE - GAP)) / (pile + bars))
+        return min(TALLEST / largest, max(tall, LINE / pile))
 
     @staticmethod
     def _sizes(found: tuple[Life, Life | None, Life | None]) -> tuple[int, int]:
         block, was, _ = found
         return block.nbytes, was.nbytes if was else 0
 
-    def _pitches(self, scale: float) -> list[float]:
+    def _pitches(self) -> list[float]:
         """How far it is from each bar to the next."""
-        tall = (max(LEAST, scale * max(self._sizes(each))) for each in self.lives)
-        return [max(each + GAP, LINE) for each in tall]
+        return [max(self._tall(max(self._sizes(each))) + GAP, LINE) for each in self.lives]
 
     @cached_property
     def rows(self) -> list[Row]:
         """The bars from the top down; each stands on its lower edge."""
-        pitches = self._pitches(self.scale)
+        pitches = self._pitches()
         tops = accumulate(pitches, initial=self.head)
         return [self._row(*each) for each in zip(self.lives, tops, pitches, strict=False)]
 
@@ -177,18 +190,21 @@ class Sheet:
         return Row(block, bottom - tall, bottom, level, host)
 
     def _tall(self, nbytes: int) -> float:
-        return max(LEAST, self.scale * nbytes)
+        return max(LEAST, self.scale * min(nbytes, self.room[2]))
 
     @property
     def peak(self) -> float:
         """The height of the line at the peak."""
-        return self.ground - self.scale * self.now.most
+        return self.level(self.now.most)
+
+    def level(self, nbytes: int) -> float:
+        """The height of a pile, as far as there is room."""
+        return self.ground - self.scale * min(nbytes, self.room[0])
 
     @cached_property
     def ground(self) -> float:
         """What the piles stand on."""
-        most = max(self.now.most, self.held.most if self.held else 0)
-        return self.rows[-1].bottom + GAP + 12 + self.scale * most
+        return self.rows[-1].bottom + GAP + 12 + self.scale * self.room[0]
 
     # -- lives ----------------------------------------------------------------------------------
 
@@ -234,15 +250,30 @@ class Faint(Mark):
 # -- the page -------------------------------------------------------------------------------------
 
 
+def needs(now: Lifetimes) -> tuple[int, int, int]:
+    """The bytes that the highest pile has, all bars, and the largest bar."""
+    sizes = [block.nbytes for block in now.blocks]
+    return now.most, sum(sizes), max(sizes)
+
+
 def page(
     now: Lifetimes, before: Lifetimes | None = None, at: int | None = None, focus: str = "",
-    numbers: bool = False, width: float = 820,
+    numbers: bool = False, width: float = 820, room: tuple[int, ...] = (),
 ) -> Page:  # fmt: skip
     """The lifetimes of a step, with a frame around operation ``at``, counted from 0, or around the
     peak. A block in ``focus`` says why it stays; ``before`` is the state whose levels are dashed;
-    ``numbers`` shows every byte."""
+    ``numbers`` shows every byte. Piles and bars have ``room`` as ``needs`` counts, or as this step
+    needs."""
     at = now.peak if at is None else at
-    sheet = Sheet(now, before, at, now.block(focus), numbers, width)
+    sheet = Sheet(
+        now,
+        room or tuple(map(max, needs(now), needs(before or now))),
+        before,
+        at,
+        now.block(focus),
+        numbers,
+        width,
+    )
     title, sentence = now.finding(before, at, sheet.focus)
     key: list[tuple[int | Paint | str, str]] = [("dot", say("writes")), ("hollow", say("reads"))]
     key += [("before", say("before"))] if sheet.held and sheet.held != now else []
@@ -348,6 +379,8 @@ def _block(sheet: Sheet, row: Row) -> Iterator[Mark]:
 def _bar(sheet: Sheet, row: Row, first: float, stop: float) -> Iterator[Mark]:
     paint = _paint(row.life)
     yield Rect(first, stop, row.top, row.bottom, paint)
+    if row.life.nbytes > sheet.room[2]:
+        yield OpenEdge(first, stop, at=row.top)
     if row.life.birth > BEFORE:
         strip = first + STRIP / sheet.column
         yield Rect(first, strip, row.top, row.bottom, Paint(paint.colour, 1))
@@ -456,25 +489,29 @@ def _piles(sheet: Sheet) -> Iterator[Mark]:
     """All that is alive in each operation, the oldest on top, and how high it was before."""
     looks: dict[tuple[Paint, bool], list[Place]] = {}
     for at in range(sheet.count):
-        y = sheet.ground - sheet.scale * sheet.now.operations[at].nbytes
+        high = sheet.now.operations[at].nbytes
         for block in sheet.now.alive(at):
-            brick = (at + 0.06, at + 0.94, y, y + sheet.scale * block.nbytes)
+            brick = (at + 0.06, at + 0.94, sheet.level(high), sheet.level(high - block.nbytes))
             looks.setdefault((_paint(block), sheet.faint(block)), []).append(brick)
-            y = brick[3]
+            high -= block.nbytes
     for (paint, faint), places in looks.items():
         bricks = Rects(places, paint)
         yield Faint([bricks]) if faint else bricks
+    for at, op in enumerate(sheet.now.operations):
+        if op.nbytes > sheet.room[0]:
+            yield OpenEdge(at + 0.06, at + 0.94, at=sheet.peak)
     yield Rule(y=sheet.ground, look="rule", span=(0, sheet.count))
     yield Rule(y=sheet.peak, look="rule", span=(-16 / sheet.column, sheet.count))
     yield Text(0, sheet.peak, say("peak"), 12, "end", dx=-22, dy=4, bold=True)
     for at, op in enumerate(sheet.held.operations if sheet.held else ()):
         if op.nbytes != sheet.now.operations[at].nbytes:
-            level = sheet.ground - sheet.scale * op.nbytes
+            level = sheet.level(op.nbytes)
             yield Rule(y=level, span=(at + 0.03, at + 0.97), look="before", crossed=True)
     room = sheet.gutter + START - 24
     lines = texts.wrap(say("pile"), room, 11) if room > 80 else []
+    beside = max((sheet.peak + sheet.ground) / 2, sheet.peak + 20)
     for index, line in enumerate(lines):
-        yield Text(0, (sheet.peak + sheet.ground) / 2, line, 11, "end", dx=-22, dy=14 * index)
+        yield Text(0, beside, line, 11, "end", dx=-22, dy=14 * index)
 
 
 def _frame(sheet: Sheet) -> Iterator[Mark]:

@@ -20,9 +20,9 @@ from memlab.views.draw.chart import Axis, Chart
 from memlab.views.draw.labels import Label, Text
 from memlab.views.draw.marks import Area, Fact, Mark, Path, Rect, Rule, Stairs
 from memlab.views.draw.page import Page
-from memlab.views.draw.table import Below, Beside, Block, Table, Words
+from memlab.views.draw.table import Below, Beside, Block, Table, Unnamed, Words
 from memlab.views.draw.theme import Paint
-from memlab.views.memory.stack import LEFT, Shown, chart, under
+from memlab.views.memory.stack import LEFT, Shown, chart, stack, under
 
 WIDE, SIDE, APART = 820, 340, 20
 """From this width on the table stands beside the plot; so wide is it, and so far from it."""
@@ -43,7 +43,8 @@ def page(shown: Shown, width: float) -> Page:
     bar: list[Block] = [_outputs(shown.tally, width)] if shown.tally else []
     host = [_host(shown, plot, SIDE + APART if wide else 0)] if shown.now.host else []
     if few:
-        parts = [plot, *host, *bar, *(_told(table, shown) for table in tables)]
+        key = Unnamed(list(_key(shown)), gap=4)
+        parts = [plot, key, *host, *bar, *(_told(table, shown) for table in tables)]
     else:
         first, *others = (table(shown) for table in tables)
         cut = Beside([(plot, width - SIDE - APART), (first, SIDE)], APART)
@@ -69,6 +70,14 @@ def _host(shown: Shown, plot: Chart, beside: float) -> Chart:
     tall = max(shown.height * most / shown.axes.plot.last, 20)
     return Chart(plot.x, scale.Scale(-most, 0), marks, tall, left=plot.left,
                  right=plot.right + beside, name=say("host_name"), gap=4)  # fmt: skip
+
+
+def _key(shown: Shown) -> Iterator[tuple[Paint, str]]:
+    """The slices of the stack that can be seen."""
+    pixel = shown.axes.plot.last / shown.height
+    for part, low, high in stack(shown.now):
+        if (high - low).max() >= pixel:
+            yield theme.paint(part), part.label
 
 
 def _told(table: Callable[[Shown], Block], shown: Shown) -> Words:
@@ -112,9 +121,9 @@ def _guess(shown: Shown) -> list[str]:
 
 def _before(shown: Shown) -> Words:
     """What was shown before, for the text alone."""
-    if shown.before is None:
+    if shown.old is None:
         return Words(say("twin.start"), drawn=False, gap=1)
-    old = shown.before.now
+    old = shown.old
     index, name = f"{old.peak.index + 1:,}", old.peak.row.name
     peak = f"{old.equation()[0]} = {units.exact(old.peak.nbytes)}"
     told = say("twin.before", title=old.title, peak=peak, index=index, name=name)

@@ -30,6 +30,7 @@ from memlab.views.draw.labels import (
     Text,
     aside,
     beside,
+    beyond,
     flank,
     middle,
     near,
@@ -37,11 +38,11 @@ from memlab.views.draw.labels import (
     thickest,
 )
 from memlab.views.draw.marks import (  # fmt: skip
-    UP,
     Area,
     Fact,
     Glyph,
     Mark,
+    OpenEdge,
     Pen,
     Points,
     Press,
@@ -50,6 +51,7 @@ from memlab.views.draw.marks import (  # fmt: skip
     Stairs,
 )
 from memlab.views.draw.scale import Linear
+from memlab.views.draw.staircases import runs
 from memlab.views.draw.svg import Box
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint, ink
@@ -75,23 +77,19 @@ class Axes(NamedTuple):
 class Shown:
     """All that a picture depends on.
 
-    ``before`` is what was shown last, whose axes stay while the batch is ``dragged``. ``chosen``
-    is the line that the keyboard is on, such as ``"slice:2"``. The first level has ``few`` numbers.
+    ``room`` is what the axes hold: bytes of the plot, and of the rows below it. ``old`` is what was
+    shown last. ``chosen`` is the line that the keyboard is on, such as ``"slice:2"``. The first
+    level has ``few`` numbers.
     """
 
     now: Cut
-    before: Shown | None = None
-    dragged: bool = False
+    room: tuple[int, ...]
+    old: Cut | None = None
     budgets: Sequence[Budget] = ()
     rule: str = ""
     guess: int | None = None
     chosen: str = ""
     few: bool = True
-
-    @property
-    def old(self) -> Cut | None:
-        """What was shown last."""
-        return self.before.now if self.before else None
 
     @cached_property
     def outline(self) -> Curve | None:
@@ -122,20 +120,10 @@ class Shown:
         return Tally(self.now, network, self.rule) if self.rule and network else None
 
     @cached_property
-    def settled(self) -> Axes:
-        """The axes of this state when nothing holds them."""
-        cuts = [self.now, *([self.old] if self.old else [])]
-        most = max(cut.peak.nbytes for cut in cuts)
-        if self.guess is not None and self.guess <= 2 * most:
-            most = max(most, self.guess)
-        stages = [cut.batch * part.highest for cut in cuts for part in cut.memory.slices(cut.stage)]
-        highest = max(stages, default=0)
-        return Axes(scale.bytes_over(most), scale.bytes_over(highest, scale.TIGHT))
-
-    @property
     def axes(self) -> Axes:
-        """Those that are drawn."""
-        return self.before.settled if self.before and self.dragged else self.settled
+        """They stay while the batch changes."""
+        plot, rows = self.room
+        return Axes(scale.steady(scale.bytes_over(plot)), scale.bytes_over(rows, scale.TIGHT))
 
     @cached_property
     def dashed(self) -> list[Curve]:
@@ -157,9 +145,17 @@ class Shown:
         return {part: slice_fact(self.now, part, row.nbytes) for part, row in rows}
 
     @property
-    def torn(self) -> bool:
-        """Whether the mountain goes on above the frame."""
-        return self.now.peak.nbytes > self.axes.plot.last
+    def torn(self) -> list[tuple[int, int]]:
+        """The runs of operations in which the mountain goes on above the frame."""
+        return runs(self.now.curve > self.axes.plot.last)
+
+
+def needs(now: Cut, guess: int | None = None) -> tuple[int, int]:
+    """The bytes that both axes have to hold."""
+    most = now.peak.nbytes
+    near = guess is not None and guess <= 2 * most
+    stages = [now.batch * part.highest for part in now.memory.slices(now.stage)]
+    return max(most, guess or 0) if near else most, max(stages, default=0)
 
 
 # -- the chart -------------------------------------------------------------------------------------
@@ -210,6 +206,7 @@ def _stack(shown: Shown) -> Iterator[Mark]:
         yield Area(low, high, theme.paint(part), fact=shown.facts[part])
     yield Stairs(now.curve, opacity=0.75, width=0.9)
     yield Stairs(now.memory.ground, "limit")
+    yield from (OpenEdge(first, last) for first, last in shown.torn)
     if shown.tally:
         yield Stairs(shown.dashed[-1], "rule chosen")
 
@@ -238,7 +235,7 @@ def _poles(shown: Shown) -> Iterator[Mark]:
     height = min(now.peak.nbytes, end)
     yield Flag(peak, height, cursor != peak, [(say("flag", name=now.peak.row.name), True)])
     if shown.torn:
-        yield Glyph(peak, end, UP, dy=-9, marker="^")
+        yield beyond(peak, end, now.peak.nbytes)
     else:
         yield Points([(peak, height)], size=7.2)
     if cursor != peak:
@@ -248,8 +245,9 @@ def _poles(shown: Shown) -> Iterator[Mark]:
 def cursor_words(now: Cut) -> str:
     """The operation of the cursor, and what is alive there."""
     row, index = now.memory.ledger.rows[now.at], f"{now.at + 1:,}"
-    phase = strings.get(f"phase.{row.phase}")
-    return say("cursor", index=index, phase=phase, name=row.name, amount=figures.three(now.here))
+    phase, amount = strings.get(f"phase.{row.phase}"), figures.three(now.here)
+    key = "cursor_named" if row.name.startswith(phase) else "cursor"
+    return say(key, index=index, phase=phase, name=row.name, amount=amount)
 
 
 def budget_words(found: Budget) -> str:
@@ -260,8 +258,6 @@ def budget_words(found: Budget) -> str:
 def _levels(shown: Shown) -> Iterator[Mark]:
     """Dotted lines for the budgets on this axis, the names of those above it, and a note on it."""
     end, last = shown.axes.plot.last, shown.now.memory.operations
-    if shown.dragged:
-        yield Label(say("stays"), [(0, end, "start", 0, NOTES)], 11, bold=True, apart=0)
     for budget in (each for each in shown.budgets if each.nbytes <= end):
         yield Rule(y=budget.nbytes, look="rule", width=1.8, dashes="2 3")
         spot = (last, budget.nbytes, "end", -4, -5)

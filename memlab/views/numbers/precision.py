@@ -30,14 +30,15 @@ from memlab.studies.precision import (
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Label, Text
-from memlab.views.draw.marks import UP, Fact, Glyph, Mark, Pen, Rect, Rule
+from memlab.views.draw.marks import UP, Fact, Glyph, Mark, OpenEdge, Pen, Rect, Rule
 from memlab.views.draw.page import Page
 from memlab.views.draw.scale import Band, Scale
 from memlab.views.draw.svg import Box
 from memlab.views.draw.table import Beside, Block, Key, Table, Words
 from memlab.views.draw.theme import PAINTS
 from memlab.views.live.setting import Check, Choice, Range, Setting, State, always
-from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.steady import Needs, SteadyView
+from memlab.views.live.view import Scene, maker
 
 NAMES, TOTAL, AMOUNT = 122, 76, 66
 """Pixels: for the names of rows, for the bytes of one parameter, for an amount at a bar."""
@@ -68,7 +69,7 @@ def _titles() -> dict[str, str]:
     return {name: network_of(name).title for name in zoo.ZOO}
 
 
-class FormatsByRole(View[Precision]):
+class FormatsByRole(SteadyView[Precision]):
     """Bytes of one parameter, of the model state and of the maps, with a format for each role."""
 
     name, made_by = "precision", "precision"
@@ -124,6 +125,15 @@ class FormatsByRole(View[Precision]):
         chosen = {role: getattr(now, role) for role in OFFERED}
         return precision_of(now.what, now.optimizer, now.batch, now.start_from, chosen)
 
+    def needs(self, now: State, rows: Precision) -> Needs:
+        return tuple(max(way.totals[side] for way in rows.ways) for side in (0, 1))
+
+    def most(self, now: State) -> Needs:
+        return (max(way.totals[0] for way in self.rows_of(now).ways),)  # no batch changes it
+
+    def question(self, now: State) -> object:
+        return now.what, now.optimizer
+
     def described(self, now: State) -> object:
         return self.rows_of(now)
 
@@ -160,9 +170,8 @@ class FormatsByRole(View[Precision]):
 
     def compose(self, scene: Scene) -> Page:
         found, now = self.rows_of(scene.now), scene.now
-        held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
         role = now.chosen.partition(":")[2]
-        shown = Shown(found, held, scene.width, now.numbers, role, now.guess)
+        shown = Shown(found, now.room, scene.width, now.numbers, role, now.guess)
         return Page(found.title, list(_blocks(shown)), scene.width, self.says(scene), titled=False)
 
 
@@ -197,10 +206,11 @@ def _next(places: list[str], here: str, key: str) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the picture is made from; ``held`` is what its scale is held at."""
+    """What the picture is made from; ``room`` is what its scale holds: bytes of the model state,
+    and of the maps."""
 
     found: Precision
-    held: Precision
+    room: tuple[int, ...]
     width: float
     numbers: bool
     role: str
@@ -388,8 +398,7 @@ def _gone(row: int, end: float, old: float) -> Iterator[Mark]:
 def _stacks(shown: Shown) -> Chart:
     """For each way the model state to the left of a line and the maps to its right, on one
     scale."""
-    found, held = shown.found, shown.held.ways
-    state, maps = (max(way.totals[side] for way in held) for side in (0, 1))
+    found, (state, maps) = shown.found, shown.room
     room = (shown.width - APART) * (1 - SHARE) if shown.wide else shown.width
     names = 0 if shown.wide else NAMES
     sums = [texts.width(way.sums[1], 11) + 12 for way in found.ways if shown.numbers]
@@ -404,7 +413,10 @@ def _stacks(shown: Shown) -> Chart:
         if names:
             at = -left - state * pixel - names
             marks.append(Text(0, row + 0.5, way.name, 13, dx=at + 0.5, dy=5, bold=True))
-        marks += [*_stack(shown, row, way, maps), *_written(shown, row, way, (state, maps), pixel)]
+        marks += [
+            *_stack(shown, row, way, (state, maps)),
+            *_written(shown, row, way, (state, maps), pixel),
+        ]
     marks.append(Rule(x=0, look="limit", above=HEAD - 8))
     return Chart(Scale(-state, maps), shown.rows, marks, shown.height, left=names + left,
                  right=right, above=HEAD, name=say("state_head"), gap=4)  # fmt: skip
@@ -434,18 +446,21 @@ def _heads(shown: Shown, room: float) -> Iterator[Mark]:
     yield Text(0, 0, maps, 11, dx=10, dy=35 - HEAD, dim=True)
 
 
-def _stack(shown: Shown, row: int, way: Way, most: int) -> Iterator[Mark]:
+def _stack(shown: Shown, row: int, way: Way, most: tuple[int, int]) -> Iterator[Mark]:
     """The roles of a way in the order of its cells, and then its maps as far as the scale goes."""
-    x = -way.totals[0]
+    (low, high), x = (-most[0], most[1]), -way.totals[0]
     for role, nbytes in (*way.state.items(), *way.maps.items()):
         fact = Fact(f"{way.name}, {say(f'role.{role}')}", nbytes=nbytes)
-        ends = min(x, most), min(x + nbytes, most)
+        ends = min(max(x, low), high), min(max(x + nbytes, low), high)
         if ends[1] > ends[0]:
             yield _bar(shown, row, ends, role, fact)
         x += nbytes
+    if way.totals[1] > high:
+        tall = TALL / 2 / shown.pitch
+        yield OpenEdge(row + 0.5 - tall, row + 0.5 + tall, "right", high)
     old = shown.old(way).totals
-    yield from _gone(row, -way.totals[0], -old[0])
-    yield from _gone(row, min(way.totals[1], most), min(old[1], most))
+    yield from _gone(row, max(-way.totals[0], low), max(-old[0], low))
+    yield from _gone(row, min(way.totals[1], high), min(old[1], high))
 
 
 def _written(
@@ -454,10 +469,20 @@ def _written(
     """The amounts of a way."""
     y, (state, maps), old = row + 0.5, way.totals, shown.old(way).totals
     if shown.counted(way):
-        text, left = three(maps) + " →" * (maps > most[1]), -max(state, old[0])
+        text, left = three(maps) + " →" * (maps > most[1]), -min(max(state, old[0]), most[0])
         wide = texts.width(text, 13, bold=True) + 16 < min(maps, most[1]) * pixel
         right = 0 if wide else min(max(maps, old[1]), most[1])
-        yield Text(left, y, three(state), 13, "end", dx=-8, dy=5, bold=True, chip=True)
+        yield Text(
+            left,
+            y,
+            "← " * (state > most[0]) + three(state),
+            13,
+            "end",
+            dx=-8,
+            dy=5,
+            bold=True,
+            chip=True,
+        )
         yield Text(right, y, text, 13, dx=8, dy=5, bold=True, chip=True)
     if shown.numbers:
         (left_sum, right_sum), dy = way.sums, TALL / 2 + 14

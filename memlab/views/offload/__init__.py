@@ -14,9 +14,10 @@ from memlab.studies.streams.offload import Offload, offloaded, short, speed
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import ByName, Choice, Range, Setting, State
 from memlab.views.live.setting import Text as Typed
-from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.steady import Needs, SteadyView
+from memlab.views.live.view import Scene, maker
 from memlab.views.offload import focus
-from memlab.views.offload.page import Shown, page
+from memlab.views.offload.page import NEAR, Shown, needs, page
 
 SPEEDS = tuple(10**9 * each for each in (1, 2, 3, 4, 6, 8, 12, 16, 25, 32, 50, 64, 100, 200, 450))
 """Bytes per second at which the slider of the link stops."""
@@ -64,9 +65,18 @@ def of_batches(default: int, **given: Any) -> Range:
 
 def of_links(way: str, **given: Any) -> Range:
     """The setting of the link that bytes go over on their ``way``."""
-    return Range(1, 10**15, default="12 GB/s", check=lambda given: hardware.link(given).speed,
-                 doc=f'bytes per second {way}, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``', show=speed,
-                 stops=SPEEDS, write=lambda value: repr(speed(value)), **given)  # fmt: skip
+    return Range(1, 10**15, default=lambda now: now.device.wire.speed,
+                 check=lambda given: hardware.link(given).speed,
+                 doc=f'bytes per second {way}, ``"12 GB/s"`` or ``"PCIe 4.0 x16"``; those of the '
+                 "device if not given", show=speed, stops=SPEEDS, follows=["device"], stands=True,
+                 write=lambda value: repr(speed(value)), **given)  # fmt: skip
+
+
+def of_memories(**given: Any) -> Typed[int]:
+    """The setting of the card's memory."""
+    return Typed(doc="the bytes of the card; those of the device if not given",
+                 default=lambda now: now.device.room, check=units.parse, follows=["device"],
+                 stands=True, **given)  # fmt: skip
 
 
 def of_optimizers() -> Choice[str]:
@@ -75,7 +85,7 @@ def of_optimizers() -> Choice[str]:
     return Choice(titles, default="sgd", doc=optimizers.ONE_OF, place="more")
 
 
-class Offloaded(View[Offload]):
+class Offloaded(SteadyView[Offload]):
     """A step whose maps wait in host memory: compute and copies over time, and both memories."""
 
     name, made_by = "offload", "offload"
@@ -93,9 +103,7 @@ class Offloaded(View[Offload]):
     link = of_links("between both memories", code="always")
     batch = of_batches(256)
     device = of_devices(place="more", brief=lambda now: now.device.name)
-    budget = Typed(
-        doc="the bytes of the card", default="12 GB", check=units.parse, place="more", show=three,
-    )  # fmt: skip
+    budget = of_memories(place="more", show=three)
     network = of_networks(place="more")
     optimizer = of_optimizers()
     chosen: Setting[str] = Setting(
@@ -109,6 +117,16 @@ class Offloaded(View[Offload]):
     def study(self, now: State) -> Offload:
         return offloaded(now.network, now.batch, now.policy, now.link, now.device, now.optimizer,
                          now.budget)  # fmt: skip
+
+    def needs(self, now: State, rows: Offload) -> Needs:
+        return needs(rows)
+
+    def most(self, now: State) -> tuple[int | None, ...]:
+        _, device, host = self.needs(now, self.rows_of(now))  # the link changes seconds alone
+        return None, now.budget if device < now.budget < NEAR * device else device, host
+
+    def question(self, now: State) -> object:
+        return now.network, now.policy, now.device, now.optimizer
 
     def values(self, now: State) -> Mapping[str, object]:
         return {"link": speed(now.link), "batch": f"{now.batch:,}"}
@@ -141,9 +159,9 @@ class Offloaded(View[Offload]):
 
     def compose(self, scene: Scene) -> Page:
         now, found = scene.now, self.rows_of(scene.now)
-        held = self.rows_of(scene.previous) if scene.dragging and scene.previous else found
         pinned = focus.known(found, now.pinned)
-        return page(Shown(found, held, self._place(now), pinned, scene.width), self.says(scene))
+        shown = Shown(found, now.room, self._place(now), pinned, scene.width)
+        return page(shown, self.says(scene))
 
     def _place(self, now: State) -> str:
         """What is in focus, where it is still there."""

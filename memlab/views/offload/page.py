@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,10 @@ from memlab.studies.figures import duration, three
 from memlab.studies.streams.offload import Copy, Mountain, Offload, percent, role_name, say
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Axis, Chart
-from memlab.views.draw.labels import Label, Phase, Text
-from memlab.views.draw.marks import Fact, Glyph, Mark, Path, Points, Rect, Rects, Rule
+from memlab.views.draw.labels import Label, Phase, Text, beyond
+from memlab.views.draw.marks import Fact, Glyph, Mark, OpenEdge, Path, Points, Rect, Rects, Rule
 from memlab.views.draw.page import Page
-from memlab.views.draw.scale import Linear, Scale, seconds_over
+from memlab.views.draw.scale import Linear, Scale, Steady, seconds_over, steady
 from memlab.views.draw.staircases import runs
 from memlab.views.draw.table import Block, Key, Table, Words
 from memlab.views.draw.text import emphasized
@@ -35,25 +36,25 @@ WORK = LINK + APART, LINK + APART + LANE
 """Where the lane of compute stands."""
 TALL = 248
 """Of both memories together."""
+NEAR = 1.5
+"""A budget that is so many times above the peaks is out of the picture."""
 NARROW = 15
 """Pixels: a copy that has its triangle."""
 CONV, OTHER = Paint("currentColor", 0.34), Paint("currentColor", 0.20)
 DOWN, UP = "M-4.5-3.5h9l-4.5 7Z", "M-4.5 3.5h9l-4.5-7Z"
-NEAR = 1.5
-"""A budget that is so many times above the peaks is out of the picture."""
 
 
 @dataclass(frozen=True)
 class Time:
-    """An axis of seconds that holds some ends, in a picture so many pixels wide."""
+    """An axis of seconds that holds so many nanoseconds, in a picture so many pixels wide."""
 
-    ends: list[float]
+    room: int
     width: float
 
     @cached_property
     def x(self) -> Linear:
         """Its scale."""
-        return seconds_over(self.ends)
+        return steady(seconds_over([self.room / 1e9]))
 
     @property
     def pixel(self) -> float:
@@ -70,11 +71,12 @@ class Time:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the picture is made from; ``held`` is what its axis of time holds too. ``place`` is
-    what is in focus, ``pinned`` what stays outlined beside it."""
+    """What the picture is made from; ``room`` is what its axes hold: nanoseconds, bytes of the
+    device, bytes of the host. ``place`` is what is in focus, ``pinned`` what stays outlined beside
+    it."""
 
     found: Offload
-    held: Offload
+    room: tuple[int, ...]
     place: str
     pinned: str
     width: float
@@ -97,19 +99,24 @@ class Shown:
     @property
     def time(self) -> Time:
         """The axis of time."""
-        ends = [each.seconds for one in (self.found, self.held) for each in (one.now, one.plain)]
-        return Time(ends, self.width)
+        return Time(self.room[0], self.width)
 
     @property
     def most(self) -> int:
         """Bytes that the device's memory has room for, of the picture."""
-        most, budget = max(self.found.peak, self.found.plain_peak), self.found.budget
-        return budget if most < budget < NEAR * most else most
+        return self.room[1]
 
-    @property
-    def y(self) -> Scale:
+    @cached_property
+    def y(self) -> Linear:
         """Bytes of the device upwards, of the host downwards."""
-        return Scale(-1.12 * self.found.host - 0.09 * self.most, 1.06 * self.most)
+        low, high = -1.12 * self.room[2] - 0.09 * self.most, 1.06 * self.most
+        return Steady(low, high, high - low)
+
+
+def needs(found: Offload) -> tuple[int, int, int]:
+    """What the axes have to hold: nanoseconds, bytes of the device and of the host."""
+    seconds = max(found.now.seconds, found.plain.seconds)
+    return ceil(1e9 * seconds), max(found.peak, found.plain_peak), found.host
 
 
 def page(shown: Shown, says: str) -> Page:
@@ -148,9 +155,14 @@ def lanes(shown: Shown) -> Chart:
     found, high = shown.found, WORK[1]
     marks: list[Mark] = [
         *phases(found.backward, found.now.seconds, -36),
-        *computing(found.now.slots, WORK),
+        *computing(found.now.slots, WORK, shown.time.x.last),
         *_waits(shown),
-        *(mark for copy in found.copies for mark in _copied(shown, copy)),
+        *(
+            mark
+            for copy in found.copies
+            if copy.start < shown.time.x.last
+            for mark in _copied(shown, copy)
+        ),
         *named(high - LANE / 2, say("compute"), say("operations")),
         *named(LINK / 2, say("link"), say("copies")),
     ]
@@ -171,9 +183,9 @@ def named(y: float, name: str, note: str, dy: float = 0) -> Iterator[Mark]:
     yield Text(0, y, note, 11, "end", dx=-10, dy=dy + 12, dim=True)
 
 
-def computing(slots: Sequence[Slot], span: tuple[float, float]) -> Iterator[Mark]:
-    """The operations that compute, convolutions darker."""
-    slots = [slot for slot in slots if slot.op.stream == COMPUTE]
+def computing(slots: Sequence[Slot], span: tuple[float, float], last: float) -> Iterator[Mark]:
+    """The operations that compute up to the last second, convolutions darker."""
+    slots = [slot for slot in slots if slot.op.stream == COMPUTE and slot.start < last]
     for conv, look in ((True, CONV), (False, OTHER)):
         places = [(s.start, s.end, *span) for s in slots if s.op.kind.startswith("conv") is conv]
         yield Rects(places, look, inset=0.4, edge=0)
@@ -183,6 +195,8 @@ def _waits(shown: Shown) -> Iterator[Mark]:
     """Where compute stands still, the longest two with their seconds."""
     found = shown.found
     for place, (start, end) in zip(focus.waits(found), found.longest, strict=True):
+        if start >= shown.time.x.last:
+            continue
         said = focus.sentence(found, place)
         yield Rect(start, end, *WORK, WAIT, edge=0, fact=Fact(said), send=("choose", place))
         if place == shown.place:
@@ -198,7 +212,9 @@ def _waits(shown: Shown) -> Iterator[Mark]:
 
 def longest(shown: Shown) -> list[tuple[float, float]]:
     """The two longest waits, where they can be seen."""
-    return [wait for wait in shown.found.longest[:2] if wait[1] - wait[0] > 6 * shown.time.pixel]
+    last, least = shown.time.x.last, 6 * shown.time.pixel
+    return [wait for wait in shown.found.longest[:2]
+            if wait[1] - wait[0] > least and wait[1] <= last]  # fmt: skip
 
 
 def _copied(shown: Shown, copy: Copy) -> Iterator[Mark]:
@@ -230,6 +246,7 @@ def memories(shown: Shown) -> Chart:
         *_longer(shown),
         *_dot(shown),
         *_labels(shown),
+        *_beyond(shown),
         *named(0, say("device"), say("memory"), -18),
     ]
     marks += [Rule(x=end, span=(0, y.last), look="grid", above=16) for _, end in longest(shown)]
@@ -270,6 +287,8 @@ def _slabs(shown: Shown) -> Iterator[Mark]:
         yield Path([*stairs(host.seconds, -host.total), (host.seconds[-1], 0), (0, 0)], IDLE)
         return
     for slab in found.slabs:
+        if slab.start >= shown.time.x.last:
+            continue
         place = slab.start, slab.end, -slab.low - slab.nbytes, -slab.low
         fact = Fact(found.fact(slab.name))
         edge = 0.8 if slab.nbytes > found.host / 60 else 0.15
@@ -280,8 +299,10 @@ def _slabs(shown: Shown) -> Iterator[Mark]:
 
 
 def _dot(shown: Shown) -> Iterator[Mark]:
-    """On the peak."""
+    """On the peak, where that is in the picture."""
     found = shown.found
+    if found.peak > shown.y.last:
+        return
     place = [(_peak_at(found), found.peak)]
     yield Points(place, "dot", 8, fact=Fact(found.at_peak), send=("choose", focus.PEAK))
     if shown.place == focus.PEAK:
@@ -310,7 +331,8 @@ def _longer(shown: Shown) -> Iterator[Mark]:
     """From the end of the dashed line to that of the step."""
     found, low = shown.found, shown.y.first + 0.05 * shown.most
     start, end = found.plain.seconds, found.now.seconds
-    if not found.copies or end - start < 2 * shown.time.pixel:
+    last = shown.time.x.last
+    if not found.copies or end > last or end - start < 2 * shown.time.pixel:
         return
     yield Rule(x=start, span=(low, 0), look="before thin", crossed=True)
     yield Rule(y=low, span=(start, end), look="rule", width=1.8, crossed=True)
@@ -333,7 +355,9 @@ def _labels(shown: Shown) -> Iterator[Mark]:
     found, at = shown.found, _peak_at(shown.found)
     places = [(at, found.peak, anchor, dx, dy) for dy in (-9.0, -26.0, 22.0)
               for anchor, dx in (("start", 8.0), ("end", -8.0), ("middle", 0.0))]  # fmt: skip
-    yield Label(say("peak", bytes=three(found.peak)), places, 12, bold=True, chip=True, kept=True)
+    if found.peak <= shown.y.last:
+        said = say("peak", bytes=three(found.peak))
+        yield Label(said, places, 12, bold=True, chip=True, kept=True)
     if not found.copies:
         return
     plain = found.plain_mountain
@@ -342,6 +366,31 @@ def _labels(shown: Shown) -> Iterator[Mark]:
              for dx in (0.0, 70.0, -70.0)]  # fmt: skip
     yield Label(say("plain", bytes=three(found.plain_peak)), spots, 12, chip=True)
     yield from _waiting(shown)
+
+
+def _beyond(shown: Shown) -> Iterator[Mark]:
+    """What goes on after the last second, above the device's bytes and below the host's."""
+    found, y = shown.found, shown.y
+    yield from after(found.now.seconds, shown.time, (y.first, y.last))
+    yield from _torn(found.mountain, y.last, "top")
+    yield from _torn(found.host_mountain, -y.first, "bottom")
+    if found.peak > y.last:
+        yield beyond(_peak_at(found), y.last, found.peak)
+
+
+def after(seconds: float, time: Time, span: tuple[float, float]) -> Iterator[Mark]:
+    """That a step goes on after the last second, and how long it is."""
+    if seconds > time.x.last:
+        yield OpenEdge(*span, "right")
+        said = strings.get("draw.after", amount=duration(seconds))
+        places = [(time.x.last, span[1], "end", -10.0, 16.0)]
+        yield Label(said, places, 13, bold=True, chip=True, kept=True)
+
+
+def _torn(mountain: Mountain, last: float, side: str) -> Iterator[Mark]:
+    """Where a memory goes on beyond the frame."""
+    for first, stop in runs(mountain.total[:-1] > last) if mountain.parts else ():
+        yield OpenEdge(float(mountain.seconds[first]), float(mountain.seconds[stop]), side)
 
 
 def _waiting(shown: Shown) -> Iterator[Mark]:

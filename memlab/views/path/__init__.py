@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from math import ceil
 from string import ascii_uppercase
 from typing import Any, ClassVar
 
@@ -18,11 +19,12 @@ from memlab.studies.memory.recipe import network_of
 from memlab.studies.streams.path import BUFFERS, DataPath, data_path_of, say
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import Choice, Number, Range, Setting, State
-from memlab.views.live.view import Scene, View, maker
+from memlab.views.live.steady import Needs, SteadyView
+from memlab.views.live.view import Scene, maker
 from memlab.views.live.widget import Control, Labels
 from memlab.views.offload import of_devices, of_networks
 from memlab.views.path.page import page
-from memlab.views.path.stations import Shown
+from memlab.views.path.stations import TURNS, Shown, largest
 
 GB = 10**9
 DISKS = (.01, .02, .03, .05, .07, .1, .15, .2, .3, .5, .7, 1, 2, 3, 5, 7, 10)  # fmt: skip
@@ -65,7 +67,7 @@ def _gigabytes(rate: int) -> str:
     return f"{rate / GB:.9g}"
 
 
-def _rate(usual: float, stops: tuple[float, ...], doc: str, **given: Any) -> Rate:
+def _rate(usual: Any, stops: tuple[float, ...], doc: str, **given: Any) -> Rate:
     return Rate(
         1, 10**15, default=usual, stops=tuple(round(each * GB) for each in stops), box=True,
         doc=doc, code=given.pop("code", "always"), write=_gigabytes,
@@ -80,7 +82,7 @@ def networks() -> dict[str, str]:
     return {name: each.title for name, each in found.items() if len(each.input_shape) == 3}
 
 
-class DataPathView(View[DataPath]):
+class DataPathView(SteadyView[DataPath]):
     """The way of the images to the device: the bytes that wait in each station, and when compute
     waits for them."""
 
@@ -98,7 +100,11 @@ class DataPathView(View[DataPath]):
         doc="places in pinned memory that a second thread fills; 0: one thread does all in turn",
     )  # fmt: skip
     disk = _rate(0.15, DISKS, 'what the disk reads, in GB/s, or ``"150 MB/s"``')
-    link = _rate(12, LINKS, 'what the link carries, in GB/s, or ``"PCIe 4.0 x16"``')
+    link = _rate(
+        lambda now: now.device.wire.speed, LINKS,
+        'what the link carries, in GB/s, or ``"PCIe 4.0 x16"``; that of the device if not given',
+        follows=["device"], stands=True,
+    )  # fmt: skip
     augment = Choice(
         ("host", "device"), default="host", place="more",
         brief=lambda now: say(f"short.{now.augment}"),
@@ -128,6 +134,12 @@ class DataPathView(View[DataPath]):
         network = _sized(now.network, now.image)
         return data_path_of(network, now.batch, now.buffers, now.augment, now.disk, now.host,
                             now.link, now.device)  # fmt: skip
+
+    def needs(self, now: State, rows: DataPath) -> Needs:
+        return ceil(1e9 * TURNS * rows.turn), largest(rows)
+
+    def question(self, now: State) -> object:
+        return now.network, now.image, now.device
 
     def described(self, now: State) -> object:
         return now.replace(moment=None, chosen="")
@@ -167,9 +179,8 @@ class DataPathView(View[DataPath]):
     def _shown(self, scene: Scene) -> Shown:
         found, now = self.rows_of(scene.now), scene.now
         before = self.rows_of(scene.previous) if scene.previous else None
-        held = before if scene.dragging and before else found
         chosen = ascii_uppercase.index(now.chosen) if now.chosen else None
-        return Shown(found, held, before, chosen, now.moment, scene.width)
+        return Shown(found, now.room, before, chosen, now.moment, scene.width)
 
 
 path = maker(DataPathView)

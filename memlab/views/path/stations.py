@@ -16,13 +16,14 @@ from memlab.studies.streams.path import CARD, PINNED, RAM, DataPath, Held, lette
 from memlab.views.draw import text as texts
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
-from memlab.views.draw.marks import Fact, Glyph, Mark, Rect, Rule
+from memlab.views.draw.marks import Fact, Glyph, Mark, OpenEdge, Rect, Rule
 from memlab.views.draw.scale import Scale
 from memlab.views.draw.theme import PAINTS, Paint
 from memlab.views.offload.page import Time
 
-TURNS = 4.2
-"""The axis of time has room for so many batches, of which one follows the other."""
+TURNS = 2.1
+"""So many batches, of which one follows the other, are in the picture at least; twice as many at
+first."""
 PLACE = 0.42
 """The share of the axis at which the moment stands that nobody has chosen."""
 LIGHT, DARK = Paint("currentColor", 0.20), Paint("currentColor", 0.36)
@@ -52,11 +53,11 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Shown:
-    """What the picture is made from; ``held`` is the state that its axis of time belongs to,
-    ``before`` the one that was seen before this one."""
+    """What the picture is made from; there is ``room`` for so many nanoseconds, and in a square for
+    so many bytes. ``before`` is the state that was seen before this one."""
 
     found: DataPath
-    held: DataPath
+    room: tuple[int, ...]
     before: DataPath | None
     chosen: int | None
     moment: float | None
@@ -65,13 +66,13 @@ class Shown:
     @cached_property
     def time(self) -> Time:
         """The axis of time."""
-        return Time([TURNS * self.held.turn], self.width)
+        return Time(self.room[0], self.width)
 
     @property
     def now(self) -> float:
         """The second that is shown above."""
-        last = self.time.x.last
-        return PLACE * last if self.moment is None else min(self.moment, last)
+        last = min(self.time.x.last, self.found.jobs[-1].end)
+        return PLACE * last if self.moment is None else min(self.moment, self.time.x.last)
 
     # -- stations, in pixels ----------------------------------------------------------------
 
@@ -91,7 +92,7 @@ class Shown:
 
     @property
     def side(self) -> float:
-        """Of a batch as the device computes on it."""
+        """Of the largest square."""
         return min(SIDE * (self.width - 3 * self.pipe), LARGEST)
 
     @property
@@ -100,9 +101,14 @@ class Shown:
         return 2 * self.side + ROOM
 
     def square(self, place: Tensor) -> float:
-        """The side of a place: its area is its bytes."""
-        each, largest = place.storage.size, self.found.station(CARD)[-1].storage.size
-        return self.side * sqrt(each.at(self.found.batch) / largest.at(self.found.batch))
+        """The side of a place: its area is its bytes, as far as there is room."""
+        nbytes = place.storage.size.at(self.found.batch)
+        return self.side * sqrt(min(nbytes / self.room[1], 1))
+
+
+def largest(found: DataPath) -> int:
+    """The bytes of a batch as the device computes on it."""
+    return found.station(CARD)[-1].storage.size.at(found.batch)
 
 
 def told(found: DataPath, batch: int, place: Tensor | None = None) -> Fact:
@@ -213,6 +219,8 @@ def _square(shown: Shown, place: Place, pressed: bool = True) -> Iterator[Mark]:
     box = x - half, x + half, y - half, y + half
     if held.part < 1:
         yield Rect(*box, "before")
+    if held.tensor.storage.size.at(shown.found.batch) > shown.room[1]:
+        yield OpenEdge(x - half, x + half, at=y - half)
     if held.batch is None:
         return
     fact, send = told(shown.found, held.batch, held.tensor), ("choose", letter(held.batch))
@@ -233,7 +241,7 @@ def _on_disk(shown: Shown, span: Span) -> Iterator[Mark]:
     left, right = span
     raw = shown.found.station(RAM)[0]
     side = shown.square(raw)
-    pitch = side + 9
+    pitch = max(side + 9, 20)
     across, down = min(max(int((right - left - 4) / pitch), 1), 3), 2
     waiting = shown.found.waiting_on_disk(shown.now)[: across * down]
     x0, y0 = (left + right - pitch * (across - 1)) / 2, shown.tall / 2 - pitch / 2
