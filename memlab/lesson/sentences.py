@@ -167,17 +167,14 @@ def diagnosis(turn: Round, verdict: Verdict, typed: str | None = None) -> str:
         if turn.topic.kind is Kind.CHOICE:
             return strings.get("card.verdict.chosen")
         if not verdict.unit:
-            return strings.get("card.verdict.right")
+            key = "close" if verdict.close else "exact" if verdict.ratio == 1 else "right"
+            return strings.get(f"card.verdict.{key}")
         return strings.get("card.verdict.unit", unit=verdict.unit, guess=typed)
     if turn.topic.kind is Kind.CHOICE:
         return _text(turn, f"wrong.{typed}", **(turn.truth.seen if turn.truth else {}))
     if verdict.cause is None:
         return _no_cause(turn, verdict)
-    assert turn.truth is not None
-    value = turn.truth.value
-    assert isinstance(value, Fraction)
-    ratio = verdict.cause.value / value if value else Fraction(0)
-    return strings.get("card.verdict.cause", off=off(ratio), cause=_cause(verdict.cause))
+    return strings.get("card.verdict.cause", off=off(verdict.ratio), cause=_cause(verdict.cause))
 
 
 def _cause(cause: Cause) -> str:
@@ -190,7 +187,7 @@ def _no_cause(turn: Round, verdict: Verdict) -> str:
     if not turn.topic.near:
         return strings.get("card.verdict.other", think=think)
     if verdict.close or not verdict.ratio:
-        return strings.get(f"card.verdict.{'close' if verdict.close else 'zero'}")
+        return strings.get(f"card.verdict.{'counted' if verdict.close else 'zero'}")
     return strings.get("card.verdict.far", off=off(verdict.ratio), think=think).strip()
 
 
@@ -261,8 +258,10 @@ def off(ratio: Fraction) -> str:
     if not ratio:
         return ""
     side, ratio = ("small", 1 / ratio) if ratio < 1 else ("large", ratio)
-    key = "exactly" if ratio.denominator == 1 else "about"
-    return strings.get(f"card.verdict.{key}", ratio=number(ratio), side=_side(side))
+    if ratio.denominator == 1:
+        return strings.get("card.verdict.exactly", ratio=number(ratio), side=_side(side))
+    digits = f"{float(ratio):,.{2 if ratio < 2 else 1 if ratio < 10 else 0}f}"
+    return strings.get("card.verdict.about", ratio=digits, side=_side(side))
 
 
 def earlier(rounds: list[Round]) -> list[str]:

@@ -345,9 +345,7 @@ def test_shift_enter_still_runs_the_cell(shown):
 def test_the_card_follows_another_cell(shown):
     page = shown(own(), "card.guess('6.4 MB').reveal()\nNone")
     assert page.locator(CARD).get_attribute("data-state") == "revealed"
-    assert (
-        "Right, as far as your digits reach." in page.locator(f"{CARD} .ml-picture").text_content()
-    )
+    assert "Exactly right." in page.locator(f"{CARD} .ml-picture").text_content()
 
 
 def test_drawn_texts_are_where_the_layout_says(shown):

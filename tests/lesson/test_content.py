@@ -124,6 +124,14 @@ def test_its_causes_differ_by_more_than_3_percent(name):
             assert alike(truth.value, truth.causes) == [], dict(numbers)
 
 
+@by_topic
+def test_a_ratio_is_a_count_where_it_is_whole_on_all_its_numbers(name):
+    topic = known(name)
+    if topic.kind is Kind.TIMES:
+        whole = all(truth.value.denominator == 1 for _, truth in answered(name))
+        assert topic.counted is whole
+
+
 @pytest.mark.measures
 def test_causes_that_are_alike_are_seen():
     truth = topics()["01.prediction"].truth(topics()["01.prediction"].first)

@@ -78,7 +78,7 @@ def _twice(n: Numbers) -> Numbers:
 
 
 @topic("02.gradients", Kind.TIMES, {"network": "mnist_cnn", "batch": 32}, _draw_gradients,
-       stops=("0.5", "1", "2", "4"), part=Part.RECALL, words=_twice)  # fmt: skip
+       counted=True, stops=("0.5", "1", "2", "4"), part=Part.RECALL, words=_twice)  # fmt: skip
 def gradients(n: Numbers) -> Truth:
     """The gradients of all parameters, at a batch and at the double."""
     entries = plan(step_of(zoo.build(n["network"]))).entries

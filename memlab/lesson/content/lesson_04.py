@@ -38,7 +38,7 @@ _LAYER = "vgg16", "conv1_2"
 _COPIES = ("1", "3", "5", "9", "10", "15", "25", "50", "125")
 
 
-@topic("04.copies", Kind.TIMES, {"k": 5}, None, part=Part.RECALL, stops=_COPIES)
+@topic("04.copies", Kind.TIMES, {"k": 5}, None, part=Part.RECALL, counted=True, stops=_COPIES)
 def copies(n: Numbers) -> Truth:
     """How many times its input a lowered matrix takes, at stride 1 with same padding, written."""
     from memlab.kernels import im2col
@@ -65,7 +65,8 @@ def _warp_words(n: Numbers) -> Numbers:
 
 
 @topic("04.warp", Kind.TIMES, {"format": "fp32"},
-       lambda chance: {"format": chance.choice(("fp16", "bf16", "fp64", "int8"))}, stops=_STORED,
+       lambda chance: {"format": chance.choice(("fp16", "bf16", "fp64", "int8"))},
+       counted=True, stops=_STORED,
        words=_warp_words,
        gives=("coalesced", "32 sectors", "4 sectors", "8 values", "sector of its own",
               "line of 128 B"))  # fmt: skip
@@ -113,7 +114,7 @@ def _draw_tile(chance: Random) -> Numbers:
     return {"kernels": chance.choice((64, 128, 192, 256)), "tile": chance.choice((4, 8, 32))}
 
 
-@topic("04.tile", Kind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, stops=_TIMES,
+@topic("04.tile", Kind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, counted=True, stops=_TIMES,
        gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
     """How many times fewer loads of each lowered value a product with a shared tile has."""

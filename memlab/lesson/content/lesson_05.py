@@ -47,7 +47,8 @@ def stays(n: Numbers) -> Truth:
 _COPIES = ("1", "2", "3", "4", "5", "8", "9", "16", "25", "32", "49")
 
 
-@topic("05.quarter", Kind.TIMES, {"k": 4, "stride": 2}, None, part=Part.RECALL, stops=_COPIES)
+@topic("05.quarter", Kind.TIMES, {"k": 4, "stride": 2}, None, part=Part.RECALL,
+       counted=True, stops=_COPIES)  # fmt: skip
 def quarter(n: Numbers) -> Truth:
     """How many times its input a lowered matrix takes with a stride, written."""
     from memlab.kernels import im2col
@@ -95,7 +96,8 @@ def _columns_causes(name: str, least: Node) -> list[Cause]:
 
 
 @topic("05.columns", Kind.TIMES, {"network": "resnet50"},
-       lambda chance: {"network": chance.choice(_NETWORKS)}, stops=_COUNTS,
+       lambda chance: {"network": chance.choice(_NETWORKS)},
+       counted=True, stops=_COUNTS,
        words=lambda n: {**n, "label": zoo.build(n["network"]).label},
        gives=("output place", "output places", "B·Ho·Wo", "7·7", "from pixels"),
        shows=({"convolution": "7x7"},))  # fmt: skip
