@@ -24,10 +24,10 @@ lesson.recall("02.reads")
 lesson.recall("02.reads").guess("both").reveal()
 
 # %%
-lesson.recall("02.gradients")
+lesson.recall("02.case")
 
 # %% tags=["solution"]
-lesson.recall("02.gradients").guess(1).reveal()
+lesson.recall("02.case").guess(2).revise("3").reveal()
 
 # %% [markdown]
 # One training step of AlexNet, from left to right. Move **Batch**: what grows, and what stays?

@@ -93,7 +93,7 @@ warp.guess(1, because="the same 32 values are stored").revise(32).reveal()
 lesson.change("04.stride")
 
 # %% tags=["solution"]
-lesson.change("04.stride").guess("288 B").reveal()
+lesson.change("04.stride").guess("gaps").reveal()
 
 # %% [markdown]
 # ## How much does a shared tile save?

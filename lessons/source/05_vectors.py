@@ -61,7 +61,7 @@ columns = lesson.predict("05.columns")
 
 @columns.then
 def the_vectors_of_one_image():
-    return views.vectors("resnet50", batch=1)
+    return views.vectors("resnet50", batch=1, only=("batch", "bits"))
 
 
 columns
@@ -73,7 +73,7 @@ columns.guess(1, because="one sample, one column").revise(7).reveal()
 lesson.change("05.fill")
 
 # %% tags=["solution"]
-lesson.change("05.fill").guess("1.28 GB").reveal()
+lesson.change("05.fill").guess(8).reveal()
 
 # %% [markdown]
 # ## Does half precision ask for twice the batch?

@@ -18,6 +18,7 @@ from memlab import strings
 from memlab.errors import BusyError, InputError, shorten, whole
 from memlab.lesson import returned_values, sentences
 from memlab.lesson.exercise_task import Arguments, Task
+from memlab.lesson.marked_text import plain
 from memlab.lesson.material.allocation import in_bytes, measure
 from memlab.lesson.returned_values import Numbers
 from memlab.lines import np
@@ -171,7 +172,7 @@ def disagrees(task: Task, held: Sequence[Held], failing: Sequence[Held]) -> Repo
     lines = [
         _say("fails", failing=len(failing), count=len(held)),
         f"{smallest} {there(task, failing[0])}",
-        strings.get(f"task.{task.name}.slip.{slip}") if slip else _factor(task, failing),
+        plain(strings.get(f"task.{task.name}.slip.{slip}")) if slip else _factor(task, failing),
     ]
     return Report("\n".join(filter(None, lines)), slip=slip)
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from memlab import strings, units
 from memlab.lesson import typed_guess as guesses
 from memlab.lesson.card_question import Figure, Kind, Part, Round, Topic
+from memlab.lesson.marked_text import plain
 from memlab.lesson.misconceptions import Cause, Verdict
 from memlab.lesson.typed_guess import Guess
 
@@ -153,10 +154,15 @@ def seen(turn: Round) -> str:
 
 def finding(turn: Round) -> list[str]:
     """What explains the answer, in paragraphs; said with the first numbers alone."""
+    return [plain(part) for part in marked_finding(turn)]
+
+
+def marked_finding(turn: Round) -> list[str]:
+    """The same with the marks of bold words and code, for a widget."""
     assert turn.truth is not None
     if turn.again or not strings.has(f"ask.{turn.topic.name}.finding"):
         return []
-    text = re.sub(r"\*\*|`", "", _text(turn, "finding", **turn.truth.seen))
+    text = _marked(turn, "finding", **turn.truth.seen)
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
@@ -309,5 +315,9 @@ def _options(turn: Round) -> list[str]:
 
 
 def _text(turn: Round, key: str, **values: object) -> str:
+    return plain(_marked(turn, key, **values))
+
+
+def _marked(turn: Round, key: str, **values: object) -> str:
     named = {**turn.words, **values}
     return strings.get(f"ask.{turn.topic.name}.{key}", **named)

@@ -91,17 +91,15 @@ def warp(n: Numbers) -> Truth:
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
 
 
-@topic("04.stride", Kind.AMOUNT, {"stride": 2}, None, part=Part.CHANGE)
+@topic("04.stride", Kind.CHOICE, {"stride": 2}, None, part=Part.CHANGE,
+       options=("gaps", "threads", "padding"),
+       gives=("further apart", "every second value", "are skipped"))  # fmt: skip
 def stride(n: Numbers) -> Truth:
-    """Bytes that move for the loads of a warp along a row, at that stride."""
-    found = Warps(zoo.build(_LAYER[0]), _LAYER[1], n["stride"]).row.load
-    causes = [
-        Cause("only_values", Fraction(found.used)),
-        Cause("no_shift", Fraction(n["stride"] * found.used)),
-    ]
-    told = {"moved": found.moved, "used": found.used}
-    due = found.moved
-    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), told)
+    """Why the loads of a warp along a row move more bytes, at that stride."""
+    one, found = (Warps(zoo.build(_LAYER[0]), _LAYER[1], s).row.load for s in (1, n["stride"]))
+    apart = [loads.addresses[-1] - loads.addresses[-2] for loads in (one, found)]
+    name = "threads" if found.used > one.used else "gaps" if apart[1] > apart[0] else "padding"
+    return Truth(name, seen={"moved": found.moved, "used": found.used})
 
 
 # -- the loads of a tile ------------------------------------------------------------------------
