@@ -364,7 +364,7 @@ def test_other_questions_take_no_reason(ask, part):
 def test_a_finding_is_said_with_the_answer_and_once(card):
     assert "has its own" not in card.guess("0.2 MB").text()
     said = card.reveal().text()
-    assert "Every one of the 5 has its own.\nSo n counts." in said
+    assert "Every one of the 5 has its own.\nSo 'n' counts." in said
     assert "has its own" not in card.retry().guess("6.4 MB").text()
 
 

@@ -104,7 +104,7 @@ def more(n: Numbers) -> Truth:
 @topic("12.kept", Kind.CHOICE, {"model": "words", "other": "kept", "batch": 32}, None,
        options=("maps", "gradients", "name"),
        words=lambda n: {"batch": n["batch"]},
-       gives=("the name", "named", "names the scores"))  # fmt: skip
+       gives=("the name", "names the scores"))  # fmt: skip
 def kept(n: Numbers) -> Truth:
     """What costs most at the peak of what is kept and not needed."""
     batch, found = n["batch"], {}
