@@ -29,7 +29,7 @@ lesson.recall("05.quarter").guess(4).reveal()
 # %%
 from memlab import views
 
-views.memory("resnet50", networks=("resnet50",), batch=1)
+views.memory("resnet50", batch=1, only=("batch",))
 
 # %% [markdown]
 # Move **Batch** from 1 to 32. The peak grows from 366 MB to 2.81 GB. What do 31 more images buy?
@@ -94,7 +94,7 @@ def the_same_batch():
     for size, each, batch in ((4, step, 32), (2, mixed, 64), (2, mixed, 32)):
         maps, part = units.short(size * values * batch), memlab.plan(each).peak(batch) / peak
         print(f"{size} B, batch {batch}: maps {maps}, peak {part:.3f} of fp32")
-    return views.vectors("resnet50", batch=32, format="fp16")
+    return views.vectors("resnet50", batch=32, format="fp16", only=("batch", "source"))
 
 
 half
@@ -180,7 +180,7 @@ for bits in (32, 16):
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Lanes can be filled from output channels as well: choose them under **More** in the view.
+# - Lanes can be filled from output channels as well: choose them in the view.
 # - A GPU has many more lanes than a vector. Columns of all places fill them.
 # - Lowered copies and gradients move too. Caches keep some bytes near.
 # - The batch changes what is learned, and how fast.

@@ -57,7 +57,7 @@ more = lesson.predict("12.more")
 
 @more.then
 def of_words():
-    return views.explain(lesson.model("words"), 32, "12 GB")
+    return views.explain(lesson.model("words"), 32, "12 GB", only=("memory",))
 
 
 more

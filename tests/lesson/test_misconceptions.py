@@ -238,6 +238,7 @@ def test_no_right_answer_is_called_wrong(name, batch, unit, digits, extra):
     if twin is not None:  # the number of the other unit, too, with a note
         shown = units.in_unit(truth, twin.unit, digits).replace(twin.unit, unit)
         meant = amount(shown).twin
+        assert meant is not None
         assume(100 * abs(meant.value - truth) <= truth)
         assert judge(amount(shown), truth).right
 

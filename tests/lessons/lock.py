@@ -272,7 +272,7 @@ def unlisted(topic: Topic, secret: Secrets) -> list[str]:
 def ends(topic: Topic) -> list[str]:
     """A slider that ends at the answer, or whose last stop is the nearest one."""
     value = topic.truth(topic.first).value
-    if topic.kind is not Kind.TIMES or isinstance(value, str):
+    if not topic.stops or isinstance(value, str):
         return []
     stops = [Fraction(stop) for stop in topic.stops]
     nearest = min(stops, key=lambda stop: abs(stop - value))

@@ -35,10 +35,10 @@ _LAYER = "vgg16", "conv1_2"
 # -- what was in lesson 03 ----------------------------------------------------------------------
 
 
-_COPIES = ("1", "3", "5", "9", "10", "15", "25", "50", "125")
+_COPIES = ("1", "3", "9", "18", "27", "50", "81", "150", "243")
 
 
-@topic("04.copies", Kind.TIMES, {"k": 5}, None, part=Part.RECALL, counted=True, stops=_COPIES)
+@topic("04.copies", Kind.TIMES, {"k": 9}, None, part=Part.RECALL, counted=True, stops=_COPIES)
 def copies(n: Numbers) -> Truth:
     """How many times its input a lowered matrix takes, at stride 1 with same padding, written."""
     from memlab.kernels import im2col
@@ -92,13 +92,13 @@ def warp(n: Numbers) -> Truth:
 
 
 @topic("04.stride", Kind.CHOICE, {"stride": 2}, None, part=Part.CHANGE,
-       options=("gaps", "threads", "padding"),
+       options=("gaps", "more", "padding"),
        gives=("further apart", "every second value", "are skipped"))  # fmt: skip
 def stride(n: Numbers) -> Truth:
     """Why the loads of a warp along a row move more bytes, at that stride."""
     one, found = (Warps(zoo.build(_LAYER[0]), _LAYER[1], s).row.load for s in (1, n["stride"]))
     apart = [loads.addresses[-1] - loads.addresses[-2] for loads in (one, found)]
-    name = "threads" if found.used > one.used else "gaps" if apart[1] > apart[0] else "padding"
+    name = "more" if found.used > one.used else "gaps" if apart[1] > apart[0] else "padding"
     return Truth(name, seen={"moved": found.moved, "used": found.used})
 
 

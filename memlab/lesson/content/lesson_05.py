@@ -99,7 +99,8 @@ def _columns_causes(name: str, least: Node) -> list[Cause]:
        lambda chance: {"network": chance.choice(_NETWORKS)},
        counted=True, stops=_COUNTS,
        words=lambda n: {**n, "label": zoo.build(n["network"]).label},
-       gives=("output place", "output places", "B·Ho·Wo", "7·7", "from pixels"),
+       gives=("output place", "output places", "B·Ho·Wo", "7·7 places", "7·7 =",
+              "from pixels"),
        shows=({"convolution": "7x7"},))  # fmt: skip
 def columns(n: Numbers) -> Truth:
     """Columns of a convolution's smallest matrix at batch 1: by its output, and written (A6)."""
