@@ -198,7 +198,7 @@ exercise.check(my_step)
 # ## The case so far
 #
 # One case goes through the course: a step of ResNet-50 (v1.5) with 256 images, on a card of 12 GB.
-# Here nothing is freed in the step:
+# The next lesson asks for its first two bars:
 
 # %%
 views.case("01")

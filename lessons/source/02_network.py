@@ -24,10 +24,10 @@ lesson.recall("02.reads")
 lesson.recall("02.reads").guess("both").reveal()
 
 # %%
-lesson.recall("02.gradients")
+lesson.recall("02.case")
 
 # %% tags=["solution"]
-lesson.recall("02.gradients").guess(1).reveal()
+lesson.recall("02.case").guess(2).revise("3").reveal()
 
 # %% [markdown]
 # One training step of AlexNet, from left to right. Move **Batch**: what grows, and what stays?
@@ -79,7 +79,7 @@ halve = lesson.predict("02.halve")
 
 @halve.then
 def half_of_vgg():
-    vgg = views.memory("vgg16", networks=("vgg16",), batch=8, optimizer="adam")
+    vgg = views.memory("vgg16", batch=8, optimizer="adam", only=("batch", "optimizer"))
     vgg.batch = 4
     return vgg
 
@@ -98,7 +98,7 @@ resnet = lesson.predict("02.resnet")
 
 @resnet.then
 def half_of_resnet():
-    view = views.memory("resnet50", networks=("resnet50", "vgg16"), batch=32, examples=False)
+    view = views.memory("resnet50", batch=32, only=("batch", "optimizer"))
     view.batch = 16
     return view
 

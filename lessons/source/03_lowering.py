@@ -63,7 +63,7 @@ stride = lesson.predict("03.stride")
 
 @stride.then
 def thinned():
-    return views.shifted_copies("vgg16", "conv1_2", stride=2, examples=False)
+    return views.shifted_copies("vgg16", "conv1_2", stride=2, only=("k", "stride"))
 
 
 stride

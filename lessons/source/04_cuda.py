@@ -27,7 +27,7 @@ lesson.recall("04.strips").guess("same").reveal()
 lesson.recall("04.copies")
 
 # %% tags=["solution"]
-lesson.recall("04.copies").guess(25).reveal()
+lesson.recall("04.copies").guess(81).reveal()
 
 # %%
 import numpy as np
@@ -36,7 +36,7 @@ import memlab
 from memlab import views
 from memlab.kernels.cuda.conv import counted
 
-views.shifted_copies("alexnet", "conv3")
+views.shifted_copies("alexnet", "conv3", only=("k",))
 
 # %% [markdown]
 # This is a lowered matrix. Change **Kernel**, and follow one value of it back to the image. On a
@@ -93,7 +93,7 @@ warp.guess(1, because="the same 32 values are stored").revise(32).reveal()
 lesson.change("04.stride")
 
 # %% tags=["solution"]
-lesson.change("04.stride").guess("288 B").reveal()
+lesson.change("04.stride").guess("gaps").reveal()
 
 # %% [markdown]
 # ## How much does a shared tile save?

@@ -29,7 +29,7 @@ lesson.recall("05.quarter").guess(4).reveal()
 # %%
 from memlab import views
 
-views.memory("resnet50", networks=("resnet50",), batch=1)
+views.memory("resnet50", batch=1, only=("batch",))
 
 # %% [markdown]
 # Move **Batch** from 1 to 32. The peak grows from 370 MB to 2.94 GB. What do 31 more images buy?
@@ -61,7 +61,7 @@ columns = lesson.predict("05.columns")
 
 @columns.then
 def the_vectors_of_one_image():
-    return views.vectors("resnet50", batch=1)
+    return views.vectors("resnet50", batch=1, only=("batch", "bits"))
 
 
 columns
@@ -73,7 +73,7 @@ columns.guess(1, because="one sample, one column").revise(7).reveal()
 lesson.change("05.fill")
 
 # %% tags=["solution"]
-lesson.change("05.fill").guess("1.28 GB").reveal()
+lesson.change("05.fill").guess(8).reveal()
 
 # %% [markdown]
 # ## Does half precision ask for twice the batch?
@@ -94,7 +94,7 @@ def the_same_batch():
     for size, each, batch in ((4, step, 32), (2, mixed, 64), (2, mixed, 32)):
         maps, part = units.short(size * values * batch), memlab.plan(each).peak(batch) / peak
         print(f"{size} B, batch {batch}: maps {maps}, peak {part:.3f} of fp32")
-    return views.vectors("resnet50", batch=32, format="fp16")
+    return views.vectors("resnet50", batch=32, format="fp16", only=("batch", "source"))
 
 
 half
@@ -180,7 +180,7 @@ for bits in (32, 16):
 # %% [markdown]
 # ## What this lesson leaves out
 #
-# - Lanes can be filled from output channels as well: choose them under **More** in the view.
+# - Lanes can be filled from output channels as well: choose them in the view.
 # - A GPU has many more lanes than a vector. Columns of all places fill them.
 # - Lowered copies and gradients move too. Caches keep some bytes near.
 # - The batch changes what is learned, and how fast.

@@ -103,8 +103,8 @@ lesson.change("06.saves").guess("state").reveal()
 # %% [markdown]
 # ## Can 16 bits learn in the dark?
 #
-# A small network reads digits in the dark: images and targets are multiplied by 2^-13. So
-# gradients, error times input, are 2^-26 times as large, and the rate is 2^26 times as large.
+# A small network reads digits in the dark: images and targets are multiplied by 2⁻¹³. So
+# gradients, error times input, are 2⁻²⁶ times as large, and the rate is 2²⁶ times as large.
 
 # %%
 dark = lesson.predict("06.dark")
@@ -216,8 +216,9 @@ views.case("06")
 
 # %% tags=["numbers"]
 {
-    "13": "round(1 / memlab.lesson.digits.DIM).bit_length() - 1",
-    "26": "round(1 / memlab.lesson.digits.DIM**2).bit_length() - 1",
+    "2⁻¹³": "memlab.lesson.digits.DIM",
+    "2⁻²⁶ times": "memlab.lesson.digits.DIM**2",
+    "2²⁶ times": "memlab.lesson.digits.DIM**-2",
     "23": "formats.find('fp32').mantissa",
     "2,048": "memlab.eight_bit_states.__defaults__[0]",
     "0.574": "memlab.plan(memlab.precision(memlab.training_step(zoo.resnet50(), 'adam'), "

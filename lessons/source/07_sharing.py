@@ -101,7 +101,7 @@ both.guess("product").revise("reuse").reveal()
 # the busiest operation: the **lower bound**. Six made-up blocks, placed as they are born:
 
 # %% tags=["picture-toy"]
-views.addresses("toy", how="birth")
+views.addresses("toy", how="birth", only=("cursor", "numbers"))
 
 # %% [markdown]
 # Left to right is time, bottom to top are addresses. The last block finds 2 holes, and fits into

@@ -57,7 +57,7 @@ more = lesson.predict("12.more")
 
 @more.then
 def of_words():
-    return views.explain(lesson.model("words"), 32, "12 GB")
+    return views.explain(lesson.model("words"), 32, "12 GB", only=("memory",))
 
 
 more
@@ -85,8 +85,8 @@ kept = lesson.predict("12.kept")
 
 
 @kept.then
-def with_the_name_and_without():
-    for name, batch in (("words", 32), ("named", 32), ("vgg16", 8)):
+def as_it_is_and_freed_early():
+    for name, batch in (("words", 32), ("kept", 32), ("vgg16", 8)):
         step = lesson.model(name).step
         peaks = (memlab.plan(each).peak(batch) for each in (step, memlab.release(step)))
         held, freed = map(units.short, peaks)
@@ -100,7 +100,7 @@ kept.guess("maps").revise("name").reveal()
 
 # %% [markdown]
 # `memlab.release(step)` frees each block after its last reader: the difference is what waiting
-# costs. VGG-16's gradients wait for the next `zero_grad()`, and its peak is where they all wait.
+# costs.
 #
 # ## What makes it fit?
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from memlab.errors import InputError, shorten, unknown
 from memlab.lesson import typed_guess as guesses
-from memlab.lesson.misconceptions import Cause, Verdict, judge
+from memlab.lesson.misconceptions import Cause, Rule, Verdict, judge
 from memlab.lesson.notebook_cells import Cell
 from memlab.lesson.typed_guess import Guess
 from memlab.strings import gettext as _
@@ -80,8 +80,9 @@ class Topic:
     ``stops`` are what the slider of a ratio stops at, and ``decimals`` how many it is asked to;
     ``options`` are what may be chosen. ``words`` turns numbers into the values that texts name.
     ``near`` says that a guess can be close to the truth, or so many times too large: an address
-    cannot. ``gives`` are phrases and formulas that would give the answer away above the card, and
-    ``shows`` settings of a live view that would.
+    cannot. ``counted`` marks a number of things, which is right alone as it is. ``gives`` are
+    phrases and formulas that would give the answer away above the card, and ``shows`` settings of
+    a live view that would.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Topic:
     decimals: int = 0
     words: Callable[[Numbers], Mapping[str, object]] = dict
     near: bool = True
+    counted: bool = False
     part: Part = Part.PREDICT
     gives: tuple[str, ...] = ()
     shows: tuple[Mapping[str, Any], ...] = ()
@@ -105,6 +107,13 @@ class Topic:
         if self.part is Part.PREDICT:
             return self.name.partition(".")[2]
         return f'lesson.{self.part}("{self.name}")'
+
+    @property
+    def rule(self) -> Rule:
+        """How far from its truth a guess may be."""
+        if self.counted or not self.near:
+            return Rule.COUNT
+        return Rule.FACTOR if self.kind is Kind.TIMES else Rule.AMOUNT
 
     def read(self, given: object) -> Guess | str:
         """A guess from what was typed or chosen.
@@ -247,7 +256,7 @@ class Round:
         if isinstance(answer, str):
             return Verdict(answer == self.truth.value)
         assert isinstance(self.truth.value, Fraction)
-        return judge(answer, self.truth.value, self.truth.causes)
+        return judge(answer, self.truth.value, self.truth.causes, self.topic.rule)
 
 
 def _typed(answer: Answer | None) -> str:

@@ -19,6 +19,7 @@ from memlab.errors import pick
 from memlab.lesson import exercise_check, progress
 from memlab.lesson.exercise_check import Report
 from memlab.lesson.exercise_task import Task, tasks
+from memlab.lesson.marked_text import plain
 
 SOLUTIONS = places.LESSONS / "solutions"
 HINTS = 3
@@ -65,6 +66,10 @@ class Exercise:
 
     def text(self) -> str:
         """The same as a text."""
+        return plain(self.marked_text())
+
+    def marked_text(self) -> str:
+        """The same with the marks of code, for a widget."""
         name = self.task.function
         lines = [
             f"{strings.get('exercise.heading', name=name)} {self._own('task')}",
@@ -96,7 +101,7 @@ class Exercise:
         last = self.degree == HINTS
         self.degree = min(self.degree + 1, HINTS)
         progress.hinted(self.task.name, self.degree)
-        text = self._own(f"hint.{self.degree}")
+        text = plain(self._own(f"hint.{self.degree}"))
         said = strings.get("exercise.hint", degree=self.degree, text=text)
         return self._give(Note(f"{said}\n{strings.get('exercise.last_hint')}" if last else said))
 

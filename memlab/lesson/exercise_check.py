@@ -24,6 +24,7 @@ from memlab.errors import InputError, shorten, whole
 from memlab.lesson import returned_values, sentences, working_line
 from memlab.lesson.exercise_task import Arguments, Task
 from memlab.lesson.kept_arrays import kept_by
+from memlab.lesson.marked_text import plain
 from memlab.lesson.material.allocation import in_bytes
 from memlab.lesson.returned_values import Numbers
 from memlab.lesson.watched_call import Watch, is_memlabs
@@ -328,7 +329,7 @@ def slip_of(task: Task, held: Sequence[Held]) -> str:
 
 def slip_in_words(task: Task, slip: str) -> str:
     """The question to a slip: ``"largest.0"`` is another way to the mistake ``"largest"``."""
-    return strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}")
+    return plain(strings.get(f"task.{task.name}.slip.{slip.partition('.')[0]}"))
 
 
 def allocates(task: Task, answers: Sequence[Answer]) -> Report:

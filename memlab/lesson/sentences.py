@@ -9,6 +9,7 @@ from fractions import Fraction
 from memlab import strings, units
 from memlab.lesson import typed_guess as guesses
 from memlab.lesson.card_question import Figure, Kind, Part, Round, Topic
+from memlab.lesson.marked_text import plain
 from memlab.lesson.misconceptions import Cause, Verdict
 from memlab.lesson.typed_guess import Guess
 
@@ -153,10 +154,15 @@ def seen(turn: Round) -> str:
 
 def finding(turn: Round) -> list[str]:
     """What explains the answer, in paragraphs; said with the first numbers alone."""
+    return [plain(part) for part in marked_finding(turn)]
+
+
+def marked_finding(turn: Round) -> list[str]:
+    """The same with the marks of bold words and code, for a widget."""
     assert turn.truth is not None
     if turn.again or not strings.has(f"ask.{turn.topic.name}.finding"):
         return []
-    text = re.sub(r"\*\*|`", "", _text(turn, "finding", **turn.truth.seen))
+    text = _marked(turn, "finding", **turn.truth.seen)
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
@@ -167,17 +173,14 @@ def diagnosis(turn: Round, verdict: Verdict, typed: str | None = None) -> str:
         if turn.topic.kind is Kind.CHOICE:
             return strings.get("card.verdict.chosen")
         if not verdict.unit:
-            return strings.get("card.verdict.right")
+            key = "close" if verdict.close else "exact" if verdict.ratio == 1 else "right"
+            return strings.get(f"card.verdict.{key}")
         return strings.get("card.verdict.unit", unit=verdict.unit, guess=typed)
     if turn.topic.kind is Kind.CHOICE:
         return _text(turn, f"wrong.{typed}", **(turn.truth.seen if turn.truth else {}))
     if verdict.cause is None:
         return _no_cause(turn, verdict)
-    assert turn.truth is not None
-    value = turn.truth.value
-    assert isinstance(value, Fraction)
-    ratio = verdict.cause.value / value if value else Fraction(0)
-    return strings.get("card.verdict.cause", off=off(ratio), cause=_cause(verdict.cause))
+    return strings.get("card.verdict.cause", off=off(verdict.ratio), cause=_cause(verdict.cause))
 
 
 def _cause(cause: Cause) -> str:
@@ -190,7 +193,7 @@ def _no_cause(turn: Round, verdict: Verdict) -> str:
     if not turn.topic.near:
         return strings.get("card.verdict.other", think=think)
     if verdict.close or not verdict.ratio:
-        return strings.get(f"card.verdict.{'close' if verdict.close else 'zero'}")
+        return strings.get(f"card.verdict.{'counted' if verdict.close else 'zero'}")
     return strings.get("card.verdict.far", off=off(verdict.ratio), think=think).strip()
 
 
@@ -261,8 +264,10 @@ def off(ratio: Fraction) -> str:
     if not ratio:
         return ""
     side, ratio = ("small", 1 / ratio) if ratio < 1 else ("large", ratio)
-    key = "exactly" if ratio.denominator == 1 else "about"
-    return strings.get(f"card.verdict.{key}", ratio=number(ratio), side=_side(side))
+    if ratio.denominator == 1:
+        return strings.get("card.verdict.exactly", ratio=number(ratio), side=_side(side))
+    digits = f"{float(ratio):,.{2 if ratio < 2 else 1 if ratio < 10 else 0}f}"
+    return strings.get("card.verdict.about", ratio=digits, side=_side(side))
 
 
 def earlier(rounds: list[Round]) -> list[str]:
@@ -310,5 +315,9 @@ def _options(turn: Round) -> list[str]:
 
 
 def _text(turn: Round, key: str, **values: object) -> str:
+    return plain(_marked(turn, key, **values))
+
+
+def _marked(turn: Round, key: str, **values: object) -> str:
     named = {**turn.words, **values}
     return strings.get(f"ask.{turn.topic.name}.{key}", **named)

@@ -1,13 +1,15 @@
 """A guess as it was typed: its value, and how far its last digit reaches.
 
-People write numbers in many ways: 6,422,528, 6 422 528, 6.4e6, 2,5, 1/4, nine, 225 %. What is clear
-is read, and its text is then that of the reading; what is not is asked about in one sentence.
+People write numbers in many ways: 6,422,528, 6 422 528, 6.4e6, 2,5, 1½, a third, nine, 225 %. What
+is clear is read, and its text is then that of the reading, with the same value; what is not is
+asked about in one sentence.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -32,24 +34,36 @@ _PREFIXES = {"kilo": "kB", "mega": "MB", "giga": "GB", "tera": "TB"}
 _PREFIXES |= {"kibi": "KiB", "mebi": "MiB", "gibi": "GiB", "tebi": "TiB"}
 _LONG = {f"{prefix}byte": unit for prefix, unit in _PREFIXES.items()}
 _LONG |= {"字节": "B", "バイト": "B"}
-_BITS = re.compile(r"(?:kilo|mega|giga|tera|kibi|mebi|gibi|tebi)?bits?", re.IGNORECASE)
+_BITS = re.compile(r"(?:kilo|mega|giga|tera|kibi|mebi|gibi|tebi|[kmgt]i?)?bits?", re.IGNORECASE)
 WORDS = """zero one two three four five six seven eight nine ten eleven twelve""".split()  # noqa: SIM905 - shorter to read
-_NAMED = {word: Fraction(n) for n, word in enumerate(WORDS)}
-_NAMED |= {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4)}
-_NAMED |= {"once": Fraction(1), "twice": Fraction(2), "thrice": Fraction(3)}
-_SHARES = ("half", "third", "quarter")
+_TEENS = """thirteen fourteen fifteen sixteen seventeen eighteen nineteen""".split()  # noqa: SIM905 - shorter to read
+_TENS = """twenty thirty forty fifty sixty seventy eighty ninety""".split()  # noqa: SIM905 - shorter to read
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
+_COUNTS = {word: n for n, word in enumerate((*WORDS, *_TEENS))}
+_COUNTS |= {word: n for n, word in zip(range(20, 100, 10), _TENS, strict=True)} | _SCALES
+_COUNTS |= {"once": 1, "twice": 2, "thrice": 3, "double": 2, "triple": 3, "quadruple": 4}
+_COUNTS |= {"nothing": 0, "none": 0, "the same": 1, "same": 1, "unchanged": 1}
+_COUNTS |= {sign: n for n, sign in enumerate("零一二三四五六七八九十")} | {"两": 2}
+_SHARES = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6}
+_SHARES |= {"seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "sixteenth": 16}
+_HALVES = {"halves": "half", "半": "half", "一半": "half"}
+_MARKS = {"\u066a": "%", "\u066b": ".", "\u066c": ",", "\u2044": "/", "\u3002": "."}
+"""Signs of other scripts: percent, decimals, thousands, a fraction, a full stop."""
 _RAISED = {ord(raised): str(n) for n, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 _QUOTES = "\"'`\u00b4\u2018\u2019\u201c\u201d\u00ab\u00bb\u300c\u300d "
 _ABOUT = re.compile(
     r"(?:=|≈|≃|≅|~|\u223c|\+|about|around|roughly|approximately|approx\.?|ca\.?|circa|大约|约|約)\s*",
     re.IGNORECASE,
 )
-_AMOUNT = re.compile(r"(.*?\d|[a-z]+)[\s\-]*([^\W\d_]*)", re.IGNORECASE | re.DOTALL)
+_AMOUNT = re.compile(r"(.*?)[\s\-]*([^\W\d_]*)", re.DOTALL)
+_ARTICLE = re.compile(r"^an? (?=[a-z])|(?<=[a-z\d])(?: of)? an?$", re.IGNORECASE)
+"""Of "a half", and of "half a GB"."""
 _FOLD = re.compile(
     r"\s*(?:(?:x|×|times)(?: (?:as|more|larger|smaller|fewer|less|bigger|faster|slower)[a-z ]*)?"
-    r"|-?\s*fold|倍)$",
+    r"|-?\s*fold|倍)$|(?<=[a-z]) (?:as|of) [a-z ]+$",
     re.IGNORECASE,
 )
+_HEXADECIMAL = re.compile(r"0x[\da-f]", re.IGNORECASE)
 _TIMES = re.compile(r"[*×·](?!\*)(?<!\*\*)|(?<=\d)\s*x\s*(?=\d)| x ", re.IGNORECASE)
 """Between the factors of a product."""
 
@@ -102,13 +116,14 @@ def amount(given: object) -> Guess:
     if isinstance(given, float) and given.is_integer():
         typed = f"{given:.0f} B"
     text = _cleared(typed)
-    match = _AMOUNT.fullmatch(text)
-    number = _number(match[1]) if match else None
-    unit = _unit(match[2]) if match and match[2] else None
+    number, unit = _parts(text)
     if number is None or unit is None or isinstance(given, bool):
-        if number is not None and match and not match[2] and number.value.denominator == 1:
+        plain = None if isinstance(given, bool) else _number(_ARTICLE.sub("", text))
+        if plain is not None and not plain.value:
+            return Guess("0 B", plain.value, plain.half, "B")  # nothing needs no unit
+        if plain is not None and plain.value.denominator == 1:
             raise InputError(_("{given} has no unit; if it is a number of bytes, write {number} B.",
-                               given=shorten(typed), number=number.text))  # fmt: skip
+                               given=shorten(typed), number=plain.text))  # fmt: skip
         raise InputError(
             _("{given} is no amount of memory; give a number and its unit, such as 6.4 MB, 512 KiB "
               "or 96 B.", given=shorten(typed))
@@ -120,7 +135,7 @@ def amount(given: object) -> Guess:
 def times(given: object, decimals: int = 0) -> Guess:
     """A guess at a ratio from ``9``, ``"2.25"``, ``"9 times"``, ``"1/4"`` or ``"225 %"``.
 
-    A question to 1 decimal takes 2 as 2.0, and holds nobody to more: 1.81 reaches to 1.86.
+    A question to 1 decimal takes 2 as 2.0, so that it reaches from 1.95 to 2.05.
 
     Raises:
         InputError: no number.
@@ -130,9 +145,10 @@ def times(given: object, decimals: int = 0) -> Guess:
     if number is None:
         raise InputError(_("{given} is no number of times; give one such as 9 or 2.25.",
                            given=shorten(typed)))  # fmt: skip
-    half = Fraction(1, 2 * 10**decimals) if decimals and number.value else number.half
+    asked = decimals and number.value and (number.value * 10**decimals).denominator == 1
+    half = Fraction(1, 2 * 10**decimals) if asked else number.half
     padded = "." + "0" * decimals if decimals and number.decimals == 0 else ""
-    text = number.text if number.decimals is not None else _short(number.value)
+    text = number.text if number.decimals is not None else _exact(number.value, number.text)
     return Guess(text + padded, number.value, half)
 
 
@@ -146,6 +162,8 @@ def _cleared(typed: str) -> str:
         return ""
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda raised: "^" + raised[0].translate(_RAISED), typed)
     text = "".join(map(_plain, text)).strip(_QUOTES).rstrip(".!?")
+    if re.match(r"\+.*%", text) or _HEXADECIMAL.match(text):
+        return ""  # 50 % more, or half? and 0x10 is no product
     return (
         _ABOUT.sub("", text, count=1).strip(_QUOTES) if _ABOUT.match(text) else text.strip(_QUOTES)
     )
@@ -156,7 +174,22 @@ def _plain(letter: str) -> str:
         return str(unicodedata.decimal(letter))
     if letter.isspace():
         return " "
-    return unicodedata.normalize("NFKC", letter) if "\uff01" <= letter <= "\uff5e" else letter
+    if unicodedata.category(letter) == "Cf":  # marks of direction, spaces of no width
+        return ""
+    if unicodedata.decomposition(letter).startswith("<fraction>"):  # 1½ is 1 1/2
+        return " " + unicodedata.normalize("NFKC", letter).replace("\u2044", "/")
+    wide = "\uff01" <= letter <= "\uff5e"
+    return _MARKS.get(letter) or (unicodedata.normalize("NFKC", letter) if wide else letter)
+
+
+def _parts(text: str) -> tuple[Number | None, str | None]:
+    """The number and the unit of an amount, each None where it is none."""
+    match = _AMOUNT.fullmatch(text)
+    if match is None or not match[2]:
+        return None, None
+    number = "1" if match[1].lower() in ("a", "an") else _ARTICLE.sub("", match[1])
+    read = _number(number)
+    return read, None if read is None else _unit(match[2])
 
 
 def _unit(name: str) -> str | None:
@@ -174,11 +207,11 @@ def _unit(name: str) -> str | None:
 
 def _ratio(text: str) -> Number | None:
     """``"x9"``, ``"9-fold"``, ``"1/4"``, ``"9:1"``, ``"225 %"``, ``"a third"``, ``"nine"``."""
-    text = re.sub(r"^(?:x|×)\s*(?=\d)|^an? (?=[a-z])", "", text, flags=re.IGNORECASE)
+    text = _ARTICLE.sub("", re.sub(r"^(?:x|×)\s*(?=\d)", "", text, flags=re.IGNORECASE))
     for shape in (text, _FOLD.sub("", text) if _FOLD.search(text) else ""):
         if percent := re.fullmatch(r"(.*\d)\s*(?:%|percent|per cent)", shape):
             return _over(_number(percent[1]), Number("100", Fraction(100), Fraction(0)))
-        parts = re.fullmatch(r"([^/:]+)[/:\u2044\u00f7]([^/:]+)", shape)
+        parts = re.fullmatch(r"([^/:]+)[:\u00f7]([^/:]+)", shape)
         if parts:
             return _over(_number(parts[1].strip()), _number(parts[2].strip()))
         if found := _number(shape):
@@ -192,7 +225,8 @@ def _over(one: Number | None, other: Number | None) -> Number | None:
         return None
     value = one.value / other.value
     half = one.half / other.value if not other.half else value / SHARE
-    return Number(_short(value), value, half if value else Fraction(0))
+    text = _exact(value, f"{one.text}/{other.text}")
+    return Number(text, value, half if value else Fraction(0))
 
 
 def _number(text: str) -> Number | None:
@@ -204,20 +238,56 @@ def _number(text: str) -> Number | None:
 
 
 def _written(text: str) -> Number | None:
-    if text.lower() in _NAMED:
-        value = _NAMED[text.lower()]
-        half = value / SHARE if text.lower() in _SHARES else _least(value)
-        return Number(_short(value), value, half, 0)
     factors = [_factor(part.strip()) for part in _TIMES.split(text)]
     found = [factor for factor in factors if factor is not None]
     if len(found) < len(factors):
-        return None
+        return _worded(" ".join(text.lower().split()))
     if len(found) == 1:
         return found[0]
     value = prod((factor.value for factor in found), start=Fraction(1))
     shares = [f.half / f.value for f in found if f.value and f.value.denominator > 1]
     half = max(shares, default=Fraction(0)) * value
     return Number(text, value, max(half, _least(value)))
+
+
+def _worded(text: str) -> Number | None:
+    """``"nine"``, ``"twenty-five"``, ``"two thirds"``, ``"1 and a half"``, ``"6.4 million"``."""
+    text = _HALVES.get(text, text)
+    if text in _COUNTS:
+        return _whole(_COUNTS[text])
+    if text in _SHARES:
+        return _over(_whole(1), _whole(_SHARES[text]))
+    for shape, join in _JOINED:
+        if (match := shape.fullmatch(text)) and (one := _written(match[1])):
+            other = _worded(_HALVES.get(match[2], match[2].removesuffix("s")))
+            return other and join(one, other)
+    return None
+
+
+def _whole(value: int) -> Number:
+    return Number(f"{value:,}", Fraction(value), _least(Fraction(value)), 0)
+
+
+def _sum(one: Number, other: Number) -> Number:
+    """A whole number and a share of one, or tens and ones."""
+    value = one.value + other.value
+    return Number(_exact(value), value, _least(value), 0 if value.denominator == 1 else None)
+
+
+def _product(one: Number, other: Number) -> Number:
+    """So many hundreds or thirds. Hundreds reach as far as the number before them."""
+    value = one.value * other.value
+    half = one.half * other.value if other.value > 1 else value / SHARE
+    return Number(_exact(value), value, half, 0 if value.denominator == 1 else None)
+
+
+_JOINED: tuple[tuple[re.Pattern[str], Callable[[Number, Number], Number]], ...] = (
+    (re.compile(rf"(.+) and (?:an? |one )?({'|'.join(_SHARES)})"), _sum),
+    (re.compile(rf"({'|'.join(_TENS)})[ -]({'|'.join(WORDS[1:10])})"), _sum),
+    (re.compile(rf"(.+?)[ -]({'|'.join(_SCALES)})s?"), _product),
+    (re.compile(rf"([^/]*\d|{'|'.join(WORDS)})[ -](halves|(?:{'|'.join(_SHARES)})s?)"), _product),
+)
+"""How words are put together to numbers."""
 
 
 def _factor(text: str) -> Number | None:
@@ -228,6 +298,13 @@ def _factor(text: str) -> Number | None:
     if scaled := re.fullmatch(r"([^e]+)e\+?(-?\d{1,2})", text, re.IGNORECASE):
         plain, scale = _digits(scaled[1]), Fraction(10) ** int(scaled[2])
         return plain and Number(text, plain.value * scale, plain.half * scale)
+    if mixed := re.fullmatch(r"(\d+)\s+(\d+)\s*/\s*([1-9]\d*)", text):
+        value = int(mixed[1]) + Fraction(int(mixed[2]), int(mixed[3]))
+        return Number(_exact(value), value, value / SHARE)
+    if shared := re.fullmatch(r"([^/]+)/([^/]+)", text):
+        return _over(_number(shared[1].strip()), _number(shared[2].strip()))
+    if part := re.fullmatch(r"(.+)分之(.+)", text):
+        return _over(_number(part[2]), _number(part[1]))
     return _digits(text)
 
 
@@ -265,6 +342,11 @@ def _least(value: Fraction) -> Fraction:
     return Fraction(1, 2) if value and value.denominator == 1 else value / SHARE
 
 
-def _short(value: Fraction) -> str:
-    """A fraction in digits, 3 of them where it has no end."""
-    return f"{float(value):.12g}" if len(f"{float(value):.12g}") <= 8 else f"{float(value):.3g}"
+def _exact(value: Fraction, typed: str = "") -> str:
+    """A value with all its digits; where they have no end it is a fraction, or as it was typed."""
+    for decimals in range(13):
+        if (value * 10**decimals).denominator == 1:
+            whole, rest = divmod(int(value * 10**decimals), 10**decimals)
+            return f"{whole:,}" + (f".{rest:0{decimals}}" if decimals else "")
+    plain = f"{value.numerator}/{value.denominator}"
+    return typed if typed and len(plain) > 12 else plain

@@ -15,7 +15,7 @@ from memlab.lesson.card_question import Figure, Kind, Part, Topic, Truth
 strings.table().update({
     "ask.00.own.question": "How many bytes does it take?",
     "ask.00.own.seen": "It takes 6,422,528 B.",
-    "ask.00.own.finding": "Every image has its own.\\n\\nSo the batch counts.",
+    "ask.00.own.finding": "**Every image** has its own.\\n\\nSo the batch, `B`, counts.",
 })
 
 def truth(numbers):
@@ -158,7 +158,7 @@ def test_an_amount_is_typed_diagnosed_revised_and_asked_again(shown, findings):
     name = picture.get_attribute("aria-label")
     assert name.startswith("your guess: 0.2 MB; your revision: 0.4 MB; planned: 6,422,528 B")
     says(page, "It takes 6,422,528 B.")
-    says(page, "So the batch counts.")
+    says(page, "So the batch, B, counts.")
     assert findings(page, CARD) == []
     keys(page, "Enter")
     reaches(page, "open")
@@ -166,7 +166,7 @@ def test_an_amount_is_typed_diagnosed_revised_and_asked_again(shown, findings):
     assert not picture.is_visible()
     after = page.locator(f"{CARD} .ml-after").inner_text()
     assert "guess 0.2 MB" in after
-    assert "So the batch counts." in after
+    assert "So the batch, B, counts." in after
     assert cells(page) == before
 
 
@@ -346,8 +346,18 @@ def test_the_card_follows_another_cell(shown):
     page = shown(own(), "card.guess('6.4 MB').reveal()\nNone")
     assert page.locator(CARD).get_attribute("data-state") == "revealed"
     assert (
-        "Right, as far as your digits reach." in page.locator(f"{CARD} .ml-picture").text_content()
+        "Right, to the digits that you typed." in page.locator(f"{CARD} .ml-picture").text_content()
     )
+
+
+def test_a_finding_has_its_bold_words_and_its_code(shown):
+    page = shown(own(), "card.guess('6.4 MB').reveal()\nNone")
+    lines = page.locator(f"{CARD} .ml-lines")
+    assert lines.locator("strong").all_text_contents() == ["Every image"]
+    assert lines.locator("code").all_text_contents() == ["B"]
+    assert lines.locator("p").all_text_contents()[1:] == [
+        *("Every image has its own.", "So the batch, B, counts.")
+    ]
 
 
 def test_drawn_texts_are_where_the_layout_says(shown):

@@ -106,7 +106,7 @@ def test_an_unknown_model_gets_one_sentence(tmp_path):
 
 def test_only_some_roles_are_released():
     """VGG-16's gradients wait for the next step; a map of the language model waits for a name."""
-    vgg, named = (lesson.model(name).step for name in ("vgg16", "named"))
+    vgg, named = (lesson.model(name).step for name in ("vgg16", "kept"))
     peak, every = (memlab.plan(step).peak(8) for step in (vgg, memlab.release(vgg)))
     gradients = memlab.plan(memlab.release(vgg, (Role.PARAMETER_GRADIENT,))).peak(8)
     assert every <= gradients < 0.92 * peak

@@ -94,7 +94,7 @@ def kept(tmp_path, monkeypatch):
 def test_a_right_guess_is_revealed_at_once(card, asked):
     text = card.guess("6.4 MB").text()
     assert card.now.state == "revealed"
-    assert "Right, as far as your digits reach." in text
+    assert "Exactly right." in text
     assert "It is 5 of 32." in text
     assert asked == [{"n": 5}]
 
@@ -115,7 +115,7 @@ def test_a_wrong_guess_is_diagnosed_alone(card):
         ("0.2 MB", "Too small: one image?"),  # "The batch has 32." is the factor
         ("12.8 MB", "Too large."),  # "was it doubled?" is the factor itself
         ("1.6 MB", "Too small: values for bytes? Each has its own width."),
-        ("6.3 MB", "Too small. Count again."),  # nor that it is close, nor the answer
+        ("5.7 MB", "Too small. Count again."),
         ("999 GB", "Too large. Count again."),
         ("0 B", "Too small. Count again."),
     ],
@@ -124,6 +124,53 @@ def test_no_diagnosis_gives_the_answer_or_the_factor_away(card, given, hint):
     assert sentences.hint(card.guess(given).now) == hint
     shown = card.text()
     assert not [leak for leak in ("6.4", "6,4", "32", "close", "5 %", "of 32") if leak in shown]
+
+
+def test_a_close_count_is_wrong_and_not_called_close_before_the_answer(ask):
+    card = ask(counted=True).guess("6.3 MB")  # nor the answer
+    assert sentences.hint(card.now) == "Too small. Count again."
+    assert not [leak for leak in ("6.4", "close", "10 %") if leak in card.text()]
+    said = "Close, but this is a count: only the exact number is right."
+    assert said in card.reveal().text()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("6.4 MB", "Exactly right."),
+        ("6,400,001 B", "Right: your guess is close, within 10 %."),
+        ("6.43 MB", "Right: your guess is close, within 10 %."),
+        ("6 MB", "Right: your guess is close, within 10 %."),
+        ("5.76 MB", "Right: your guess is close, within 10 %."),
+        ("5.75 MB", "1.11 times too small"),
+        ("6.1 MB", "Right in MiB. You wrote 6.1 MB:"),
+        ("2 MB", "3.2 times too small"),
+        ("1 GB", "156 times too large"),
+    ],
+)
+def test_a_guess_is_told_how_near_it_is(ask, given, said):
+    card = ask(causes=()).guess(given)
+    assert said in (card if card.revealed else card.reveal()).text()
+
+
+def test_a_guess_that_is_right_to_its_digits_says_so(ask):
+    text = ask(value=Fraction(6_422_528)).guess("6.4 MB").text()
+    assert "Right, to the digits that you typed." in text
+
+
+@pytest.mark.parametrize(
+    ("given", "truth", "cause", "said"),
+    [
+        ("2", Fraction(505, 100), Fraction(1942, 1000), "2.5 times too small: "),  # not 2.6
+        ("1.94", Fraction(505, 100), Fraction(1942, 1000), "2.6 times too small: "),
+        ("4", Fraction(8), Fraction(4), "Exactly 2 times too small: "),
+        ("8.04", Fraction(4), Fraction(8), "2.0 times too large: "),  # not exactly
+        ("3.1", Fraction(280, 100), Fraction(310, 100), "1.11 times too large: "),
+    ],
+)
+def test_how_far_off_a_guess_is_follows_from_what_was_typed(ask, given, truth, cause, said):
+    card = ask(Kind.TIMES, truth, causes=(Cause("doubled", cause),)).guess(given)
+    assert said in card.reveal().text()
 
 
 SAID = {
@@ -234,7 +281,7 @@ def test_a_revision_shows_the_answer_beside_both_guesses(card):
         *("your guess", "your revision", "planned")
     ]
     assert "Exactly 32 times too small: one image? The batch has 32." in text
-    assert "Your revision: Right, as far as your digits reach." in text
+    assert "Your revision: Exactly right." in text
     assert card.bytes == 200_000
 
 
@@ -318,7 +365,7 @@ def test_other_questions_take_no_reason(ask, part):
 def test_a_finding_is_said_with_the_answer_and_once(card):
     assert "has its own" not in card.guess("0.2 MB").text()
     said = card.reveal().text()
-    assert "Every one of the 5 has its own.\nSo n counts." in said
+    assert "Every one of the 5 has its own.\nSo 'n' counts." in said
     assert "has its own" not in card.retry().guess("6.4 MB").text()
 
 

@@ -9,7 +9,8 @@ from string import Formatter
 
 import pytest
 
-from memlab import lesson, strings
+import memlab
+from memlab import lesson, strings, zoo
 from memlab.errors import InputError
 from memlab.lesson import sentences
 from memlab.lesson.card import Card
@@ -122,6 +123,14 @@ def test_its_causes_differ_by_more_than_3_percent(name):
     for numbers, truth in answered(name):
         if not isinstance(truth.value, str):
             assert alike(truth.value, truth.causes) == [], dict(numbers)
+
+
+@by_topic
+def test_a_ratio_is_a_count_where_it_is_whole_on_all_its_numbers(name):
+    topic = known(name)
+    if topic.kind is Kind.TIMES:
+        whole = all(truth.value.denominator == 1 for _, truth in answered(name))
+        assert topic.counted is whole
 
 
 @pytest.mark.measures
@@ -239,6 +248,32 @@ def test_its_texts_are_filled_in(name):
             shown += [sentences.diagnosis(turn, verdict) for verdict in verdicts]
         shown += sentences.finding(turn)
         assert not [text for text in shown if UNFILLED.search(text)]
+
+
+@by_topic
+def test_no_text_has_a_raw_mark(name):
+    topic, (numbers, truth) = known(name), answered(name)[0]
+    turn = Round(topic, numbers, truth=truth)
+    shown = [sentences.question(turn), sentences.seen(turn), *sentences.finding(turn)]
+    shown += [sentences.option(turn, option) for option in topic.options]
+    assert not [text for text in shown if "`" in text or "**" in text or "^" in text]
+
+
+def test_the_options_of_a_chain_are_three_numbers():
+    depth = topics()["07.waiting"].first["depth"]
+    assert len({2, depth // 2, depth}) == 3
+
+
+def test_lesson_06_asks_what_lesson_02_found():
+    """The output of a convolution is freed in forward; its input waits."""
+    for name, array in (("06.kept", "input"), ("02.output", "output")):
+        asked = sentences.question(Round(topics()[name], topics()[name].first))
+        assert array in asked
+    step = memlab.training_step(zoo.mnist_cnn(), "sgd")
+    backward = next(op for op in step.ops if op.name == "backward of conv2")
+    read = {tensor.name for tensor in backward.reads.values()}
+    assert "pool1" in read
+    assert "conv2" not in read
 
 
 @pytest.mark.parametrize("name", sorted(tasks()))

@@ -747,3 +747,10 @@ def _defined(one, code):
     names = {"memlab": memlab}
     exec("\n".join([*imports, code]), names)
     return names[one.function]
+
+
+@pytest.mark.parametrize("name", sorted(tasks()))
+def test_no_text_has_a_raw_mark(name):
+    exercise = Exercise(tasks()[name])
+    shown = [exercise.text(), *(exercise.hint().text() for _ in range(3))]
+    assert not [text for text in shown if "`" in text or "**" in re.sub(r"\w\*\*\w", "", text)]

@@ -1,9 +1,12 @@
 """What was typed becomes an amount that reaches half a unit of its last digit."""
 
+import unicodedata
 from fractions import Fraction
 from random import Random
 
 import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
 
 from memlab import units
 from memlab.errors import InputError
@@ -85,7 +88,26 @@ AMOUNTS = {
     ),
     "1 GiB": ("1 gibibyte", "one GiB", "1 gibibytes", "1GiB"),
     "0.5 MB": (".5 MB", ",5 MB", "0,5 MB"),
+    "25 MB": ("٢٥ MB", "२५ MB", "۲۵ MB", "\u200f25 MB", "twenty-five MB", "25 MBs"),
+    "0.3 GB": (
+        "\u0660\u066b\u0663 GB",
+        "\u06f0\u066b\u06f3 GB",
+        "\u0966.\u0969 GB",
+        "\uff10\uff0e\uff13 GB",
+    ),
+    "1,000 B": ("\u0661\u066c\u0660\u0660\u0660 B", "1\uff0c000 B", "1'000 bytes"),
+    "0 B": ("0", "nothing", "none", "zero bytes", "0 B"),
 }
+SHARED = {
+    "0.5 GB": ("½ GB", "1/2 GB", "half a GB", "half a gigabyte", "a half GB", "半 GB"),
+    "0.25 GiB": ("¼ GiB", "1/4 GiB", "a quarter of a GiB", "quarter GiB", "¼GiB"),
+    "1.5 GB": ("1½ GB", "1 ½ GB", "1 1/2 GB", "one and a half GB", "3/2 GB", "1 and a half GB"),
+    "0.875 MB": ("⅞ MB", "7/8 MB", "7\u20448 MB"),
+    "6,400,000 B": ("6.4 million bytes", "6.4 million B"),
+}
+"""Amounts that are read as fractions, with a reach of their own."""
+ENDLESS = {"1/3 GB": ("⅓ GB", "a third of a GB", "third GB"), "2/3 MB": ("⅔ MB", "two thirds MB")}
+"""Amounts whose digits have no end."""
 RATIOS = {
     "9": (
         *("9x", "x9", "×9", "9 ×", "9 times", "9-fold", "9 fold", "ninefold", "nine", "nine times"),
@@ -106,8 +128,36 @@ RATIOS = {
     ),
     "2.25": ("2,25", "225 %", "225%", "2.25x", "x 2.25", "9/4"),
     "0.25": ("1/4", "25 %", "a quarter", ".25", "1:4", "0,25"),
-    "2": ("two", "twice", "2 times", "200 %"),
-    "0.5": ("half", "a half", "1/2", "50 %"),
+    "2": ("two", "twice", "2 times", "200 %", "double", "twice as many", "twofold", "两倍", "२"),
+    "0.5": (
+        "half",
+        "a half",
+        "1/2",
+        "50 %",
+        "½",
+        "half as much",
+        "half of it",
+        "一半",
+        "\u0665\u0660 \u066a",
+    ),
+    "1.5": (
+        "1½",
+        "1 1/2",
+        "one and a half",
+        "3/2",
+        "1.5 times",
+        "1½ x",
+        "150 %",
+        "\u0661\u066b\u0665",
+    ),
+    "0": ("nothing", "none", "zero", "0 %", "0 times"),
+    "1": ("the same", "unchanged", "once", "100 %", "one"),
+    "16": ("sixteen", "sixteen times", "16-fold", "sixteenfold", "१६"),
+    "25": ("twenty-five", "twenty five", "5·5"),
+    "1,000": ("thousand", "a thousand", "1e3", "10^3", "1 000", "1_000", "1\u00a0000"),
+    "1/3": ("a third", "⅓", "third", "one third", "三分之一", "1:3"),
+    "2/3": ("two thirds", "⅔", "2 thirds"),
+    "3": ("triple", "threefold", "thrice"),
 }
 
 
@@ -121,6 +171,83 @@ def test_a_clear_amount_is_read_however_it_is_written(plain, odd):
 @pytest.mark.parametrize(("plain", "odd"), [(p, o) for p, all in RATIOS.items() for o in all])
 def test_a_clear_ratio_is_read_however_it_is_written(plain, odd):
     assert typed_guess.times(odd).value == typed_guess.times(plain).value
+
+
+@pytest.mark.parametrize(
+    ("plain", "odd"), [(p, o) for p, all in (SHARED | ENDLESS).items() for o in all]
+)
+def test_a_fraction_of_a_unit_is_read_and_shown_with_its_value(plain, odd):
+    read = typed_guess.amount(odd)
+    assert read.text == plain
+    assert read.value == typed_guess.amount(plain).value
+
+
+@pytest.mark.parametrize(("plain", "odd"), [(p, o) for p, all in RATIOS.items() for o in all])
+def test_a_ratio_is_shown_with_its_value(plain, odd):
+    shown = typed_guess.times(odd).text
+    assert typed_guess.times(shown).value == typed_guess.times(odd).value
+    assert typed_guess.times(odd, decimals=1).text in (shown, f"{shown}.0")
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [("half", "0.5"), ("a third", "1/3"), ("1/7", "1/7"), ("1e9", "1,000,000,000"), ("2", "2.0"),
+     ("1e-7", "0.0000001"), ("12345678/7", "12345678/7"), ("12.3456789/7", "12.3456789/7"),
+     ("225 %", "2.25"), ("4 and a third", "13/3")],
+)  # fmt: skip
+def test_a_ratio_is_shown_in_full(typed, shown):
+    assert typed_guess.times(typed, decimals=1).text == shown
+
+
+SIGNS = {
+    sign: Fraction(unicodedata.numeric(sign)).limit_denominator(100)
+    for sign in map(chr, range(0x2190))
+    if unicodedata.decomposition(sign).startswith("<fraction>") and sign != "\u215f"
+}
+"""Fractions in one sign; the last one is a numerator alone."""
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_every_fraction_in_one_sign_is_read(sign):
+    assert typed_guess.times(sign).value == SIGNS[sign]
+    assert typed_guess.amount(f"{sign} kB").value == 1000 * SIGNS[sign]
+    assert typed_guess.amount(f"7{sign} GiB").value == (7 + SIGNS[sign]) * 2**30
+
+
+DIGITS = [chr(c) for c in range(0x110000) if unicodedata.category(chr(c)) == "Nd"]
+
+
+@drawn(
+    number=st.integers(0, 10**9),
+    below=st.integers(1, 999) | st.none(),
+    zero=st.sampled_from([d for d in DIGITS if unicodedata.decimal(d) == 0]),
+    point=st.sampled_from((".", ",", "\u066b", "\uff0e")),
+    unit=st.sampled_from(sorted(units.UNITS)),
+    space=st.sampled_from(("", " ", "\u00a0", "\u202f", "\u200b", "\u200f")),
+)
+def test_digits_of_every_script_are_read(number, below, zero, point, unit, space):
+    def of(text):
+        return "".join(chr(ord(zero) + int(digit)) for digit in text)
+
+    rest = "" if below is None else point + of(f"{below:04}")
+    value = number + (Fraction(below, 10_000) if below else 0)
+    read = typed_guess.amount(f"{of(str(number))}{rest}{space}{unit}")
+    assert read.value == value * units.UNITS[unit]
+    assert typed_guess.amount(read.text) == read
+
+
+@drawn(
+    st.text(
+        alphabet=st.sampled_from([*"0123456789.,/ x%+-e^ahlfird½⅓²\u0662\u066bMGBik"]), max_size=12
+    )
+)
+def test_what_is_shown_of_a_guess_has_its_value_or_is_what_was_typed(text):
+    for read in (typed_guess.amount, lambda t: typed_guess.times(t, decimals=1)):
+        try:
+            guess = read(text)
+        except InputError:
+            continue
+        assert read(guess.text).value == guess.value
 
 
 def test_a_comma_that_may_stand_between_thousands_does():
@@ -170,7 +297,7 @@ def test_every_way_to_write_a_right_ratio_is_right_and_of_a_wrong_one_wrong():
         percent = f"{float(100 * truth):.2f} %"
         for given in (exact, chance.choice(shapes), percent):
             assert judge(typed_guess.times(given), truth).right, given
-        for given in (f"{above + 1}/{below}", f"{float(truth * 2):.3f}", f"{float(truth):.3f} %"):
+        for given in (f"{2 * above}/{below}", f"{float(truth * 2):.3f}", f"{float(truth):.3f} %"):
             assert not judge(typed_guess.times(given), truth).right, (given, truth)
 
 
@@ -217,6 +344,7 @@ def test_a_number_beyond_anything_gets_one_sentence(given):
     "text",
     [
         *("", "6.4", "MB", "-3 MB", "6.4 MW", "1,2,3 MB", "nan B", "6 4 MB", "6.4 M", "x B"),
+        *("0x10 B", "0xff B", "0X1F kB", "0b10 B", "half", "1/0 GB", "½", "half half GB"),
         *("1 GB or 2 GB", "12,34,567 B", "1.2.3 MB", "6.4 MB/s", "1__000 B", "k² B", 6.4, True),
     ],
 )
@@ -230,7 +358,19 @@ def test_a_number_without_its_unit_is_asked_about():
         typed_guess.amount("6 422 528")
 
 
-@pytest.mark.parametrize("text", ["6.4 megabits", "6.4 bits", "6.4 Mb"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "6.4 megabits",
+        "6.4 bits",
+        "6.4 Mb",
+        "6.4 MBit",
+        "6.4 Mbit",
+        "6.4 Mbits",
+        "1 Gibit",
+        "9 kbit",
+    ],
+)
 def test_bits_are_no_bytes(text):
     with pytest.raises(InputError, match="are bits, 8 to a byte"):
         typed_guess.amount(text)
@@ -253,6 +393,7 @@ def test_bits_are_no_bytes(text):
             True,
             "9" * 50,
         ),
+        *("0x10", "+50 %", "half half", "-½", "as many", "a", "and a half"),
         *("9 x or 10", "2倍3", "9 times 10", "xx3"),
     ],
 )
@@ -276,7 +417,8 @@ def test_units_that_texts_mix_up_are_twins():
 def test_a_ratio_is_read_to_the_decimals_of_its_question():
     assert typed_guess.times(2, decimals=1) == typed_guess.times("2.0")
     assert typed_guess.times("2 times", decimals=1).half == Fraction(1, 20)
-    assert typed_guess.times("2.25", decimals=1).half == Fraction(1, 20)  # more than it asks for
-    assert typed_guess.times("1.81", decimals=1).holds(Fraction("1.8487"))
-    assert not typed_guess.times("1.79", decimals=1).holds(Fraction("1.8487"))
+    assert typed_guess.times("2.00", decimals=1).half == Fraction(1, 20)  # more than it asks for
+    assert typed_guess.times("2.25", decimals=1).half == Fraction(1, 200)
+    assert typed_guess.times("1.8", decimals=1).holds(Fraction("1.8487"))
+    assert not typed_guess.times("1.81", decimals=1).holds(Fraction("1.8487"))
     assert not typed_guess.times("0", decimals=1).holds(Fraction("0.01"))

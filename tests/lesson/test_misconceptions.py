@@ -15,8 +15,17 @@ from memlab.layers import Conv2d, Linear
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.material import quantities
-from memlab.lesson.misconceptions import Cause, alike, cause_of, distinct, judge, rounded
-from memlab.lesson.typed_guess import amount
+from memlab.lesson.misconceptions import (
+    Cause,
+    Rule,
+    Verdict,
+    alike,
+    cause_of,
+    distinct,
+    judge,
+    rounded,
+)
+from memlab.lesson.typed_guess import Guess, amount, times
 from memlab.networks import zoo
 from memlab.optimizers import OPTIMIZERS
 
@@ -221,13 +230,17 @@ def test_no_right_answer_is_called_wrong(name, batch, unit, digits, extra):
     truth = ledger_of(name).peak(batch)
     text = units.in_unit(truth, unit, digits)
     rival = Cause("values", Fraction(truth) * Fraction(extra))  # a cause next to the truth
-    assume(amount(text).value)  # 0 GB rounds every small amount, and answers nothing
-    assert judge(amount(text), truth, [rival]).right
-    twin = amount(text).twin
+    told = amount(text)
+    assume(10 * abs(told.value - truth) <= truth)  # 0 GB and 1 GB round much away
+    assume(abs(told.value - rival.value) >= abs(told.value - truth))
+    assert judge(told, truth, [rival]).right
+    twin = told.twin
     if twin is not None:  # the number of the other unit, too, with a note
         shown = units.in_unit(truth, twin.unit, digits).replace(twin.unit, unit)
-        assume(amount(shown).value)
-        assert judge(amount(shown), truth, [rival]).right
+        meant = amount(shown).twin
+        assert meant is not None
+        assume(100 * abs(meant.value - truth) <= truth)
+        assert judge(amount(shown), truth).right
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -240,13 +253,14 @@ def test_no_short_form_is_called_wrong(name):
 
 def test_a_right_guess_in_the_other_unit_is_right_and_says_so():
     truth = 6_422_528
-    assert judge(amount("6.42 MB"), truth) == judge(amount("6,422,528 B"), truth).__class__(
-        True, ratio=Fraction(6_420_000, truth)
-    )
+    assert judge(amount("6.42 MB"), truth) == Verdict(True, ratio=Fraction(6_420_000, truth))
     verdict = judge(amount("6.13 MB"), truth)
     assert (verdict.right, verdict.unit) == (True, "MiB")
     assert judge(amount("6.42 MiB"), truth).unit == "MB"
-    assert not judge(amount("6.0 MB"), truth).right
+    assert judge(amount("6.0 MB"), truth) == Verdict(
+        True, ratio=Fraction(6_000_000, truth), close=True
+    )
+    assert not judge(amount("5.7 MB"), truth).right
 
 
 # -- silence ------------------------------------------------------------------------------------
@@ -297,11 +311,111 @@ def test_rounded_keeps_3_digits():
     assert rounded(0) == 0
 
 
-def test_a_close_guess_is_called_close():
-    assert judge(amount("1040 B"), 1000).close
-    assert not judge(amount("1060 B"), 1000).close
-    assert not judge(amount("1000 B"), 1000).close
-    assert judge(amount("5 B"), 0).ratio == 0
+# -- within 10 % ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "truth", "right", "close"),
+    [
+        ("1000 B", 1000, True, False),
+        ("1100 B", 1000, True, True),
+        ("900 B", 1000, True, True),
+        ("1101 B", 1000, False, False),
+        ("899 B", 1000, False, False),
+        ("1 GB", 1_280_000_000, False, False),  # its digits reach from 0.5 to 1.5
+        ("1 GB", 1_040_000_000, True, True),
+        ("1 GB", 1_005_000_000, True, False),
+        ("5 B", 0, False, False),
+        ("0 B", 0, True, False),
+    ],
+)
+def test_an_amount_within_10_percent_is_right_and_close(given, truth, right, close):
+    verdict = judge(amount(given), truth)
+    assert (verdict.right, verdict.close) == (right, close)
+
+
+@pytest.mark.parametrize(
+    ("given", "truth", "right", "close"),
+    [
+        ("14", Fraction("14.738"), True, True),
+        ("2", Fraction(2), True, False),
+        ("1.9", Fraction(2), True, True),  # 0.9 for a distance of 1
+        ("2.1", Fraction(2), True, True),
+        ("1.89", Fraction(2), False, False),
+        ("2.11", Fraction(2), False, False),
+        ("2", Fraction("2.15"), False, False),  # its digit reaches to 2.5
+        ("1.1", Fraction("1.088"), True, False),  # to 1 decimal
+        ("1.08", Fraction("1.088"), True, True),
+        ("1.07", Fraction("1.088"), False, False),
+        ("1", Fraction("1.088"), False, False),
+        ("1", Fraction("1.007"), True, False),
+        ("1", Fraction(1), True, False),
+        ("1.01", Fraction(1), False, False),
+        ("0.99", Fraction(1), False, False),
+        ("0.9", Fraction("1.1"), False, False),  # on the other side of 1
+        ("0.5", Fraction(2), False, False),
+        ("1/2", Fraction(1, 2), True, False),
+        ("1/2.1", Fraction(1, 2), True, True),  # as 2.1 for 2
+        ("1/1.9", Fraction(1, 2), True, True),
+        ("1/1.89", Fraction(1, 2), False, False),
+        ("0.11", Fraction("0.1"), False, False),  # 9.1 for 10
+        ("0.107", Fraction("0.1"), True, True),
+        ("0", Fraction("0.1"), False, False),
+    ],
+)
+def test_a_factor_is_judged_by_its_distance_from_1(given, truth, right, close):
+    verdict = judge(times(given), truth, rule=Rule.FACTOR)
+    assert (verdict.right, verdict.close) == (right, close)
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "close"),
+    [("49", True, False), ("7·7", True, False), ("48", False, True), ("50", False, True),
+     ("49.2", False, True), ("12", False, False)],
+)  # fmt: skip
+def test_a_count_is_exact(given, right, close):
+    verdict = judge(times(given), 49, rule=Rule.COUNT)
+    assert (verdict.right, verdict.close) == (right, close)
+
+
+@given(
+    truth=st.fractions(Fraction(1, 1000), 1000),
+    share=st.fractions(Fraction(0), Fraction(1, 2)),
+    more=st.booleans(),
+)
+def test_a_factor_and_its_reverse_are_judged_alike(truth, share, more):
+    assume(abs(truth - 1) > Fraction(1, 100))
+    apart = (max(truth, 1 / truth) - 1) * (1 + share if more else 1 - share)
+    value = 1 + apart if truth > 1 else 1 / (1 + apart)
+    verdict = judge(Guess("", value, Fraction(0)), truth, rule=Rule.FACTOR)
+    assert verdict.right is (share <= Fraction(1, 10))
+    reverse = judge(Guess("", 1 / value, Fraction(0)), 1 / truth, rule=Rule.FACTOR)
+    assert reverse.right is verdict.right
+
+
+@given(truth=st.integers(1, 10**12), share=st.fractions(Fraction(-1, 2), Fraction(1, 2)))
+def test_an_amount_is_right_within_10_percent_and_wrong_beyond(truth, share):
+    verdict = judge(Guess("", truth * (1 + share), Fraction(0)), truth)
+    assert verdict.right is (abs(share) <= Fraction(1, 10))
+    assert verdict.close is (verdict.right and share != 0)
+
+
+def test_a_named_mistake_keeps_its_diagnosis_within_10_percent():
+    cause = Cause("maps_alone", Fraction(16))
+    truth = Fraction("14.738")
+    verdict = judge(times("16"), truth, [cause], Rule.FACTOR)
+    assert (verdict.right, verdict.cause) == (False, cause)
+    assert judge(times("15"), truth, [cause], Rule.FACTOR).right  # nearer to the truth
+    near = Cause("a", Fraction(1050))
+    assert judge(amount("1050 B"), 1000, [near]).cause is near
+    assert judge(amount("1.0 kB"), 1000, [near]).right
+    assert judge(amount("1 kB"), 1050, [Cause("a", Fraction(1000))]).cause is not None
+
+
+def test_the_digits_of_a_guess_reach_no_cause_far_away():
+    cause = Cause("a", Fraction(1_400_000_000))
+    assert cause_of(amount("1 GB"), [cause]) is None  # from 0.5 to 1.5 GB
+    assert cause_of(amount("1.4 GB"), [cause]) is cause
 
 
 def test_shapes_are_products():

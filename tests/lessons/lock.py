@@ -3,8 +3,9 @@
     python -m tests.lessons.lock 02        # every leak of lesson 02, each as a sentence
 
 A learner sees what stands above a card, its own cell, and what follows up to the next heading or
-card: prose, code, outputs with what pictures tell a screen reader, live views and their buttons.
-Cards further up may be answered: then their findings and what they run stand there too.
+card: prose, code with the names in it, outputs with what pictures tell a screen reader, live views
+with their buttons, and whatever their controls can be set to. Cards further up may be answered:
+then their findings and what they run stand there too. And a card has its own slider.
 """
 
 from __future__ import annotations
@@ -47,12 +48,14 @@ class Seen(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A live view, or one of its buttons: how it is reached, its settings, its words."""
+    """A live view, one of its buttons, or a control at one of its values: how it is reached, its
+    settings, its words. ``offers`` are the values that its controls have for each setting."""
 
     cell: str
     how: str
     state: dict[str, Any]
     text: str
+    offers: dict[str, list[Any]] = {}  # noqa: RUF012 - never changed
 
 
 # -- what a learner sees --------------------------------------------------------------------------
@@ -156,10 +159,12 @@ class Secrets:
         """What the card itself lists."""
         yield from ((phrase, "its 'gives'") for phrase in self.topic.gives if holds(text, phrase))
 
-    def shown(self, state: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """The settings that are the answer, as a view has them."""
+    def shown(self, view: Shown) -> Iterator[dict[str, Any]]:
+        """The settings that are the answer, as a view has them or its controls can have them."""
         for settings in self.topic.shows:
-            if all(name in state and state[name] == plain(v) for name, v in settings.items()):
+            values = {name: plain(value) for name, value in settings.items()}
+            if all(name in view.state and value in (view.state[name], *view.offers.get(name, ()))
+                   for name, value in values.items()):  # fmt: skip
                 yield dict(settings)
 
 
@@ -247,9 +252,11 @@ def locked(lesson: Lesson) -> list[str]:
     breaks = []
     for page in pages(lesson):
         secret = secrets(page.topic)
-        breaks += unlisted(page.topic, secret)
+        breaks += [*unlisted(page.topic, secret), *ends(page.topic), *printed(page.topic)]
         for seen in page.seen():
             found = dict.fromkeys(secret.found(seen.text))
+            if seen.kind == "code":  # def with_the_name(): ...
+                found |= dict.fromkeys(secret.phrases(seen.text.replace("_", " ")))
             breaks += [f"{page.topic.name}: {seen.kind} of cell {seen.cell} says {text!r}, {what}"
                        for text, what in found]  # fmt: skip
     return breaks
@@ -262,6 +269,23 @@ def unlisted(topic: Topic, secret: Secrets) -> list[str]:
     return [f"{topic.name}: it lists no 'gives', so nothing can be looked for"]
 
 
+def ends(topic: Topic) -> list[str]:
+    """A slider that ends at the answer, or whose last stop is the nearest one."""
+    value = topic.truth(topic.first).value
+    if not topic.stops or isinstance(value, str):
+        return []
+    stops = [Fraction(stop) for stop in topic.stops]
+    nearest = min(stops, key=lambda stop: abs(stop - value))
+    end = nearest in (stops[0], stops[-1])
+    return [f"{topic.name}: its slider ends at {nearest}, its answer"] if end else []
+
+
+def printed(topic: Topic) -> list[str]:
+    """A change that asks for an amount: the view that is changed prints it."""
+    asks = topic.part is Part.CHANGE and topic.kind is Kind.AMOUNT
+    return [f"{topic.name}: a change asks for an amount, which its view prints"] if asks else []
+
+
 def view_leaks(lesson: Lesson, shown: list[Shown]) -> list[str]:
     """Where a live view opens with the answer, or offers it at a press of a button."""
     breaks = []
@@ -271,7 +295,7 @@ def view_leaks(lesson: Lesson, shown: list[Shown]) -> list[str]:
             if view.cell not in here or view.cell == page.own["id"]:
                 continue
             where = f"{page.topic.name}: {view.how}, in cell {view.cell},"
-            breaks += [f"{where} shows {settings}" for settings in secret.shown(view.state)]
+            breaks += [f"{where} shows {settings}" for settings in secret.shown(view)]
             found = dict.fromkeys(secret.found(view.text))
             breaks += [f"{where} says {text!r}, {what}" for text, what in found]
     return breaks

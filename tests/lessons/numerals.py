@@ -21,12 +21,12 @@ SCALES: dict[str, Any] = {
     "billion": 10**9,
 }
 """Units that are part of the number: 26 MB is not 26 MiB. B, bytes, x and times are not."""
-RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 SMALL = 10
 """Whole numbers up to this count things in a sentence, where no unit follows."""
 NUMERAL = re.compile(
     r"(?<![\w.])(?P<whole>\d{1,3}(?:,\d{3})+|\d+)(?P<part>\.\d+)?"
-    r"(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}|\*\*\d{1,3}|e[+-]?\d{1,3})?"
+    r"(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}|\*\*\d{1,3}|e[+-]?\d{1,3})?"
     r"(?:(?P<short>[kMG])(?!\w)|\s?(?P<unit>%|×|(?:[kKMGT]B|[KMGT]iB|B|bytes?|times|x"
     r"|s|ms|seconds?|[mb]illion)(?!\w)))?"
 )

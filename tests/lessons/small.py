@@ -44,7 +44,7 @@ lesson.recall("07.unit").guess("no").reveal()
 # %%
 from memlab import units, views
 
-views.memory("vgg16", batch=64, examples=False)
+views.memory("vgg16", batch=64, only=("optimizer",))
 
 # %% [markdown]
 # ![The floor and the mountain](images/a.png)
@@ -159,7 +159,7 @@ TEXTS = {
     "copies.seen": "It is 9.",
     **{f"{name}.question": "Is it so?" for name in ("sum", "unit", "twice")},
 }
-VIEW = 'views.memory("vgg16", batch=64, examples=False)\n'
+VIEW = 'views.memory("vgg16", batch=64, only=("optimizer",))\n'
 SVG = "<svg role='img'><title>VGG-16, batch 64</title><text>25.557 MB</text></svg>"
 FIGURES = (Figure("planned", Fraction(802_816)), Figure("planned", Fraction(1024), "values"))
 

@@ -2,8 +2,9 @@
 
     python -m tests.lessons.views_shown lessons/solutions/02_network.ipynb
 
-Each is there as it opens, as it was before its last change, and after a press on each of its
-buttons: the cell, how it is reached, its settings, and its words.
+Each is there as it opens, as it was before its last change, after a press on each of its buttons,
+and with each of its controls at each of its values (of a slider, its ends): the cell, how it is
+reached, its settings, its words, and what its controls offer.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
+from memlab.errors import InputError
 from memlab.notebook import show_values
 from tests.lessons import truths
 from tests.lessons.lock import Shown, plain
@@ -75,9 +77,10 @@ def named(found: Iterable[Iterable[Any]], cells: Mapping[str, str]) -> list[Show
 
 
 def states(cell: str, view: Any) -> Iterator[Shown]:
-    """A view as it opens, before its last change, and behind each button."""
+    """A view as it opens, before its last change, behind each button, and at each value."""
     name = f"the view {view.made_by}"
-    yield Shown(cell, f"{name} when it opens", settings(view, view.state), words(view))
+    opens = settings(view, view.state)
+    yield Shown(cell, f"{name} when it opens", opens, words(view), offers(view))
     if view.previous is not None:
         yield Shown(cell, f"{name} before its last change", settings(view, view.previous), "")
     held = view.state, view.previous, view.earlier, view._origin, view._news
@@ -87,6 +90,40 @@ def states(cell: str, view: Any) -> Iterator[Shown]:
         how = f"the button {offered[button]!r} of {name}"
         yield Shown(cell, how, settings(view, view.state), words(view))
         view.state, view.previous, view.earlier, view._origin, view._news = held
+    for control in view.controls():
+        for value in values(control):
+            with suppress(InputError):  # what does not fit is refused
+                view.act(control.name, value, False)
+                how = f"{control.label or control.name!r} at {value!r} of {name}"
+                yield Shown(cell, how, settings(view, view.state), words(view))
+            view.state, view.previous, view.earlier, view._origin, view._news = held
+
+
+def values(control: Any) -> list[Any]:
+    """What a control can be set to, of a slider its ends; nothing where anything can be typed."""
+    if control.kind == "range":
+        return [control.least, control.most]
+    if control.kind == "checkbox":
+        return [not control.value]
+    return [value for value, _ in control.options if value != control.value]
+
+
+def offers(view: Any) -> dict[str, list[Any]]:
+    """The values of each setting that a control of its own has."""
+    found: dict[str, list[Any]] = {}
+    for control in view.controls():
+        setting = view._events.get(control.name)
+        if setting is not None and setting.put is None:
+            found.setdefault(setting.name, []).extend(_offered(view, setting, control))
+    return found
+
+
+def _offered(view: Any, setting: Any, control: Any) -> Iterator[Any]:
+    """A slider has every value between its ends; a field the same as its slider."""
+    every = range(control.least, control.most + 1) if control.kind == "range" else values(control)
+    for value in every:
+        with suppress(InputError):
+            yield plain(setting.read(control.name, value, view.state))
 
 
 def settings(view: Any, state: Any) -> dict[str, Any]:

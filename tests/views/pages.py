@@ -551,7 +551,7 @@ CASES_OF_THE_CASE: dict[str, Callable[[], Any]] = {
     "a larger card": partial(_case, "08", also=True, card=24),
     "the largest card, nothing drawn": partial(_case, "00", card=80),
     "images": partial(_case, "08", also=True, show="images"),
-    "images of the largest card": partial(_case, "01", card=80, show="images"),
+    "images of the largest card": partial(_case, "02", card=80, show="images"),
     "images, another mini-batch": partial(_case, "05", show="images", then={"numbers": True}),
     "images, nothing drawn": partial(_case, "00", show="images"),
 }

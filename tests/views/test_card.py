@@ -124,9 +124,9 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
         *("diagnosed", "7.9 MB", "It grows."),
     )
     assert list(shown["lines"]) == [
-        ("Your guess, locked: 7.9 MB", False),
-        ("Because: It grows.", False),
-        ("Too large: bits for bytes?", False),
+        ("Your guess, locked: 7.9 MB", False, False),
+        ("Because: It grows.", False, False),
+        ("Too large: bits for bytes?", False, False),
     ]
     assert names(view) == ["guess", "revise", "reveal"]
     assert view.now_["layout"]["next"] == "guess"
@@ -134,7 +134,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     shown = send(view, event("guess", "0.80 MB"), event("revise"))
     assert shown["state"] == "revealed"
     said = [f"It was 1 and {HIDDEN}.", f"First {HIDDEN}.", "Then 1."]
-    assert list(shown["lines"]) == [(line, False) for line in said]
+    assert list(shown["lines"]) == [(line, False, bool(at)) for at, line in enumerate(said)]
     name = "your guess: 7.9 MB; your revision: 0.80 MB; planned: 987,654 B"
     assert shown["says"].startswith(name)
     assert "Exactly 8 times too large: bits for bytes? 1 byte has 8 bits." in shown["says"]
@@ -171,7 +171,7 @@ def holds_nothing(view, stage):
     assert (view.now_["shown"]["svg"], view.now_["shown"]["state"]) == ("", stage)
 
 
-@pytest.mark.parametrize("guess", ["3 kB", "7.9 MB", "0 B", "1.00 MB", "900 TB"])
+@pytest.mark.parametrize("guess", ["3 kB", "7.9 MB", "0 B", "1.10 MB", "900 TB"])
 def test_a_diagnosis_holds_nothing_of_the_truth(amount, guess):
     view = views.prediction_card(amount)
     send(view, event("guess", guess), event("lock"))
@@ -209,9 +209,19 @@ def test_other_questions_take_no_reason_and_may_have_one_set_of_numbers(ask, par
     assert view.now_["layout"]["next"] == ""
 
 
+def test_a_finding_is_sent_with_its_marks_and_a_reason_as_it_was_typed(ask, monkeypatch):
+    monkeypatch.setitem(strings.table(), "ask.00.own.finding", "**First** `n`.")
+    view = views.prediction_card(ask(Kind.AMOUNT).guess("7.9 MB", because="2**3 is `8`, 2**4 not"))
+    reason = view.now_["shown"]["lines"][1]
+    assert tuple(reason) == ("Because: 2**3 is `8`, 2**4 not", False, False)
+    view.card.reveal()
+    assert tuple(view.now_["shown"]["lines"][-1]) == ("**First** `n`.", False, True)
+    assert "First 'n'." in view.card.text()
+
+
 def test_a_skipped_card_has_no_bar_for_a_guess(amount):
     view = views.prediction_card(amount)
-    assert list(send(view, event("skip"))["lines"]) == [("No guess.", False)]
+    assert list(send(view, event("skip"))["lines"]) == [("No guess.", False, False)]
     shown = send(view, event("reveal"))
     assert 'class="before"' not in shown["svg"]
     assert "your guess" not in labels(amount)
@@ -597,4 +607,4 @@ def test_an_exercise_gives_hints_and_a_solution_where_they_are_asked_for(monkeyp
         assert lines[-1][0].startswith(f"Hint {degree} of 3: ")
     assert names(view) == [view.now_["layout"]["next"]] == ["solution"]
     lines = send(view, event("solution"), event("solution"))["lines"]
-    assert list(lines[3:]) == [(code, True)]
+    assert list(lines[3:]) == [(code, True, False)]

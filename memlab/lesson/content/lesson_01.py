@@ -107,10 +107,10 @@ def convolutions(depth: int) -> Network:
     return x.max_pool("all").flatten().linear(10).cross_entropy()
 
 
-_TIMES = ("1", "1.5", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64")
+_TIMES = ("0.25", "0.5", "1", "1.5", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64")
 
 
-@topic("01.gradients", Kind.TIMES, {"depth": 4, "batch": 32}, None, stops=_TIMES,
+@topic("01.gradients", Kind.TIMES, {"depth": 4, "batch": 32}, None, stops=_TIMES, counted=True,
        gives=("one for each parameter", "one gradient", "added up"))  # fmt: skip
 def gradients(n: Numbers) -> Truth:
     """How the gradients of all parameters grow with the batch: not at all (B5)."""

@@ -19,10 +19,12 @@ from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.tools import (
     backward_begins,
     beside,
+    built,
     floor_and_mountain,
     peak_of,
     planned,
     step_of,
+    with_label,
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.quantities import feature_map
@@ -36,6 +38,9 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import Size
 from memlab.step.tensor import Role
+from memlab.studies.figures import three
+from memlab.studies.techniques.case import IMAGES
+from memlab.techniques.no_reuse import no_reuse
 
 FP32 = 4
 
@@ -68,23 +73,17 @@ def reads(n: Numbers) -> Truth:
     return Truth({(1, 1): "both", (1, 0): "input", (0, 1): "output"}.get((x, h), "neither"))
 
 
-def _draw_gradients(chance: Random) -> Numbers:
-    name = chance.choice(("vgg11", "alexnet", "resnet18"))
-    return {"network": name, "batch": chance.choice((16, 64))}
-
-
-def _twice(n: Numbers) -> Numbers:
-    return {**n, "label": zoo.build(n["network"]).label, "twice": 2 * n["batch"]}
-
-
-@topic("02.gradients", Kind.TIMES, {"network": "mnist_cnn", "batch": 32}, _draw_gradients,
-       stops=("0.5", "1", "2", "4"), part=Part.RECALL, words=_twice)  # fmt: skip
-def gradients(n: Numbers) -> Truth:
-    """The gradients of all parameters, at a batch and at the double."""
-    entries = plan(step_of(zoo.build(n["network"]))).entries
-    each = [e.size for e in entries if e.role == Role.PARAMETER_GRADIENT]
-    ratio = Fraction(*(sum(size.at(b) for size in each) for b in (2 * n["batch"], n["batch"])))
-    return Truth(ratio, (planned(ratio),), (Cause("per_sample", Fraction(2)),))
+@topic("02.case", Kind.TIMES, {"network": "resnet50", "batch": IMAGES}, None, decimals=1,
+       stops=("0.5", "1.0", "1.5", "2.0", "3.0", "4.0", "6.0", "8.0", "12.0"), part=Part.RECALL,
+       words=with_label)  # fmt: skip
+def case(n: Numbers) -> Truth:
+    """How many times smaller the peak of the case is where each array goes after its last reader
+    (D1)."""
+    step = step_of(built(n["network"]))
+    kept, freed = (plan(each).peak(n["batch"]) for each in (no_reuse(step), step))
+    ratio = Fraction(kept, freed)
+    told = {"kept": three(kept), "freed": three(freed)}
+    return Truth(ratio, (planned(ratio),), (Cause("all_wait", Fraction(1)),), told)
 
 
 # -- a convolution and its ReLU -----------------------------------------------------------------

@@ -36,10 +36,10 @@ _LAYER = "vgg16", "conv1_2"
 # -- what was in lesson 03 ----------------------------------------------------------------------
 
 
-_COPIES = ("1", "3", "5", "9", "10", "15", "25", "50", "125")
+_COPIES = ("1", "3", "9", "18", "27", "50", "81", "150", "243")
 
 
-@topic("04.copies", Kind.TIMES, {"k": 5}, None, part=Part.RECALL, stops=_COPIES)
+@topic("04.copies", Kind.TIMES, {"k": 9}, None, part=Part.RECALL, counted=True, stops=_COPIES)
 def copies(n: Numbers) -> Truth:
     """How many times its input a lowered matrix takes, at stride 1 with same padding, written."""
     from memlab.kernels import im2col
@@ -66,7 +66,8 @@ def _warp_words(n: Numbers) -> Numbers:
 
 
 @topic("04.warp", Kind.TIMES, {"format": "fp32"},
-       lambda chance: {"format": chance.choice(("fp16", "bf16", "fp64", "int8"))}, stops=_STORED,
+       lambda chance: {"format": chance.choice(("fp16", "bf16", "fp64", "int8"))},
+       counted=True, stops=_STORED,
        words=_warp_words,
        gives=("coalesced", "32 sectors", "4 sectors", "8 values", "sector of its own",
               "line of 128 B"))  # fmt: skip
@@ -91,17 +92,15 @@ def warp(n: Numbers) -> Truth:
     return Truth(ratio, (planned(ratio),), tuple(distinct(ratio, causes)), told)
 
 
-@topic("04.stride", Kind.AMOUNT, {"stride": 2}, None, part=Part.CHANGE)
+@topic("04.stride", Kind.CHOICE, {"stride": 2}, None, part=Part.CHANGE,
+       options=("gaps", "more", "padding"),
+       gives=("further apart", "every second value", "are skipped"))  # fmt: skip
 def stride(n: Numbers) -> Truth:
-    """Bytes that move for the loads of a warp along a row, at that stride."""
-    found = Warps(zoo.build(_LAYER[0]), _LAYER[1], n["stride"]).row.load
-    causes = [
-        Cause("only_values", Fraction(found.used)),
-        Cause("no_shift", Fraction(n["stride"] * found.used)),
-    ]
-    told = {"moved": found.moved, "used": found.used}
-    due = found.moved
-    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), told)
+    """Why the loads of a warp along a row move more bytes, at that stride."""
+    one, found = (Warps(zoo.build(_LAYER[0]), _LAYER[1], s).row.load for s in (1, n["stride"]))
+    apart = [loads.addresses[-1] - loads.addresses[-2] for loads in (one, found)]
+    name = "more" if found.used > one.used else "gaps" if apart[1] > apart[0] else "padding"
+    return Truth(name, seen={"moved": found.moved, "used": found.used})
 
 
 # -- the loads of a tile ------------------------------------------------------------------------
@@ -114,7 +113,7 @@ def _draw_tile(chance: Random) -> Numbers:
     return {"kernels": chance.choice((64, 128, 192, 256)), "tile": chance.choice((4, 8, 32))}
 
 
-@topic("04.tile", Kind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, stops=_TIMES,
+@topic("04.tile", Kind.TIMES, {"kernels": 64, "tile": 16}, _draw_tile, counted=True, stops=_TIMES,
        gives=("divides the loads", "loaded once", "syncthreads", "T times"))  # fmt: skip
 def tile(n: Numbers) -> Truth:
     """How many times fewer loads of each lowered value a product with a shared tile has."""

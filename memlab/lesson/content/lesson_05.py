@@ -48,7 +48,8 @@ def stays(n: Numbers) -> Truth:
 _COPIES = ("1", "2", "3", "4", "5", "8", "9", "16", "25", "32", "49")
 
 
-@topic("05.quarter", Kind.TIMES, {"k": 4, "stride": 2}, None, part=Part.RECALL, stops=_COPIES)
+@topic("05.quarter", Kind.TIMES, {"k": 4, "stride": 2}, None, part=Part.RECALL,
+       counted=True, stops=_COPIES)  # fmt: skip
 def quarter(n: Numbers) -> Truth:
     """How many times its input a lowered matrix takes with a stride, written."""
     from memlab.kernels import im2col
@@ -96,9 +97,11 @@ def _columns_causes(name: str, least: Node) -> list[Cause]:
 
 
 @topic("05.columns", Kind.TIMES, {"network": "resnet50"},
-       lambda chance: {"network": chance.choice(_NETWORKS)}, stops=_COUNTS,
+       lambda chance: {"network": chance.choice(_NETWORKS)},
+       counted=True, stops=_COUNTS,
        words=lambda n: {**n, "label": zoo.build(n["network"]).label},
-       gives=("output place", "output places", "B·Ho·Wo", "7·7", "from pixels"),
+       gives=("output place", "output places", "B·Ho·Wo", "7·7 places", "7·7 =",
+              "from pixels"),
        shows=({"convolution": "7x7"},))  # fmt: skip
 def columns(n: Numbers) -> Truth:
     """Columns of a convolution's smallest matrix at batch 1: by its output, and written (A6)."""
@@ -110,6 +113,8 @@ def columns(n: Numbers) -> Truth:
     figures = beside(due, lambda: _columns_written(least))
     return Truth(Fraction(due), figures, tuple(causes), told)
 
+
+_GROWN = ("0.5", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "64")
 
 # -- half the bits, at the same batch -----------------------------------------------------------
 
@@ -153,23 +158,31 @@ def half(n: Numbers) -> Truth:
     return Truth(right, seen=told)
 
 
-@topic("05.fill", Kind.AMOUNT, {"network": "resnet50", "bits": 512, "format": "fp32"}, None,
-       part=Part.CHANGE)  # fmt: skip
+@topic("05.fill", Kind.TIMES, {"network": "resnet50", "narrow": 128, "wide": 1024}, None,
+       part=Part.CHANGE, stops=_GROWN)  # fmt: skip
 def fill(n: Numbers) -> Truth:
-    """Feature maps at the smallest batch that leaves no lane of the linear layer idle."""
-    one = filled({**n, "batch": 1})
+    """How many times as many bytes of feature maps a wider vector needs, if the lanes of the linear
+    layer are filled from samples."""
+    few, before = _full(n, n["narrow"])
+    many, after = _full(n, n["wide"])
+    ratio, causes = Fraction(after, before), (Cause("no_mountain", Fraction(1)),)
+    told = {"few": few, "many": many, "before": three(before), "after": three(after)}
+    return Truth(ratio, (planned(ratio),), causes, told)
+
+
+def _full(n: Numbers, bits: int) -> tuple[int, int]:
+    """The smallest batch that leaves no lane of the linear layer idle, and its feature maps."""
+    asked = {"network": n["network"], "bits": bits, "format": "fp32"}
+    one = filled({**asked, "batch": 1})
     batch = next(b for b in STOPS if not one.at(b)[0].idle)
-    due, before = (found.nbytes for found in (filled({**n, "batch": batch}), one))
-    causes = [Cause("sample", Fraction(before), {"batch": batch}), Cause("bits", Fraction(8 * due))]
-    told = {"after": three(due), "before": three(before), "batch": batch}
-    return Truth(Fraction(due), (planned(due),), tuple(distinct(due, causes)), told)
+    return batch, filled({**asked, "batch": batch}).nbytes
 
 
 # -- the bytes of a sample ----------------------------------------------------------------------
 
 _LINEAR = {"inputs": 4096, "outputs": 4096, "batch": 16}
 _CONVOLUTION = {"channels": 64, "kernels": 64, "k": 3, "size": 56, "batch": 16}
-_MOVED = ("1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128")
+_MOVED = ("0.25", "0.5", "1", "2", "3", "4", "6", "8", "12", "16", "24", "32", "48", "64", "128")
 
 
 def _draw_linear(chance: Random) -> Numbers:

@@ -46,7 +46,7 @@ def chain(depth: int) -> Network:
 _WAITING = ("two", "half", "all")
 
 
-@topic("07.waiting", Kind.CHOICE, {"depth": 4, "training": False}, None, options=_WAITING,
+@topic("07.waiting", Kind.CHOICE, {"depth": 8, "training": False}, None, options=_WAITING,
        part=Part.RECALL, gives=("2 maps", "input and the output of"))  # fmt: skip
 def waiting(n: Numbers) -> Truth:
     """How many maps are alive at the peak of inference with a chain of convolutions (D2)."""
@@ -187,7 +187,10 @@ def both(n: Numbers) -> Truth:
 
 
 @topic("07.packed", Kind.CHOICE, {"blocks": "toy"}, None, options=("bound", "between", "same"),
-       part=Part.CHANGE, gives=("reaches the lower bound", "nothing could be smaller"))  # fmt: skip
+       part=Part.CHANGE,
+       gives=("reaches the lower bound", "nothing could be smaller"),
+       shows=({"how": "biggest"}, {"how": "best fit"}, {"how": "exact"}, {"how": "best"},
+              {"beside": "biggest"}))  # fmt: skip
 def packed(n: Numbers) -> Truth:
     """The smallest arena of the toy, beside its lower bound and the order of birth."""
     best, born = arrange(TOY, "exact"), arrange(TOY, "birth")

@@ -102,15 +102,15 @@ def more(n: Numbers) -> Truth:
 # -- what is kept and not needed ------------------------------------------------------------------
 
 
-@topic("12.kept", Kind.CHOICE, {"model": "words", "named": "named", "batch": 32}, None,
+@topic("12.kept", Kind.CHOICE, {"model": "words", "other": "kept", "batch": 32}, None,
        options=("maps", "gradients", "name"),
        words=lambda n: {"batch": n["batch"]},
-       gives=("the name holds", "a name holds the scores", "names the scores"))  # fmt: skip
+       gives=("the name", "names the scores"))  # fmt: skip
 def kept(n: Numbers) -> Truth:
     """What costs most at the peak of what is kept and not needed."""
     batch, found = n["batch"], {}
     plain, peak = model(n["model"]).step, _ledger(n["model"]).peak(batch)
-    found["name"] = _ledger(n["named"]).peak(batch) - peak
+    found["name"] = _ledger(n["other"]).peak(batch) - peak
     roles = {"gradients": (Role.PARAMETER_GRADIENT,), "maps": (Role.FEATURE_MAP, Role.GRADIENT_MAP)}
     for name, which in roles.items():
         found[name] = peak - plan(release(plain, which)).peak(batch)
@@ -127,7 +127,8 @@ def kept(n: Numbers) -> Truth:
        options=("half", "third", "tenth", "hardly"),
        words=lambda n: {"batch": n["batch"], "fewer": n["batch"] // 2,
                         "peak": units.short(_ledger(n["model"]).peak(n["batch"]))},
-       gives=("in the optimizer", "inside the optimizer", "the update needs"))  # fmt: skip
+       gives=("in the optimizer", "inside the optimizer", "the update needs",
+              "they all wait"))  # fmt: skip
 def half(n: Numbers) -> Truth:
     """By how much the peak falls with half the batch."""
     ledger, batch = _ledger(n["model"]), n["batch"]

@@ -12,7 +12,7 @@ from memlab.studies.explain import recorded_model
 from memlab.studies.explain.recorded_model import RecordedModel
 
 FOLDER = DATA / "models"
-NAMES = ("words", "named", "vgg11", "vgg16")
+NAMES = ("words", "kept", "vgg11", "vgg16")
 """The files there."""
 
 
@@ -20,7 +20,7 @@ def model(name: str) -> RecordedModel:
     """A model as it was recorded from PyTorch: ``model("words").step`` is a training step for any
     batch, ``views.explain(model("words"), 32, "8 GB")`` shows what makes it fit.
 
-    ``words`` is a language model of 4 layers, ``named`` the same where a name holds its output,
+    ``words`` is a language model of 4 layers, ``kept`` the same where a name holds its output,
     ``vgg11`` and ``vgg16`` are networks for images.
 
     Raises:

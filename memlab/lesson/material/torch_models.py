@@ -110,13 +110,13 @@ def pictures(batch: int) -> tuple[Any, Any]:
 
 MODELS: dict[str, dict[str, Any]] = {
     "words": {"build": Words, "make_batch": sentences, "optimizer": "adam"},
-    "named": {"build": Words, "make_batch": sentences, "optimizer": "adam",
-              "options": {"keep_output": True}},
+    "kept": {"build": Words, "make_batch": sentences, "optimizer": "adam",
+             "options": {"keep_output": True}},
     "vgg11": {"build": VGG11, "make_batch": pictures, "optimizer": "sgd"},
     "small": {"build": Small, "make_batch": pictures, "optimizer": "momentum"},
     "vgg16": {"build": VGG16, "make_batch": pictures, "optimizer": "adam"},
 }  # fmt: skip
-"""By the names that ``memlab.lesson.model`` knows; in ``named`` a name holds what the model gives
+"""By the names that ``memlab.lesson.model`` knows; in ``kept`` a name holds what the model gives
 until the step ends, as ``scores`` does in ``scores = model(tokens)``."""
 ASKED = {"words": (32, "8 GB"), "vgg16": (8, "3 GB")}
 """The batch and the card for which changes are recorded."""

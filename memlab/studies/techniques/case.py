@@ -103,7 +103,9 @@ AFTER = ("09",)
 MACHINE, LINK = "titan x", "12 GB/s"
 """Whose time is told: a card of that memory, and PCIe 3.0 with 16 lanes, as it is reached."""
 LESSONS = ("00", *sorted(TECHNIQUES))
-_NEEDED = {"00": (), "01": ("01",), "07": ("01", "02", "07"), "08": ("01", "02", "07", "08"),
+ASKED_IN = {"01": "02"}
+"""Rows that another lesson asks about: 02 asks for both of the first two, and 01 shows none."""
+_NEEDED = {"00": (), "01": (), "07": ("01", "02", "07"), "08": ("01", "02", "07", "08"),
            "09": ("01", "02", "07", "08", "09")}  # fmt: skip
 
 
@@ -300,7 +302,8 @@ class Case(Study):
         if lesson in LATER:
             return say("place.later")
         after = lesson in AFTER and self.lesson < lesson
-        return say("place.after" if after else "place.first", lesson=lesson)
+        place = ASKED_IN.get(lesson, lesson)
+        return say("place.after" if after else "place.first", lesson=place)
 
     # -- sentences
 

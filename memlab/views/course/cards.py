@@ -126,8 +126,8 @@ class PredictionCard(Widget):
             state=turn.state,
             says=self._says(),
             status=self._status(),
-            lines=tuple(Line(line) for line in self._lines()),
-            after=tuple(Line(line) for line in self._after()),
+            lines=tuple(self._lines()),
+            after=tuple(self._after()),
         )
 
     def act(self, name: str, value: Any, dragging: bool) -> None:
@@ -173,11 +173,16 @@ class PredictionCard(Widget):
         if not self.card.pressing:
             self.refresh()
 
-    def _lines(self) -> list[str]:
+    def _lines(self) -> list[Line]:
         """What is known by now, besides the picture."""
         turn = self.card.now
         if turn.revealed:
-            return [sentences.seen(turn), *sentences.finding(turn)]
+            return [Line(sentences.seen(turn)), *_finding(turn)]
+        return [Line(said) for said in self._known()]
+
+    def _known(self) -> list[str]:
+        """What is known before the answer is shown."""
+        turn = self.card.now
         if turn.state in ("locked", "diagnosed"):
             said = [strings.get("card.control.locked", guess=sentences.given(turn))]
             said += [strings.get("card.control.reasoned", because=turn.because)] * bool(
@@ -186,10 +191,11 @@ class PredictionCard(Widget):
             return [*said, sentences.hint(turn)] if turn.state == "diagnosed" else said
         return [strings.get("card.control.skipped")] if turn.skipped else []
 
-    def _after(self) -> list[str]:
+    def _after(self) -> list[Line]:
         """The askings before, and what the first one has shown."""
         first, *others = self.card.rounds
-        return sentences.earlier(self.card.rounds) + (sentences.finding(first) if others else [])
+        before = [Line(said) for said in sentences.earlier(self.card.rounds)]
+        return before + (_finding(first) if others else [])
 
     def _status(self) -> str:
         """How an entry was read: an amount in bytes, a number in digits."""
@@ -290,6 +296,11 @@ def prediction_card(card: Card) -> PredictionCard:
 
 
 _prediction = cache(PredictionCard)
+
+
+def _finding(turn: Round) -> list[Line]:
+    """What explains the answer, with its bold words and its code."""
+    return [Line(part, marked=True) for part in sentences.marked_finding(turn)]
 
 
 # -- its controls ---------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ class ExerciseCard(Widget):
 
     def heading(self) -> tuple[str, str]:
         lead = strings.get("exercise.heading", name=self.exercise.task.function)
-        return lead, self.exercise.text().removeprefix(lead).strip()
+        return lead, self.exercise.marked_text().removeprefix(lead).strip()
 
     def controls(self) -> list[Control]:
         """A hint as long as there is another one, and the solution."""

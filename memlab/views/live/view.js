@@ -389,14 +389,21 @@ function render({ model, el }) {
   // -- following Python -------------------------------------------------------------------------
 
   function put(region, paragraphs) {  // what stays is not read aloud again
-    paragraphs.forEach(([textContent, code], index) => {
+    paragraphs.forEach(([said, code, marks], index) => {
       const old = region.children[index];
-      if (old?.textContent === textContent) return;
-      const node = make(code ? "pre" : "p", { textContent });
+      if (old?.said === said) return;
+      const node = make(code ? "pre" : "p", { said });
+      node.append(...(marks ? marked(said) : [said]));
       if (old) old.replaceWith(node);
       else region.append(node);
     });
     while (region.children.length > paragraphs.length) region.lastChild.remove();
+  }
+
+  function marked(said) {  // **bold** and `code`
+    return said.split(/(\*\*.+?\*\*|`[^`]+`)/).map((part) =>
+      /^\*\*.+\*\*$/.test(part) ? make("strong", { textContent: part.slice(2, -2) })
+        : /^`.+`$/.test(part) ? make("code", { textContent: part.slice(1, -1) }) : part);
   }
 
   function draw(svg) {
@@ -412,7 +419,7 @@ function render({ model, el }) {
     heading.hidden = !rest;
     if (!rest || heading.dataset.rest === rest) return;
     heading.dataset.rest = rest;
-    heading.replaceChildren(make("strong", { textContent: lead }), ` ${rest}`);
+    heading.replaceChildren(make("strong", { textContent: lead }), " ", ...marked(rest));
     root.setAttribute("role", "group");
     root.setAttribute("aria-labelledby", heading.id);
   }

@@ -32,10 +32,12 @@ RENDERINGS = 32
 
 
 class Line(NamedTuple):
-    """A paragraph beside a picture; ``code`` keeps its line breaks and has type of one width."""
+    """A paragraph beside a picture; ``code`` keeps its line breaks and has type of one width. In a
+    ``marked`` one words may be **bold** or `code`."""
 
     text: str
     code: bool = False
+    marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
