@@ -66,7 +66,7 @@ def fake() -> None:
 def _have_cores(count: int) -> None:
     os.cpu_count = lambda: count
     if hasattr(os, "sched_getaffinity"):
-        os.sched_getaffinity = lambda process: set(range(count))  # type: ignore[assignment]
+        os.sched_getaffinity = lambda process: set(range(count))
     if hasattr(os, "process_cpu_count"):
         os.process_cpu_count = lambda: count
 
@@ -104,7 +104,7 @@ def _lack(packages: list[str]) -> None:
             raise importlib.metadata.PackageNotFoundError(name)
         return version(name)
 
-    importlib.metadata.version = installed
+    importlib.metadata.version = installed  # type: ignore[assignment]  # the arguments have other names
     sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]
 
 

@@ -71,8 +71,8 @@ class _After(pytest.Item):
 
 
 def most() -> int:
-    """Bytes that the resident set of a kernel may reach: a GiB, and more where the caches are large,
-    as an array that no cache holds is not small there."""
+    """Bytes that the resident set of a kernel may reach: a GiB, and more where the caches are
+    large, as an array that no cache holds is not small there."""
     from memlab.measure.memory_reading import LARGE, TOO_FEW
     from memlab.measure.processor import caches
 

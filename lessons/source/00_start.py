@@ -32,8 +32,8 @@ print(doctor.report(doctor.examine()))
 # the parameters. The **peak** is the most bytes that are alive at one moment of the step.
 #
 # Guess first; you need to know nothing yet. A wrong guess helps too, and gets no mark: you get a
-# question and a second try. A number is right within 10 % of the answer, a factor within 10 % of its
-# distance from 1 (1.9 for 2), and a count only if it is exact.
+# question and a second try. A number is right within 10 % of the answer, a factor within 10 % of
+# its distance from 1 (1.9 for 2), and a count only if it is exact.
 
 # %%
 double = lesson.predict("00.double")

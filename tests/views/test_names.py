@@ -18,7 +18,7 @@ from tests.views import pages
 
 BLOCKS = {"addresses", "number", "shared_tile", "warp_memory"}
 """Pictures of blocks, bits and cells, each of which has its own name: a colour is no role."""
-CASES = pages.without_numpy()
+CASES = pages.without_kernels()
 NAMES = {
     Role.PARAMETER: ("parameter", "weight"),
     Role.OPTIMIZER_STATE: ("state", "master copy", "velocity"),

@@ -19,7 +19,6 @@ from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.tools import (
     backward_begins,
     beside,
-    built,
     floor_and_mountain,
     peak_of,
     planned,
@@ -79,7 +78,7 @@ def reads(n: Numbers) -> Truth:
 def case(n: Numbers) -> Truth:
     """How many times smaller the peak of the case is where each array goes after its last reader
     (D1)."""
-    step = step_of(built(n["network"]))
+    step = step_of(zoo.build(n["network"]))
     kept, freed = (plan(each).peak(n["batch"]) for each in (no_reuse(step), step))
     ratio = Fraction(kept, freed)
     told = {"kept": three(kept), "freed": three(freed)}

@@ -136,7 +136,7 @@ class View(Widget, Generic[S]):
         self._origin: Scene | None = None
         self._news = self._told = False
         self._width = self.widest
-        self.room = ROOM if self.widest >= View.widest else self.widest
+        self.widest_drawn = ROOM if self.widest >= View.widest else self.widest
         self.previous: State | None = None
         self.earlier: State | None = None
         self.state = self._start = self._made({}, given)
@@ -346,7 +346,7 @@ class View(Widget, Generic[S]):
     def act(self, name: str, value: Any, dragging: bool) -> None:
         now = self.state
         if name == "width":
-            self._width = min(max(width(value), self.narrowest), self.room)
+            self._width = min(max(width(value), self.narrowest), self.widest_drawn)
         elif name == "text":
             self._told = True
         elif name in self._events:

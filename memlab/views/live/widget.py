@@ -78,7 +78,7 @@ class Widget(anywidget.AnyWidget):
     """Whether a button shows the text below the picture."""
     classes = "memlab-view"
     """The classes of its root: ``memlab-view`` is what a page measures and a lesson opens with."""
-    room = 0
+    widest_drawn = 0
     """Pixels that its picture has use for, where they are many."""
     picture_keys: Sequence[str] = ()
     """The keys that its picture takes, by ``event.code``; arrows that are not among them walk its
@@ -157,7 +157,7 @@ class Widget(anywidget.AnyWidget):
             "controls": [control.as_dict() for control in self.controls()],
             "more": self.more(),
             "classes": self.classes,
-            "room": self.room,
+            "room": self.widest_drawn,
             "heading": list(self.heading()),
             "next": self.next(),
             "name": self.label(),
