@@ -244,15 +244,15 @@ class Cross:
     def run(self, most: int) -> Crossed:
         """All of up to ``most`` techniques."""
         begin = time.perf_counter()
-        self.one((), "adam")
         for chosen in together(techniques(memlab.training_step(self.network, "sgd")), most):
             optimizer = next((t.optimizer for t in chosen if t.optimizer != "sgd"), "sgd")
-            self.one(chosen, optimizer)
+            self._one(chosen, optimizer)
+            if len(chosen) == 0:
+                self._one(chosen, "adam")
         self.crossed.seconds = time.perf_counter() - begin
         return self.crossed
 
-    def one(self, chosen: tuple[Technique, ...], optimizer: str) -> None:
-        """Run one combination, after those that it is compared with."""
+    def _one(self, chosen: tuple[Technique, ...], optimizer: str) -> None:
         name = " + ".join((optimizer, *(each.name for each in chosen)))
         try:
             line = self._line(chosen, optimizer)

@@ -1,8 +1,8 @@
 """How the convolutions of a step are computed: by one algorithm, or each by the fastest that fits.
 
 An algorithm is paid in workspace. The search is that of cuDNN: for every operation, the fastest
-algorithm whose workspace stays within a limit. It holds for the batch that it was made for. Which
-one is the fastest here, only figures of this machine can say.
+algorithm whose workspace stays within a limit. It holds for the batch that it was made for. Only
+figures of this machine can say which algorithm is the fastest on it.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ def lowering(
 
     Without an algorithm, every operation takes the fastest one at ``batch`` that has a kernel on
     ``device`` (``"cpu"`` or ``"cuda"``) and whose workspace is at most ``limit`` (bytes, or
-    ``"64 MiB"``; no limit where it is ``None``). The direct one always fits. How fast they are is
-    what ``clocks.roofline`` says by the rates that ``memlab bench machine`` measured here, and an
-    operation keeps the algorithm that it has where no other one is faster by more than the samples
-    of that measurement lay apart. Rates of another machine, or of one thread where the step has
-    several, are no reason to change anything: by them an operation is computed in another way only
-    where the limit has no room for its own. For the operations in ``times`` it is what was
-    measured: of these, only algorithms that have a time are taken. Where ``device`` is a machine
-    that is named (``"titan x"``, ``"recorded"``), it is the fastest one there, and with figures
-    alone all algorithms are tried. A note of the step says whose figures these are.
+    ``"64 MiB"``; no limit where it is ``None``). The direct one always fits. Seconds follow from
+    the rates that ``memlab bench machine`` measured here (``clocks.roofline``), and an operation
+    keeps its algorithm unless another one is faster by more than the samples of that measurement
+    lay apart. Rates of another machine, or of one thread where the step has several, do not tell
+    the fastest one here: by them an operation changes its algorithm only where the limit has no
+    room for it. The operations in ``times`` take the fastest of the algorithms that have a time
+    there. Where ``device`` names a machine (``"titan x"``, ``"recorded"``), its rates decide, and
+    on one that is known by its figures all algorithms are tried. A note of the step says whose
+    rates they are.
 
     Raises:
         InputError: no algorithm and no batch, or both; an unknown name; no amount of memory; a

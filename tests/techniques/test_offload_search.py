@@ -118,6 +118,16 @@ def pools() -> Network:
 P_AND_M = [("none", "p"), ("conv", "p"), ("all", "p"), ("conv", "m"), ("all", "m")]
 
 
+def test_figures_of_another_machine_change_no_algorithm() -> None:
+    step = memlab.training_step(wide(), "sgd")
+    here = offload(step, "conv", algorithms="p", batch=8)
+    assert {op.algorithm for op in here.ops} == {op.algorithm for op in step.ops} | {""}
+    assert here.notes[0] == f"convolutions as they were: {RECORDED} are of another machine"
+    there = offload(step, "conv", algorithms="p", batch=8, device="recorded")
+    assert {op.algorithm for op in there.ops} - {op.algorithm for op in step.ops}
+    assert there.notes[0] == f"fastest convolutions by {RECORDED}"
+
+
 @pytest.mark.parametrize(
     ("net", "at", "chosen"),
     [(wide(), 8, {P_AND_M[0], P_AND_M[3]}), (pools(), 2, {*P_AND_M} - {P_AND_M[3]})],
