@@ -64,7 +64,7 @@ def prints(**case):
 
 
 def one_place_less(load, compute, places):
-    loaded, done = 0, []
+    loaded, done = 0, list[int]()
     for n in range(len(load)):
         free = done[n - places + 1] if n >= places else 0
         loaded = max(loaded, free) + load[n]
