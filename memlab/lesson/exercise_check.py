@@ -27,7 +27,7 @@ from memlab.lesson.exercise_task import Arguments, Task
 from memlab.lesson.kept_arrays import kept_by
 from memlab.lesson.material.allocation import in_bytes
 from memlab.lesson.returned_values import Numbers
-from memlab.lesson.watched_call import Watch, is_memlabs
+from memlab.lesson.watched_call import Watch
 from memlab.lesson.working_line import WorkingLine
 from memlab.lines import np
 from memlab.strings import gettext as _
@@ -212,20 +212,20 @@ def ask(
 ) -> Answer:
     """What the learner's function did with a case; with ``given``, which is such a case, itself."""
     given = deepcopy(case) if given is None else given
-    watch = Watch(task.offered)
+    watch = Watch((Task.call, returned_values.listed, *task.offered), leads=task.run is not None)
     try:
         with watch:
             value = returned_values.listed(task.call(function, given))
     except Exception as error:
-        return Answer(case, error=error, instead=_instead(task, function, watch))
-    shown, instead = returned_values.in_words(value), _instead(task, function, watch)
+        return Answer(case, error=error, instead=_instead(task, watch))
+    shown, instead = returned_values.in_words(value), _instead(task, watch)
     refused, numbers = _read(task, value, case)
     return Answer(case, shown, None if instead else numbers, refused=refused, instead=instead)
 
 
-def _instead(task: Task, function: Callable[..., Any], watch: Watch) -> str:
+def _instead(task: Task, watch: Watch) -> str:
     """The sentence for a function that lets memlab answer, or others work."""
-    if watch.memlab or is_memlabs(function):
+    if watch.memlab:
         return _say("memlab", name=task.function)
     return _say("started", name=task.function) if watch.started else ""
 
