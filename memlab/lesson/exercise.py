@@ -84,7 +84,7 @@ class Exercise:
         """Run the learner's function on fresh cases; the same ones for the same ``seed``.
 
         The function of another exercise of the lesson is checked as that one: a notebook has
-        several, and cells run in any order.
+        several, and cells run in any order. It does not see changes to Python, NumPy or memlab.
 
         Raises:
             InputError: no function.

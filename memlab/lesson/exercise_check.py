@@ -9,11 +9,14 @@ there, and perhaps a question about the mistake. The true value stands in no tex
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import signature
+from math import ceil
 from random import Random
 from typing import Any
 
@@ -27,7 +30,7 @@ from memlab.lesson.kept_arrays import kept_by
 from memlab.lesson.marked_text import plain
 from memlab.lesson.material.allocation import in_bytes
 from memlab.lesson.returned_values import Numbers
-from memlab.lesson.watched_call import Watch, is_memlabs
+from memlab.lesson.watched_call import Watch
 from memlab.lesson.working_line import WorkingLine
 from memlab.strings import gettext as _
 
@@ -110,16 +113,14 @@ def check(task: Task, function: Callable[..., Any], seed: int | None = None) -> 
     first = task.draw(early, min(task.sizes))
     if not fits(function, first):
         return Report(_say("takes", call=call(task), given=str(signature(function))))
+    if ask(task, function, first).numbers is None:
+        answers = asked(task, function, [task.draw(early, n) for n in sorted(task.sizes)])
+        if missing := unwritten(task, answers):
+            return Report(missing, attempted=False)
+        if all(answer.numbers is None for answer in answers):
+            held = [Held(answer) for answer in answers]
+            return disagrees(task, held, held)
     with working(task):
-        if ask(task, function, first).numbers is None:
-            answers = asked(task, function, [task.draw(early, n) for n in sorted(task.sizes)])
-            if missing := unwritten(task, answers):
-                return Report(missing, attempted=False)
-            if all(answer.numbers is None for answer in answers):
-                held = [Held(answer) for answer in answers]
-                return disagrees(task, held, held)
-    with working(task, task.seconds > 0 and task.name not in _judged):
-        _judged.add(task.name)
         return judged(task, function, task.cases(Random(number)))
 
 
@@ -133,18 +134,25 @@ def judged(task: Task, function: Callable[..., Any], cases: Sequence[Arguments])
     return allocates(task, answers) if task.plan else Report(_agrees(cases), True)
 
 
-def working(task: Task, slow: bool = False) -> WorkingLine:
-    """The line of a check that takes long; from its start where that is known before."""
+@contextmanager
+def working(task: Task) -> Iterator[None]:
+    """The line of a check that takes long, from its start where that is known before: from the
+    check before, or from the task."""
+    most = _took.get(task.name, task.seconds)
+    slow = most > working_line.PATIENCE
 
     def said(seconds: int) -> str:
         now = {"name": task.function, "count": len(task.sizes), "seconds": seconds}
-        return _say("working_first", **now, most=task.seconds) if slow else _say("working", **now)
+        return _say("working_about", **now, most=most) if slow else _say("working", **now)
 
-    return WorkingLine(said, slow, working_line.here())
+    begin = time.monotonic()
+    with WorkingLine(said, slow, working_line.here()):
+        yield
+    _took[task.name] = ceil(time.monotonic() - begin)
 
 
-_judged: set[str] = set()
-"""The exercises that were judged in this session: what their truths compile is there."""
+_took: dict[str, int] = {}
+"""The seconds of the last check of each exercise in this session."""
 
 
 def call(task: Task) -> str:
@@ -206,20 +214,20 @@ def ask(
 ) -> Answer:
     """What the learner's function did with a case; with ``given``, which is such a case, itself."""
     given = deepcopy(case) if given is None else given
-    watch = Watch(task.offered)
+    watch = Watch((Task.call, returned_values.listed, *task.offered), leads=task.run is not None)
     try:
         with watch:
             value = returned_values.listed(task.call(function, given))
     except Exception as error:
-        return Answer(case, error=error, instead=_instead(task, function, watch))
-    shown, instead = returned_values.in_words(value), _instead(task, function, watch)
+        return Answer(case, error=error, instead=_instead(task, watch))
+    shown, instead = returned_values.in_words(value), _instead(task, watch)
     refused, numbers = _read(task, value, case)
     return Answer(case, shown, None if instead else numbers, refused=refused, instead=instead)
 
 
-def _instead(task: Task, function: Callable[..., Any], watch: Watch) -> str:
+def _instead(task: Task, watch: Watch) -> str:
     """The sentence for a function that lets memlab answer, or others work."""
-    if watch.memlab or is_memlabs(function):
+    if watch.memlab:
         return _say("memlab", name=task.function)
     return _say("started", name=task.function) if watch.started else ""
 
@@ -309,7 +317,9 @@ def raised(task: Task, error: Exception) -> str:
         return str(error)
     said = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
     short = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
-    return _say("raised", name=task.function, error=short)
+    raised = _say("raised", name=task.function, error=short)
+    hint = strings.table().get(f"exercise.check.error.{type(error).__name__}")
+    return f"{raised} {_say(f'error.{type(error).__name__}')}" if hint else raised
 
 
 def _message(error: Exception) -> str:

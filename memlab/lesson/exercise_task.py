@@ -55,8 +55,8 @@ class Task:
     ``run`` is for a kernel, which is not called as it is: how many values it left wrong in a case
     and the bytes that its first warp moved, or None where it did nothing; ``offered`` are the
     functions of memlab that it may call. ``edge`` tells a case at the end of what is allowed: every
-    check has one. ``seconds`` says how long the first check of a session may take, where that is
-    more than 2.
+    check has one. ``seconds`` says how long the first check of a session takes on two busy cores,
+    where that is more than 2.
 
     The name of a slip may end with a point and more, ``"largest.0"``: another way to the same
     mistake, with the words of ``"largest"``.

@@ -25,13 +25,17 @@ STARTS = {
 
 class Watch:
     """Notes what runs in this thread inside a ``with`` block: ``memlab`` names the first function
-    of memlab that other code called, ``started`` what started a thread or a process. ``offered``
-    are the functions of memlab that the learner's function may call."""
+    of memlab that runs, ``started`` what started a thread or a process.
 
-    def __init__(self, offered: Iterable[Callable[..., Any]] = ()) -> None:
+    ``offered`` are the functions of memlab that may run. Where memlab itself ``leads``, as it does
+    for the threads of a kernel, its functions may call each other.
+    """
+
+    def __init__(self, offered: Iterable[Callable[..., Any]] = (), leads: bool = False) -> None:
         self.memlab, self.started = "", ""
-        self._offered = {getattr(each, "__code__", None) for each in offered}
+        self._leads = leads
         self._before: Any = None
+        self._offered = {each.__code__ for each in (Watch.__exit__, *offered)}
 
     def __enter__(self) -> Watch:
         self._before = sys.getprofile()
@@ -42,23 +46,17 @@ class Watch:
         sys.setprofile(self._before)
 
     def _see(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
-            if _of_memlab(frame) and not (frame.f_back and _of_memlab(frame.f_back)):
-                self._entered(frame)
+        if event == "call" and _of_memlab(frame):
+            self._entered(frame)
         elif event == "c_call":
-            name = f"{argument.__module__}.{argument.__name__}"
+            name = f"{getattr(argument, '__module__', '')}.{getattr(argument, '__name__', '')}"
             self.started = self.started or (name if name in STARTS else "")
 
     def _entered(self, frame: FrameType) -> None:
-        code = frame.f_code
-        if code not in self._offered and not code.co_filename.startswith(METER):
+        code, caller = frame.f_code, frame.f_back
+        led = self._leads and caller is not None and _of_memlab(caller)
+        if not led and code not in self._offered and not code.co_filename.startswith(METER):
             self.memlab = self.memlab or code.co_name
-
-
-def is_memlabs(function: Callable[..., Any]) -> bool:
-    """Whether a function was written in memlab."""
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename.startswith(PACKAGE)
 
 
 def _of_memlab(frame: FrameType) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -300,10 +300,17 @@ def test_a_cheat_is_refused(cheat: Function) -> None:
     assert REFUSED[cheat] in report.text()
 
 
-def test_a_truth_is_no_function_of_the_learner() -> None:
-    report = check(tasks()[NAME].truth)
+@pytest.mark.parametrize("wrapped", [lambda truth: truth, partial])
+def test_a_truth_is_no_function_of_the_learner(wrapped: Function) -> None:
+    report = check(wrapped(tasks()[NAME].truth))
     assert MEMLAB in report.text()
     assert not report.passed
+
+
+def test_a_truth_that_is_asked_as_the_answer_is_read_is_memlabs() -> None:
+    task = tasks()["00.mebibytes"]
+    report = exercise_check.check(task, lambda nbytes: map(task.truth, [nbytes]), 0)
+    assert say("memlab", name="mebibytes") in report.text()
 
 
 @pytest.mark.parametrize("name", apart(sorted(tasks()), MEASURED.__contains__))

@@ -15,15 +15,13 @@ def layers(batch, inputs, hidden, outputs, *, maps=None, loss=1, parameters=None
     return each * (batch * found + (weights if parameters is None else parameters) + loss)
 
 
-def gradients(x, t, w1, w2):
+def gradients(x, t, w1, w2, slope=lambda y: 1 - y * y):
     y = w1 * x
     y += w2
     np.tanh(y, out=y)
     g = y - t
     g *= 2
-    y *= y
-    np.subtract(1, y, out=y)
-    g *= y
+    g *= slope(y)
     dw2 = g.mean()
     g *= x
     return g.mean(), dw2
@@ -215,7 +213,7 @@ def least_delay(maps, ways, link, room):
     return min(fit, key=lambda each: sum(delay(maps, ways, link, n) for n in each))
 
 
-def ends(load, compute, places, *, early=False, what="done"):
+def ends(load, compute, places, *, early=False, queue=True, what="done"):
     """The exercise ``finished``, with one part replaced."""
     loaded: list[int] = []
     begun: list[int] = []
@@ -224,7 +222,7 @@ def ends(load, compute, places, *, early=False, what="done"):
         taken = begun if early else done
         free = taken[n - places] if n >= places else 0
         loaded.append(max(loaded[-1] if n else 0, free) + load[n])
-        begun.append(max(loaded[n], done[-1] if n else 0))
+        begun.append(max(loaded[n], done[-1] if n and queue else 0))
         done.append(begun[n] + compute[n])
     return {"loaded": loaded, "begun": begun, "done": done}[what]
 
@@ -247,6 +245,8 @@ ZOO: dict[str, dict[str, Any]] = {
         "mixed": lambda nbytes: nbytes / 1024 / 1000,
         "bits": lambda nbytes: 8 * nbytes / 2**20,
         "whole": lambda nbytes: nbytes // 2**20,
+        "whole.round": lambda nbytes: round(nbytes / 2**20),
+        "whole.digits": lambda nbytes: round(nbytes / 2**20, 2),
     },
     "01.kept": {
         "values": lambda **a: layers(**a, each=1),
@@ -256,15 +256,27 @@ ZOO: dict[str, dict[str, Any]] = {
             **a, maps=a["inputs"] + 2 * a["hidden"] + 2 * a["outputs"]
         ),
         "no_input": lambda **a: layers(**a, maps=a["hidden"] + 2 * a["outputs"]),
+        "no_hidden": lambda **a: layers(**a, maps=a["inputs"] + 2 * a["outputs"]),
         "one_output": lambda **a: layers(**a, maps=a["inputs"] + a["hidden"] + a["outputs"]),
+        "one_output.none": lambda **a: layers(**a, maps=a["inputs"] + a["hidden"]),
         "no_bias": lambda **a: layers(
             **a, parameters=a["inputs"] * a["hidden"] + a["hidden"] * a["outputs"]
+        ),
+        "no_bias.first": lambda **a: layers(
+            **a,
+            parameters=a["inputs"] * a["hidden"] + a["hidden"] * a["outputs"] + a["outputs"],
+        ),
+        "no_bias.second": lambda **a: layers(
+            **a,
+            parameters=a["inputs"] * a["hidden"] + a["hidden"] * a["outputs"] + a["hidden"],
         ),
         "no_parameters": lambda **a: layers(**a, parameters=0),
         "gradients": lambda **a: 2 * layers(**a) - layers(**a, parameters=0),
         "one_sample": lambda **a: layers(**{**a, "batch": 1}),
     },
     "01.my_step": {
+        "no_tanh": lambda **a: gradients(**a, slope=np.ones_like),
+        "no_tanh.square": lambda **a: gradients(**a, slope=lambda y: 1 - y),
         "sign": lambda **a: [-value for value in gradients(**a)],
         "sum": lambda **a: [len(a["x"]) * value for value in gradients(**a)],
         "half": lambda **a: [value / 2 for value in gradients(**a)],
@@ -275,6 +287,10 @@ ZOO: dict[str, dict[str, Any]] = {
         "no_floor": lambda memory, fixed, each: min(memory // b for b in each if b),
         "one_more": lambda **a: min(limits(**a)) + 1,
         "one_more.0": lambda **a: 1 + (min(limits(**a)) if a["memory"] >= max(a["fixed"]) else 0),
+        "one_more.up": lambda memory, fixed, each: max(
+            0, min(-((a - memory) // b) for a, b in zip(fixed, each, strict=True) if b)
+        ),
+        "strict": lambda memory, **a: max(0, min(limits(memory - 1, **a))),
         "below": lambda **a: min(limits(**a)),
         "below.0": lambda **a: max(0, min(limits(**a))),
         "largest": lambda **a: max(limits(**a)),
@@ -293,6 +309,7 @@ ZOO: dict[str, dict[str, Any]] = {
     "02.counted": {
         "no_bias": lambda **a: small(**a, bias=0),
         "one_channel": lambda **a: small(**a, channels=False),
+        "one_side": lambda **a: small(**a, window=5),
         "no_pool": lambda **a: small(**a, pool=0),
         "no_linear": lambda **a: small(**a, linear=0),
         "with_relu": lambda **a: small(**a, maps=2),
@@ -464,6 +481,8 @@ ZOO: dict[str, dict[str, Any]] = {
         ],
         "no_limit": lambda load, compute, places: ends(load, compute, len(load)),
         "overwritten": lambda **a: ends(**a, early=True),
+        "one_less": lambda load, compute, places: ends(load, compute, max(1, places - 1)),
+        "at_once": lambda **a: ends(**a, queue=False),
         "begun": lambda **a: ends(**a, what="begun"),
         "loaded": lambda **a: ends(**a, what="loaded"),
     },

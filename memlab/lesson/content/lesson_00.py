@@ -61,6 +61,8 @@ _MIB_SLIPS = {
     "mixed": lambda truth, arguments: arguments["nbytes"] / (1000 * 1024),
     "bits": lambda truth, arguments: 8 * truth,
     "whole": lambda truth, arguments: int(truth),
+    "whole.round": lambda truth, arguments: round(truth),
+    "whole.digits": lambda truth, arguments: round(truth, 2),
 }
 
 

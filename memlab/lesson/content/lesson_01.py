@@ -6,6 +6,7 @@ Exercises: what two layers keep, and a step in NumPy under the meter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -212,8 +213,12 @@ _KEPT_SLIPS: dict[str, Slip] = {
     "no_loss": lambda truth, a: truth - 4,
     "hidden_twice": lambda truth, a: truth + 4 * a["batch"] * a["hidden"],
     "no_input": _less("inputs"),
+    "no_hidden": _less("hidden"),
     "one_output": _less("outputs"),
+    "one_output.none": _less("outputs", "outputs"),
     "no_bias": lambda truth, a: truth - 4 * (a["hidden"] + a["outputs"]),
+    "no_bias.first": lambda truth, a: truth - 4 * a["hidden"],
+    "no_bias.second": lambda truth, a: truth - 4 * a["outputs"],
     "no_parameters": lambda truth, a: truth - _parameters(a),
     "gradients": lambda truth, a: truth + _parameters(a),
     "one_sample": lambda truth, a: _when_backward_begins(**{**a, "batch": 1}),
@@ -249,7 +254,20 @@ def _planned_peak(x: Vector, t: Vector, w1: float, w2: float) -> int:
     return ledger.peak(len(x)) - ledger.before(len(x))[0]
 
 
+def _through(slope: Callable[[Vector], Any]) -> Slip:
+    """The gradients with another derivative of tanh, of its output."""
+
+    def slip(truth: list[float], a: Arguments) -> list[float]:
+        y = np.tanh(a["w1"] * a["x"] + a["w2"])
+        g = 2 * (y - a["t"]) * slope(y)
+        return [float(np.mean(g * a["x"])), float(np.mean(g))]
+
+    return slip
+
+
 _STEP_SLIPS: dict[str, Slip] = {
+    "no_tanh": _through(lambda y: 1),
+    "no_tanh.square": _through(lambda y: 1 - y),
     "sign": lambda truth, a: [-value for value in truth],
     "sum": lambda truth, a: [len(a["x"]) * value for value in truth],
     "half": lambda truth, a: [value / 2 for value in truth],

@@ -290,6 +290,8 @@ _BATCH_SLIPS: dict[str, Slip] = {
     "no_floor": lambda truth, a: min(a["memory"] // b for _, b in _growing(a)),
     "one_more": lambda truth, a: min(_limits(a)) + 1,
     "one_more.0": lambda truth, a: truth + 1,
+    "one_more.up": lambda truth, a: max(0, min(-((f - a["memory"]) // b) for f, b in _growing(a))),
+    "strict": lambda truth, a: max(0, min((a["memory"] - f - 1) // b for f, b in _growing(a))),
     **_MIXED,
     **{f"{name}.0": _at_least_0(slip) for name, slip in _MIXED.items()},
 }
@@ -303,7 +305,6 @@ def _counting(counts: Callable[[int, int], bool]) -> Slip:
 
 
 _BATCH_TRAPS: dict[str, Slip] = {
-    "strict": lambda truth, a: max(0, min((a["memory"] - f - 1) // b for f, b in _growing(a))),
     "at_the_floor": lambda truth, a: 0 if a["memory"] == max(a["fixed"]) else truth,
     "all_below": lambda truth, a: 0 if a["memory"] < min(a["fixed"]) else max(0, min(_limits(a))),
     "each_1": _counting(lambda f, b: b > 1),
@@ -363,13 +364,15 @@ def _of_kind(a: Arguments, *kinds: str) -> int:
     return sum(prod(node.shape) for node in small_network(**a).nodes if node.kind in kinds)
 
 
-def _weights(a: Arguments, bias: int, channels: bool = True) -> int:
+def _weights(a: Arguments, bias: int, channels: bool = True, window: int = 25) -> int:
     """Parameters, where a layer has so many biases for each of its outputs."""
     found = 0
     for node in small_network(**a).nodes:
         if node.parameters:
             inputs = node.input_shapes[0]
-            each = 25 * (inputs[0] if channels else 1) if node.kind == "conv2d" else prod(inputs)
+            each = (
+                window * (inputs[0] if channels else 1) if node.kind == "conv2d" else prod(inputs)
+            )
             found += node.shape[0] * (each + bias)
     return found
 
@@ -377,6 +380,7 @@ def _weights(a: Arguments, bias: int, channels: bool = True) -> int:
 _COUNTED_SLIPS: dict[str, Slip] = {
     "no_bias": lambda truth, a: [truth[0], _weights(a, bias=0)],
     "one_channel": lambda truth, a: [truth[0], _weights(a, bias=1, channels=False)],
+    "one_side": lambda truth, a: [truth[0], _weights(a, bias=1, window=5)],
     "no_pool": lambda truth, a: [truth[0] - _of_kind(a, "max_pool2d"), truth[1]],
     "no_linear": lambda truth, a: [truth[0] - _of_kind(a, "linear"), truth[1]],
     "with_relu": lambda truth, a: [truth[0] + _of_kind(a, "relu"), truth[1]],

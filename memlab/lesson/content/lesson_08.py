@@ -361,7 +361,7 @@ _CHOICE_TRAPS: dict[str, Slip] = {
 
 
 @task("08.checkpoints", _draw_maps, slips=_CHOICE_SLIPS, traps=_CHOICE_TRAPS, score=_score,
-      edge=lambda a: len(a["maps"]) == 2)  # fmt: skip
+      edge=lambda a: len(a["maps"]) == 2, seconds=6)  # fmt: skip
 def checkpoints(maps: list[int]) -> int:
     """The bytes of the best of all choices, of a step that is most_held."""
     return most_held(tuple(maps), _best(maps))

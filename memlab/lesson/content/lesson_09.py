@@ -445,7 +445,7 @@ def _score(given: Any, a: Arguments) -> int:
 
 @task("09.offloaded", lambda chance, size: drawn(chance, min(1 + size // 2, MOST)),
       slips=_OFFLOAD_SLIPS, traps=_OFFLOAD_TRAPS, score=_score,
-      edge=lambda a: not a["room"])  # fmt: skip
+      edge=lambda a: not a["room"], seconds=3)  # fmt: skip
 def offloaded(
     maps: list[int], forward: list[float], backward: list[float], link: int, room: int
 ) -> int:

@@ -236,18 +236,28 @@ def _with(places: Callable[[Arguments], int]) -> Slip:
     return lambda truth, a: [end for *_, end in _times(a["load"], a["compute"], places(a))]
 
 
+def _at_once(load: list[int], compute: list[int], places: int) -> list[int]:
+    """As if every step began when its mini-batch is there."""
+    loaded, found = 0, list[int]()
+    for n, (one, other) in enumerate(zip(load, compute, strict=True)):
+        loaded = max(loaded, found[n - places] if n >= places else 0) + one
+        found.append(loaded + other)
+    return found
+
+
 _FINISHED_SLIPS: dict[str, Slip] = {
     "in_turn": lambda truth, a: list(
         accumulate(sum(pair) for pair in zip(a["load"], a["compute"], strict=True))
     ),
     "no_limit": _with(lambda a: len(a["load"])),
     "overwritten": _with(lambda a: a["places"] + 1),
+    "one_less": _with(lambda a: max(1, a["places"] - 1)),
+    "at_once": lambda truth, a: _at_once(**a),
     "begun": lambda truth, a: [begin for _, begin, _ in _times(**a)],
     "loaded": lambda truth, a: [loaded for loaded, *_ in _times(**a)],
 }
 _FINISHED_TRAPS: dict[str, Slip] = {
     "two_places": _with(lambda a: 2),
-    "one_less": _with(lambda a: max(1, a["places"] - 1)),
 }
 
 
