@@ -81,7 +81,8 @@ class Topic:
     ``options`` are what may be chosen. ``words`` turns numbers into the values that texts name.
     ``near`` says that a guess can be close to the truth, or so many times too large: an address
     cannot. ``gives`` are phrases and formulas that would give the answer away above the card, and
-    ``shows`` settings of a live view that would.
+    ``shows`` settings of a live view that would. ``seconds`` is about how long the answer and what
+    follows it take on two cores; 0 is less than 2.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Topic:
     part: Part = Part.PREDICT
     gives: tuple[str, ...] = ()
     shows: tuple[Mapping[str, Any], ...] = ()
+    seconds: int = 0
 
     @property
     def handle(self) -> str:
