@@ -99,22 +99,22 @@ lesson.change("10.augment").guess("quarter").reveal()
 # %% [markdown]
 # On your machine, with a folder of images. The disk is slowed down, to need about 0.7 of a step.
 # Each line is the fastest of 3 runs: other work on the machine makes compute wait, too. What is
-# planned is worked out from the times of the same run. All runs take about 15 seconds.
+# planned is worked out from the times of the same run. All runs take some ten seconds.
+
+
+# %%
+def fastest(count, disk=None):
+    runs = [memlab.feed(step, folder, 32, count, disk=disk) for _ in range(3)]
+    return min(runs, key=lambda run: run.schedule.seconds)
+
 
 # %% tags=["nbval-ignore-output"]
 conv = memlab.network("small", image=(3, 32, 32)).conv(32, 3, pad="same")
 plain, normed = (
     x.relu().max_pool(4).flatten().linear(10).cross_entropy() for x in (conv, conv.batch_norm())
 )
-step = memlab.training_step(plain, "sgd")
-
-
-def fastest(count, disk=None):
-    runs = [memlab.feed(step, folder, 32, count, disk=disk) for _ in range(3)]
-    return min(runs, key=lambda run: run.schedule.seconds)
-
-
 print(timing.machine())
+step = memlab.training_step(plain, "sgd")
 with TemporaryDirectory() as folder:
     images = memlab.images(folder, 640)
     rate = images.nbytes / 20 / 0.7 / fastest(0).parts["compute"]
