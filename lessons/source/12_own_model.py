@@ -176,7 +176,7 @@ exercise.check(late)
 #
 # With PyTorch (`pip install "memlab[torch]"`) this takes a small network as you would take your
 # own: what is planned, also with the workspace that each kernel takes inside itself, beside what
-# PyTorch's allocator gives out when it trains.
+# PyTorch's allocator gives out when it trains. This takes about half a minute.
 
 # %% tags=["nbval-ignore-output"]
 print(timing.machine())

@@ -82,7 +82,8 @@ class Topic:
     ``near`` says that a guess can be close to the truth, or so many times too large: an address
     cannot. ``counted`` marks a number of things, which is right alone as it is. ``gives`` are
     phrases and formulas that would give the answer away above the card, and ``shows`` settings of
-    a live view that would.
+    a live view that would. ``seconds`` is about how long the answer and what follows it take on two
+    cores; 0 is less than 2.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Topic:
     part: Part = Part.PREDICT
     gives: tuple[str, ...] = ()
     shows: tuple[Mapping[str, Any], ...] = ()
+    seconds: int = 0
 
     @property
     def handle(self) -> str:

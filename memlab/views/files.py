@@ -94,8 +94,8 @@ def _page(view: View[Any]) -> str:
 
 
 def _frames(view: View[Any], slider: Range) -> Iterator[tuple[State, Page]]:
-    """The states of a slider up to twice its value of now, each with its page: beside the stop
-    before it, on the axis of the last one."""
+    """The states of a slider up to twice its value of now, each with its page beside the stop
+    before it."""
     states = list(_states(view, slider))
     for at, state in enumerate(states):
         beside = states[at - 1] if at else states[1] if states[1:] else None

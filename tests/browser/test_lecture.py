@@ -194,6 +194,22 @@ def test_the_real_run_is_marked_as_recorded(lecture):
     assert any(RECORDED.where in text for text in texts(tab))
 
 
+PANELS = {"t": "text", "n": "notes"}
+
+
+@pytest.mark.parametrize("keys", ["rt", "rn", "tn", "rtn", "5tn"])
+def test_the_picture_the_text_and_the_notes_lie_beside_each_other(lecture, keys):
+    tab = lecture("5.0")
+    press(tab, *keys)
+    found = ("section.here", *(f"#{name}" for key, name in PANELS.items() if key in keys))
+    boxes = [tab.locator(css).bounding_box() for css in found]
+    assert all(boxes)
+    for one, other in combinations(boxes, 2):
+        assert one["y"] + one["height"] <= other["y"] + 1
+    assert all(box["height"] > 60 for box in boxes)
+    assert boxes[-1]["y"] + boxes[-1]["height"] <= tab.viewport_size["height"] + 1
+
+
 def test_panels_open_and_close(lecture):
     tab = lecture("4.4")
     for key, id in (("t", "text"), ("n", "notes"), ("?", "help"), (".", "blank"), ("b", "blank")):

@@ -23,7 +23,7 @@ from memlab.lesson.exercise_task import tasks
 from memlab.lesson.misconceptions import Cause
 from memlab.runtime import memory_guard
 from memlab.this_machine import Room
-from memlab.views.course.cards import WIDEST, prediction_card
+from memlab.views.course.cards import WIDEST, prediction_card, working
 from memlab.views.live import outputs
 from memlab.views.live.outputs import REQUIRED
 from tests.quick import apart
@@ -518,12 +518,24 @@ def test_the_answer_is_shown_before_what_follows_it_has_run(shell, amount):
     @amount.then
     def slow():
         (waits,) = view.slot.outputs
-        shown.append((view.now_["shown"]["state"], waits["text"]))
+        shown.append((view.now_["shown"]["state"], waits["data"]["text/plain"]))
+        assert "<progress></progress>" in waits["data"]["text/html"]
 
     display(amount)
     send(view, event("guess", "1 kB"), event("lock"), event("reveal"))
     assert shown == [("revealed", "Planning and running …")]
     assert view.slot.outputs == ()
+
+
+def test_what_takes_long_says_how_long_beforehand():
+    for name, seconds in (("03.tile", 20), ("05.maps", 10), ("06.dark", 15)):
+        card = Card(topics()[name])
+        said = f"Planning and running: about {seconds} seconds …"
+        lock = next(each for each in views.prediction_card(card).controls() if each.name == "lock")
+        assert lock.busy == said
+        assert working(card.topic)["data"]["text/plain"] == said
+    short = views.prediction_card(Card(topics()["02.output"])).controls()
+    assert "Planning and running …" in {each.busy for each in short}
 
 
 def test_what_follows_and_was_interrupted_leaves_nothing_and_runs_again(shell, amount, capsys):

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import memlab
+from memlab import views
 from memlab.step.tensor import Role
 from memlab.views.draw import text as texts
 from memlab.views.draw.marks import Area, Mark, Path, Rect, Rects
@@ -115,3 +117,16 @@ def _pixels(mark: Mark, chart: Any, box: Any) -> float:
 def test_a_name_is_cut_between_its_parts(name: str, room: float, short: str) -> None:
     assert texts.fitted(name, room) == short
     assert texts.width(short, 12) <= room
+
+
+def test_the_cursor_and_a_workspace_are_said_once() -> None:
+    view = views.memory("vgg16")
+    view.cursor = view.rows.peak.index + 2
+    said = [label.content for label in view.page().svg().labels]
+    assert any(each.startswith("operation ") and ", backward of " in each for each in said)
+    assert not [each for each in said if TWICE.search(each)]
+    layer = memlab.network("one", image=(1, 4, 4)).conv(1, 3, name="conv1").squared_error()
+    small = views.memory(memlab.training_step(layer, "sgd"), 1)
+    said = [label.content for label in small.page().svg().labels]
+    assert any("workspace" in each for each in said)
+    assert not [each for each in said if TWICE.search(each)]

@@ -253,7 +253,7 @@ def tiles(node: Node, batch: int) -> int:
 
 @topic("03.tile", Kind.CHOICE, {**_THIN, "stride": 1}, None, options=("fewer", "same", "more"),
        words=lambda n: {**_window_words(n), **_tile(n)},
-       gives=("the same bytes are written", "same number of bytes"))  # fmt: skip
+       gives=("the same bytes are written", "same number of bytes"), seconds=20)  # fmt: skip
 def tile(n: Numbers) -> Truth:
     """What goes through the buffer of a tile, beside the copy of the whole batch (G4)."""
     network = with_window(n)

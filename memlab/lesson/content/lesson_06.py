@@ -154,7 +154,8 @@ LEARNED = 0.5
 
 
 @topic("06.dark", Kind.CHOICE, {"epochs": 6}, None, options=_WAYS,
-       gives=("underflow", "loss scaling", "loss scale", "range of fp32"))  # fmt: skip
+       gives=("underflow", "loss scaling", "loss scale", "range of fp32"),
+       seconds=15)  # fmt: skip
 def dark(n: Numbers) -> Truth:
     """Which training in 16 bits learns to read digits in the dark, found by training."""
     trained = digits.in_the_dark(n["epochs"])

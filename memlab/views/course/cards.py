@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from html import escape
 from math import ceil
 from typing import Any
 
@@ -95,20 +96,20 @@ class PredictionCard(Widget):
         return sentences.heading(self.card.now)
 
     def controls(self) -> list[Control]:
-        turn = self.card.now
-        asks = turn.topic.part is Part.PREDICT
+        turn, topic = self.card.now, self.card.now.topic
+        asks = topic.part is Part.PREDICT
         if turn.pending and self.working:
             return []
         if turn.open:
             reason = [_reason(self.because)] if asks else []
-            lock = _button("lock", "lock" if asks else "check")
-            return [*_entry(turn, self.entered), *reason, lock, _button("skip", "skip")]
+            lock = _button("lock", "lock" if asks else "check", topic)
+            return [*_entry(turn, self.entered), *reason, lock, _button("skip", "skip", topic)]
         if turn.state == "diagnosed":
-            revise = _button("revise", "revise" if asks else "check")
-            return [*_entry(turn, self.entered), revise, _button("reveal", "answer")]
+            revise = _button("revise", "revise" if asks else "check", topic)
+            return [*_entry(turn, self.entered), revise, _button("reveal", "answer", topic)]
         if turn.revealed:
-            return [_button("retry", "retry")] if turn.topic.draw else []
-        return [_button("reveal", "reveal")]
+            return [_button("retry", "retry", topic)] if topic.draw else []
+        return [_button("reveal", "reveal", topic)]
 
     def next(self) -> str:
         return next((control.name for control in self.controls()), "")
@@ -272,8 +273,7 @@ class PredictionCard(Widget):
         what follows may take its seconds. Where it is interrupted, it runs with the next change."""
         if self._slot is None or self._filled or not self.card.revealed:
             return
-        waits = strings.get("card.control.busy")
-        self._slot.outputs = ({"output_type": "stream", "name": "stdout", "text": waits},)
+        self._slot.outputs = (working(self.card.topic),)
         shown: tuple[Output, ...] = ()
         try:
             self.refresh()
@@ -281,6 +281,19 @@ class PredictionCard(Widget):
             self._filled = True
         finally:
             self._slot.outputs = shown
+
+
+def busy(topic: Topic) -> str:
+    """What stands there while an answer is worked out: how long that takes, where it is long."""
+    key = "busy_for" if topic.seconds else "busy"
+    return strings.get(f"card.control.{key}", seconds=topic.seconds)
+
+
+def working(topic: Topic) -> Output:
+    """The same as an output of a cell, with a bar that moves."""
+    said = busy(topic)
+    data = {"text/plain": said, "text/html": f"<p>{escape(said)} <progress></progress></p>"}
+    return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
 def prediction_card(card: Card) -> PredictionCard:
@@ -361,11 +374,11 @@ def _reason(entered: str) -> Control:
     return Control("text", "because", label, entered, placeholder=example, wide=True)
 
 
-def _button(name: str, label: str) -> Control:
+def _button(name: str, label: str, topic: Topic) -> Control:
     label = strings.get(f"card.control.{label}")
     works = name in ("lock", "revise", "reveal")
-    busy = strings.get("card.control.busy") if works else label
-    return Control("button", name, label, place="below", busy=busy)
+    waits = busy(topic) if works else label
+    return Control("button", name, label, place="below", busy=waits)
 
 
 # -- what a reveal shows --------------------------------------------------------------------------
