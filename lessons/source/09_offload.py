@@ -43,7 +43,7 @@ idle = lesson.predict("09.idle")
 
 @idle.then
 def in_use_and_idle():
-    return views.idle("vgg16", 256, only=("network", "device"))
+    return views.idle("vgg16", 256, only=("device",))
 
 
 idle

@@ -224,7 +224,7 @@ def test_any_setting_stands_in_front_and_changes_the_bytes(shown):
     sees(page, "Now in place. The peak falls by ")
     assert int(state(page)[3]) < int(before)
     page.get_by_label("Recompute", exact=True).select_option("every")
-    sees(page, "Now recomputed, k = √n.")
+    sees(page, "Now recomputed, every k-th kept.")
     assert picture(page).locator("path.before").count() == 1
     page.get_by_label("k", exact=True).press("ArrowLeft")
     sees(page, "recomputed, k = 4")

@@ -8,7 +8,7 @@ import memlab
 from memlab import claims, counting, zoo
 from memlab.lesson.card_question import topics
 from memlab.lesson.content.lesson_01 import convolutions
-from memlab.lesson.misconceptions import judge
+from memlab.lesson.misconceptions import NEAR, judge
 from memlab.lesson.typed_guess import Guess
 from memlab.measure import lecture_layer
 from memlab.measure.recorded_figures import load
@@ -103,11 +103,12 @@ def cause(name, mistake):
 
 
 def close(name, guess):
-    """Whether a card calls a guess close."""
-    read, truth = topics()[name].read(guess), revealed(name)
+    """Whether a card takes a guess as right, and calls it close."""
+    topic, truth = topics()[name], revealed(name)
+    read = topic.read(guess)
     assert isinstance(read, Guess)
-    found = judge(read, truth.value, truth.causes)
-    return found.close and not found.right
+    found = judge(read, truth.value, truth.causes, topic.rule)
+    return found.close and found.right
 
 
 NAMES = numerals.NAMES | {
@@ -124,6 +125,7 @@ NAMES = numerals.NAMES | {
     "predicted": predicted,
     "claim": claim,
     "close": close,
+    "NEAR": NEAR,
     "counted": counted,
     "recorded": recorded,
     "asked": lambda name: topics()[name].first,

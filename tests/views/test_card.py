@@ -146,7 +146,7 @@ def test_one_guess_then_its_diagnosis_then_a_revision_then_the_answer_then_again
     assert shown["says"] == view.now_["layout"]["heading"][1] == "How much, of 2?"
     assert view.now_["layout"]["next"] == "guess"
     assert [control(view, name)["value"] for name in ("guess", "because")] == ["", ""]
-    before, *found = [line for line, _ in shown["after"]]
+    before, *found = [line for line, *_ in shown["after"]]
     assert "7.9 MB" in before
     assert found == said[1:]  # what explains it does not go
     assert asked == [{"n": 1}]

@@ -27,8 +27,8 @@ print(formats.table(vectors=()))
 # %% [markdown]
 # Beyond **largest** is **overflow**. A number nearer to 0 than half of **smallest** becomes 0:
 # **underflow**. **epsilon** is the step from 1 to the next number; with each power of 2 the steps
-# become twice as large. Below 2^-14 the steps of fp16 no longer become smaller: numbers are kept
-# with fewer digits, down to 2^-24. e4m3 has 4 bits of exponent and 3 of mantissa. int8 and int4 are
+# become twice as large. Below 2⁻¹⁴ the steps of fp16 no longer become smaller: numbers are kept
+# with fewer digits, down to 2⁻²⁴. e4m3 has 4 bits of exponent and 3 of mantissa. int8 and int4 are
 # whole numbers.
 #
 # ## What becomes of a number that is too large?
@@ -115,8 +115,8 @@ for name, each in ways.items():
 
 # %% tags=["numbers"]
 {
-    "14": "round(1 / formats.find('fp16').smallest_normal).bit_length() - 1",
-    "24": "round(1 / formats.find('fp16').smallest).bit_length() - 1",
+    "2⁻¹⁴": "formats.find('fp16').smallest_normal",
+    "2⁻²⁴": "formats.find('fp16').smallest",
     "168 MB": "units.parse('168 MB')",
     "69.6 GB": "sum(op.bytes_moved.at(32) for op in memlab.precision(memlab.training_step("
     "zoo.resnet50(), 'adam'), 'mixed fp16').ops)",
