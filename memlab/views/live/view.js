@@ -51,9 +51,14 @@ function render({ model, el }) {
     const chosen = queue.some(({ name }) => name !== "width");
     sent = queue;
     queue = [];
-    if (gone) { if (chosen) lost(); return; }
+    try {
+      if (gone) throw new Error("no kernel");
+      model.send({ view, number: number + 1, events: sent });
+    } catch {  // nobody answers
+      if (chosen) lost();
+      return;
+    }
     waiting = ++number;
-    model.send({ view, number, events: sent });
     if (chosen) slow ||= setTimeout(work, 400);
   }
   function connected() {  // `this` is Jupyter's own view of the model
