@@ -129,15 +129,26 @@ def hundredths(nbytes: int) -> str:
 
 def three(nbytes: int) -> str:
     """Three digits: ``'2.94 GB'``, ``'102 MB'``, ``'56 B'``."""
-    unit = next((u for u in ("TB", "GB", "MB", "kB") if abs(nbytes) >= units.DECIMAL[u]), "B")
+    unit = next((u for u in ("TB", "GB", "MB", "kB") if abs(nbytes) >= _least(u)), "B")
     return units.in_unit(nbytes, unit, _digits(abs(nbytes) / units.UNITS[unit]) * (unit != "B"))
 
 
-def sum_of(total: int, parts: Sequence[int], few: bool = False) -> tuple[str, list[str]]:
-    """The total with its unit and the parts without, all rounded alike and adding up on the page.
+def few(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
+    """The total in three digits, always as many of them, and its parts in its unit with one more
+    decimal: added up, they round to it.
 
-    Three decimals, or the next best number of them with which rounded parts make a rounded total;
-    for ``few``, three digits of the total, or the next larger number of decimals.
+    >>> few(513_840_000, [411_400_000, 102_440_000])
+    ('514 MB', ['411.4', '102.4'])
+    """
+    unit = next((u for u in ("TB", "GB", "MB") if abs(total) >= _least(u)), "B")
+    more = 0 if unit == "B" else _digits(abs(total) / units.UNITS[unit]) + 1
+    shown = [units.in_unit(n, unit, more).removesuffix(f" {unit}") for n in parts]
+    return units.exact(total) if unit == "B" else three(total), shown
+
+
+def sum_of(total: int, parts: Sequence[int]) -> tuple[str, list[str]]:
+    """The total with its unit and the parts without, all rounded alike and adding up on the page:
+    three decimals, or the next best number of them with which rounded parts make a rounded total.
 
     >>> sum_of(2_935_804_128, [212_652_256, 2_723_151_872])
     ('2.936 GB', ['0.213', '2.723'])
@@ -145,9 +156,6 @@ def sum_of(total: int, parts: Sequence[int], few: bool = False) -> tuple[str, li
     unit = unit_of(total)
     size = units.UNITS[unit]
     tries = (0,) if unit == "B" else (3, 2, 4, 1, 5, 6, 7, 8, 9, 10, 11, 12)
-    if few and unit != "B":
-        wanted = _digits(total / size)
-        tries = (wanted, max(wanted - 1, 0), *range(wanted + 1, 13))
     digits = next(d for d in tries if _adds_up(total, parts, size, d))
     shown = [units.in_unit(n, unit, digits).removesuffix(f" {unit}") for n in parts]
     return units.in_unit(total, unit, digits), shown
@@ -173,6 +181,11 @@ def change(before: int, after: int) -> str:
     """The change in percent with its sign: ``'+92.8 %'``, ``'−7.7 %'``."""
     sign = "−" if after < before else "+"
     return f"{sign}{percent(abs(after - before), before)} %"
+
+
+def _least(unit: str) -> float:
+    """From how many bytes on a unit is used for three digits: 999.6 MB are 1.00 GB."""
+    return 0.9995 * units.DECIMAL[unit]
 
 
 def _adds_up(total: int, parts: Sequence[int], size: int, digits: int) -> bool:

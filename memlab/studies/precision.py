@@ -19,7 +19,7 @@ from memlab.optimizers import OPTIMIZERS, title
 from memlab.step.staging import COMPUTED, operands
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.studies.figures import Study, figure, percent, sum_of, three
+from memlab.studies.figures import Study, few, figure, percent, three
 from memlab.studies.memory.recipe import Recipe, memory_of
 from memlab.studies.memory.step_memory import StepMemory
 from memlab.techniques.precision import MODES
@@ -333,7 +333,7 @@ def say(key: str, **values: object) -> str:
 
 
 def _sum(parts: Mapping[Role, int]) -> str:
-    whole, each = sum_of(sum(parts.values()), list(parts.values()), few=True)
+    whole, each = few(sum(parts.values()), list(parts.values()))
     return f"{' + '.join(each)} = {whole}"
 
 

@@ -22,7 +22,6 @@ TYPED = {Kind.AMOUNT: "12.8 MB", Kind.TIMES: "7"}
 FINISHED = """() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === "idle"
     && jupyterapp.shell.currentWidget.model.sharedModel.cells
         .every(cell => cell.executionState !== "running")"""
-
 RESTART = "() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
 BOTH_MOVED = """was => [...document.querySelectorAll(".memlab-view")]
     .every(root => root.querySelector("input[type=range]").value !== was)"""

@@ -171,7 +171,7 @@ def test_a_rule_is_told_with_what_it_misses():
     )
     assert counted.headline(few=True) == [
         ("2.13 GB counted:", True),
-        ("1.42 alive, 0.71 freed", False),
+        ("1.355 alive, 0.706 freed", False),
     ]
 
 
@@ -192,7 +192,7 @@ def test_the_peak_is_told_to_the_byte():
     assert shown.headline() == [
         ("Peak 2.705 GB", True), ("(2.519 GiB) = floor 2.207 + mountain 0.498 GB", False)
     ]  # fmt: skip
-    assert shown.headline(few=True)[1][0] == "= floor 2.2 + mountain 0.5 GB"
+    assert shown.headline(few=True)[1][0] == "= floor 2.207 + mountain 0.498 GB"
     assert shown.blocks[0].life == "fc6.weight: there before the step, stays after it"
 
 

@@ -178,6 +178,39 @@ def control(view, name):
     return next(each for each in view.now_["layout"]["controls"] if each["name"] == name)
 
 
+MIB = 2**20
+
+
+def drag(view, value, dragging=True):
+    event = {"name": "put", "value": value, "dragging": dragging}
+    view._receive(view, {"events": [event]}, [])
+    return view.now_["shown"]["error"]
+
+
+def test_a_block_is_dragged_to_the_next_whole_unit_and_no_further_than_the_picture():
+    view = addresses(how="birth")
+    assert drag(view, f"E {MIB}") == ""
+    assert view.moved == {}  # outside Move mode nothing is moved
+    send(view, ("move", None))
+    before = view.state
+    for place, at in ((3.4 * MIB, 3), (3.6 * MIB, 4), (-5 * MIB, 0), (10**12, 11)):
+        assert drag(view, f"E {round(place)}") == ""
+        assert view.placement.address("E") == at * MIB
+        assert view.previous is before
+    assert view.scene().dragging
+    drag(view, f"E {2 * MIB}", dragging=False)
+    assert (view.scene().dragging, view.previous) == (False, before)
+
+
+@pytest.mark.parametrize("value", ["", "E", "E x", "nope 3", None, 5, "E 1e9", "E " + "9" * 5000])
+def test_what_no_drag_sends_is_a_sentence_and_moves_nothing(value):
+    view = addresses(how="birth")
+    send(view, ("move", None))
+    before = view.state
+    assert len(drag(view, value).splitlines()) == 1
+    assert view.state is before
+
+
 def test_the_controls_change_what_is_shown():
     view = addresses()
     assert view.now_["shown"]["state"] == "toy|no reuse|13631488"

@@ -153,7 +153,7 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 EVENTS = (
     "width", "key", "choose", "operation", "at", "column", "pixels-0", "pixels-", "pixels-x",
-    "places-99", "places-1", "unknown", "", "start", "__class__",
+    "places-99", "places-1", "put", "unknown", "", "start", "__class__",
 )  # fmt: skip
 
 

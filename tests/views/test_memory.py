@@ -159,7 +159,7 @@ def test_the_text_has_every_byte_at_both_levels():
     paragraphs = view.text().split("\n\n")
     assert paragraphs[0].splitlines() == [
         "VGG-16, batch 4, fp32, Adam, training.",
-        "Peak 2.49 GB = floor 2.33 + mountain 0.16 GB",
+        "Peak 2.49 GB = floor 2.329 + mountain 0.157 GB",
         "Batch 8 to 4: at every operation the mountain halves and the floor stays. "
         "The peak falls by 219 MB and moves to another operation.",
         "In percent: −8.1 %; floor +122 MB, mountain −341 MB. "

@@ -111,6 +111,27 @@ def test_an_equation_adds_up_as_written(seed):
     assert sum(values[:2]) == values[2]
 
 
+def test_a_peak_has_always_three_digits_and_its_parts_round_to_it():
+    """As the batch of a view grows, so that the peak goes through every magnitude."""
+    for batch in (1.37**n for n in range(60)):
+        floor, mountain = 411_400_000, int(batch * 102_440)
+        total, shown = figures.few(floor + mountain, [floor, mountain])
+        number, unit = total.split()
+        assert sum(char.isdigit() for char in number) == 3 or unit == "TB"
+        more = len(number.partition(".")[2]) + 1
+        assert {len(part.partition(".")[2]) for part in shown} == {more}
+        written = sum(float(part.replace(",", "")) for part in shown)
+        assert abs(written - float(number.replace(",", ""))) <= 0.6 * 10 ** (1 - more)
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "text"),
+    [(502_800_000, "503 MB"), (999_600_000, "1.00 GB"), (592_745_028, "593 MB"), (999, "999 B")],
+)
+def test_three_digits_are_three(nbytes, text):
+    assert figures.three(nbytes) == text
+
+
 @pytest.mark.parametrize("nbytes", [1, 84, 999, 12_345, 99_046_012, 2_935_804_128, 8 * 10**13])
 def test_an_axis_is_round_and_just_long_enough(nbytes):
     found = scale.bytes_over(nbytes)

@@ -74,12 +74,13 @@ def test_what_fails_in_python_is_said_and_answered(view, monkeypatch, part, erro
     def fails(*args, **kwargs):
         raise error
 
-    shown = view.now_["shown"]["svg"]
+    shown, before = view.now_["shown"]["svg"], view.state
     with monkeypatch.context() as patch:
         patch.setattr(view, part, fails)
         with pytest.raises(type(error)):
             send(view, event("batch", 6))
     said = "TypeError: no picture" if isinstance(error, TypeError) else "KeyboardInterrupt"
+    assert view.state is before
     assert view.now_["answers"] == {"one": 1}
     assert view.now_["shown"]["error"].startswith(f"Stopped by {said}. ")
     assert view.now_["shown"]["svg"] == shown

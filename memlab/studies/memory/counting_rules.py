@@ -135,7 +135,7 @@ class Tally(Study):
         """What the rule counts, alive here and freed: they add up as they are written."""
         row = self.chosen
         parts = [row.alive, row.nbytes - row.alive]
-        total, (alive, freed) = figures.sum_of(row.nbytes, parts, few)
+        total, (alive, freed) = (figures.few if few else figures.sum_of)(row.nbytes, parts)
         return [(say("counted.headline", counted=total), True),
                 (say("counted.parts", alive=alive, freed=freed), False)]  # fmt: skip
 

@@ -230,9 +230,10 @@ class Cut(Study):
         return ", ".join(self.settings)
 
     def equation(self, few: bool = False) -> tuple[str, list[str]]:
-        """The peak with its unit, and its floor and mountain, which add up as they are written: in
-        three decimals, or in ``few`` digits."""
-        return figures.sum_of(self.peak.nbytes, [self.peak_floor, self.peak_mountain], few)
+        """The peak with its unit, and its floor and mountain, which add up as they are written in
+        three decimals; for ``few``, three digits of the peak."""
+        parts = [self.peak_floor, self.peak_mountain]
+        return (figures.few if few else figures.sum_of)(self.peak.nbytes, parts)
 
     def headline(self, few: bool = False) -> list[tuple[str, bool]]:
         """The equation of the peak, of which the peak is bold."""

@@ -14,6 +14,8 @@ from memlab.views.draw.svg import Box, Svg
 from memlab.views.draw.text import Runs
 from memlab.views.draw.theme import Paint
 
+READ = 960
+"""Pixels of the longest line of words, on a page that is wider."""
 LINES = {11: 16, 12: 17, 13: 18, 14: 19, 16: 22, 20: 27}
 """From one line of type to the next, by its size."""
 ROW, APART, SWATCH = 17, 24, 20
@@ -49,10 +51,6 @@ class Block:
     def alone(self) -> bool:
         """Whether its text is a paragraph of its own."""
         return True
-
-
-READ = 960
-"""Pixels of the longest line of words, on a page that is wider."""
 
 
 @dataclass(frozen=True)

@@ -51,10 +51,16 @@ function render({ model, el }) {
     const chosen = queue.some(({ name }) => name !== "width");
     sent = queue;
     queue = [];
-    if (gone) { if (chosen) lost(); return; }
-    waiting = ++number;
-    model.send({ view, number, events: sent });
-    if (chosen) slow ||= setTimeout(work, 400);
+    if (deliver()) {
+      waiting = number;
+      if (chosen) slow ||= setTimeout(work, 400);
+    } else if (chosen) lost();
+  }
+  function deliver() {  // whether somebody is there to answer
+    try {
+      if (!gone) model.send({ view, number: ++number, events: sent });
+      return !gone;
+    } catch { return false; }
   }
   function connected() {  // `this` is Jupyter's own view of the model
     gone = this?.model?.comm_live === false;

@@ -189,20 +189,30 @@ class Widget(anywidget.AnyWidget):
                     self.act(name, value, dragging)
             except InputError as refused:
                 error = str(refused)
-            self._note(message.get("view"), message.get("number"))
+            self._note(message)
             self.refresh(error)
         except BaseException as failed:  # a mistake, or the kernel was interrupted
             undo()
-            self._note(message.get("view"), message.get("number"))
-            known = isinstance(failed, InputError)
-            why = str(failed) if known else strings.get("widget.failed", why=_why(failed))
-            self._publish(self.now_["layout"], self.now_["shown"], why)
-            if not known:
+            self._note(message)
+            self._say(failed)
+            if not isinstance(failed, InputError):
                 raise
 
-    def _note(self, view: object, number: object) -> None:
+    def _say(self, failed: BaseException) -> None:
+        """Show an error beside what is there; where that cannot be drawn, what was there last."""
+        known = isinstance(failed, InputError)
+        error = str(failed) if known else strings.get("widget.failed", why=_why(failed))
+        try:
+            self.refresh(error)
+        except BaseException:  # it is raised already
+            self._publish(self.now_["layout"], self.now_["shown"], error)
+
+    def _note(self, message: Mapping[str, Any]) -> None:
         """Name a list of events as answered by what is sent next."""
-        if isinstance(view, str) and len(view) <= LONGEST and type(number) is int:
+        view, number = message.get("view"), message.get("number")
+        if not (isinstance(view, str) and len(view) <= LONGEST and type(number) is int):
+            return
+        with self._sending:
             others = {key: last for key, last in self._answers.items() if key != view}
             self._answers = dict([*others.items(), (view, number)][-RENDERINGS:])
 

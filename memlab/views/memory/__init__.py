@@ -364,7 +364,7 @@ class Memory(SteadyView[Cut]):
         shown = self.shown_in(scene)
         here = "" if scene.news else self._place(now, found, shown)
         verdicts = [found.verdict(each) for each in shown.verdicts]
-        return here or " ".join([f"{found.equation()[0]}.", news_of(shown), *verdicts])
+        return here or " ".join([f"{found.equation(few=True)[0]}.", news_of(shown), *verdicts])
 
     def fact(self, scene: Scene) -> str:
         return f"choose:{scene.now.chosen}"
