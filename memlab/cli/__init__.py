@@ -34,7 +34,7 @@ from memlab.cli.commands import (
     show,
 )
 from memlab.cli.options import add_techniques
-from memlab.errors import InputError, unknown
+from memlab.errors import InputError, unknown, visible
 
 EXAMPLES = {
     plan: "plan resnet50 --batch 32",
@@ -277,7 +277,7 @@ def _failed(error: OSError) -> int:
 def _refuse(sentence: str) -> int:
     if sys.stderr is not None:
         try:
-            print("memlab:", " ".join(sentence.split()), file=sys.stderr, flush=True)
+            print("memlab:", visible(" ".join(sentence.split())), file=sys.stderr, flush=True)
         except OSError:  # a full disk: the exit code says it
             _drop(sys.stderr)
     return 2
