@@ -249,8 +249,9 @@ def _command(words: Sequence[str]) -> int:
 
 
 def _check_room() -> None:
-    """See whether there is room for NumPy and plans, where they are not loaded yet."""
+    """See whether NumPy can be loaded and has room, with plans, where it is not there yet."""
     if "numpy" not in sys.modules:
+        this_machine.check_variable("numpy")
         this_machine.require("memlab", this_machine.START)
 
 

@@ -64,7 +64,12 @@ class Page:
 
     def figure(self) -> Any:
         """The same as a matplotlib ``Figure``: its charts are Axes in the values of their scales,
-        its words and swatches stand where they stand in the picture. A pixel is a point."""
+        its words and swatches stand where they stand in the picture. A pixel is a point.
+
+        Raises:
+            InputError: matplotlib cannot be loaded.
+        """
+        theme.load_matplotlib()
         from matplotlib.figure import Figure
 
         svg = self.svg("figure")
