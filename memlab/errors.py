@@ -12,6 +12,7 @@ from numbers import Real
 from operator import index
 from types import ModuleType
 from typing import Any, TypeVar
+from unicodedata import category
 
 from memlab.strings import gettext as _
 
@@ -28,6 +29,10 @@ Python writes it in digits."""
 
 class InputError(ValueError):
     """Bad input. The message says what was given, what is allowed and what to try."""
+
+    def __init__(self, *message: object) -> None:
+        super().__init__(*(visible(part, "\n") if isinstance(part, str) else part
+                           for part in message))  # fmt: skip
 
 
 class BusyError(InputError):
@@ -210,10 +215,30 @@ def library(module: str, what: str) -> ModuleType:
         ) from None  # fmt: skip
 
 
+def visible(text: str, keep: str = "") -> str:
+    """The text with each character that no screen shows, or that would steer a terminal, as Python
+    writes it, save those to ``keep``. What it gives back can be drawn, printed and saved.
+
+    >>> visible("conv\x1b[31m")
+    'conv\\x1b[31m'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if _shown(char) or char in keep else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def _shown(char: str) -> bool:
+    """Whether it is a sign or a space, or joins two letters, as in Persian."""
+    return char.isprintable() or category(char) == "Zs" or char in "\u200c\u200d"
+
+
 def shorten(given: object) -> str:
     """What was given, on one line and short enough for a sentence."""
     try:
-        text = re.sub(r"\s*\n\s*", " ", repr(given))
+        text = visible(re.sub(r"\s*\n\s*", " ", repr(given)))
     except Exception:  # an integer of thousands of digits, a list too deep, a class of a learner
         if isinstance(given, int):
             return "a number of thousands of digits"

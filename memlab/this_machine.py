@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memlab import units
-from memlab.errors import InputError, library
+from memlab.errors import InputError, library, shorten
 
 MB = 10**6
 START, KERNELS, SCIPY, TORCH = 110 * MB, 320 * MB, 180 * MB, 600 * MB
@@ -25,6 +25,10 @@ THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 RUN = 250 * MB
 """What a run takes beside its arrays: compiling, and the threads of its kernels. The most that was
 measured is 160 MB, of networks with convolutions, recurrent layers or attention."""
+VARIABLES = {"numpy": ("NUMPY_MADVISE_HUGEPAGE", 0), "numba": ("NUMBA_NUM_THREADS", 1)}
+"""The whole number that a library reads from the environment as it is loaded, with the least: of
+another value it raises what is no sentence."""
+UNCOMPILED = "NUMBA_DISABLE_JIT"
 LITTLE = 1000 * MB
 """With less than this, any library may fail, in a way of its own."""
 LOADED = "memlab.kernels.cpu.compile"
@@ -98,6 +102,36 @@ def require(what: str, libraries: int, root: Path = Path("/")) -> None:
             )
 
 
+def check_variable(library: str) -> None:
+    """Let a library be loaded that reads the environment.
+
+    Raises:
+        InputError: its variable has a value with which it does not load.
+    """
+    name, least = VARIABLES[library]
+    word = os.environ.get(name, "").strip()
+    if word and not (word.isdecimal() and int(word) >= least):
+        raise InputError(
+            f"{name} must be a whole number of at least {least}, got {shorten(word)}; unset it in "
+            f"the environment, or set {name}=1."
+        )
+
+
+def check_compiled() -> None:
+    """Let kernels be loaded that are compiled: without machine code, Python's own arrays would be
+    measured beside those of a step.
+
+    Raises:
+        InputError: a variable of the environment keeps Numba from compiling.
+    """
+    word = os.environ.get(UNCOMPILED, "").strip()
+    if word not in ("", "0"):
+        raise InputError(
+            f"{UNCOMPILED}={word} keeps Numba from compiling, and only compiled kernels run to the "
+            "byte as planned; unset it in the environment and start Python again."
+        )
+
+
 def computing() -> bool:
     """Whether what the kernels are made with is installed: without it, memlab plans and draws."""
     return all(map(_installed, COMPUTING))
@@ -114,9 +148,12 @@ def require_kernels() -> None:
     """Let Numba and the kernels be loaded where there is room for them.
 
     Raises:
-        InputError: there is none, or they are not installed.
+        InputError: there is none, they are not installed, or a variable of the environment keeps
+            them from being loaded or from being compiled.
     """
     if LOADED not in sys.modules:
+        check_variable("numba")
+        check_compiled()
         require("loading Numba and the kernels", KERNELS)
         for package in COMPUTING:
             library(package, "computing with arrays")

@@ -34,7 +34,7 @@ from memlab.cli.commands import (
     show,
 )
 from memlab.cli.options import add_techniques
-from memlab.errors import InputError, unknown
+from memlab.errors import InputError, unknown, visible
 
 EXAMPLES = {
     plan: "plan resnet50 --batch 32",
@@ -250,8 +250,9 @@ def _command(words: Sequence[str]) -> int:
 
 
 def _check_room() -> None:
-    """See whether there is room for NumPy and plans, where they are not loaded yet."""
+    """See whether NumPy can be loaded and has room, with plans, where it is not there yet."""
     if "numpy" not in sys.modules:
+        this_machine.check_variable("numpy")
         this_machine.require("memlab", this_machine.START)
 
 
@@ -278,7 +279,7 @@ def _failed(error: OSError) -> int:
 def _refuse(sentence: str) -> int:
     if sys.stderr is not None:
         try:
-            print("memlab:", " ".join(sentence.split()), file=sys.stderr, flush=True)
+            print("memlab:", visible(" ".join(sentence.split())), file=sys.stderr, flush=True)
         except OSError:  # a full disk: the exit code says it
             _drop(sys.stderr)
     return 2

@@ -22,7 +22,7 @@ from memlab import atomic, units
 from memlab.cli.options import Options as Options
 from memlab.cli.options import asked, built, count, fed, planned, rate, timed, ways_out
 from memlab.cli.reports import facts_of, identity, placed, table
-from memlab.errors import InputError, known, pick, shorten
+from memlab.errors import InputError, known, pick, shorten, visible
 
 OUTPUT = "the standard output"
 PICTURES = ("svg", "png", "pdf", "html")
@@ -293,13 +293,13 @@ def _watched() -> bool:
 
 
 def show(text: str) -> None:
-    """Print, now.
+    """Print, now; what a file or a model brings is made visible.
 
     Raises:
         OSError: the output takes no more; see ``printing``.
     """
     with printing():
-        print(text, flush=True)
+        print(visible(text, "\n"), flush=True)
 
 
 def _show(options: Options, facts: object, text: str) -> None:

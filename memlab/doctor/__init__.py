@@ -21,6 +21,7 @@ from memlab.places import PACKAGE, requirement
 Status = Literal["ok", "note", "problem"]
 Version = tuple[int, ...]
 
+UNSET = "unset that variable of the environment, and start again"
 RAISE = "give the container more memory, or raise the limit: ulimit -v unlimited"
 
 PYTHON = (3, 11)
@@ -103,6 +104,11 @@ def _memory() -> Check | None:
 
 
 def _numba(python: str) -> Check:
+    try:
+        this_machine.check_variable("numba")
+        this_machine.check_compiled()
+    except InputError as error:
+        return Check("Numba starts", "problem", str(error), UNSET)
     try:
         this_machine.require_kernels()
     except InputError as error:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from memlab import formats
-from memlab.errors import LARGEST, InputError, flag, pick, shorten, whole
+from memlab.errors import LARGEST, InputError, flag, pick, shorten, visible, whole
 from memlab.step.op import Phase
 from memlab.step.storage import MEMORIES, Size
 from memlab.step.tensor import Role
@@ -74,7 +74,7 @@ def one_of(what: str, registry: Mapping[str, object]) -> Check:
 
 def text(what: What, given: Any) -> str:
     """One line of text."""
-    if not isinstance(given, str) or not given.isprintable():
+    if not isinstance(given, str) or visible(given) != given:
         raise refusal(what, given)
     return given
 

@@ -76,16 +76,33 @@ def from_dict(data: Any) -> Ledger:
 
 
 def save(ledger: Ledger, path: str | Path) -> None:
-    """Write JSON, all of it or nothing.
+    """Write JSON, all of it or nothing; ``load`` gives the same ledger back.
 
     Raises:
-        InputError: no ledger, no path, or a place that cannot be written to.
+        InputError: no ledger, one that no file holds, no path, or a place that cannot be written
+            to.
     """
     if not isinstance(ledger, Ledger):
         raise InputError(
             f"a ledger is saved, got {shorten(ledger)}; try memlab.save(memlab.plan(step), path)."
         )
-    write(path, json.dumps(to_dict(ledger), indent=1) + "\n")
+    told = to_dict(ledger)
+    _check_readable(told, ledger)
+    write(path, json.dumps(told, indent=1) + "\n")
+
+
+def _check_readable(told: dict[str, Any], ledger: Ledger) -> None:
+    """Refuse what ``load`` would refuse, or read as something else."""
+    try:
+        if _ledger(told) == ledger:
+            return
+        reason = "a file would hold another one"
+    except InputError as error:
+        reason = str(error).rstrip(".")
+    raise InputError(
+        f"this ledger cannot be saved ({reason}); give every block a name of its own, and every "
+        "name one line of characters that a screen shows."
+    )
 
 
 def write(path: str | Path, content: str) -> None:

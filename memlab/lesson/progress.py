@@ -19,7 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from memlab import atomic, strings
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, shorten, visible
 
 FILE, SEED = "MEMLAB_PROGRESS", "MEMLAB_SEED"
 SCHEMA = "memlab.progress/1"
@@ -142,7 +142,7 @@ def text(kept: Mapping[str, Any], path: Path) -> str:
     names = [*kept["cards"], *kept["exercises"]]
     lines = [strings.get("progress.top", path=path)]
     for lesson in sorted({name.partition(".")[0] for name in names}):
-        lines += ["", strings.get("progress.lesson", lesson=lesson)]
+        lines += ["", strings.get("progress.lesson", lesson=visible(lesson))]
         lines += _table(
             ("card", "guess", "revision", "result", "rounds"),
             _of(lesson, kept["cards"], _card_cells),
@@ -183,7 +183,7 @@ def _card_cells(turns: list[Record]) -> tuple[str, ...]:
 def _reasons(lesson: str, cards: Mapping[str, list[Record]]) -> list[str]:
     """A line for each reason that was given."""
     return [
-        "  " + strings.get("progress.because", card=name.partition(".")[2], because=turn["because"])
+        "  " + strings.get("progress.because", card=visible(name.partition(".")[2]), because=visible(turn["because"]))
         for name, turns in cards.items()
         for turn in turns
         if name.partition(".")[0] == lesson and turn.get("because")
@@ -197,7 +197,7 @@ def _exercise_cells(entry: Record) -> tuple[str, ...]:
 
 
 def _table(head: Iterable[str], rows: list[tuple[str, ...]]) -> list[str]:
-    lines = [tuple(map(_word, head)), *rows] if rows else []
+    lines = [tuple(map(_word, head)), *(tuple(map(visible, row)) for row in rows)] if rows else []
     wide = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  " + "  ".join(f"{cell:{n}}" for cell, n in zip(line, wide, strict=True)).rstrip()
@@ -310,4 +310,4 @@ def _drawn() -> int:
 @cache
 def _say(sentence: str) -> None:
     """Each sentence once per process."""
-    print(sentence)
+    print(visible(sentence))

@@ -171,7 +171,7 @@ def test_a_rule_is_told_with_what_it_misses():
     )
     assert counted.headline(few=True) == [
         ("2.13 GB counted:", True),
-        ("1.355 alive, 0.706 freed", False),
+        ("1.423 alive, 0.706 freed", False),
     ]
 
 

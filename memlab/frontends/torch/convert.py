@@ -16,6 +16,7 @@ from typing import Any
 from torch.utils.flop_counter import flop_registry
 
 from memlab.axes import BATCH, NAMES, Dims
+from memlab.errors import visible
 from memlab.formats import FORMATS, Format
 from memlab.frontends.torch.recording import (
     BEFORE,
@@ -84,8 +85,9 @@ class _Conversion:
         self.kept = [call for call in self.calls if self.matters(call)]
         self.numbers = {call.number: index for index, call in enumerate(self.kept)}
         self.names: Counter[str] = Counter()
+        self.classes = {visible(path): name for path, name in found.modules.items()}
         self.owners = {
-            each.number: each.owner or each.name
+            each.number: visible(each.owner or each.name)
             for each in found.blocks
             if each.owner or each.role is Role.PARAMETER
         }
@@ -107,11 +109,11 @@ class _Conversion:
             ops,
             tuple(self.tensors[each.number] for each in before),
             tuple(self.tensors[each.number] for each in stays),
-            network=self.found.model,
-            label=self.found.model,
+            network=visible(self.found.model),
+            label=visible(self.found.model),
             format=_format(_commonest(self.found.blocks))[0].name,
             optimizer=self.found.optimizer,
-            notes=self.found.notes,
+            notes=tuple(map(visible, self.found.notes)),
             batches=self.found.valid,
         )
 
@@ -159,7 +161,8 @@ class _Conversion:
     def place(self, call: Call) -> _Place:
         """Name, module and stage of a call: ``"layer1.0.conv1.convolution"``, in backward
         ``"layer1.0.conv1.convolution.backward"``, in the update ``"fc.weight.add"``."""
-        path, layer, kind = call.path, call.path, call.kind.strip("_")
+        path, kind = visible(call.path), call.kind.strip("_")
+        layer = path
         if call.phase is Phase.UPDATE:
             path = self.owner(call)
             layer = path.rpartition(".")[0]
@@ -188,7 +191,7 @@ class _Conversion:
         parts = layer.split(".")
         for count in range(1, len(parts) + 1):
             path = ".".join(parts[:count])
-            if self.found.modules.get(path) not in _CONTAINERS:
+            if self.classes.get(path) not in _CONTAINERS:
                 return path
         return layer
 
@@ -235,7 +238,7 @@ class _Conversion:
 
     def tensor(self, block: Block) -> Tensor:
         """A storage as the tensor that fills it."""
-        name = self.unique(block.name or self.made(block))
+        name = self.unique(visible(block.name) or self.made(block))
         format, axes = axes_of(block)
         memory = HOST if self.copied(block) == LEAVE else DEVICE
         return Tensor(name, Storage(name, block.nbytes, memory), axes, format, block.role)

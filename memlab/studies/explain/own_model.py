@@ -6,6 +6,7 @@ PyTorch is loaded when a model is recorded, not before.
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from memlab.errors import InputError, shorten
+from memlab.errors import InputError, shorten, visible
 from memlab.step.op import CALL, Phase
 from memlab.step.step import Step
 from memlab.studies.explain.explained_changes import Change, say
@@ -75,7 +76,8 @@ class OwnModel(TorchModel):
         self._steps: dict[str, Step] = {}
         with self._bar(say("recording"), TRACES):
             step = self._plain()
-        super().__init__(step, self.recording.modules)
+        classes = self.recording.modules.items()
+        super().__init__(step, {visible(path): visible(name) for path, name in classes})
 
     # -- recording --------------------------------------------------------------------------
 
@@ -172,7 +174,8 @@ class OwnModel(TorchModel):
                 return None
             wrap = partial(wrapping.wrap, names=names)
             step = self._record(f"again {names}", partial(self._model.again, wrap))
-            found = self.change(step, batch, "again", *_wrapped(names), names=names,
+            found = self.change(step, batch, "again", *_wrapped(names),
+                                names=tuple(map(visible, names)),
                                 alone=tuple(wrapping.code(names).splitlines()))  # fmt: skip
             over = found.total(batch) - nbytes
             if over <= 0 or choice is None:
@@ -297,7 +300,7 @@ def _again(model: Any) -> Any:
 
 def _wrapped(names: tuple[str, ...]) -> tuple[str, ...]:
     """The lines that let modules run again."""
-    listed = ", ".join(f'"{name}"' for name in names)
+    listed = ", ".join(map(json.dumps, names))
     return (
         "from memlab.frontends.torch.fitting.wrapping import wrap",
         f"model = wrap(model, [{listed}])",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
+from memlab.errors import visible
 from memlab.studies.figures import Study
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
@@ -55,15 +56,20 @@ class Page:
     def text(self) -> str:
         """The same in words."""
         lines = paragraphs(self.blocks)
-        if not self.titled:
-            return "\n".join(lines)
-        head = self.title if self.title[-1:] in ".!?:。" else f"{self.title}."
-        apart = [""] if self.blocks and self.blocks[0].alone else []
-        return "\n".join([head, *apart, *lines])
+        if self.titled:
+            head = self.title if self.title[-1:] in ".!?:。" else f"{self.title}."
+            apart = [""] if self.blocks and self.blocks[0].alone else []
+            lines = [head, *apart, *lines]
+        return visible("\n".join(lines), "\n")
 
     def figure(self) -> Any:
         """The same as a matplotlib ``Figure``: its charts are Axes in the values of their scales,
-        its words and swatches stand where they stand in the picture. A pixel is a point."""
+        its words and swatches stand where they stand in the picture. A pixel is a point.
+
+        Raises:
+            InputError: matplotlib cannot be loaded.
+        """
+        theme.load_matplotlib()
         from matplotlib.figure import Figure
 
         svg = self.svg("figure")

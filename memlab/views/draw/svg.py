@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
+from memlab.errors import visible
 from memlab.views.draw import text as texts
 from memlab.views.draw import theme
 from memlab.views.draw.text import Runs
@@ -125,10 +126,10 @@ class Svg:
         if chip:
             self.rect(Box(left - 3, top - 2, right + 3, bottom + 2), rx=2.5, class_="chip")
         if isinstance(content, str):
-            body = escape(content)
+            body = _safe(content)
         else:
             bold = False
-            body = "".join(f"<tspan class='b'>{escape(piece)}</tspan>" if heavy else escape(piece)
+            body = "".join(f"<tspan class='b'>{_safe(piece)}</tspan>" if heavy else _safe(piece)
                            for piece, heavy in content)  # fmt: skip
         kinds = f"s{size:g}{' b' if bold else ''}{' dim' if dim else ''}"
         end = "" if anchor == "start" else f' text-anchor="{anchor}"'
@@ -207,7 +208,7 @@ class Svg:
         hatches = "".join(theme.pattern(name, paint) for paint, name in self.patterns.items())
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="memlab-svg" role="img"{size} '
-            f'viewBox="{-margin} {-margin} {width:g} {height:g}"><title>{escape(title)}</title>'
+            f'viewBox="{-margin} {-margin} {width:g} {height:g}"><title>{_safe(title)}</title>'
             f"<style>{theme.STYLE}</style><defs>{hatches}</defs>{page}{''.join(self.parts)}</svg>"
         )
 
@@ -234,7 +235,13 @@ def _attribute(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
 
 
+def _safe(text: str) -> str:
+    """A text as it stands in an element."""
+    return escape(visible(text))
+
+
 def _escaped(value: str) -> str:
+    value = visible(value, "\n\r\t")
     return escape(value, _ENTITIES) if _SPECIAL.search(value) else value
 
 

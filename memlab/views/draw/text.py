@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate, takewhile
 from unicodedata import east_asian_width
 
 _REGULAR = (
@@ -149,9 +150,15 @@ def shortened(text: str, room: float, size: float = 12, bold: bool = False) -> s
     """The text, or as much of its beginning as fits before an ellipsis."""
     if width(text, size, bold) <= room:
         return text
-    while text and width(f"{text}…", size, bold) > room:
-        text = text[:-1]
-    return f"{text.rstrip()}…"
+    return f"{text[: _fitting(text, room, size, bold)].rstrip()}…"
+
+
+def _fitting(text: str, room: float, size: float, bold: bool = False) -> int:
+    """How many of the first characters have room beside an ellipsis."""
+    table = _BOLD if bold else _REGULAR
+    ends = accumulate((_advance(char, table) for char in text), initial=_advance("…", table))
+    fits = takewhile(lambda end: end * size / 1000 <= room, ends)
+    return max(0, sum(1 for _ in fits) - 1)
 
 
 def _advance(char: str, table: tuple[int, ...]) -> int:

@@ -7,9 +7,11 @@ JupyterLab, the reader's theme anywhere else.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
+from memlab.errors import InputError, library, shorten
 from memlab.step.tensor import Role
 from memlab.studies.figures import Part
 
@@ -170,6 +172,29 @@ def pattern(name: str, paint: Paint) -> str:
 
 HA = {"start": "left", "middle": "center", "end": "right"}
 _MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "wedge": "v"}
+
+
+BACKEND = "MPLBACKEND"
+
+
+def load_matplotlib() -> None:
+    """Load matplotlib, which reads a variable of the environment then.
+
+    Raises:
+        InputError: it is not installed, or that variable names no backend.
+    """
+    try:
+        library("matplotlib", "a figure or a picture of pixels")
+    except InputError:
+        raise
+    except ValueError:
+        backend = os.environ.get(BACKEND)
+        if not backend:
+            raise
+        raise InputError(
+            f"matplotlib knows no backend {shorten(backend)}, which {BACKEND} names; unset it in "
+            f"the environment, or set {BACKEND}=agg."
+        ) from None
 
 
 def ink() -> Any:

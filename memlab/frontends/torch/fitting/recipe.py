@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 
 from memlab import units
-from memlab.errors import whole
+from memlab.errors import visible, whole
 from memlab.frontends.torch.fitting import wrapping
 from memlab.frontends.torch.torch_internals import LEAVES
 from memlab.frontends.torch.worlds import Change, Wish, as_it_is, autocast, optimizer_of
@@ -91,7 +91,7 @@ class Fit(ABC):
         head = f"{self.model} at batch {self.batch}, {name}: {units.short(self.peak)} at its peak"
         if not self.modules:
             return f"{head}, within {units.short(self.memory)}."
-        names = ", ".join(name or "the whole model" for name in self.modules[:LISTED])
+        names = ", ".join(visible(name) or "the whole model" for name in self.modules[:LISTED])
         more = len(self.modules) - LISTED
         names += f" and {more} more" if more > 0 else ""
         before, memory = units.short(self.before), units.short(self.memory)
