@@ -38,6 +38,14 @@ LONGEST = 200
 """Characters of an error message that are shown."""
 SINGLE_NUMBERS = 64
 """Bytes above the plan that are allowed: NumPy makes small arrays of the 2 in ``x * 2``."""
+ASKS: dict[type[Exception], str] = {
+    ZeroDivisionError: "exercise.check.by_zero",
+    IndexError: "exercise.check.index",
+    KeyError: "exercise.check.key",
+    NameError: "exercise.check.unknown_name",
+    UnboundLocalError: "exercise.check.unset_name",
+}
+"""What errors that people often meet ask for."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -318,8 +326,8 @@ def raised(task: Task, error: Exception) -> str:
     said = f"{type(error).__name__}: {_message(error)}".removesuffix(": ").rstrip(".")
     short = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     raised = _say("raised", name=task.function, error=short)
-    hint = strings.table().get(f"exercise.check.error.{type(error).__name__}")
-    return f"{raised} {_say(f'error.{type(error).__name__}')}" if hint else raised
+    asks = ASKS.get(type(error))
+    return f"{raised} {strings.get(asks)}" if asks else raised
 
 
 def _message(error: Exception) -> str:

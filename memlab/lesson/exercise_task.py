@@ -30,6 +30,8 @@ SIZES = 5 * (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 """Sizes of the cases of one check; 1 is the smallest possible one."""
 ROUNDS = 100
 """How often a case of each size is drawn again, while some wrong way is not yet shown."""
+TRIES = 5
+"""How often all is drawn anew, where the places are taken before every wrong way is shown."""
 RIGHT = ""
 """The name of the right way among the wrong ones."""
 EDGE = ("an edge", "no edge")
@@ -109,19 +111,30 @@ class Task:
         Raises:
             RuntimeError: a wrong way that none of many cases shows.
         """
+        sizes = sorted(self.sizes)
+        for _ in range(TRIES):
+            found, alike = self._telling(chance, sizes)
+            if not alike:
+                break
+        else:
+            raise RuntimeError(f"{self.name}: no case tells apart {sorted(alike)}")
+        return [found[n] if n in found else self.draw(chance, size) for n, size in enumerate(sizes)]
+
+    def _telling(
+        self, chance: random.Random, sizes: list[int]
+    ) -> tuple[dict[int, Arguments], set[Pair]]:
+        """Cases by their place that tell ways apart, and the ways that none of them does."""
         known = (RIGHT, *self.slips)
         alike = {*combinations(known, 2), *product((RIGHT,), self.traps)}
         alike |= {EDGE} if self.edge else set()
-        sizes, found = sorted(self.sizes), dict[int, Arguments]()
+        found: dict[int, Arguments] = {}
         for place, size in ROUNDS * [*enumerate(sizes)]:
             if alike and place not in found:
                 case = self.draw(chance, size)
                 if apart := self._apart(case, alike):
                     found[place] = case
                     alike -= apart
-        if alike:
-            raise RuntimeError(f"{self.name}: no case tells apart {sorted(alike)}")
-        return [found[n] if n in found else self.draw(chance, size) for n, size in enumerate(sizes)]
+        return found, alike
 
     def _apart(self, case: Arguments, alike: set[Pair]) -> set[Pair]:
         """Those pairs of ways that give different numbers in a case; and whether it is an edge."""

@@ -97,14 +97,14 @@ SLIPS: list[tuple[str, str, Function]] = [
 ]  # fmt: skip
 SENTENCES: list[tuple[str, str, Function]] = [
     ("00.mebibytes", "without its unit", lambda nbytes: f"{nbytes / 2**20} MiB"),
-    ("02.largest_batch", say("error.ZeroDivisionError"), without_a_look_at_0),
+    ("02.largest_batch", say("by_zero"), without_a_look_at_0),
     ("03.lowered_bytes", "one number is wanted", lambda batch, channels, **case: [batch, channels]),
     ("04.lower", "compare c with lowered.shape[0]", unguarded),
     ("04.lower", "Guard the load", unguarded_load),
     ("05.vectors", "another shape", lambda width, bits, batch, **case: (batch, width, bits)),
     ("06.mask_bytes", "Exactly 64 times too large", lambda batch, channels, size: 64 * batch
         * -(-channels * size * size // 8)),
-    ("10.finished", say("error.IndexError"), one_place_less),
+    ("10.finished", say("index"), one_place_less),
 ]  # fmt: skip
 
 

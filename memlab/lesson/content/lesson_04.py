@@ -240,12 +240,17 @@ def _lowered(a: Arguments) -> Values:
     return found.transpose(0, 3, 4, 1, 2)
 
 
+SMALL = 2
+"""Sizes of cases that hardly need more than a warp."""
+
+
 def _draw_image(chance: Random, size: int) -> Arguments:
-    """An image that is not square, of several channels where it is not the smallest; the smallest
-    has fewer values than a warp has threads."""
-    k = chance.choice((1, 2, 3, 3)) if size > 1 else 1
-    pad = chance.randint(0, k - 1)
-    high, wide = chance.sample(range(k, k + 4), 2)
+    """An image that is not square, of several channels where it is not the smallest. The smallest
+    has fewer values than a warp has threads; in the next ones a warp stores values of several rows
+    of a window."""
+    k = {1: 1, 2: 3}.get(size) or chance.choice((1, 2, 3, 3))
+    pad = chance.randint(0, k - 1) if size > SMALL else 0
+    high, wide = chance.sample(range(k, k + (4 if size > SMALL else 3)), 2)
     image = np.arange(1, 1 + size * high * wide, dtype=np.float32).reshape(size, high, wide)
     shape = (size, k, k, high + 2 * pad - k + 1, wide + 2 * pad - k + 1)
     lowered = np.full(shape, np.nan, np.float32)
@@ -305,8 +310,18 @@ _LOWER_SLIPS: dict[str, Slip] = {
 }
 
 
-@task("04.lower", _draw_image, slips=_LOWER_SLIPS, sizes=(1, 1, 2, 2, 2, 3, 3, 3, 4, 4),
-      run=launch, offered=(Threads.grid, Threads.gridsize),
+def _rows_back(truth: tuple[int, int], a: Arguments) -> tuple[int, int]:
+    """The right values, with threads that take the rows of a window from the last one back, after
+    the first."""
+    numbers = np.arange(a["lowered"].size).reshape(a["lowered"].shape)
+    return 0, moved(FP32 * numbers[:, -np.arange(a["k"]) % a["k"]].ravel()[:WARP])
+
+
+_LOWER_TRAPS: dict[str, Slip] = {"rows_back": _rows_back}
+
+
+@task("04.lower", _draw_image, slips=_LOWER_SLIPS, traps=_LOWER_TRAPS,
+      sizes=(1, 1, 2, 2, 2, 3, 3, 3, 4, 4), run=launch, offered=(Threads.grid, Threads.gridsize),
       edge=lambda a: a["lowered"].size < WARP)  # fmt: skip
 def lower(image: Values, lowered: Values, k: int, pad: int) -> tuple[int, int]:
     """No wrong value, and the bytes of 32 neighbours."""

@@ -405,6 +405,11 @@ def _in_order(key: Callable[[Arguments, int], float]) -> Slip:
     return _with(choose)
 
 
+def _longer(a: Arguments, number: int) -> float:
+    """The wait on the way that takes longer."""
+    return max(_way(a, number, half) for half in ("forward", "backward"))
+
+
 def _by(half: str) -> Slip:
     """The best choice for somebody who counts one way."""
     return _with(lambda a: min(choices(a), key=lambda c: sum(_way(a, n, half) for n in c)))
@@ -419,6 +424,7 @@ _OFFLOAD_SLIPS: dict[str, Slip] = {
 }
 _OFFLOAD_TRAPS: dict[str, Slip] = {
     "way_back": _by("backward"),
+    "longer_way": _with(lambda a: min(choices(a), key=lambda c: sum(_longer(a, n) for n in c))),
     "per_byte": _in_order(lambda a, n: waits(a, n) / a["maps"][n]),
     "fewest_bytes": _with(lambda a: max(choices(a), key=lambda c: stays(a, c))),
 }
