@@ -283,7 +283,7 @@ def chain(layers: int) -> Network:
 def resnet1000() -> Network:
     """A ResNet of 1,000 layers, of which its paper names no stages: 83 bottlenecks in each of four
     are a fit, 3 layers each (D3)."""
-    return memlab.zoo.resnet((83, 83, 83, 83), variant="v1.5")
+    return memlab.zoo.resnet((83, 83, 83, 83))
 
 
 @cache

@@ -76,7 +76,7 @@ def _halfway(now: State) -> int:
 def of_subjects(**given: Any) -> Setting[Subject]:
     """The setting of what is recomputed."""
     return Setting(
-        doc="a name of ``memlab.zoo`` (a ResNet is v1.5), a network or a step of yours",
+        doc="a name of ``memlab.zoo``, a network or a step of yours",
         default="resnet50",
         check=subject,
         code="plain",

@@ -18,9 +18,10 @@ from memlab.kernels.registry import Array
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import built, floor_and_mountain, step_of, with_label
+from memlab.lesson.content.tools import floor_and_mountain, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lines import np
+from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.networks.graph import Network
 from memlab.placement.placement import TOY, Placement, arrange, place
@@ -63,7 +64,7 @@ _PARTS = ("floor", "mountain")
        gives=("larger than the floor", "mountain is"))  # fmt: skip
 def part(n: Numbers) -> Truth:
     """Which part of the peak of a training step is the larger one."""
-    low, high = floor_and_mountain(plan(step_of(built(n["network"]))), n["batch"])
+    low, high = floor_and_mountain(plan(step_of(zoo.build(n["network"]))), n["batch"])
     told = {"floor": units.short(low), "mountain": units.short(high)}
     return Truth("floor" if low > high else "mountain", seen=told)
 
@@ -143,7 +144,7 @@ def _draw_both(chance: Random) -> Numbers:
 def shrunk(network: str, training: bool, batch: int) -> tuple[Fraction, Fraction, Fraction]:
     """How many times less maps and gradient maps take in place alone, with reuse alone, and with
     both (A9, D2)."""
-    step = step_of(built(network), "momentum" if training else "")
+    step = step_of(zoo.build(network), "momentum" if training else "")
     inside = in_place(step)
     plain, *ways = (no_reuse(step), no_reuse(inside), step, inside)
     alone, reuse, both = (Fraction(maps(plan(plain), batch), maps(plan(w), batch)) for w in ways)

@@ -25,7 +25,6 @@ from memlab.lesson.chains import ALIKE, BATCH
 from memlab.lesson.content.lesson_07 import address
 from memlab.lesson.content.tools import (
     backward_begins,
-    built,
     known,
     measured,
     planned,
@@ -33,6 +32,7 @@ from memlab.lesson.content.tools import (
 )
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
+from memlab.networks import zoo
 from memlab.step.step import Step
 from memlab.step.tensor import Role
 from memlab.techniques.recompute import recompute
@@ -117,7 +117,7 @@ _OTHERS = ("gpt_small", "vit_s", "resnet18", "resnet101", "vgg16", "googlenet")
 def times_less(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """How many times less a step holds where every stage keeps what it hands on: at its peak, and
     of feature maps when backward begins."""
-    step = training_step(built(network), "momentum")
+    step = training_step(zoo.build(network), "momentum")
     again = recompute(step, "every", k=1)
     return (
         Fraction(plan(step).peak(batch), plan(again).peak(batch)),
@@ -148,7 +148,7 @@ def stages(n: Numbers) -> Truth:
     (found, inside), (other, less) = (
         times_less(name, n["batch"]) for name in (n["network"], "resnet50")
     )
-    step = training_step(built(n["network"]), "momentum")
+    step = training_step(zoo.build(n["network"]), "momentum")
     again = recompute(step, "every", k=1)
     more = (
         Fraction(roofline.total(again, n["batch"], _ON) / roofline.total(step, n["batch"], _ON)) - 1
@@ -174,7 +174,7 @@ def _draw_half(chance: Random) -> Numbers:
 def extra(network: str, batch: int) -> tuple[Fraction, Fraction]:
     """The time that the chain of the least peak takes more than the plain step, and that of half
     the saving, as shares of the plain one by the clock (E6)."""
-    step = training_step(built(network), "momentum")
+    step = training_step(zoo.build(network), "momentum")
     found = cuts(step, _ON).chain(batch)
     points = frontier(found)
     (least, most), (plain, cost) = points[0], points[-1]

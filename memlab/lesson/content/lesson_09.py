@@ -20,9 +20,10 @@ from memlab.errors import InputError, shorten
 from memlab.ledger.plan import plan
 from memlab.lesson import returned_values
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import built, planned, step_of, with_label
+from memlab.lesson.content.tools import planned, step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.misconceptions import Cause, distinct
+from memlab.networks import zoo
 from memlab.networks.builder import network
 from memlab.step.op import Phase
 from memlab.step.step import Step
@@ -56,7 +57,7 @@ def kinds(n: Numbers) -> Truth:
 
 def _kinds(network: str, batch: int) -> dict[str, float]:
     """The share of each kind; the input counts with the maps."""
-    roles = plan(step_of(built(network), "sgd")).roles(batch)
+    roles = plan(step_of(zoo.build(network), "sgd")).roles(batch)
     parts = {
         "weights": (Role.PARAMETER, Role.PARAMETER_GRADIENT),
         "maps": (Role.FEATURE_MAP, Role.INPUT),
@@ -103,7 +104,7 @@ def _draw_idle(chance: Random) -> Numbers:
 def idle(n: Numbers) -> Truth:
     """Byte-seconds of feature maps that no operation uses, over all of theirs, planned (C10)."""
     name = n["network"]
-    step = in_place_step(name) if name == "vgg16" else step_of(built(name), "sgd")
+    step = in_place_step(name) if name == "vgg16" else step_of(zoo.build(name), "sgd")
     share = clock(step, n["batch"], CARD).idle_share()
     found = next((name for name, most in _SHARES.items() if share <= most), "nearly")
     return Truth(found, seen={"share": f"{100 * share:.0f}"})
@@ -118,7 +119,7 @@ def in_place_step(network: str) -> Step:
 @cache
 def without_workspace(network: str) -> Step:
     """A training step of a network, whose convolutions need no buffer."""
-    return training_step(built(network), "sgd", algorithm="implicit-gemm")
+    return training_step(zoo.build(network), "sgd", algorithm="implicit-gemm")
 
 
 @cache

@@ -17,9 +17,10 @@ from memlab.clocks.streams import COMPUTE, DISK, slots
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
 from memlab.lesson.content.lesson_09 import CARD, LINK, in_place_step, without_workspace
-from memlab.lesson.content.tools import built, step_of, with_label
+from memlab.lesson.content.tools import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lines import Column, np
+from memlab.networks import zoo
 from memlab.step.op import Op, Phase
 from memlab.step.tensor import Role
 from memlab.studies.techniques.ways_out import ways
@@ -38,7 +39,7 @@ _PARTS = {Role.PARAMETER, Role.PARAMETER_GRADIENT, Role.OPTIMIZER_STATE}
        gives=("19.3 MB", "19,267,584"))  # fmt: skip
 def share(n: Numbers) -> Truth:
     """Which share of the peak of a training step its images are (A12)."""
-    ledger = plan(step_of(built(n["network"])))
+    ledger = plan(step_of(zoo.build(n["network"])))
     images, peak = ledger.of("input", n["batch"]).nbytes, ledger.peak(n["batch"])
     found = "most" if images > peak / 3 else "tenth" if images > peak / 30 else "hundredth"
     told = {
@@ -53,7 +54,7 @@ def share(n: Numbers) -> Truth:
        gives=("the floor stays", "doubles the mountain"))  # fmt: skip
 def stays(n: Numbers) -> Truth:
     """Which bytes of a step do not double with its batch (A12)."""
-    ledger = plan(step_of(built(n["network"])))
+    ledger = plan(step_of(zoo.build(n["network"])))
     one, two = ledger.roles(n["batch"]), ledger.roles(2 * n["batch"])
     alike = {role for role in one if one[role] == two[role]}
     found = "parameters" if alike >= _PARTS else "maps" if Role.FEATURE_MAP in alike else "images"

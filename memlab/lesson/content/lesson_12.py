@@ -14,9 +14,10 @@ from memlab.formats import FORMATS
 from memlab.ledger.ledger import Ledger
 from memlab.ledger.plan import plan
 from memlab.lesson.card_question import Kind, Numbers, Part, Truth, topic
-from memlab.lesson.content.tools import built, step_of, with_label
+from memlab.lesson.content.tools import step_of, with_label
 from memlab.lesson.exercise_task import Arguments, Slip, task
 from memlab.lesson.material.recorded_models import model
+from memlab.networks import zoo
 from memlab.placement.caching_allocator import estimates
 from memlab.step.op import Op, Phase
 from memlab.step.step import Step
@@ -32,7 +33,7 @@ from memlab.techniques.release import release
        gives=("when backward begins", "beginning of backward"))  # fmt: skip
 def when(n: Numbers) -> Truth:
     """In which phase the most is alive (A12)."""
-    peak = plan(step_of(built(n["network"]))).peak_at(n["batch"])
+    peak = plan(step_of(zoo.build(n["network"]))).peak_at(n["batch"])
     found = Phase.FORWARD if peak.row.phase is Phase.LOSS else peak.row.phase
     return Truth(str(found), seen={"peak": units.short(peak.nbytes), "operation": peak.row.name})
 
@@ -43,7 +44,7 @@ def when(n: Numbers) -> Truth:
        gives=("two states", "2 states"))  # fmt: skip
 def state(n: Numbers) -> Truth:
     """How many numbers Adam keeps for each parameter (A8)."""
-    roles = plan(step_of(built(n["network"]), "adam")).roles(1)
+    roles = plan(step_of(zoo.build(n["network"]), "adam")).roles(1)
     parameters, kept = roles[Role.PARAMETER], roles[Role.OPTIMIZER_STATE]
     found = ("none", "one", "two")[round(kept / parameters)]
     return Truth(found, seen={"kept": units.short(kept), "parameters": units.short(parameters)})

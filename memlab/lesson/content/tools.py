@@ -70,14 +70,9 @@ def same_rows(window: Arguments) -> int:
     return int(room(window) // window["stride"] + 1)
 
 
-def built(name: str) -> Network:
-    """A network of the zoo as lessons from 07 on have it: ResNets as v1.5."""
-    return zoo.build(name, variant="v1.5" if name.startswith("resnet") else None)
-
-
 def with_label(n: Numbers) -> Numbers:
     """What a text names of a question on such a network."""
-    return {**n, "label": built(n["network"]).label}
+    return {**n, "label": zoo.build(n["network"]).label}
 
 
 def step_of(network: Network, optimizer: str = "momentum", format: str = "fp32") -> Step:

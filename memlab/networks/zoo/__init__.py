@@ -1,6 +1,7 @@
 """The networks by name. ``build("resnet50", image=32, classes=10)`` makes one.
 
-Fully connected layers follow the image: there is no adaptive pooling.
+Fully connected layers follow the image: there is no adaptive pooling. A ResNet is v1.5, as
+torchvision has it; ``"resnet50-v1"`` is that of He et al. 2015.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import signature
 
-from memlab.errors import InputError, pick
+from memlab.errors import InputError, known, shorten
 from memlab.networks.graph import Network
 from memlab.networks.zoo.classics import (
     alexnet,
@@ -58,25 +59,44 @@ def build(
     """A network of the zoo; what is ``None`` stays as published.
 
     Args:
-        name: a key of ``ZOO``.
+        name: a key of ``ZOO``, or one with a variant behind it: ``"resnet50-v1"``.
         image: height and width of the input, in pixels.
         classes: how many outputs.
-        variant: ``"v1"`` or ``"v1.5"``, for residual networks.
+        variant: ``"v1.5"`` or ``"v1"``, for residual networks.
 
     Raises:
         InputError: an unknown name, or an option that this network does not have or not allow.
     """
-    make = pick("network", name, ZOO)
+    key, variant = split(name, variant)
     options = {"image": image, "classes": classes, "variant": variant}
     given = {option: value for option, value in options.items() if value is not None}
-    known = signature(make).parameters
+    taken = signature(ZOO[key]).parameters
     for option in given:
-        if option not in known:
-            raise InputError(_refusal(name, option, list(known)))
-    return make(**given)
+        if option not in taken:
+            raise InputError(_refusal(key, option, list(taken)))
+    return ZOO[key](**given)
+
+
+def split(name: object, variant: str | None = None) -> tuple[str, str | None]:
+    """A key of ``ZOO`` and the variant, which may stand behind the key in ``name``.
+
+    >>> split("resnet50-v1")
+    ('resnet50', 'v1')
+
+    Raises:
+        InputError: an unknown name, or one with a variant where another one is given.
+    """
+    key, _, named = name.partition("-") if isinstance(name, str) else ("", "", "")
+    if not named or key not in ZOO:
+        return known("network", name, ZOO), variant
+    if variant not in (None, named):
+        raise InputError(
+            f"{name} names a variant, and variant {shorten(variant)} is given too; leave one out."
+        )
+    return key, named
 
 
 def _refusal(name: str, option: str, known: list[str]) -> str:
     if option == "variant":
-        return f"{name} has no variants; leave variant out, or try resnet50 for v1 and v1.5."
+        return f"{name} has no variants; leave variant out, or try resnet50-v1."
     return f"{name} has no {option}; leave it out, or try zoo.{name}({known[0]}=4)."

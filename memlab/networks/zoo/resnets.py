@@ -18,13 +18,14 @@ def resnet(
     *,
     image: int = 224,
     classes: int = 1000,
-    variant: str = "v1",
+    variant: str = "v1.5",
 ) -> Network:
     """A residual network with ``stages[i]`` blocks in stage i + 1, named after its depth.
 
-    Where a bottleneck halves height and width, ``"v1"`` strides in its first 1x1 convolution
-    (He et al. 2015, arXiv 1512.03385) and ``"v1.5"`` in its 3x3 (torchvision). A basic block
-    (``bottleneck=False``) has one form: both variants build the same network, which names none.
+    Where a bottleneck halves height and width, ``"v1.5"`` strides in its 3x3 convolution, as
+    torchvision has it, and ``"v1"`` in its first 1x1 (He et al. 2015, arXiv 1512.03385), as texts
+    of that time count it. A basic block (``bottleneck=False``) has one form: both variants build
+    the same network, which names none.
 
     Raises:
         InputError: stages are no block counts, an unknown variant, a bad image or classes.
@@ -46,7 +47,7 @@ def resnet(
         return x.linear(classes, name="fc").cross_entropy()
 
 
-def resnet18(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> Network:
+def resnet18(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
     """18 layers of basic blocks: 11,689,512 parameters (H); both variants are the same.
 
     Raises:
@@ -55,7 +56,7 @@ def resnet18(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> N
     return resnet((2, 2, 2, 2), False, image=image, classes=classes, variant=variant)
 
 
-def resnet34(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> Network:
+def resnet34(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
     """34 layers of basic blocks: 21,797,672 parameters (H); both variants are the same.
 
     Raises:
@@ -64,7 +65,7 @@ def resnet34(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> N
     return resnet((3, 4, 6, 3), False, image=image, classes=classes, variant=variant)
 
 
-def resnet50(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> Network:
+def resnet50(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
     """50 layers: 25,557,032 parameters (H, A4, A5, A7, B6).
 
     Raises:
@@ -73,7 +74,7 @@ def resnet50(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> N
     return resnet((3, 4, 6, 3), image=image, classes=classes, variant=variant)
 
 
-def resnet101(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> Network:
+def resnet101(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
     """101 layers: 44,549,160 parameters (H, A10).
 
     Raises:
@@ -82,7 +83,7 @@ def resnet101(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> 
     return resnet((3, 4, 23, 3), image=image, classes=classes, variant=variant)
 
 
-def resnet152(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> Network:
+def resnet152(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
     """152 layers: 60,192,808 parameters (H).
 
     Raises:
@@ -91,7 +92,7 @@ def resnet152(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> 
     return resnet((3, 8, 36, 3), image=image, classes=classes, variant=variant)
 
 
-def resnet200(*, image: int = 224, classes: int = 1000, variant: str = "v1") -> Network:
+def resnet200(*, image: int = 224, classes: int = 1000, variant: str = "v1.5") -> Network:
     """200 layers: 64,673,832 parameters (H, A10).
 
     Raises:

@@ -207,20 +207,29 @@ _BUILT: dict[tuple[str, tuple[tuple[str, Size], ...]], Network] = {}
 
 
 def network_of(name: str, variant: str = "", **sizes: Size) -> Network:
-    """A network of the zoo; the same one each time. ``sizes`` are some of ``SIZES``.
+    """A network of the zoo; the same one each time. Its variant may stand behind its name, as in
+    ``"resnet50-v1"``; ``sizes`` are some of ``SIZES``.
 
     Raises:
         InputError: an unknown name or variant, or a size that it does not have or not allow.
     """
-    usual = _usual(known("network", name, zoo.ZOO))
-    if variant != "":
-        sizes["variant"] = known("variant", variant, VARIANTS)
+    name, chosen = zoo.split(name, variant or None)
+    usual = _usual(name)
+    if chosen is not None:
+        sizes["variant"] = known("variant", chosen, VARIANTS)
     if strange := [each for each in sizes if each not in usual]:
         raise InputError(_("{name} has no {what}; leave it out.", name=name, what=strange[0]))
     key = name, tuple((usual | sizes).items())
     if key not in _BUILT:
         _BUILT[key] = zoo.ZOO[name](**{SIZES[each]: value for each, value in key[1]})
     return _BUILT[key]
+
+
+def name_of(network: Network) -> str:
+    """The name by which ``network_of`` makes a network, with its variant where it is not the usual:
+    ``"resnet50-v1"``."""
+    usual = _usual(network.name).get("variant") if network.name in zoo.ZOO else None
+    return network.name if network.variant in ("", usual) else f"{network.name}-{network.variant}"
 
 
 @cache

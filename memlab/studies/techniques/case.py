@@ -176,7 +176,7 @@ class Row:
 @cache
 def plain() -> Step:
     """The step of the case: ResNet-50 v1.5, SGD with momentum, fp32."""
-    return training_step(zoo.resnet50(variant="v1.5"), "momentum")
+    return training_step(zoo.resnet50(), "momentum")
 
 
 @cache

@@ -20,7 +20,7 @@ from memlab.step.op import Phase
 from memlab.step.step import Step
 from memlab.step.storage import DEVICE
 from memlab.step.tensor import Role
-from memlab.studies.memory.recipe import network_of
+from memlab.studies.memory.recipe import name_of, network_of
 from memlab.studies.memory.step_memory import phases
 from memlab.techniques.in_place import in_place
 
@@ -168,8 +168,8 @@ def subject_of(given: str | Network | Step) -> Subject:
 def _of_name(name: str) -> Subject:
     if name == TOY_NAME:
         return Subject(TOY_NAME, say("toy"), named=True)
-    network = network_of(name, "v1.5" if name == "resnet50" else "")
-    return replace(subject_of(network), named=True)
+    network = network_of(name)
+    return replace(subject_of(network), name=name_of(network), named=True)
 
 
 # -- running it ------------------------------------------------------------------------------------

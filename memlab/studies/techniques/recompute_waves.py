@@ -298,8 +298,7 @@ class Subject:
 
 
 def subject(given: object) -> Subject:
-    """A network by its name, a network or a step as a subject; the same one for the same name. A
-    ResNet by its name is v1.5.
+    """A network by its name, a network or a step as a subject; the same one for the same name.
 
     Raises:
         InputError: none of these, or a step with techniques in it.
@@ -320,8 +319,7 @@ def subject(given: object) -> Subject:
 
 @lru_cache(maxsize=8)
 def _named(name: str) -> Subject:
-    variant = "v1.5" if name in ("resnet50", "resnet101", "resnet152", "resnet200") else ""
-    return Subject(training_step(network_of(name, variant)), name)
+    return Subject(training_step(network_of(name)), name)
 
 
 @lru_cache(maxsize=8)

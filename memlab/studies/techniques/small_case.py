@@ -64,7 +64,7 @@ def measured(lessons: tuple[str, ...]) -> Measured:
     """
     from memlab.runtime.run import run  # compiled code: who runs nothing needs none
 
-    net = zoo.resnet((1, 1, 1, 1), image=PIXELS, classes=10, variant="v1.5")
+    net = zoo.resnet((1, 1, 1, 1), image=PIXELS, classes=10)
     step = training_step(net, "momentum")
     chosen = [TECHNIQUES[lesson] for lesson in lessons if TECHNIQUES[lesson].runs]
     batches = {each.lesson: FEW // (8 if each.result == OTHER else each.parts) for each in chosen}

@@ -15,7 +15,7 @@ from memlab.studies.lowering import lowered as told
 from memlab.studies.lowering.convolutions import WAYS, Written, amount, conv, times
 from memlab.studies.lowering.lowered import BATCHES, MOST, Lowering, of_layer, say
 from memlab.studies.lowering.small_picture import KERNELS, PADS, PIXEL, PLACE, STRIDES, SmallPicture
-from memlab.studies.memory.recipe import named_or_given, network_of
+from memlab.studies.memory.recipe import name_of, named_or_given, network_of
 from memlab.studies.memory.step_memory import free_here
 from memlab.views.copies.page import CARD, Shown, page_of
 from memlab.views.copies.small_picture import PITCH
@@ -98,7 +98,7 @@ class ShiftedCopies(View[Lowering]):
         default=lambda now: network_of("vgg16"),
         check=named_or_given,
         code="plain",
-        write=lambda network: repr(network.name),
+        write=lambda network: repr(name_of(network)),
     )
     layer: Setting[str] = Setting(
         doc="the name of a convolution in it; ``'conv1_2'`` of VGG-16, or its first, if not given",

@@ -22,7 +22,7 @@ from memlab.studies.lowering.warps import (
     say,
     span,
 )
-from memlab.studies.memory.recipe import named_or_given
+from memlab.studies.memory.recipe import name_of, named_or_given
 from memlab.views.draw.chart import Chart
 from memlab.views.draw.labels import Text
 from memlab.views.draw.marks import Fact, Mark, Rect, Rects
@@ -61,7 +61,7 @@ class WarpMemory(View[Warps]):
         check=named_or_given,
         fixed=True,
         code="plain",
-        write=lambda network: repr(network.name),
+        write=lambda network: repr(name_of(network)),
     )
     layer = Setting[str](
         doc="the name of a convolution in it", default="conv1_2", fixed=True, code="plain"

@@ -11,7 +11,7 @@ from memlab import optimizers, units
 from memlab.networks import zoo
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
-from memlab.studies.memory.recipe import named_or_given, network_of
+from memlab.studies.memory.recipe import name_of, named_or_given, network_of
 from memlab.studies.precision import (
     COPY,
     EIGHT,
@@ -77,7 +77,8 @@ class FormatsByRole(View[Precision]):
 
     what = Setting(
         doc="a name of ``memlab.zoo``, or a network of yours", default="resnet50",
-        check=named_or_given, stays=True, code="plain", write=lambda found: repr(found.name),
+        check=named_or_given, stays=True, code="plain",
+        write=lambda found: repr(name_of(found)),
     )  # fmt: skip
     start_from = Choice(
         STARTS,

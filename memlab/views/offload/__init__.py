@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from memlab import hardware, optimizers, units
 from memlab.networks import zoo
 from memlab.studies.figures import three
-from memlab.studies.memory.recipe import named_or_given, network_of
+from memlab.studies.memory.recipe import name_of, named_or_given, network_of
 from memlab.studies.streams.offload import Offload, offloaded, short, speed
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import ByName, Choice, Range, Setting, State
@@ -46,7 +46,7 @@ def of_networks(
     """The setting of the network; ``titles`` are those that are offered, by name."""
     return ByName(lambda now: titles(), doc="a name of ``memlab.zoo``, or a network of yours",
                   default=default, check=named_or_given, code="plain",
-                  write=lambda found: repr(found.name), **given)  # fmt: skip
+                  write=lambda found: repr(name_of(found)), **given)  # fmt: skip
 
 
 def of_devices(**given: Any) -> ByName:

@@ -14,7 +14,7 @@ from memlab.errors import InputError, real, shorten
 from memlab.networks import zoo
 from memlab.networks.graph import Network
 from memlab.strings import gettext as _
-from memlab.studies.memory.recipe import network_of
+from memlab.studies.memory.recipe import name_of, network_of
 from memlab.studies.streams.path import BUFFERS, DataPath, data_path_of, say
 from memlab.views.draw.page import Page
 from memlab.views.live.setting import Choice, Number, Range, Setting, State
@@ -187,7 +187,7 @@ def _sized(network: Network, image: int) -> Network:
         raise InputError(_("the images of {name} are {size} pixels wide; make the network for "
                            "{image}, and give that.", name=network.name,
                            size=network.input_shape[-1], image=image))  # fmt: skip
-    return network_of(network.name, image=image)
+    return network_of(name_of(network), image=image)
 
 
 def _moment(shown: Shown, key: str) -> float:

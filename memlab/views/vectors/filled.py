@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from memlab.step.tensor import Role
 from memlab.studies.figures import three
-from memlab.studies.memory.recipe import named_or_given, network_of
+from memlab.studies.memory.recipe import name_of, named_or_given, network_of
 from memlab.studies.vectors import (
     CHANNELS,
     FORMATS,
@@ -74,7 +74,7 @@ class FilledVectors(View[Vectors]):
         check=named_or_given,
         place="more",
         code="plain",
-        write=lambda network: repr(network.name),
+        write=lambda network: repr(name_of(network)),
     )
     batch = Range(
         1, MOST, doc="the mini-batch size", default=1, stops=STOPS, box=True, code="always"
